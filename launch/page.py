@@ -1,0 +1,79 @@
+"""report.html: the report as one page without network, scripts or fonts of its own; light and dark, readable on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from .report import summary_lines
+
+__all__ = ["page"]
+
+STYLE: Final = """
+:root { color-scheme: light dark; --line: #8884; --warn: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --warn: #ff8a80; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; } .warn { color: var(--warn); font-weight: 600; }
+code { font-size: .9em; overflow-wrap: anywhere; }
+"""
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """Write the page of a report."""
+    exchanged, privacy = report["communication"], report["privacy"]
+    columns = ("messages", "payload_bytes", "frame_bytes", "ciphertext_bytes")
+    sections = [
+        _table(("", ""), summary_lines(report)),
+        *(f'<p class="warn">{escape(text)}</p>' for text in report["warnings"]),
+        "<h2>What was said</h2>",
+        *(
+            _table((title, *columns), [(key, *(row[column] for column in columns)) for key, row in exchanged[by].items()])
+            for title, by in (("phase", "by_phase"), ("from -> to (0 is the curator)", "by_edge"), ("kind", "by_kind"))
+        ),
+    ]
+    if exchanged["predicted"] is not None:
+        names = ("phase", "kind", "messages", "measured_messages", "payload_bytes", "measured_payload_bytes")
+        sections += [
+            "<h2>Predicted and measured</h2>",
+            _table(names, [[line[name] for name in names] for line in exchanged["predicted"]]),
+        ]
+    columns_of_release = ("party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to")
+    sections += [
+        "<h2>Privacy</h2>",
+        f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}.</p>",
+        _table(("view", "epsilon"), privacy["epsilon"].items()),
+        _table(
+            columns_of_release,
+            [[release[name] for name in columns_of_release] for release in privacy["releases"]],
+        ),
+        "<h2>Phases</h2>",
+        _table(("phase", "seconds", "bytes"), [(p["name"], p["seconds"], p["bytes"]) for p in report["phases"]]),
+        "<h2>Parameters</h2>",
+        _table(
+            ("name", "value"),
+            [*report["parameters"].items(), ("seed", report["seed"]), ("transport", report["transport"])],
+        ),
+    ]
+    body = "\n".join(sections)
+    title = escape(f"sottovoce: {report['protocol']}")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>'
+        f"<style>{STYLE}</style></head><body><main><h1>{title}</h1>\n{body}\n</main></body></html>\n"
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    top = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in head) if any(head) else ""
+    lines = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f'<td class="number">{value:,}</td>'
+    return f"<td>{escape(str(value))}</td>"

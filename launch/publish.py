@@ -1,0 +1,90 @@
+"""What a run leaves behind: files made in memory, put into the folder all together, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..messages import CURATOR, Entry, UsageError, role_name
+from .job import Job, instantiate
+from .page import page
+from .report import make_report
+from .take_part import Concluded
+
+__all__ = ["check_folder", "ledger_csv", "published_files", "put"]
+
+
+def published_files(job: Job, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, bytes]:
+    """Make every file of the run. Called by the curator: all in here is public."""
+    outcome = concluded.outcome
+    files: dict[str, bytes] = {}
+    if outcome.synthetic is not None:
+        files["synthetic.csv"] = outcome.synthetic.to_csv(index=False).encode()
+    if outcome.marginals is not None:
+        files["marginals.csv"] = outcome.marginals.to_csv(index=False).encode()
+    if outcome.model is not None:
+        files["model.json"] = msgspec.json.format(msgspec.json.encode(outcome.model), indent=2)
+    report = make_report(job, instantiate(job), concluded, transport=transport, library=library)
+    files["ledger.csv"] = ledger_csv(concluded.entries)
+    files["report.json"] = report_json(report)
+    files["report.html"] = page(report).encode()
+    return files
+
+
+def report_json(report: Mapping[str, Any]) -> bytes:
+    return (json.dumps(report, indent=2, allow_nan=False) + "\n").encode()
+
+
+def ledger_csv(entries: list[Entry]) -> bytes:
+    out = io.StringIO()
+    out.write(",".join(Entry._fields) + "\n")
+    for entry in entries:
+        named = entry._replace(sender=_short(entry.sender), receiver=_short(entry.receiver))  # type: ignore[arg-type]
+        out.write(",".join(f"{value:.6f}" if isinstance(value, float) else str(value) for value in named) + "\n")
+    return out.getvalue().encode()
+
+
+def _short(rank: int) -> str:
+    return role_name(rank).removeprefix("the ") if rank == CURATOR else role_name(rank)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before anything starts, a folder that could not be written at the end."""
+    existing = folder
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise UsageError(f"expected a folder for --out, found a file at {existing}")
+    if not os.access(existing, os.W_OK):
+        raise UsageError(f"expected a folder for --out that can be written, found {existing} read-only")
+
+
+def put(files: Mapping[str, bytes], *, folder: Path) -> None:
+    """Write all files beside the folder, then move them into it; those of an earlier run are replaced.
+
+    Nothing appears in the folder before everything is written, and report.json comes last.
+    """
+    check_folder(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        for name, data in files.items():
+            (staging / name).write_bytes(data)
+        folder.mkdir(exist_ok=True)
+        whole_run = "report.json" in files
+        for stale in {"synthetic.csv", "marginals.csv", "model.json"} - files.keys() if whole_run else ():
+            with contextlib.suppress(FileNotFoundError):
+                (folder / stale).unlink()
+        for name in sorted(files, key=lambda name: (name == "report.json", name)):
+            (staging / name).replace(folder / name)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)

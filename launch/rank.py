@@ -1,0 +1,131 @@
+"""One MPI rank, started by `sottovoce run` through mpiexec: `main` is what mpiexec calls Python with.
+
+Also the way in when somebody else's mpirun or srun started `sottovoce run`: then there is no launcher to report to, the
+curator's rank writes the results, and the rank that fails prints why.
+
+Whatever goes wrong on any rank, it says so once and ends all ranks by MPI_Abort: without that the others would wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import msgspec
+
+from ..messages import CURATOR, ConversationError, PeerFailedError, Role, SottovoceError, UsageError, Where
+from ..messages.mpi import MPIWire
+from .job import Job
+from .lifeline import Address, Failed, Finished, Lifeline
+from .publish import published_files
+from .take_part import Concluded, take_part
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["JOB_VARIABLE", "Assignment", "be_a_rank", "main"]
+
+JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """What the launcher gives every rank, in one environment variable."""
+
+    job: Job
+    lifeline: Address
+
+
+def main() -> None:
+    """Run as the launcher's rank."""
+    assignment = msgspec.json.decode(os.environ[JOB_VARIABLE], type=Assignment)
+    be_a_rank(assignment.job, address=assignment.lifeline)
+
+
+def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str, bytes]], None] | None = None) -> None:
+    """Take this rank's role; `conclude` is called on the curator's rank when there is no launcher to send the files to."""
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD.Dup()
+    rank = comm.Get_rank()
+    role: Role | None = None
+    try:
+        lifeline = Lifeline(address, rank=rank, die=lambda: os._exit(3))
+    except ConnectionError as error:
+        sys.stderr.write(f"rank {rank} could not reach the launcher at {error}: open the port, or set SOTTOVOCE_HOST\n")
+        sys.stderr.flush()
+        comm.Abort(3)
+        return
+
+    def watch(playing: Role) -> None:
+        nonlocal role
+        role = playing
+        lifeline.where = lambda: playing.position
+
+    try:
+        _agree(comm, job)
+        concluded = take_part(MPIWire(comm), job, watch=watch)
+        files: dict[str, bytes] = {}
+        if concluded is not None:
+            files = _files(job, concluded)
+            if conclude is not None:
+                conclude(files)
+        lifeline.say(Finished(rank, files))
+    except PeerFailedError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must not wait for it
+        _fail(error, rank=rank, role=role, lifeline=lifeline if address is not None else None, comm=comm)
+    lifeline.close()
+
+
+def _agree(comm: MPI.Comm, job: Job) -> None:
+    """Check that the job has the right size and that all ranks were started with the same arguments."""
+    size = comm.Get_size()
+    if size != job.parties + 1:
+        hint = ": do mpiexec and mpi4py use the same MPI? try `sottovoce doctor`" if size == 1 else ""
+        raise UsageError(f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {size}{hint}")
+    mine = bytearray(hashlib.sha256(msgspec.json.encode(job)).digest())
+    curators = bytearray(mine)
+    comm.Bcast(curators, root=CURATOR)
+    if curators != mine:
+        raise UsageError("expected all ranks to be started with the same arguments, found others at the curator")
+
+
+def _files(job: Job, concluded: Concluded) -> dict[str, bytes]:
+    from mpi4py import MPI
+
+    library = MPI.Get_library_version().partition("\n")[0].partition(", package")[0].replace("\x00", "").strip()
+    return published_files(job, concluded, transport="mpi", library=" ".join(library.split()))
+
+
+def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
+    """Put an error in one line, with its place, and add the traceback when it is not one of ours."""
+    if isinstance(error, SottovoceError):
+        line = str(error)
+        if where is not None and not (isinstance(error, ConversationError) and error.where is not None):
+            line = f"{where}: {line}"
+        return line, ""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, SystemExit):
+        text = f"it left early by SystemExit({error.code})"
+    return (f"{where}: {text}" if where else text), "".join(traceback.format_exception(error))
+
+
+def _fail(error: BaseException, *, rank: int, role: Role | None, lifeline: Lifeline | None, comm: Any) -> NoReturn:
+    where = None if role is None else role.where
+    line, trace = describe(error, where=where)
+    if role is None:
+        line = f"rank {rank}: {line}"
+    status = error.exit_status if isinstance(error, SottovoceError) else 130 if isinstance(error, KeyboardInterrupt) else 3
+    if lifeline is None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{trace}sottovoce: {line}\n")
+            sys.stderr.flush()
+    else:
+        lifeline.say(Failed(rank, status, line, trace))
+    comm.Abort(status)
+    os._exit(status)

@@ -1,0 +1,124 @@
+"""report.json: what was run, what it cost, what it spent. The keys are a contract with whoever reads it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..messages import communication
+from ..privacy import epsilon_by_view
+from ..protocols import Cost, Protocol
+
+if TYPE_CHECKING:
+    from .job import Job
+    from .take_part import Concluded
+
+__all__ = ["make_report", "summary_lines"]
+
+
+def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, Any]:
+    """Put the report together from what the curator holds."""
+    minutes = concluded.minutes
+    exchanged = communication(concluded.entries, predicted=_predicted(protocol, concluded, parties=job.parties))
+    phases = [
+        {
+            "name": name,
+            "seconds": round(max(own.phases.get(name, 0.0) for own in minutes), 6),
+            "bytes": exchanged["by_phase"].get(name, {}).get("frame_bytes", 0),
+        }
+        for name in dict.fromkeys(name for own in minutes for name in own.phases)
+    ]
+    return {
+        "sottovoce": version("sottovoce"),
+        "protocol": protocol.name,
+        "reference": job.protocol,
+        "parameters": msgspec.to_builtins(protocol.parameters),
+        "parties": job.parties,
+        "rows": sum(own.rows for own in minutes),
+        "data": list(job.data),
+        "mode": job.mode,
+        "seed": job.seed,
+        "transport": transport,
+        "mpi": None if library is None else {"library": library, "hosts": [own.host for own in minutes]},
+        "python": platform.python_version(),
+        "seconds": round(concluded.seconds, 6),
+        "outcome": dict(concluded.outcome.summary),
+        "phases": phases,
+        "communication": exchanged,
+        "privacy": {
+            "claimed_epsilon": protocol.epsilon,
+            "neighbours": protocol.neighbours,
+            **epsilon_by_view(concluded.releases, parties=range(1, job.parties + 1)),
+            "releases": [msgspec.to_builtins(release) for release in concluded.releases],
+        },
+        "utility": None,
+        "transcript": {edge: digest for own in minutes for edge, digest in own.transcript.items()} or None,
+        "warnings": _warnings(job),
+    }
+
+
+def _predicted(protocol: Protocol, concluded: Concluded, *, parties: int) -> list[dict[str, Any]] | None:
+    """Put each line of the predicted cost beside what was measured."""
+    lines: Sequence[Cost] | None = protocol.predict(parties=parties)
+    if lines is None:
+        return None
+    beside = []
+    for line in lines:
+        measured = [entry for entry in concluded.entries if (entry.phase, entry.kind) == (line.phase, line.kind)]
+        beside.append(
+            {
+                "phase": line.phase,
+                "kind": line.kind,
+                "messages": line.messages,
+                "payload_bytes": line.payload_bytes,
+                "measured_messages": len(measured),
+                "measured_payload_bytes": sum(entry.payload_bytes for entry in measured),
+            }
+        )
+    return beside
+
+
+def _warnings(job: Job) -> list[str]:
+    warnings = []
+    if job.seed is not None:
+        warnings.append(
+            f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed can subtract the noise"
+        )
+    if job.key_bits < 2048:
+        warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
+    return warnings
+
+
+def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Say what a person wants to know first, as pairs of a name and a sentence."""
+    exchanged, privacy = report["communication"], report["privacy"]
+    sent = (
+        f"{_count(exchanged['messages'], 'message')} in {_count(exchanged['rounds'], 'round')}: "
+        f"{exchanged['payload_bytes']:,} bytes of payload, {exchanged['frame_bytes']:,} with frames"
+    )
+    lines = [
+        ("protocol", f"{report['protocol']} ({report['mode']}), {report['parties']} parties, {report['rows']:,} rows"),
+        *((name, _figure(value)) for name, value in report["outcome"].items()),
+        ("sent", sent),
+    ]
+    if exchanged["predicted"] is not None:
+        foreseen = sum(line["payload_bytes"] for line in exchanged["predicted"])
+        measured = sum(line["measured_payload_bytes"] for line in exchanged["predicted"])
+        agrees = "as predicted" if foreseen == measured else f"predicted {foreseen:,} bytes of payload, found {measured:,}"
+        lines.append(("cost", agrees))
+    epsilon = ", ".join(f"{view.replace('_', ' ')} {value:g}" for view, value in privacy["epsilon"].items())
+    lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
+    lines.append(("seconds", f"{report['seconds']:.2f}"))
+    return lines
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _figure(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,185 @@
+"""Running a protocol: from Python, and underneath the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..messages import PeerFailedError, Position, Role, SottovoceError, thread_wires
+from .job import Job, Transport, instantiate
+from .mpiexec import find_launcher
+from .progress import Progress
+from .publish import published_files
+from .rank import describe
+from .supervise import Hosts, RunFailed, run_with_mpi
+from .take_part import Concluded, take_part
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+__all__ = ["Run", "run", "run_job"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a run gave."""
+
+    synthetic: pd.DataFrame | None
+    marginals: pd.DataFrame | None
+    model: Any
+    report: dict[str, Any]
+    ledger: pd.DataFrame
+    files: dict[str, bytes]
+    """Everything as it would stand in the folder."""
+
+
+def run(
+    protocol: str,
+    data: str | os.PathLike[str] | pd.DataFrame | Sequence[str | os.PathLike[str] | pd.DataFrame] = "demo",
+    *,
+    parties: int = 3,
+    seed: int | None = None,
+    mode: str = "rigorous",
+    transport: Transport = "threads",
+    rows: int | None = None,
+    timeout: float = 3600.0,
+    transcript: bool = False,
+    **parameters: Any,
+) -> Run:
+    """Run a protocol and return what it published.
+
+    Args:
+        protocol: a name that `sottovoce protocols` lists, or `module:Class`.
+        data: one table to split among the parties, or one for each: paths, DataFrames, or "demo".
+        parties: how many parties; the curator comes on top.
+        seed: makes the run reproducible to the byte, and not private.
+        mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
+        transport: "threads" (in this process) or "mpi" (starts mpiexec).
+        rows: take only so many rows of the data.
+        timeout: seconds that any wait may last.
+        transcript: digest everything that is said, edge by edge.
+        parameters: the protocol's own, such as `epsilon=0.8`.
+
+    Raises:
+        UsageError: something asked for cannot be.
+        ConversationError: the conversation failed; its `where` says at which rank, phase and step.
+    """
+    import pandas as pd
+
+    given = [data] if isinstance(data, pd.DataFrame) or not isinstance(data, Sequence) or isinstance(data, str) else [*data]
+    tables = tuple(item for item in given if isinstance(item, pd.DataFrame))
+    with contextlib.ExitStack() as stack:
+        if tables and (transport == "mpi" or len(tables) < len(given)):
+            # Ranks are other processes: tables reach them as files.
+            spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sottovoce-")))
+            given = [
+                _spooled(item, spool / f"{n}.csv") if isinstance(item, pd.DataFrame) else item for n, item in enumerate(given)
+            ]
+            tables = ()
+        job = msgspec.convert(
+            {
+                "protocol": protocol, "parameters": parameters, "mode": mode, "parties": parties, "seed": seed, "rows": rows,
+                "timeout": timeout, "transcript": transcript,
+                "data": ["<table>" for _ in tables] or [str(item) for item in given],
+            },
+            Job,
+        )  # fmt: skip
+        files = run_job(job, transport=transport, tables=tables)
+    return _opened(files)
+
+
+def run_job(
+    job: Job,
+    *,
+    transport: Transport,
+    tables: tuple[pd.DataFrame, ...] = (),
+    mpiexec: str | None = None,
+    hosts: Hosts | None = None,
+    progress: Progress | None = None,
+) -> dict[str, bytes]:
+    """Run a job and return the files it publishes."""
+    progress = progress or Progress(shown=False)
+    instantiate(job)
+    if transport == "mpi":
+        return run_with_mpi(job, launcher=find_launcher(mpiexec), hosts=hosts or Hosts(), progress=progress)
+    concluded = _run_in_threads(job, tables=tables, progress=progress)
+    return published_files(job, concluded, transport="threads", library=None)
+
+
+def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Progress) -> Concluded:
+    """Play all roles in this process; the first error of any ends all and is raised here."""
+    wires = thread_wires(job.parties + 1)
+    roles: dict[int, Role] = {}
+    results: list[Concluded] = []
+    errors: list[tuple[int, BaseException]] = []
+
+    def play(rank: int) -> None:
+        try:
+            concluded = take_part(wires[rank], job, tables=tables, watch=lambda role: roles.__setitem__(rank, role))
+            if concluded is not None:
+                results.append(concluded)
+        except PeerFailedError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again below, after the others were told
+            errors.append((rank, error))
+            with contextlib.suppress(PeerFailedError):
+                wires[rank].abort(3)
+
+    threads = [threading.Thread(target=play, args=(rank,), daemon=True, name=f"rank {rank}") for rank in range(len(wires))]
+    for thread in threads:
+        thread.start()
+    try:
+        while not errors and any(thread.is_alive() for thread in threads):
+            for thread in threads:
+                thread.join(timeout=0.1 if thread.is_alive() else 0)
+            progress.show({rank: _position(role) for rank, role in list(roles.items())})
+    finally:
+        progress.close()
+        if any(thread.is_alive() for thread in threads):  # an error, or Ctrl-C
+            with contextlib.suppress(PeerFailedError):
+                wires[0].abort(3)
+            for thread in threads:
+                thread.join(timeout=1)
+    if errors:
+        rank, error = errors[0]
+        if isinstance(error, SottovoceError):
+            raise error
+        line, _ = describe(error, where=roles[rank].where if rank in roles else None)
+        raise RunFailed(line, status=3, traceback="".join(traceback.format_exception(error))) from error
+    return results[0]
+
+
+def _position(role: Role) -> Position:
+    return role.position
+
+
+def _spooled(table: pd.DataFrame, path: Path) -> str:
+    table.to_csv(path, index=False)
+    return str(path)
+
+
+def _opened(files: dict[str, bytes]) -> Run:
+    import pandas as pd
+
+    def table(name: str) -> pd.DataFrame | None:
+        return pd.read_csv(io.BytesIO(files[name])) if name in files else None
+
+    return Run(
+        synthetic=table("synthetic.csv"),
+        marginals=table("marginals.csv"),
+        model=msgspec.json.decode(files["model.json"]) if "model.json" in files else None,
+        report=msgspec.json.decode(files["report.json"]),
+        ledger=pd.read_csv(io.BytesIO(files["ledger.csv"])),
+        files=files,
+    )

@@ -1,0 +1,44 @@
+"""`sottovoce new NAME`: a protocol package that works, with a test, to start from."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Final
+
+from ..messages import UsageError
+
+__all__ = ["write_package"]
+
+PLACES: Final = {
+    "pyproject.toml": "pyproject.toml.txt",
+    "README.md": "README.md.txt",
+    "src/$module/__init__.py": "protocol.py.txt",
+    "tests/test_$module.py": "test_protocol.py.txt",
+}
+
+
+def write_package(name: str, *, folder: Path) -> str:
+    """Write the package into folder/NAME, which must not exist; return what to do next."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(name):
+        raise UsageError(f"expected a name of lower-case words joined by '-', such as noisy-mean, found {name!r}")
+    target = folder / name
+    if target.exists():
+        raise UsageError(f"expected {target} not to exist, found it: choose another name or folder")
+    words = {"name": name, "module": name.replace("-", "_"), "title": "".join(word.title() for word in name.split("-"))}
+    templates = files("sottovoce.launch") / "templates"
+    written = {
+        Template(place).substitute(words): Template((templates / template).read_text()).substitute(words)
+        for place, template in PLACES.items()
+    }
+    for place, text in written.items():
+        path = target / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return (
+        f"written   {target}/: {', '.join(written)}\n"
+        f"next      cd {target} && pip install -e '.[test]' && pytest && sottovoce run {name}\n"
+    )

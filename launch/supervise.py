@@ -1,0 +1,236 @@
+"""Starting ranks through mpiexec and seeing to it that all end together.
+
+Whatever happens (a rank raises, is killed, hangs; mpiexec is killed; the person presses Ctrl-C), every process is gone
+within seconds, and there is one line that says which rank, in which phase, at which step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import queue
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import IO, Final
+
+import msgspec
+
+from ..messages import Position, SottovoceError, role_name
+from .job import Job, instantiate
+from .lifeline import At, Event, Failed, Finished, Hello, Lost, Server
+from .mpiexec import Launcher
+from .progress import Progress
+from .rank import JOB_VARIABLE, Assignment
+
+__all__ = ["Hosts", "RunFailed", "run_with_mpi"]
+
+GRACE: Final = 0.5
+"""Seconds in which the reason for a lost rank may still arrive from another one."""
+PATIENCE: Final = 2.0
+"""Seconds that processes have to end by themselves before they are killed."""
+
+
+class RunFailed(SottovoceError):
+    """The run failed on some rank; the line says where."""
+
+    def __init__(self, line: str, *, status: int, traceback: str = "") -> None:
+        super().__init__(line)
+        self.status = status
+        self.traceback = traceback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosts:
+    """Where ranks run, in mpiexec's own words; nothing means this machine."""
+
+    hosts: str | None = None
+    hostfile: str | None = None
+    extra: tuple[str, ...] = ()
+
+    @property
+    def several(self) -> bool:
+        return bool(self.hosts or self.hostfile or self.extra)
+
+
+@dataclass
+class _Watch:
+    """What the launcher knows of its ranks."""
+
+    protocol: str
+    hello: dict[int, Hello] = field(default_factory=dict)
+    at: dict[int, Position] = field(default_factory=dict)
+    finished: dict[int, Finished] = field(default_factory=dict)
+    lost: list[int] = field(default_factory=list)
+    failed: Failed | None = None
+
+    def note(self, event: Event) -> None:
+        match event:
+            case Hello():
+                self.hello[event.rank] = event
+            case At():
+                self.at[event.rank] = event.position
+            case Finished():
+                self.finished[event.rank] = event
+            case Failed():
+                self.failed = self.failed or event
+            case Lost() if event.rank not in self.finished:
+                self.lost.append(event.rank)
+
+    def place(self, rank: int) -> str:
+        """Say where a rank was last seen."""
+        who = f"rank {rank} ({role_name(rank).removeprefix('the ')}) in {self.protocol}"
+        at = self.at.get(rank)
+        if at is None or not at.phase:
+            return f"{who}, before its first phase"
+        return f"{who}, phase {at.phase}, step {at.step}"
+
+
+def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progress) -> dict[str, bytes]:
+    """Run a job as ranks of one mpiexec and return the files to publish.
+
+    Raises:
+        RunFailed: with the exit status and the line for the person. No process is left when it is raised.
+        KeyboardInterrupt: after all processes have been ended.
+    """
+    protocol = instantiate(job)
+    server = Server(token=secrets.token_hex(16), everywhere=hosts.several)
+    assignment = msgspec.json.encode(Assignment(job, server.address)).decode()
+    command = launcher.command(
+        [sys.executable, "-c", "from sottovoce.launch.rank import main; main()"],
+        ranks=job.parties + 1,
+        variables=[JOB_VARIABLE],
+        hosts=hosts.hosts,
+        hostfile=hosts.hostfile,
+        extra=hosts.extra,
+    )
+    watch = _Watch(protocol.name)
+    process = subprocess.Popen(
+        command,
+        env={**launcher.environment(), JOB_VARIABLE: assignment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C is ours to handle: one process ends the others in order
+    )
+    spoken = _Spoken(process)
+    try:
+        _watch_over(process, server, watch, ranks=job.parties + 1, progress=progress)
+        failed = _reason(process, watch, spoken, ranks=job.parties + 1)
+    finally:
+        progress.close()
+        _end_all(process, server, watch)
+        spoken.pass_on(everything=watch.failed is None and not watch.lost and process.returncode == 0)
+    if failed is not None:
+        raise failed
+    return watch.finished[0].files
+
+
+def _watch_over(process: subprocess.Popen[str], server: Server, watch: _Watch, *, ranks: int, progress: Progress) -> None:
+    """Follow the ranks until all have finished or something is wrong."""
+    deadline = float("inf")
+    while time.monotonic() < deadline:
+        with contextlib.suppress(queue.Empty):
+            watch.note(server.events.get(timeout=0.1))
+            while True:
+                watch.note(server.events.get_nowait())
+        progress.show(watch.at)
+        if watch.failed is not None:
+            return
+        if len(watch.finished) == ranks and (process.poll() is not None or deadline == float("inf")):
+            if process.poll() is not None:
+                return
+            deadline = time.monotonic() + 10  # MPI is finalising
+        elif (watch.lost or process.poll() is not None) and deadline == float("inf"):
+            deadline = time.monotonic() + GRACE
+
+
+def _reason(process: subprocess.Popen[str], watch: _Watch, spoken: _Spoken, *, ranks: int) -> RunFailed | None:
+    """Say why the run failed, if it did: the rank's own word first, then which rank is gone, then what mpiexec did."""
+    if watch.failed is not None:
+        return RunFailed(watch.failed.line, status=watch.failed.status, traceback=watch.failed.traceback)
+    if len(watch.finished) == ranks:
+        return None
+    ended = process.poll()
+    killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
+    if watch.lost and not killed:
+        return RunFailed(f"{watch.place(watch.lost[0])}: the process was lost (killed, or out of memory)", status=3)
+    if killed and ended is not None:
+        # Nobody in particular is to blame; the curator's place tells how far the run had come.
+        return RunFailed(f"{watch.place(0)}: mpiexec was killed by signal {-ended}", status=3)
+    heard = spoken.last_words()
+    return RunFailed(f"mpiexec ended with status {ended} before the run had begun: {heard or 'it said nothing'}", status=3)
+
+
+def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> None:
+    """End mpiexec and every rank on this host; ranks elsewhere end themselves when the lifeline closes."""
+    server.close()
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    here = platform.node()
+    alive = [hello.pid for hello in watch.hello.values() if hello.host == here and _is_rank(hello.pid)]
+    until = time.monotonic() + PATIENCE
+    while alive and time.monotonic() < until:
+        time.sleep(0.05)
+        alive = [pid for pid in alive if _is_rank(pid)]
+    for pid in alive:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _is_rank(pid: int) -> bool:
+    """Make sure that a process id still is a rank of ours before it is killed: ids are used again."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - /proc is not a path to walk
+            return b"sottovoce.launch.rank" in file.read()
+    except OSError:
+        return False
+
+
+class _Spoken:
+    """What ranks and mpiexec print. Standard output goes on at once (to our standard error).
+
+    Standard error is kept, because mpiexec's banners after a failure say less than our one line.
+    """
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._errors: list[str] = []
+        self._threads = [
+            threading.Thread(target=self._read, args=(process.stdout, False), daemon=True),
+            threading.Thread(target=self._read, args=(process.stderr, True), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self, stream: IO[str], keep: bool) -> None:  # noqa: FBT001
+        for line in stream:
+            if keep:
+                self._errors.append(line)
+            else:
+                sys.stderr.write(line)
+
+    def last_words(self) -> str:
+        for thread in self._threads:
+            thread.join(timeout=1)
+        said = [line.strip() for line in self._errors if line.strip(" -\n")]
+        return " ".join(said[:6])
+
+    def pass_on(self, *, everything: bool) -> None:
+        for thread in self._threads:
+            thread.join(timeout=1)
+        if everything:
+            sys.stderr.writelines(self._errors)

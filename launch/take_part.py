@@ -1,0 +1,129 @@
+"""Taking part: one role, from its data to its minutes, on any transport.
+
+The same for a thread and for an MPI rank. When all roles have ended, every party hands its minutes (what it sent and
+received, released, and how long its phases took) to the curator, who reconciles them; these closing frames are not
+messages of the protocol.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..crypto import RandomTree
+from ..curator import Curator
+from ..messages import CURATOR, Act, ConversationError, Entry, Role, Wire, reconcile
+from ..messages.frame import What
+from ..parties import Party, Records, load, share
+from ..privacy import Accountant, Release
+from ..protocols import Outcome
+from .job import Job, instantiate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+__all__ = ["Concluded", "Minutes", "own_records", "take_part"]
+
+
+class Minutes(msgspec.Struct, frozen=True):
+    """What one role notes of its part."""
+
+    acts: list[Act]
+    phases: dict[str, float]
+    releases: list[Release]
+    rows: int
+    host: str
+    transcript: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """What the curator holds when all has ended."""
+
+    outcome: Outcome
+    entries: list[Entry]
+    minutes: list[Minutes]
+    seconds: float
+    releases: list[Release] = field(default_factory=list)
+
+
+def own_records(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...] = ()) -> Records:
+    """Load what belongs to one party: its own file, or its share of the one file. Called by a party's process alone."""
+    sources = tables or job.data
+    seed = 0 if job.seed is None else job.seed
+    if len(sources) == 1:
+        table = load(sources[0], rows=job.rows, seed=seed)
+        return Records(share(table, party=party, parties=job.parties, seed=seed))
+    return Records(load(sources[party - 1], rows=job.rows, seed=seed))
+
+
+def take_part(
+    wire: Wire,
+    job: Job,
+    *,
+    tables: tuple[pd.DataFrame, ...] = (),
+    watch: Callable[[Role], None],
+) -> Concluded | None:
+    """Play the role of this end of the wire. The curator gets what was concluded, the parties `None`."""
+    started = time.perf_counter()
+    protocol = instantiate(job)
+    randomness = RandomTree(job.seed, role=wire.rank)
+    outcome: Outcome | None = None
+    releases: list[Release] = []
+    rows = 0
+    role: Party | Curator
+    if wire.rank == CURATOR:
+        role = Curator(
+            wire, protocol=protocol.name, kinds=protocol.kinds(), randomness=randomness,
+            timeout=job.timeout, transcript=job.transcript,
+        )  # fmt: skip
+        watch(role)
+        with _placed(role):
+            outcome = protocol.curator(role)
+            role.end()
+    else:
+        records = own_records(job, party=wire.rank, tables=tables)
+        accountant = Accountant(party=wire.rank, budget=protocol.epsilon, neighbours=protocol.neighbours)
+        role = Party(
+            wire, protocol=protocol.name, kinds=protocol.kinds(), records=records, accountant=accountant,
+            randomness=randomness, timeout=job.timeout, transcript=job.transcript,
+        )  # fmt: skip
+        watch(role)
+        with _placed(role):
+            protocol.party(role)
+            role.end()
+        releases, rows = accountant.releases, len(records)
+    minutes = Minutes(role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript)
+    if outcome is None:
+        role.control(What.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)
+        role.await_control(What.DISMISSAL, source=CURATOR)
+        return None
+    collected = [minutes]
+    collected += [
+        msgspec.msgpack.decode(role.await_control(What.MINUTES, source=party), type=Minutes) for party in role.parties
+    ]
+    entries = reconcile([own.acts for own in collected])
+    concluded = Concluded(outcome, entries, collected, time.perf_counter() - started)
+    concluded.releases.extend(release for own in collected for release in own.releases)
+    for party in role.parties:
+        role.control(What.DISMISSAL, b"", to=party)
+    return concluded
+
+
+class _placed:  # noqa: N801 - reads as a word
+    """Adds the role's place to a conversation error that has none."""
+
+    def __init__(self, role: Role) -> None:
+        self._role = role
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ConversationError):
+            self._role.place(error)

@@ -1,0 +1,63 @@
+"""What can be said and how it travels: message types, codec, the verbs, the transports, the ledger of bytes.
+
+The ground floor: nothing in here knows of keys, noise, records or protocols.
+"""
+
+from .errors import (
+    BudgetError,
+    ConversationError,
+    DeadlockError,
+    LedgerError,
+    MessageError,
+    MisuseError,
+    PeerFailedError,
+    PeerFinishedError,
+    SottovoceError,
+    TimeoutExpired,
+    UsageError,
+    WaitError,
+    Where,
+    role_name,
+)
+from .fields import CIPHERTEXT, BigInts, Shape
+from .ledger import Act, Entry, Totals, communication, reconcile, totals
+from .message import decode, encoded_size, message, to_bytes
+from .role import CURATOR, Position, Role
+from .threads import ThreadWire, thread_wires
+from .wire import Wire
+
+__all__ = [
+    "message",
+    "BigInts",
+    "Shape",
+    "CIPHERTEXT",
+    "to_bytes",
+    "decode",
+    "encoded_size",
+    "Role",
+    "Position",
+    "CURATOR",
+    "role_name",
+    "Wire",
+    "ThreadWire",
+    "thread_wires",
+    "Act",
+    "Entry",
+    "Totals",
+    "reconcile",
+    "totals",
+    "communication",
+    "SottovoceError",
+    "UsageError",
+    "ConversationError",
+    "MisuseError",
+    "MessageError",
+    "WaitError",
+    "TimeoutExpired",
+    "DeadlockError",
+    "PeerFinishedError",
+    "PeerFailedError",
+    "LedgerError",
+    "BudgetError",
+    "Where",
+]

@@ -1,0 +1,554 @@
+"""Fields: how one value of a message becomes bytes, exactly one way, and back.
+
+A message's layout follows from its annotations alone, so its size can be predicted to the byte and every value has one
+encoding (the bytes are canonical). All integers are little-endian.
+
+    bool                            1 byte, 0 or 1
+    int                             8 bytes, signed; larger integers travel as BigInts
+    float                           8 bytes, IEEE 754
+    str, bytes                      8 bytes length, then UTF-8 or the bytes
+    NDArray[np.int64]               1 byte type, 1 byte number of axes, 8 bytes an axis, zeros up to a multiple of 8
+                                    within the payload, then the elements in C order
+    BigInts                         4 bytes width, 8 bytes count, then every integer in that many bytes
+    tuple[T, ...]                   8 bytes count, then the items
+    tuple[A, B]                     the items
+    T | None                        1 byte, 0 or 1, then the value if 1
+    another message                 its fields
+
+`Annotated[NDArray[...], Shape(3, None)]` fixes axes; `Annotated[..., CIPHERTEXT]` makes the ledger count the field's bytes
+as ciphertext. Decoding checks each length against the bytes that are there *before* it allocates, and arrays are views
+of the received buffer, not copies.
+"""
+
+from __future__ import annotations
+
+import struct
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import index
+from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import MessageError, MisuseError
+
+__all__ = ["CIPHERTEXT", "BigInts", "Ciphertext", "Field", "Reader", "Shape", "Writer", "field_for"]
+
+MAX_AXES: Final = 8
+APART: Final = 4096
+"""From this many bytes on, a buffer is passed on as it lies instead of being copied into the surrounding bytes."""
+
+_DTYPES: Final = {
+    code: np.dtype(name)
+    for code, name in enumerate(["?", "<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<i4", "<i8", "<f4", "<f8"])
+}
+_CODES: Final = {dtype: code for code, dtype in _DTYPES.items()}
+_U64: Final = struct.Struct("<Q")
+_I64: Final = struct.Struct("<q")
+_F64: Final = struct.Struct("<d")
+_BIG: Final = struct.Struct("<IQ")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Shape:
+    """The axes of an array field; `None` leaves one free."""
+
+    axes: tuple[int | None, ...]
+
+    def __init__(self, *axes: int | None) -> None:
+        object.__setattr__(self, "axes", axes)
+
+    def admits(self, shape: tuple[int, ...]) -> bool:
+        return len(shape) == len(self.axes) and all(a is None or a == n for a, n in zip(self.axes, shape, strict=True))
+
+    def __str__(self) -> str:
+        return "(" + ", ".join("any" if a is None else str(a) for a in self.axes) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Ciphertext:
+    """Marks a field whose bytes the ledger counts as ciphertext."""
+
+
+CIPHERTEXT: Final = Ciphertext()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BigInts:
+    """Non-negative integers of one fixed width in bytes, as they travel: `data` holds them one after another.
+
+    >>> numbers = BigInts.of([1, 2**64], width=16)
+    >>> len(numbers), list(numbers) == [1, 2**64], len(numbers.data)
+    (2, True, 32)
+    """
+
+    width: int
+    data: bytes | memoryview
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.width < 1 << 32:
+            raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {self.width}")
+        if len(self.data) % self.width:
+            raise MisuseError(f"expected a multiple of {self.width} bytes, found {len(self.data)}")
+
+    @classmethod
+    def of(cls, numbers: Iterable[int], *, width: int) -> BigInts:
+        """Write every number in `width` bytes; one that is negative or too large is an error, never cut."""
+        try:
+            return cls(width, b"".join([int(n).to_bytes(width, "little") for n in numbers]))
+        except OverflowError:
+            raise MisuseError(f"expected integers from 0 to 256**{width} - 1, found one outside") from None
+
+    def __len__(self) -> int:
+        return len(self.data) // self.width
+
+    def __iter__(self) -> Iterator[int]:
+        for at in range(0, len(self.data), self.width):
+            yield int.from_bytes(self.data[at : at + self.width], "little")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BigInts) and self.width == other.width and bytes(self.data) == bytes(other.data)
+
+    def __hash__(self) -> int:
+        return hash((self.width, bytes(self.data)))
+
+    def __repr__(self) -> str:
+        return f"BigInts({len(self)} of {self.width} bytes)"
+
+
+class Writer:
+    """Collects a payload as a list of buffers; what is large stays where it lies."""
+
+    __slots__ = ("_parts", "_small", "ciphertext", "size")
+
+    def __init__(self) -> None:
+        self._parts: list[bytes | bytearray | memoryview] = []
+        self._small = bytearray()
+        self.size = 0
+        self.ciphertext = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        length = len(data)
+        self.size += length
+        if length < APART:
+            self._small += data
+            return
+        if self._small:
+            self._parts.append(self._small)
+            self._small = bytearray()
+        self._parts.append(data)
+
+    def align(self) -> None:
+        self.write(bytes(-self.size % 8))
+
+    def parts(self) -> list[bytes | bytearray | memoryview]:
+        if self._small:
+            self._parts.append(self._small)
+            self._small = bytearray()
+        return self._parts
+
+
+class Reader:
+    """Takes a payload apart; it never hands out bytes that are not there."""
+
+    __slots__ = ("_at", "_buffer")
+
+    def __init__(self, buffer: memoryview) -> None:
+        self._buffer = buffer
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self._buffer) - self._at
+
+    def take(self, length: int) -> memoryview:
+        if length > len(self._buffer) - self._at:
+            raise MessageError(f"expected {length} more bytes, found {self.left}: the message is truncated")
+        start, self._at = self._at, self._at + length
+        return self._buffer[start : self._at]
+
+    def u64(self) -> int:
+        value: int = _U64.unpack(self.take(8))[0]
+        return value
+
+    def align(self) -> None:
+        if any(self.take(-self._at % 8)):
+            raise MessageError("expected zeros as padding, found other bytes")
+
+
+class Field(Protocol):
+    """What a kind of value can do: be checked, written and read."""
+
+    @property
+    def least(self) -> int:
+        """The fewest bytes that a value can take: bounds how many can be in what was received."""
+
+    def check(self, value: Any) -> Any:
+        """Return the value as the message will hold it, or raise `MisuseError`."""
+
+    def write(self, value: Any, out: Writer) -> None: ...
+
+    def read(self, source: Reader) -> Any: ...
+
+
+def _found(value: object) -> str:
+    """Say what something is without saying its value, which may be secret."""
+    return type(value).__name__
+
+
+class _Bool:
+    least = 1
+
+    def check(self, value: Any) -> bool:
+        if not isinstance(value, bool | np.bool_):
+            raise MisuseError(f"expected a bool, found {_found(value)}")
+        return bool(value)
+
+    def write(self, value: bool, out: Writer) -> None:  # noqa: FBT001 - the value itself
+        out.write(b"\1" if value else b"\0")
+
+    def read(self, source: Reader) -> bool:
+        byte = source.take(1)[0]
+        if byte > 1:
+            raise MessageError(f"expected 0 or 1 for a bool, found {byte}")
+        return byte == 1
+
+
+class _Int:
+    least = 8
+
+    def check(self, value: Any) -> int:
+        if type(value) is not int:
+            if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+                raise MisuseError(f"expected an int, found {_found(value)}")
+            value = index(value)
+        if not -(1 << 63) <= value < 1 << 63:
+            raise MisuseError(f"expected an int of 64 bits, found one of {value.bit_length()} bits: use BigInts")
+        return int(value)
+
+    def write(self, value: int, out: Writer) -> None:
+        out.write(_I64.pack(value))
+
+    def read(self, source: Reader) -> int:
+        value: int = _I64.unpack(source.take(8))[0]
+        return value
+
+
+class _Float:
+    least = 8
+
+    def check(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, float | int | np.floating):
+            raise MisuseError(f"expected a float, found {_found(value)}")
+        return float(value)
+
+    def write(self, value: float, out: Writer) -> None:
+        out.write(_F64.pack(value))
+
+    def read(self, source: Reader) -> float:
+        value: float = _F64.unpack(source.take(8))[0]
+        return value
+
+
+class _Bytes:
+    least = 8
+
+    def check(self, value: Any) -> bytes:
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise MisuseError(f"expected bytes, found {_found(value)}")
+        return bytes(value)
+
+    def write(self, value: bytes, out: Writer) -> None:
+        out.write(_U64.pack(len(value)))
+        out.write(value)
+
+    def read(self, source: Reader) -> bytes:
+        return bytes(source.take(source.u64()))
+
+
+class _Str:
+    least = 8
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise MisuseError(f"expected a str, found {_found(value)}")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise MisuseError("expected text that UTF-8 can hold, found a lone surrogate") from None
+        return str(value)
+
+    def write(self, value: str, out: Writer) -> None:
+        data = value.encode()
+        out.write(_U64.pack(len(data)))
+        out.write(data)
+
+    def read(self, source: Reader) -> str:
+        try:
+            return str(source.take(source.u64()), "utf-8")
+        except UnicodeDecodeError as error:
+            raise MessageError(f"expected UTF-8, found {error.reason} at byte {error.start}") from None
+
+
+class _BigInts:
+    least = 12
+
+    def check(self, value: Any) -> BigInts:
+        if not isinstance(value, BigInts):
+            raise MisuseError(f"expected BigInts, found {_found(value)}")
+        return value
+
+    def write(self, value: BigInts, out: Writer) -> None:
+        out.write(_BIG.pack(value.width, len(value)))
+        out.write(value.data)
+
+    def read(self, source: Reader) -> BigInts:
+        width, count = _BIG.unpack(source.take(12))
+        if width == 0:
+            raise MessageError("expected a width of at least 1 byte for big integers, found 0")
+        return BigInts(width, source.take(width * count))
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    dtype: np.dtype[Any]
+    shape: Shape | None
+    least: int = 2
+
+    def check(self, value: Any) -> npt.NDArray[Any]:
+        if not isinstance(value, np.ndarray):
+            raise MisuseError(f"expected an array of {self.dtype}, found {_found(value)}")
+        if value.dtype.newbyteorder("<") != self.dtype:
+            raise MisuseError(f"expected an array of {self.dtype}, found one of {value.dtype}")
+        if self.shape is not None and not self.shape.admits(value.shape):
+            raise MisuseError(f"expected an array of shape {self.shape}, found {value.shape}")
+        if value.ndim > MAX_AXES:
+            raise MisuseError(f"expected at most {MAX_AXES} axes, found {value.ndim}")
+        held = value.astype(self.dtype, copy=False).view(np.ndarray)
+        held.flags.writeable = False  # of this view alone: the owner may still write to what is theirs
+        return held
+
+    def write(self, value: npt.NDArray[Any], out: Writer) -> None:
+        out.write(struct.pack(f"<BB{value.ndim}Q", _CODES[self.dtype], value.ndim, *value.shape))
+        out.align()
+        if value.size:
+            out.write(np.ascontiguousarray(value).reshape(-1).data.cast("B"))
+
+    def read(self, source: Reader) -> npt.NDArray[Any]:
+        code, axes = source.take(2)
+        dtype = _DTYPES.get(code)
+        if dtype != self.dtype:
+            raise MessageError(f"expected an array of {self.dtype}, found {dtype or f'unknown type {code}'}")
+        if axes > MAX_AXES:
+            raise MessageError(f"expected at most {MAX_AXES} axes, found {axes}")
+        shape = struct.unpack(f"<{axes}Q", source.take(8 * axes))
+        if self.shape is not None and not self.shape.admits(shape):
+            raise MessageError(f"expected an array of shape {self.shape}, found {shape}")
+        elements, reach = 1, self.dtype.itemsize
+        for length in shape:
+            elements *= length
+            reach *= max(length, 1)
+        if reach >= 1 << 62:  # numpy cannot express such a shape even when one axis is empty
+            raise MessageError("expected an array that fits in memory, found one that no memory holds")
+        source.align()
+        data = source.take(elements * self.dtype.itemsize)
+        if self.dtype == np.bool_:
+            flags = np.frombuffer(data, np.uint8)
+            if flags.size and flags.max() > 1:
+                raise MessageError("expected 0 or 1 for every bool of an array, found another byte")
+        array = np.frombuffer(data, self.dtype).reshape(shape)
+        array.flags.writeable = False
+        return array
+
+
+@dataclass(frozen=True, slots=True)
+class _Optional:
+    item: Field
+    least: int = 1
+
+    def check(self, value: Any) -> Any:
+        return None if value is None else self.item.check(value)
+
+    def write(self, value: Any, out: Writer) -> None:
+        out.write(b"\0" if value is None else b"\1")
+        if value is not None:
+            self.item.write(value, out)
+
+    def read(self, source: Reader) -> Any:
+        byte = source.take(1)[0]
+        if byte > 1:
+            raise MessageError(f"expected 0 or 1 before an optional field, found {byte}")
+        return self.item.read(source) if byte else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    item: Field
+    least: int = 8
+
+    def check(self, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, tuple | list):
+            raise MisuseError(f"expected a tuple, found {_found(value)}")
+        return tuple([self.item.check(item) for item in value])
+
+    def write(self, value: tuple[Any, ...], out: Writer) -> None:
+        out.write(_U64.pack(len(value)))
+        for item in value:
+            self.item.write(item, out)
+
+    def read(self, source: Reader) -> tuple[Any, ...]:
+        count = source.u64()
+        if count * self.item.least > source.left:
+            raise MessageError(f"expected {count} items, found {source.left} bytes for them: the message is truncated")
+        return tuple([self.item.read(source) for _ in range(count)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    items: tuple[Field, ...]
+    least: int
+
+    def check(self, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, tuple | list) or len(value) != len(self.items):
+            raise MisuseError(f"expected a tuple of {len(self.items)} items, found {_found(value)}")
+        return tuple([field.check(item) for field, item in zip(self.items, value, strict=True)])
+
+    def write(self, value: tuple[Any, ...], out: Writer) -> None:
+        for field, item in zip(self.items, value, strict=True):
+            field.write(item, out)
+
+    def read(self, source: Reader) -> tuple[Any, ...]:
+        return tuple([field.read(source) for field in self.items])
+
+
+@dataclass(frozen=True, slots=True)
+class _Secret:
+    """Counts what the field writes as ciphertext."""
+
+    item: Field
+    least: int
+
+    def check(self, value: Any) -> Any:
+        return self.item.check(value)
+
+    def write(self, value: Any, out: Writer) -> None:
+        before = out.size
+        self.item.write(value, out)
+        out.ciphertext += out.size - before
+
+    def read(self, source: Reader) -> Any:
+        return self.item.read(source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A message inside a message: its fields, one after another."""
+
+    kind: type[Any]
+    fields: dict[str, Field]
+    least: int
+
+    def check(self, value: Any) -> Any:
+        if type(value) is not self.kind:
+            raise MisuseError(f"expected {self.kind.__name__}, found {_found(value)}")
+        return value
+
+    def write(self, value: Any, out: Writer) -> None:
+        for name, field in self.fields.items():
+            field.write(getattr(value, name), out)
+
+    def read(self, source: Reader) -> Any:
+        values = []
+        for name, field in self.fields.items():
+            try:
+                values.append(field.read(source))
+            except MessageError as error:
+                raise MessageError(f"field {name}: {error.what}") from None
+        return self.kind(*values)
+
+
+_SIMPLE: Final[dict[Any, Field]] = {
+    bool: _Bool(),
+    int: _Int(),
+    float: _Float(),
+    bytes: _Bytes(),
+    str: _Str(),
+    BigInts: _BigInts(),
+}
+
+
+def field_for(annotation: Any, *, owner: str) -> Field:
+    """Find the field for an annotation; `owner` names it in the error when there is none."""
+    if annotation in _SIMPLE:
+        return _SIMPLE[annotation]
+    if hasattr(annotation, "__fields__"):
+        return record_for(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    build = _COMPOSED.get(origin)
+    if build is None:
+        known = "bool, int, float, str, bytes, NDArray, BigInts, tuple, T | None, or another message"
+        raise MisuseError(f"{owner}: expected one of {known}, found {annotation}")
+    return build(arguments, owner)
+
+
+def record_for(kind: type[Any]) -> Field:
+    fields: dict[str, Field] = kind.__fields__
+    return _Record(kind, fields, sum(field.least for field in fields.values()))
+
+
+def fields_of(kind: type[Any], *, local: dict[str, Any]) -> dict[str, Field]:
+    """Read a class's annotations, in order, as fields. `local` holds the names of the scope where it is written."""
+    hints = get_type_hints(kind, localns=local, include_extras=True)
+    return {name: field_for(hint, owner=f"{kind.__qualname__}.{name}") for name, hint in hints.items()}
+
+
+def _annotated(arguments: tuple[Any, ...], owner: str) -> Field:
+    field = field_for(arguments[0], owner=owner)
+    for note in arguments[1:]:
+        if isinstance(note, Shape):
+            if not isinstance(field, _Array):
+                raise MisuseError(f"{owner}: a shape belongs to an array")
+            field = _Array(field.dtype, note)
+    if CIPHERTEXT in arguments[1:]:
+        return _Secret(field, field.least)
+    return field
+
+
+def _array(arguments: tuple[Any, ...], owner: str) -> Field:
+    scalar = get_args(arguments[1])[0]
+    try:
+        dtype = np.dtype(scalar).newbyteorder("<")
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype not in _CODES:
+        names = ", ".join(str(known) for known in _CODES)
+        raise MisuseError(f"{owner}: expected an array of one of {names}, found {scalar}")
+    return _Array(dtype, None)
+
+
+def _tuple(arguments: tuple[Any, ...], owner: str) -> Field:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        item = field_for(arguments[0], owner=owner)
+        if item.least == 0:  # a count of 2**60 of them would fit in 8 bytes
+            raise MisuseError(f"{owner}: items of a sequence must take at least one byte")
+        return _Sequence(item)
+    items = tuple(field_for(argument, owner=owner) for argument in arguments)
+    return _Items(items, sum(item.least for item in items))
+
+
+def _union(arguments: tuple[Any, ...], owner: str) -> Field:
+    rest = [argument for argument in arguments if argument is not types.NoneType]
+    if len(rest) != 1 or len(arguments) != 2:
+        raise MisuseError(f"{owner}: expected T | None, found a choice of {len(arguments)} types")
+    return _Optional(field_for(rest[0], owner=owner))
+
+
+_COMPOSED: Final[dict[Any, Callable[[tuple[Any, ...], str], Field]]] = {
+    Annotated: _annotated,
+    np.ndarray: _array,
+    tuple: _tuple,
+    Union: _union,
+    types.UnionType: _union,
+}

@@ -1,0 +1,57 @@
+"""A party: a role that has records, a budget and randomness of its own."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ..crypto import RandomStream, RandomTree
+from ..messages import MisuseError, Role, Wire
+from ..messages.role import DEFAULT_TIMEOUT
+from ..privacy import Accountant, Mechanism
+from .records import Records
+
+__all__ = ["Party"]
+
+T = TypeVar("T")
+
+
+class Party(Role):
+    """One party in the conversation."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        protocol: str,
+        kinds: tuple[type, ...],
+        records: Records,
+        accountant: Accountant,
+        randomness: RandomTree,
+        timeout: float = DEFAULT_TIMEOUT,
+        transcript: bool = False,
+    ) -> None:
+        super().__init__(wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript)
+        self.records = records
+        self.accountant = accountant
+        self._randomness = randomness
+
+    @property
+    def number(self) -> int:
+        """Which party this is, from 1."""
+        return self.rank
+
+    @property
+    def peers(self) -> list[int]:
+        """The other parties."""
+        return [rank for rank in self.parties if rank != self.rank]
+
+    def randomness(self, purpose: str) -> RandomStream:
+        """Find this party's stream for a purpose within the current phase."""
+        return self._randomness.stream(phase=self._phase, purpose=purpose)
+
+    def release(self, mechanism: Mechanism[T], *, to: int) -> T:
+        """Draw a mechanism's answer for `to`: the accountant checks and records it first."""
+        if not self._phase:
+            raise MisuseError("expected a release within a phase: `with party.phase(name)`", where=self.where)
+        stream = self.randomness(f"release {len(self.accountant.releases)}")
+        return self.accountant.release(mechanism, to=to, phase=self._phase, randomness=stream)

@@ -1,0 +1,77 @@
+"""Records: a party's own rows, as text columns. The only objects in sottovoce that hold raw data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ..messages import UsageError
+from .demo import DEMO_ROWS, demo_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Records", "load", "share"]
+
+DEMO: Final = "demo"
+
+
+class Records:
+    """Rows of a table that belong to one party. Printing them shows how many there are and nothing else."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __repr__(self) -> str:
+        return f"Records({len(self)} rows of {len(self.attributes)} attributes)"
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(map(str, self._table.columns))
+
+    def count(self, attribute: str, value: str) -> int:
+        """Count the rows in which the attribute has the value, compared as text."""
+        if attribute not in self.attributes:
+            raise UsageError(f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}")
+        return int((self._table[attribute].astype(str) == value).sum())
+
+
+def load(source: str | pd.DataFrame, *, rows: int | None, seed: int) -> pd.DataFrame:
+    """Read a table: `demo`, a CSV file (also .gz) with a header, or a Parquet file. `rows` takes the first so many."""
+    if not isinstance(source, str):
+        return source if rows is None else source.iloc[:rows]
+    if source == DEMO:
+        return demo_table(DEMO_ROWS if rows is None else rows, seed=seed)
+    import pandas as pd
+
+    path = Path(source)
+    if not path.is_file():
+        raise UsageError(f"expected a data file, found none at {source}: check --data")
+    try:
+        if path.suffix == ".parquet":
+            table = pd.read_parquet(path)
+            table = table if rows is None else table.iloc[:rows]
+        else:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, nrows=rows)
+    except (ValueError, OSError, ImportError, EOFError) as error:  # pandas' parser errors are ValueErrors
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise UsageError(f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {reason}") from None
+    if not len(table.columns) or not len(table):
+        raise UsageError(f"expected a header and at least one row in {source}, found {len(table)} rows")
+    return table
+
+
+def share(table: pd.DataFrame, *, party: int, parties: int, seed: int) -> pd.DataFrame:
+    """Take party i's rows of a public, seeded, even partition; every party computes the same one.
+
+    Sizes differ by at most one and rows keep the file's order.
+    """
+    if len(table) < parties:
+        raise UsageError(f"expected at least one row for each of {parties} parties, found {len(table)} rows")
+    order = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 0x5EED]))).permutation(len(table))
+    return table.iloc[np.sort(np.array_split(order, parties)[party - 1])]

@@ -1,0 +1,70 @@
+"""Head count: how many people are there, or how many of a kind?
+
+The smallest protocol that goes through every layer; read it to see what one looks like.
+
+    trust       nobody: each party adds its own noise before it says anything
+    who learns  the curator: K noisy counts; everybody: their sum
+    messages    K, in 1 round, of 8 payload bytes
+    privacy     epsilon for each record, neighbours by adding or removing one (each record is with one party)
+    error       the sum of K discrete Laplace variables: standard deviation about sqrt(2 K) / epsilon. A mechanism whose
+                noise does not grow with K needs secure aggregation
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ..curator import Curator
+from ..messages import CURATOR, UsageError, message
+from ..parties import Party
+from ..privacy import laplace
+from .protocol import Cost, Epsilon, Options, Outcome, Protocol
+
+__all__ = ["HeadCount"]
+
+
+class HeadCount(Protocol):
+    """Count people; each party answers with its own share of noise."""
+
+    name = "head-count"
+    summary = "a noisy count of all rows, or of those with one value"
+    paper = "Dwork, McSherry, Nissim, Smith 2006"
+    trust = "nobody: noise at each party"
+    neighbours = "add-or-remove-one"
+
+    @message
+    class NoisyCount:
+        count: int
+
+    class Parameters(Options):
+        epsilon: Epsilon = 1.0
+        attribute: Annotated[str, msgspec.Meta(description="count the rows in which this attribute ...")] = ""
+        value: Annotated[str, msgspec.Meta(description="... has this value; without both, all rows")] = ""
+
+        def __post_init__(self) -> None:
+            if bool(self.attribute) != bool(self.value):
+                raise UsageError("expected attribute and value together, found one of them")
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            attribute, value = self.parameters.attribute, self.parameters.value
+            people = me.records.count(attribute, value) if attribute else len(me.records)
+            # The curator sees this number; the noise in it is all that hides a record.
+            noisy = me.release(laplace(people, sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR)
+            me.send(self.NoisyCount(noisy), to=CURATOR)
+
+    def curator(self, desk: Curator) -> Outcome:
+        import pandas as pd
+
+        with desk.phase("count"):
+            answers = desk.gather(self.NoisyCount)
+        people = sum(answer.count for answer in answers)
+        row: dict[str, object] = {"count": people}
+        if self.parameters.attribute:
+            row = {"attribute_1": self.parameters.attribute, "value_1": self.parameters.value, **row}
+        return Outcome(marginals=pd.DataFrame([row]), summary={"count": people})
+
+    def predict(self, *, parties: int) -> list[Cost]:
+        return [Cost(phase="count", kind="NoisyCount", messages=parties, payload_bytes=8 * parties)]

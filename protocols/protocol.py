@@ -1,0 +1,113 @@
+"""What a protocol is: one class, both sides of the conversation, and what it says of itself.
+
+    class HeadCount(Protocol):
+        name = "head-count"
+
+        @message
+        class NoisyCount:
+            count: int
+
+        class Parameters(Options):
+            epsilon: Epsilon = 1.0
+
+        def party(self, me: Party) -> None: ...
+        def curator(self, desk: Curator) -> Outcome: ...
+
+Messages nested in the class, in its bases and in the sub-protocols it names in `uses` are the kinds it may say.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from ..curator import Curator
+from ..messages.message import is_message
+from ..parties import Party
+from ..privacy import Neighbours
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Cost", "Epsilon", "Mode", "Options", "Outcome", "Protocol"]
+
+Mode: TypeAlias = Literal["rigorous", "paper"]
+Epsilon: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")]
+
+
+class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A protocol's parameters: `--set NAME=VALUE`, checked against the types and bounds written here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """A line of the predicted cost: so many messages of one kind in one phase, and their payload bytes in all."""
+
+    phase: str
+    kind: str
+    messages: int
+    payload_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the curator publishes. Everything in it may be seen by anybody."""
+
+    synthetic: pd.DataFrame | None = None
+    """A synthetic table with original labels: synthetic.csv."""
+    marginals: pd.DataFrame | None = None
+    """Rows of attribute_1, value_1, ..., count: marginals.csv."""
+    model: Mapping[str, Any] | None = None
+    """A model as JSON: model.json."""
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    """A few figures for the terminal and report.json."""
+
+
+class Protocol(ABC):
+    """A conversation."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    """What it publishes, in a few words."""
+    paper: ClassVar[str] = ""
+    trust: ClassVar[str] = ""
+    """Who is trusted with what, in a few words."""
+    modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
+    least_parties: ClassVar[int] = 1
+    neighbours: ClassVar[Neighbours]
+    uses: ClassVar[tuple[type, ...]] = ()
+    Parameters: ClassVar[type[Options]] = Options
+
+    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+        self.parameters: Any = parameters
+        self.mode = mode
+
+    @abstractmethod
+    def party(self, me: Party) -> None:
+        """Speak for one party."""
+
+    @abstractmethod
+    def curator(self, desk: Curator) -> Outcome:
+        """Speak for the curator, and publish."""
+
+    def predict(self, *, parties: int) -> Sequence[Cost] | None:  # noqa: ARG002 - part of the signature
+        """Predict the cost as a formula of public figures; `None` when it cannot be known beforehand."""
+        return None
+
+    @property
+    def epsilon(self) -> float:
+        """The budget of each party's records: what the run claims."""
+        return float(self.parameters.epsilon)
+
+    @classmethod
+    def kinds(cls) -> tuple[type, ...]:
+        """List the messages that this protocol may say."""
+        found: dict[str, type] = {}
+        for owner in (*cls.uses, cls):
+            for base in reversed(owner.__mro__):
+                found |= {name: value for name, value in vars(base).items() if is_message(value)}
+        return tuple(found.values())

@@ -1,0 +1,5 @@
+"""`python -m sottovoce` is the command `sottovoce`."""
+
+from .launch.cli import main
+
+main()
