@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..messages import PeerFailedError, Position, Role, SottovoceError, thread_wires
+from ..messages import PeerFailedError, Role, SottovoceError, Wire, thread_wires
 from .job import Job, Transport, instantiate
 from .mpiexec import find_launcher
 from .progress import Progress
@@ -133,8 +133,7 @@ def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Pro
             pass
         except BaseException as error:  # noqa: BLE001 - raised again below, after the others were told
             errors.append((rank, error))
-            with contextlib.suppress(PeerFailedError):
-                wires[rank].abort(3)
+            _end(wires)
 
     threads = [threading.Thread(target=play, args=(rank,), daemon=True, name=f"rank {rank}") for rank in range(len(wires))]
     for thread in threads:
@@ -143,25 +142,33 @@ def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Pro
         while not errors and any(thread.is_alive() for thread in threads):
             for thread in threads:
                 thread.join(timeout=0.1 if thread.is_alive() else 0)
-            progress.show({rank: _position(role) for rank, role in list(roles.items())})
+            progress.show({rank: role.position for rank, role in list(roles.items())})
+    except KeyboardInterrupt:
+        where = f"{roles[0].where}: " if 0 in roles else ""
+        raise RunFailed(f"{where}interrupted; all roles were ended and nothing was written", status=130) from None
     finally:
         progress.close()
-        if any(thread.is_alive() for thread in threads):  # an error, or Ctrl-C
-            with contextlib.suppress(PeerFailedError):
-                wires[0].abort(3)
-            for thread in threads:
-                thread.join(timeout=1)
+        _end(wires)  # a role that computes goes on until its next verb; nobody waits for it
+        for thread in threads:
+            thread.join(timeout=0.2)
     if errors:
-        rank, error = errors[0]
-        if isinstance(error, SottovoceError):
-            raise error
-        line, _ = describe(error, where=roles[rank].where if rank in roles else None)
-        raise RunFailed(line, status=3, traceback="".join(traceback.format_exception(error))) from error
+        raise _told(*errors[0], roles=roles)
     return results[0]
 
 
-def _position(role: Role) -> Position:
-    return role.position
+def _end(wires: Sequence[Wire]) -> None:
+    with contextlib.suppress(PeerFailedError):
+        wires[0].abort(3)
+
+
+def _told(rank: int, error: BaseException, *, roles: dict[int, Role]) -> Exception:
+    """Add the place to an error that is not ours."""
+    if isinstance(error, SottovoceError):
+        return error
+    line, _ = describe(error, where=roles[rank].where if rank in roles else None)
+    failed = RunFailed(line, status=3, traceback="".join(traceback.format_exception(error)))
+    failed.__cause__ = error
+    return failed
 
 
 def _spooled(table: pd.DataFrame, path: Path) -> str:

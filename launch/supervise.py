@@ -121,13 +121,16 @@ def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progre
         start_new_session=True,  # Ctrl-C is ours to handle: one process ends the others in order
     )
     spoken = _Spoken(process)
+    failed: RunFailed | None = None
     try:
         _watch_over(process, server, watch, ranks=job.parties + 1, progress=progress)
         failed = _reason(process, watch, spoken, ranks=job.parties + 1)
+    except KeyboardInterrupt:
+        failed = RunFailed(f"{watch.place(0)}: interrupted; all roles were ended and nothing was written", status=130)
     finally:
         progress.close()
         _end_all(process, server, watch)
-        spoken.pass_on(everything=watch.failed is None and not watch.lost and process.returncode == 0)
+    spoken.pass_on(everything=failed is None)
     if failed is not None:
         raise failed
     return watch.finished[0].files

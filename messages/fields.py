@@ -192,6 +192,9 @@ class Field(Protocol):
 
     def read(self, source: Reader) -> Any: ...
 
+    def sample(self) -> Any:
+        """Make a value that fits, for the conformance suites."""
+
 
 def _found(value: object) -> str:
     """Say what something is without saying its value, which may be secret."""
@@ -215,6 +218,9 @@ class _Bool:
             raise MessageError(f"expected 0 or 1 for a bool, found {byte}")
         return byte == 1
 
+    def sample(self) -> bool:
+        return True
+
 
 class _Int:
     least = 8
@@ -235,6 +241,9 @@ class _Int:
         value: int = _I64.unpack(source.take(8))[0]
         return value
 
+    def sample(self) -> int:
+        return -1
+
 
 class _Float:
     least = 8
@@ -251,6 +260,9 @@ class _Float:
         value: float = _F64.unpack(source.take(8))[0]
         return value
 
+    def sample(self) -> float:
+        return 0.5
+
 
 class _Bytes:
     least = 8
@@ -266,6 +278,9 @@ class _Bytes:
 
     def read(self, source: Reader) -> bytes:
         return bytes(source.take(source.u64()))
+
+    def sample(self) -> bytes:
+        return b"bytes"
 
 
 class _Str:
@@ -291,6 +306,9 @@ class _Str:
         except UnicodeDecodeError as error:
             raise MessageError(f"expected UTF-8, found {error.reason} at byte {error.start}") from None
 
+    def sample(self) -> str:
+        return "text"
+
 
 class _BigInts:
     least = 12
@@ -309,6 +327,9 @@ class _BigInts:
         if width == 0:
             raise MessageError("expected a width of at least 1 byte for big integers, found 0")
         return BigInts(width, source.take(width * count))
+
+    def sample(self) -> BigInts:
+        return BigInts.of([1, 2], width=16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +383,9 @@ class _Array:
         array.flags.writeable = False
         return array
 
+    def sample(self) -> npt.NDArray[Any]:
+        return np.ones([2 if axis is None else axis for axis in (self.shape or Shape(None)).axes], self.dtype)
+
 
 @dataclass(frozen=True, slots=True)
 class _Optional:
@@ -381,6 +405,9 @@ class _Optional:
         if byte > 1:
             raise MessageError(f"expected 0 or 1 before an optional field, found {byte}")
         return self.item.read(source) if byte else None
+
+    def sample(self) -> Any:
+        return self.item.sample()
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +431,9 @@ class _Sequence:
             raise MessageError(f"expected {count} items, found {source.left} bytes for them: the message is truncated")
         return tuple([self.item.read(source) for _ in range(count)])
 
+    def sample(self) -> Any:
+        return (self.item.sample(), self.item.sample())
+
 
 @dataclass(frozen=True, slots=True)
 class _Items:
@@ -421,6 +451,9 @@ class _Items:
 
     def read(self, source: Reader) -> tuple[Any, ...]:
         return tuple([field.read(source) for field in self.items])
+
+    def sample(self) -> Any:
+        return tuple([item.sample() for item in self.items])
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,6 +473,9 @@ class _Secret:
 
     def read(self, source: Reader) -> Any:
         return self.item.read(source)
+
+    def sample(self) -> Any:
+        return self.item.sample()
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,6 +503,9 @@ class _Record:
             except MessageError as error:
                 raise MessageError(f"field {name}: {error.what}") from None
         return self.kind(*values)
+
+    def sample(self) -> Any:
+        return self.kind(*[field.sample() for field in self.fields.values()])
 
 
 _SIMPLE: Final[dict[Any, Field]] = {

@@ -96,6 +96,7 @@ class Role:
         self._limit = limit
         self._phase = ""
         self._step = 0
+        self._left = ("", 0)
         self._steps: dict[str, int] = defaultdict(int)
         self._sent = [0] * self.size
         self._arrived = [0] * self.size
@@ -125,7 +126,8 @@ class Role:
 
     @property
     def where(self) -> Where:
-        return Where(self.rank, self._protocol, self._phase, self._step)
+        phase, step = (self._phase, self._step) if self._phase else self._left
+        return Where(self.rank, self._protocol, phase, step)
 
     @property
     def position(self) -> Position:
@@ -136,7 +138,8 @@ class Role:
         else:
             doing = f"{verb} {kind} to {role_name(peer)}" if verb else ""
         sent, received = self._bytes
-        return Position(self._phase, self._step, doing, sent, received, *self._progress)
+        where = self.where
+        return Position(where.phase, where.step, doing, sent, received, *self._progress)
 
     @property
     def transcript(self) -> dict[str, str]:
@@ -156,6 +159,7 @@ class Role:
         entered = self._clock()
         yield  # after an exception the place stays as it was: that is where the error happened
         self.phase_seconds[self._phase] = self.phase_seconds.get(self._phase, 0.0) + self._clock() - entered
+        self._left = (self._phase, self._step)
         self._phase, self._step = outer, outer_step
         self._progress = (0.0, 0.0)
 

@@ -1,0 +1,177 @@
+"""Whatever goes wrong, all processes end within five seconds, the status is right and one line says where."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.mpi
+
+HERE = Path(__file__).parent
+PROMPT = 5.0
+"""Seconds from the event to the end of the last process, as promised."""
+
+
+def pythons() -> list[object]:
+    """Name the environments to launch from: this one, and one with the other MPI where there is one."""
+    other = os.environ.get("SOTTOVOCE_MPICH", "")
+    skip = pytest.mark.skipif(not other, reason="SOTTOVOCE_MPICH names no second environment (make mpich makes one)")
+    return [pytest.param(sys.executable, id="openmpi"), pytest.param(f"{other}/bin/python", id="mpich", marks=skip)]
+
+
+@dataclass
+class Launched:
+    process: subprocess.Popen[str]
+    pids: Path
+    out: Path
+
+    def pid(self, rank: int) -> int:
+        until = time.monotonic() + 60
+        while not (self.pids / str(rank)).exists():
+            assert time.monotonic() < until, "the rank did not start"
+            time.sleep(0.02)
+        return int((self.pids / str(rank)).read_text())
+
+    def all_started(self) -> None:
+        for rank in range(4):
+            self.pid(rank)
+        time.sleep(1.0)  # all are in their second phase by now, and the launcher has heard so
+
+    def ends(self, *, since: float, within: float = PROMPT) -> str:
+        """Wait for the end; check that nothing lives on and nothing was left; return what was said."""
+        _, said = self.process.communicate(timeout=within + 60)
+        while alive := [pid for path in self.pids.iterdir() if is_alive(pid := int(path.read_text()))]:
+            assert time.monotonic() - since <= within, f"processes {alive} live on"
+            time.sleep(0.05)
+        assert time.monotonic() - since <= within
+        assert not self.out.exists()
+        assert not list(self.out.parent.glob(".out*")), "half-written output"
+        return said
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.fixture(params=pythons())
+def launch(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Launched]:
+    def start(trouble: str, *more: str) -> Launched:
+        pids = tmp_path / "pids"
+        pids.mkdir()
+        out = tmp_path / "out"
+        command = [
+            request.param, "-m", "sottovoce", "run", "troubles:Trouble", "--rows", "60", "--seed", "1", "--out", str(out),
+            "--set", f"trouble={trouble}", "--set", f"pids={pids}", *more,
+        ]  # fmt: skip
+        process = subprocess.Popen(command, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return Launched(process, pids, out)
+
+    return start
+
+
+Launch = Callable[..., Launched]
+
+
+def one_line(said: str) -> str:
+    """Check that the place is named exactly once, on one line of ours, and return that line."""
+    lines = [line for line in said.splitlines() if line.startswith("sottovoce: ")]
+    assert len(lines) == 1, said
+    assert len(re.findall(r"rank \d \((?:curator|party \d)\) in trouble, phase \w+, step \d", said)) == 1, said
+    return lines[0]
+
+
+def test_nothing_wrong(launch: Launch) -> None:
+    launched = launch("none")
+    said, complaints = launched.process.communicate(timeout=60)
+    assert launched.process.returncode == 0, complaints
+    assert "well" in said
+    assert {path.name for path in launched.out.iterdir()} == {"report.json", "report.html", "ledger.csv"}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "place", "reason"),
+    [
+        ("party raises", "rank 2 (party 2) in trouble, phase work, step 0", "RuntimeError: the party's own mistake"),
+        ("curator raises", "rank 0 (curator) in trouble, phase work, step 0", "RuntimeError: the curator's own mistake"),
+        ("party exits", "rank 2 (party 2) in trouble, phase work, step 0", "left early by SystemExit(0)"),
+        ("party vanishes", "rank 2 (party 2) in trouble, phase", "the process was lost"),
+        ("party returns early", "rank 0 (curator) in trouble, phase work, step 1", "party 2, found that it has ended its part"),
+        ("party waits for curator", "in trouble, phase work, step 1", "party 2 waits for Reply from the curator"),
+        ("ring", "in trouble, phase work, step 1", "party 1 waits for Word from party 2"),
+        (
+            "wrong kind",
+            "rank 0 (curator) in trouble, phase work, step 1",
+            "expected Word of phase work from party 2, found Reply",
+        ),
+        ("says too much", "rank 0 (curator) in trouble, phase work, step 1", "Word of phase work was never received"),
+    ],
+)
+def test_a_role_goes_wrong(launch: Launch, trouble: str, place: str, reason: str) -> None:
+    launched = launch(trouble)
+    launched.pid(2)
+    said = launched.ends(since=time.monotonic(), within=PROMPT + 2)  # two seconds to come from the start to the trouble
+    line = one_line(said)
+    assert place in line
+    assert reason in line
+    assert launched.process.returncode == 3
+    assert said.count("Traceback") == (1 if "raises" in trouble or "exits" in trouble else 0)
+
+
+def test_a_party_never_answers(launch: Launch) -> None:
+    launched = launch("party never answers", "--timeout", "2")
+    launched.pid(2)
+    line = one_line(launched.ends(since=time.monotonic(), within=2 + PROMPT + 2))
+    assert "rank 0 (curator) in trouble, phase work, step 1" in line
+    assert "expected Word from party 2, waited 2 s in vain" in line
+    assert launched.process.returncode == 3
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_a_rank_is_killed(launch: Launch, rank: int) -> None:
+    launched = launch("everybody sleeps")
+    launched.all_started()
+    os.kill(launched.pid(rank), signal.SIGKILL)
+    line = one_line(launched.ends(since=time.monotonic()))
+    assert f"rank {rank} " in line
+    assert "phase work" in line
+    assert "lost" in line
+    assert launched.process.returncode == 3
+
+
+def test_mpiexec_is_killed(launch: Launch) -> None:
+    launched = launch("everybody sleeps")
+    launched.all_started()
+    children = Path(f"/proc/{launched.process.pid}/task/{launched.process.pid}/children").read_text().split()
+    assert len(children) == 1
+    os.kill(int(children[0]), signal.SIGKILL)
+    line = one_line(launched.ends(since=time.monotonic()))
+    assert "mpiexec was killed by signal 9" in line
+    assert launched.process.returncode == 3
+
+
+def test_the_launcher_is_killed(launch: Launch) -> None:
+    launched = launch("everybody sleeps")
+    launched.all_started()
+    launched.process.kill()
+    launched.ends(since=time.monotonic())
+
+
+def test_ctrl_c(launch: Launch) -> None:
+    launched = launch("everybody sleeps")
+    launched.all_started()
+    launched.process.send_signal(signal.SIGINT)
+    said = launched.ends(since=time.monotonic())
+    assert "Traceback" not in said
+    line = one_line(said)
+    assert "interrupted" in line
+    assert launched.process.returncode == 130

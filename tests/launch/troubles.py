@@ -1,0 +1,75 @@
+"""A protocol that goes wrong in every way, for the tests of failing together."""
+
+import os
+import time
+from pathlib import Path
+
+from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, message
+
+
+class Trouble(Protocol):
+    name = "trouble"
+    neighbours = "add-or-remove-one"
+
+    @message
+    class Word:
+        text: str
+
+    @message
+    class Reply:
+        text: str
+
+    class Parameters(Options):
+        trouble: str = "none"
+        pids: str = ""
+        epsilon: float = 1.0
+
+    def note(self, rank: int) -> None:
+        if self.parameters.pids:
+            folder = Path(self.parameters.pids)
+            (folder / f"{rank}.partial").write_text(str(os.getpid()))
+            (folder / f"{rank}.partial").rename(folder / str(rank))
+
+    def party(self, me: Party) -> None:
+        self.note(me.number)
+        trouble = self.parameters.trouble
+        with me.phase("greet"):
+            me.send(self.Word("hello"), to=CURATOR)
+            me.receive(self.Reply, source=CURATOR)
+        with me.phase("work"):
+            if me.number == 2:
+                if trouble == "party raises":
+                    raise RuntimeError("the party's own mistake")
+                if trouble == "party exits":
+                    raise SystemExit(0)
+                if trouble == "party vanishes":
+                    time.sleep(0.5)  # the launcher hears five times a second where a rank is
+                    os._exit(0)
+                if trouble == "party never answers":
+                    time.sleep(600)
+                if trouble == "party returns early":
+                    return
+                if trouble == "party waits for curator":
+                    me.receive(self.Reply, source=CURATOR)
+                if trouble == "wrong kind":
+                    me.send(self.Reply("not what was asked"), to=CURATOR)
+                if trouble == "says too much":
+                    me.send(self.Word("asked"), to=CURATOR)
+            if trouble == "ring":
+                me.receive(self.Word, source=me.number % len(me.parties) + 1)
+            if trouble == "everybody sleeps":
+                time.sleep(600)
+            me.send(self.Word("done"), to=CURATOR)
+
+    def curator(self, desk: Curator) -> Outcome:
+        self.note(0)
+        with desk.phase("greet"):
+            desk.gather(self.Word)
+            desk.broadcast(self.Reply("welcome"))
+        with desk.phase("work"):
+            if self.parameters.trouble == "curator raises":
+                raise RuntimeError("the curator's own mistake")
+            if self.parameters.trouble == "everybody sleeps":
+                time.sleep(600)
+            desk.gather(self.Word)
+        return Outcome(summary={"well": True})
