@@ -36,7 +36,7 @@ TAG: Final = 1
 CHUNK: Final = 1 << 30
 JOIN: Final = 1 << 16
 """Parts up to this size together are joined: one short copy is cheaper than a second MPI message."""
-SPIN: Final = 100e-6
+SPIN: Final = 1e-3
 NAP: Final = 1e-3
 KEPT: Final = 4
 """How many large receive buffers are kept for use again."""

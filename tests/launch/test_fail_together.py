@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,13 +16,6 @@ pytestmark = pytest.mark.mpi
 HERE = Path(__file__).parent
 PROMPT = 5.0
 """Seconds from the event to the end of the last process, as promised."""
-
-
-def pythons() -> list[object]:
-    """Name the environments to launch from: this one, and one with the other MPI where there is one."""
-    other = os.environ.get("SOTTOVOCE_MPICH", "")
-    skip = pytest.mark.skipif(not other, reason="SOTTOVOCE_MPICH names no second environment (make mpich makes one)")
-    return [pytest.param(sys.executable, id="openmpi"), pytest.param(f"{other}/bin/python", id="mpich", marks=skip)]
 
 
 @dataclass
@@ -63,14 +55,14 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-@pytest.fixture(params=pythons())
-def launch(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Launched]:
+@pytest.fixture
+def launch(mpi_python: str, tmp_path: Path) -> Callable[..., Launched]:
     def start(trouble: str, *more: str) -> Launched:
         pids = tmp_path / "pids"
         pids.mkdir()
         out = tmp_path / "out"
         command = [
-            request.param, "-m", "sottovoce", "run", "troubles:Trouble", "--rows", "60", "--seed", "1", "--out", str(out),
+            mpi_python, "-m", "sottovoce", "run", "troubles:Trouble", "--rows", "60", "--seed", "1", "--out", str(out),
             "--set", f"trouble={trouble}", "--set", f"pids={pids}", *more,
         ]  # fmt: skip
         process = subprocess.Popen(command, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -1,0 +1,78 @@
+"""Both transports keep the same laws, at 2, 4 and 7 roles."""
+
+import importlib.util
+import subprocess
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sottovoce.launch.mpiexec import find_launcher
+from sottovoce.messages import PeerFailedError, Wire, thread_wires
+
+LAWS_FILE = Path(__file__).with_name("wire_laws.py")
+_spec = importlib.util.spec_from_file_location("wire_laws", LAWS_FILE)
+assert _spec is not None and _spec.loader is not None
+wire_laws = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(wire_laws)
+
+SIZES = [2, 4, 7]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", wire_laws.LAWS)
+def test_threads_keep(name: str, size: int) -> None:
+    errors: list[BaseException] = []
+
+    def obey(law: Callable[[Wire], None], wire: Wire) -> None:
+        try:
+            law(wire)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=obey, args=(wire_laws.LAWS[name], wire)) for wire in thread_wires(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+        assert not thread.is_alive()
+    assert not errors
+
+
+@cache
+def kept_on_mpi(python: str, size: int) -> str:
+    launcher = find_launcher(str(Path(python).parent / "mpiexec"))
+    command = launcher.command([python, str(LAWS_FILE)], ranks=size, variables=[], hosts=None, hostfile=None, extra=[])
+    said = subprocess.run(
+        command, env=launcher.environment(), capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL
+    )
+    return said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", wire_laws.LAWS)
+def test_mpi_keeps(name: str, size: int, mpi_python: str) -> None:
+    said = kept_on_mpi(mpi_python, size)
+    for chunk in (1 << 30, wire_laws.SMALL_CHUNK):
+        assert f"kept {name} {chunk}\n" in said, said[-3000:]
+
+
+def test_an_abort_wakes_everybody() -> None:
+    wires = thread_wires(3)
+    caught: list[str] = []
+
+    def wait(wire: Wire) -> None:
+        with pytest.raises(PeerFailedError):
+            wire.arrive(timeout=60)
+        caught.append("ended")
+
+    threads = [threading.Thread(target=wait, args=(wire,)) for wire in wires[1:]]
+    for thread in threads:
+        thread.start()
+    with pytest.raises(PeerFailedError):
+        wires[0].abort(3)
+    for thread in threads:
+        thread.join(timeout=10)
+    assert caught == ["ended", "ended"]
