@@ -17,7 +17,7 @@ from ..messages import CURATOR, SottovoceError, UsageError
 from ..protocols import available, find
 from .doctor import examine
 from .job import Job, instantiate
-from .mpiexec import World, inside_mpi_job
+from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
 from .progress import Progress
 from .publish import check_folder, put
@@ -32,7 +32,6 @@ __all__ = ["main"]
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,7 +46,7 @@ _WrongWords: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ 
 def main() -> None:
     """Run the command line; no bad input ends in a traceback."""
     try:
-        app(standalone_mode=False)
+        app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except SottovoceError as error:
         if traceback := getattr(error, "traceback", ""):
             sys.stderr.write(traceback)
@@ -64,9 +63,8 @@ def main() -> None:
 
 
 def _complain(text: str) -> None:
-    world = inside_mpi_job()
     # In somebody else's MPI job every rank finds the same mistake on the command line; one says it.
-    if world is None or world.rank == CURATOR:
+    if this_rank() == CURATOR:
         sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
         sys.stderr.flush()
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from ..messages import UsageError
 
-__all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment"]
+__all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment", "this_rank"]
 
 Flavour = Literal["openmpi", "mpich", "other"]
 
@@ -37,13 +37,31 @@ class World:
 def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
     """Say whether this process is a rank of an MPI job already.
 
-    A Slurm batch script is not: it has SLURM_PROCID, but only `srun --mpi=...` gives PMI or PMIx variables as well.
+    A Slurm batch script is not, although it has SLURM_PROCID and SLURM_NTASKS: only a step started with a working
+    `--mpi` gives PMI or PMIx variables as well.
+
+    Raises:
+        UsageError: srun started several tasks without MPI; each of them would start a run of its own.
     """
     for rank, size in RANK_VARIABLES:
         if environment.get(rank, "").isdigit():
             count = environment.get(size, "") or environment.get("SLURM_STEP_NUM_TASKS", "")
             return World(int(environment[rank]), int(count) if count.isdigit() else None, rank)
+    tasks = environment.get("SLURM_STEP_NUM_TASKS", "")
+    if tasks.isdigit() and int(tasks) > 1:
+        raise UsageError(
+            f"expected srun to start its {tasks} tasks as one MPI job, found no PMI: "
+            "add --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH (srun --mpi=list)"
+        )
     return None
+
+
+def this_rank(environment: Mapping[str, str] = os.environ) -> int:
+    """Say which rank or task this process is, 0 when nothing says: who speaks for all before MPI has started."""
+    for name in (*(rank for rank, _ in RANK_VARIABLES), "SLURM_PROCID"):
+        if environment.get(name, "").isdigit():
+            return int(environment[name])
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
+import numpy as np
 
-from ..messages import CURATOR, ConversationError, PeerFailedError, Role, SottovoceError, UsageError, Where
-from ..messages.mpi import MPIWire
+from ..messages import CURATOR, ConversationError, Role, SottovoceError, UsageError, Where
+from ..messages.mpi import MPIWire, wait_until
+from ..parties import Records
 from .job import Job
 from .lifeline import Address, Failed, Finished, Lifeline
 from .publish import published_files
-from .take_part import Concluded, take_part
+from .take_part import Concluded, own_records, take_part
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -67,32 +69,60 @@ def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str
         lifeline.where = lambda: playing.position
 
     try:
-        _agree(comm, job)
-        concluded = take_part(MPIWire(comm), job, watch=watch)
+        records = _prepare(comm, job)
+        concluded = take_part(MPIWire(comm), job, records=records, watch=watch)
         files: dict[str, bytes] = {}
         if concluded is not None:
             files = _files(job, concluded)
             if conclude is not None:
                 conclude(files)
         lifeline.say(Finished(rank, files))
-    except PeerFailedError:
-        raise
+    except _OthersMistake as mistake:
+        lifeline.close()
+        sys.exit(mistake.status)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must not wait for it
         _fail(error, rank=rank, role=role, lifeline=lifeline if address is not None else None, comm=comm)
     lifeline.close()
 
 
-def _agree(comm: MPI.Comm, job: Job) -> None:
-    """Check that the job has the right size and that all ranks were started with the same arguments."""
-    size = comm.Get_size()
+class _OthersMistake(Exception):
+    """Another rank found bad input and says so; this one ends quietly."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def _prepare(comm: MPI.Comm, job: Job) -> Records | None:
+    """Agree on the job, and load this party's records; the curator has none and opens no file.
+
+    When data cannot be loaded, it is the lowest such rank that says why: a file that is missing is missing for all.
+    """
+    size, rank = comm.Get_size(), comm.Get_rank()
     if size != job.parties + 1:
         hint = ": do mpiexec and mpi4py use the same MPI? try `sottovoce doctor`" if size == 1 else ""
         raise UsageError(f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {size}{hint}")
-    mine = bytearray(hashlib.sha256(msgspec.json.encode(job)).digest())
+    mine = hashlib.sha256(msgspec.json.encode(job)).digest()
+    mistake: SottovoceError | None = None
+    records = None
     curators = bytearray(mine)
     comm.Bcast(curators, root=CURATOR)
     if curators != mine:
-        raise UsageError("expected all ranks to be started with the same arguments, found others at the curator")
+        mistake = UsageError("expected all ranks to be started with the same arguments, found others at the curator")
+    elif rank != CURATOR:
+        try:
+            records = own_records(job, party=rank)
+        except SottovoceError as error:
+            mistake = error
+    statuses = np.zeros(size, np.int64)
+    own = np.array([mistake.exit_status if mistake else 0])
+    wait_until(comm.Iallgather(own, statuses).Test, timeout=float("inf"))
+    if statuses.any():
+        first = int(np.flatnonzero(statuses)[0])
+        if mistake is None or first != rank:
+            raise _OthersMistake(int(statuses[first]))
+        raise mistake
+    return records
 
 
 def _files(job: Job, concluded: Concluded) -> dict[str, bytes]:
@@ -127,5 +157,7 @@ def _fail(error: BaseException, *, rank: int, role: Role | None, lifeline: Lifel
             sys.stderr.flush()
     else:
         lifeline.say(Failed(rank, status, line, trace))
+    if isinstance(error, UsageError) and role is None and comm.Get_size() > 1:
+        sys.exit(status)  # found before anything was said: all ranks know, none waits
     comm.Abort(status)
     os._exit(status)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..messages import PeerFailedError, Role, SottovoceError, Wire, thread_wires
+from ..messages import CURATOR, PeerFailedError, Role, SottovoceError, Wire, thread_wires
 from .job import Job, Transport, instantiate
 from .mpiexec import find_launcher
 from .progress import Progress
 from .publish import published_files
 from .rank import describe
 from .supervise import Hosts, RunFailed, run_with_mpi
-from .take_part import Concluded, take_part
+from .take_part import Concluded, own_records, take_part
 
 if TYPE_CHECKING:
     import os
@@ -126,7 +126,8 @@ def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Pro
 
     def play(rank: int) -> None:
         try:
-            concluded = take_part(wires[rank], job, tables=tables, watch=lambda role: roles.__setitem__(rank, role))
+            records = own_records(job, party=rank, tables=tables) if rank != CURATOR else None
+            concluded = take_part(wires[rank], job, records=records, watch=lambda role: roles.__setitem__(rank, role))
             if concluded is not None:
                 results.append(concluded)
         except PeerFailedError:

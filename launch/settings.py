@@ -80,7 +80,7 @@ def read_settings(path: Path) -> Settings:
         try:
             msgspec.convert(value, known[key])
         except msgspec.ValidationError as error:
-            what = str(error).partition(" - at ")[0]
+            what = str(error).partition(" - at ")[0].replace(" | null", "")
             raise UsageError(f"{path}: key {key!r}: {what[0].lower()}{what[1:]}, found {value!r}") from None
     return msgspec.convert(found, Settings)
 

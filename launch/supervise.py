@@ -129,11 +129,16 @@ def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progre
         failed = RunFailed(f"{watch.place(0)}: interrupted; all roles were ended and nothing was written", status=130)
     finally:
         progress.close()
+        spoken.silent = failed is not None or watch.failed is not None
         _end_all(process, server, watch)
     spoken.pass_on(everything=failed is None)
     if failed is not None:
         raise failed
     return watch.finished[0].files
+
+
+_BANNER: Final = ("=====", "=   ", "YOUR APPLICATION TERMINATED", "This typically refers", "Please see the FAQ page")
+"""How the lines begin that Hydra prints, on standard output, when a rank is lost: our one line says more."""
 
 
 def _watch_over(process: subprocess.Popen[str], server: Server, watch: _Watch, *, ranks: int, progress: Progress) -> None:
@@ -212,6 +217,7 @@ class _Spoken:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._errors: list[str] = []
+        self.silent = False
         self._threads = [
             threading.Thread(target=self._read, args=(process.stdout, False), daemon=True),
             threading.Thread(target=self._read, args=(process.stderr, True), daemon=True),
@@ -220,11 +226,12 @@ class _Spoken:
             thread.start()
 
     def _read(self, stream: IO[str], keep: bool) -> None:  # noqa: FBT001
-        for line in stream:
-            if keep:
-                self._errors.append(line)
-            else:
-                sys.stderr.write(line)
+        with stream:
+            for line in stream:
+                if keep:
+                    self._errors.append(line)
+                elif not self.silent and not line.startswith(_BANNER):
+                    sys.stderr.write(line)
 
     def last_words(self) -> str:
         for thread in self._threads:

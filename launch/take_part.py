@@ -67,10 +67,13 @@ def take_part(
     wire: Wire,
     job: Job,
     *,
-    tables: tuple[pd.DataFrame, ...] = (),
+    records: Records | None,
     watch: Callable[[Role], None],
 ) -> Concluded | None:
-    """Play the role of this end of the wire. The curator gets what was concluded, the parties `None`."""
+    """Play the role of this end of the wire; a party brings its records, the curator has none.
+
+    The curator gets what was concluded, the parties `None`.
+    """
     started = time.perf_counter()
     protocol = instantiate(job)
     randomness = RandomTree(job.seed, role=wire.rank)
@@ -78,7 +81,7 @@ def take_part(
     releases: list[Release] = []
     rows = 0
     role: Party | Curator
-    if wire.rank == CURATOR:
+    if records is None:
         role = Curator(
             wire, protocol=protocol.name, kinds=protocol.kinds(), randomness=randomness,
             timeout=job.timeout, transcript=job.transcript,
@@ -88,7 +91,6 @@ def take_part(
             outcome = protocol.curator(role)
             role.end()
     else:
-        records = own_records(job, party=wire.rank, tables=tables)
         accountant = Accountant(party=wire.rank, budget=protocol.epsilon, neighbours=protocol.neighbours)
         role = Party(
             wire, protocol=protocol.name, kinds=protocol.kinds(), records=records, accountant=accountant,

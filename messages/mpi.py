@@ -30,13 +30,13 @@ from .wire import FRAME_LIMIT, Buffer, WireTimeout
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["MPIWire"]
+__all__ = ["MPIWire", "wait_until"]
 
 TAG: Final = 1
 CHUNK: Final = 1 << 30
 JOIN: Final = 1 << 16
 """Parts up to this size together are joined: one short copy is cheaper than a second MPI message."""
-SPIN: Final = 1e-3
+SPIN: Final = 500e-6
 NAP: Final = 1e-3
 KEPT: Final = 4
 """How many large receive buffers are kept for use again."""
@@ -81,12 +81,12 @@ class MPIWire:
             self._take()
             return False
 
-        if not _wait_until(sent, timeout=timeout):
+        if not wait_until(sent, timeout=timeout):
             raise WireTimeout
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         if not self._taken and not self._take():
-            _wait_until(self._take, timeout=timeout)
+            wait_until(self._take, timeout=timeout)
         if self._taken:
             return self._taken.popleft()
         if self._failure is not None:
@@ -153,10 +153,10 @@ def _pieces(parts: Sequence[Buffer], *, chunk: int) -> list[memoryview]:
 
 def _finish(request: Any, status: MPI.Status | None = None) -> None:
     """Wait for bytes that are on their way: the peer has begun to send, and only its death can stop it."""
-    _wait_until(lambda: bool(request.Test(status)), timeout=float("inf"))
+    wait_until(lambda: bool(request.Test(status)), timeout=float("inf"))
 
 
-def _wait_until(done: Callable[[], bool], *, timeout: float) -> bool:
+def wait_until(done: Callable[[], bool], *, timeout: float) -> bool:
     """Spin, then sleep with growing naps, until `done` or the time is up."""
     if timeout <= 0:
         return done()

@@ -14,7 +14,8 @@ from sottovoce.messages import PeerFailedError, Wire, thread_wires
 
 LAWS_FILE = Path(__file__).with_name("wire_laws.py")
 _spec = importlib.util.spec_from_file_location("wire_laws", LAWS_FILE)
-assert _spec is not None and _spec.loader is not None
+assert _spec is not None
+assert _spec.loader is not None
 wire_laws = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(wire_laws)
 

@@ -1,0 +1,193 @@
+"""The command line as its user meets it: what it prints, what it writes, its exit status."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sottovoce import UsageError
+from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
+
+
+def sottovoce(*words: str, python: str = sys.executable, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [python, "-m", "sottovoce", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd)
+
+
+def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
+    out = tmp_path / "out"
+    ran = sottovoce("run", "head-count", "--rows", "90", "--seed", "4", "--out", str(out), python=mpi_python)
+    assert ran.returncode == 0, ran.stderr
+    assert {path.name for path in out.iterdir()} == {"marginals.csv", "ledger.csv", "report.json", "report.html"}
+    report = json.loads((out / "report.json").read_text())
+    assert report["transport"] == "mpi"
+    assert len(report["mpi"]["hosts"]) == 4
+    assert report["rows"] == 90
+    assert "3 messages in 1 round" in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_json_and_quiet(tmp_path: Path) -> None:
+    words = ["run", "head-count", "--rows", "90", "--transport", "threads", "--out", str(tmp_path / "out")]
+    assert json.loads(sottovoce(*words, "--json").stdout)["protocol"] == "head-count"
+    assert sottovoce(*words, "--quiet").stdout == ""
+
+
+def test_the_default_folder(tmp_path: Path) -> None:
+    ran = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", cwd=tmp_path)
+    assert ran.returncode == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.startswith("head-count-")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["run", "hed-count"], "did you mean head-count?"),
+        (["run", "nowhere:Class"], "expected a protocol at nowhere:Class"),
+        (["run", "json:loads"], "expected a subclass of sottovoce.Protocol"),
+        (["run", "head-count", "--epsilon", "0"], "parameter epsilon"),
+        (["run", "head-count", "--epsilon", "x"], "--epsilon"),
+        (["run", "head-count", "--parties", "0"], "--parties"),
+        (["run", "head-count", "--set", "epsilon"], "expected --set NAME=VALUE"),
+        (["run", "head-count", "--set", "colour=1"], "found 'colour'"),
+        (["run", "head-count", "--epsilon", "1", "--set", "epsilon=2"], "expected epsilon once"),
+        (["run", "head-count", "--data", "none.csv"], "found none at none.csv"),
+        (["run", "head-count", "--out", "/dev/null"], "expected a folder for --out"),
+        (["run", "head-count", "--key-bits", "512"], "--insecure-test-keys"),
+        (["run", "head-count", "--mpiexec", "/no/mpiexec", "--transport", "mpi"], "expected an mpiexec"),
+        (["run", "head-count", "--transport", "pigeon"], "--transport"),
+        (["run"], "expected a protocol"),
+        (["report", "/no/where"], "expected a run"),
+        (["new", "Bad Name"], "expected a name"),
+        (["dance"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(words: list[str], complaint: str, tmp_path: Path) -> None:
+    more = [] if "--transport" in words or words[0] != "run" else ["--transport", "threads"]
+    out = [] if "--out" in words or words[0] != "run" else ["--out", str(tmp_path / "out")]
+    ran = sottovoce(*words, *more, *out, cwd=tmp_path)
+    assert ran.returncode == 2, ran.stderr
+    assert complaint in ran.stderr
+    assert ran.stderr.startswith("sottovoce: ")
+    assert ran.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("epsilonn = 1", "unknown key 'epsilonn': did you mean epsilon?"),
+        ('parties = "three"', "key 'parties': expected `int`"),
+        ("parties = ", "expected TOML"),
+        ("[set]\ncolour = 1", "found 'colour'"),
+    ],
+)
+def test_a_wrong_configuration_names_the_key(text: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(f'protocol = "head-count"\n{text}\n')
+    ran = sottovoce("run", "--config", "run.toml", "--transport", "threads", "--out", "out", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert complaint in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_options_win_over_the_configuration(tmp_path: Path) -> None:
+    text = 'protocol = "head-count"\ntransport = "threads"\nparties = 2\nepsilon = 2.0\nrows = 80\nout = "o"\nkey-bits = 2048\n'
+    (tmp_path / "run.toml").write_text(text)
+    ran = sottovoce("run", "--config", "run.toml", "--epsilon", "3", "--json", cwd=tmp_path)
+    report = json.loads(ran.stdout)
+    assert (report["parties"], report["parameters"]["epsilon"]) == (2, 3.0)
+    assert (tmp_path / "o" / "report.json").exists()
+
+
+def test_protocols_lists_and_explains() -> None:
+    assert "head-count" in sottovoce("protocols").stdout
+    shown = sottovoce("protocols", "head-count").stdout
+    assert "epsilon" in shown
+    assert "number > 0 <= 1000" in shown
+    assert {row["name"] for row in json.loads(sottovoce("protocols", "head-count", "--json").stdout)} >= {"epsilon", "value"}
+
+
+def test_report_writes_the_page_anew(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", "--out", str(out))
+    (out / "report.html").unlink()
+    again = sottovoce("report", str(out))
+    assert again.returncode == 0
+    assert first.stdout == again.stdout
+    assert (out / "report.html").read_text().startswith("<!doctype html>")
+    assert (out / "marginals.csv").exists()
+
+
+def test_doctor_proves_it(mpi_python: str) -> None:
+    ran = sottovoce("doctor", python=mpi_python)
+    assert ran.returncode == 0, ran.stdout
+    assert "MPI works" in ran.stdout
+    assert "4 ranks on" in ran.stdout
+
+
+def joined(python: str, out: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Start `sottovoce run` under somebody's own mpiexec."""
+    launcher = find_launcher(str(Path(python).parent / "mpiexec"))
+    rest = [python, "-m", "sottovoce", "run", "head-count", "--rows", "90", "--seed", "4", "--out", str(out), *words]
+    command = launcher.command(rest, ranks=4, variables=[], hosts=None, hostfile=None, extra=[])
+    return subprocess.run(command, env=launcher.environment(), capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_joining_a_job_that_somebody_started(tmp_path: Path, mpi_python: str) -> None:
+    ran = joined(mpi_python, tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("protocol  head-count") == 1
+    assert (tmp_path / "out" / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--parties", "5"], "expected 6 ranks (a curator and 5 parties), found 4"),
+        (["--data", "/no/such.csv"], "found none at /no/such.csv"),
+        (["--epsilon", "0"], "parameter epsilon"),
+    ],
+)
+def test_a_mistake_in_a_joined_job_is_said_once(tmp_path: Path, mpi_python: str, words: list[str], complaint: str) -> None:
+    ran = joined(mpi_python, tmp_path / "out", *words)
+    assert ran.returncode == 2, ran.stderr
+    assert (ran.stdout + ran.stderr).count(complaint) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank", "size"),
+    [
+        ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_RANK": "2"}, 2, 4),
+        ({"PMI_RANK": "0", "PMI_SIZE": "3"}, 0, 3),
+        ({"PMIX_RANK": "1", "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "4"}, 1, 4),
+    ],
+)
+def test_an_mpi_job_is_known_by_its_environment(environment: dict[str, str], rank: int, size: int) -> None:
+    world = inside_mpi_job(environment)
+    assert world is not None
+    assert (world.rank, world.size) == (rank, size)
+
+
+def test_a_slurm_batch_script_is_no_rank() -> None:
+    assert inside_mpi_job({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}) is None
+
+
+def test_tasks_that_srun_started_without_mpi_are_refused() -> None:
+    with pytest.raises(UsageError, match="--mpi=pmix"):
+        inside_mpi_job({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"})
+
+
+def test_new_writes_a_package_that_passes_its_own_test(tmp_path: Path) -> None:
+    ran = sottovoce("new", "noisy-sum", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    package = tmp_path / "noisy-sum"
+    environment = {**os.environ, "PYTHONPATH": str(package / "src")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not transport"]
+    tested = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert tested.returncode == 0, tested.stdout
+    assert sottovoce("new", "noisy-sum", cwd=tmp_path).returncode == 2
