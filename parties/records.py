@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ..messages import UsageError
 from .demo import DEMO_ROWS, demo_table
@@ -34,11 +35,15 @@ class Records:
     def attributes(self) -> tuple[str, ...]:
         return tuple(map(str, self._table.columns))
 
-    def count(self, attribute: str, value: str) -> int:
-        """Count the rows in which the attribute has the value, compared as text."""
+    def column(self, attribute: str) -> npt.NDArray[np.object_]:
+        """Take one attribute of all rows, as text."""
         if attribute not in self.attributes:
             raise UsageError(f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}")
-        return int((self._table[attribute].astype(str) == value).sum())
+        return self._table[attribute].astype(str).to_numpy(dtype=object)
+
+    def count(self, attribute: str, value: str) -> int:
+        """Count the rows in which the attribute has the value, compared as text."""
+        return int((self.column(attribute) == value).sum())
 
 
 def load(source: str | pd.DataFrame, *, rows: int | None, seed: int) -> pd.DataFrame:

@@ -45,10 +45,10 @@ def exchange(wire: Wire, sizes: list[int]) -> None:
             wire.send(frame(data, sender=wire.rank, to=to, sequence=sequence), to=to, timeout=60)
     heard: dict[int, int] = defaultdict(int)
     for _ in range(len(sizes) * len(others)):
-        source, data = take(wire)
+        source, arrived = take(wire)
         sequence, heard[source] = heard[source], heard[source] + 1
         expected = payload(sizes[sequence], sender=source, to=wire.rank, sequence=sequence)
-        assert data == b"".join(frame(expected, sender=source, to=wire.rank, sequence=sequence))
+        assert arrived == b"".join(frame(expected, sender=source, to=wire.rank, sequence=sequence))
 
 
 def law_small_frames_arrive_in_order(wire: Wire) -> None:
@@ -95,8 +95,8 @@ def law_received_frames_stay_as_they_are(wire: Wire) -> None:
         wire.send(frame(data, sender=wire.rank, to=to, sequence=sequence), to=to, timeout=60)
         source, arrived = take(wire)
         kept.append((source, sequence, arrived[-(2 << 20) :]))
-    for source, sequence, data in kept:
-        assert data == payload(2 << 20, sender=source, to=wire.rank, sequence=sequence)
+    for source, sequence, arrived in kept:
+        assert arrived == payload(2 << 20, sender=source, to=wire.rank, sequence=sequence)
 
 
 def law_bytes_that_are_no_frame_are_passed_on(wire: Wire) -> None:

