@@ -26,6 +26,7 @@ import struct
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from dataclasses import field as attribute
 from operator import index
 from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin, get_type_hints
 
@@ -156,7 +157,7 @@ class Reader:
     __slots__ = ("_at", "_buffer")
 
     def __init__(self, buffer: memoryview) -> None:
-        self._buffer = buffer
+        self._buffer = buffer.toreadonly()
         self._at = 0
 
     @property
@@ -174,7 +175,7 @@ class Reader:
         return value
 
     def align(self) -> None:
-        if any(self.take(-self._at % 8)):
+        if self._at % 8 and any(self.take(-self._at % 8)):
             raise MessageError("expected zeros as padding, found other bytes")
 
 
@@ -332,56 +333,65 @@ class _BigInts:
         return BigInts.of([1, 2], width=16)
 
 
+_HEADS: Final = tuple(struct.Struct(f"<BB{axes}Q") for axes in range(MAX_AXES + 1))
+_AXES: Final = tuple(struct.Struct(f"<{axes}Q") for axes in range(MAX_AXES + 1))
+
+
 @dataclass(frozen=True, slots=True)
 class _Array:
     dtype: np.dtype[Any]
     shape: Shape | None
     least: int = 2
+    code: int = attribute(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "code", _CODES[self.dtype])
 
     def check(self, value: Any) -> npt.NDArray[Any]:
         if not isinstance(value, np.ndarray):
             raise MisuseError(f"expected an array of {self.dtype}, found {_found(value)}")
-        if value.dtype.newbyteorder("<") != self.dtype:
+        if value.dtype != self.dtype and value.dtype.newbyteorder("<") != self.dtype:
             raise MisuseError(f"expected an array of {self.dtype}, found one of {value.dtype}")
         if self.shape is not None and not self.shape.admits(value.shape):
             raise MisuseError(f"expected an array of shape {self.shape}, found {value.shape}")
         if value.ndim > MAX_AXES:
             raise MisuseError(f"expected at most {MAX_AXES} axes, found {value.ndim}")
+        if not value.flags.writeable and value.dtype == self.dtype and type(value) is np.ndarray:
+            return value
         held = value.astype(self.dtype, copy=False).view(np.ndarray)
         held.flags.writeable = False  # of this view alone: the owner may still write to what is theirs
         return held
 
     def write(self, value: npt.NDArray[Any], out: Writer) -> None:
-        out.write(struct.pack(f"<BB{value.ndim}Q", _CODES[self.dtype], value.ndim, *value.shape))
-        out.align()
+        out.write(_HEADS[value.ndim].pack(self.code, value.ndim, *value.shape))
+        if out.size % 8:
+            out.align()
         if value.size:
             out.write(np.ascontiguousarray(value).reshape(-1).data.cast("B"))
 
     def read(self, source: Reader) -> npt.NDArray[Any]:
         code, axes = source.take(2)
-        dtype = _DTYPES.get(code)
-        if dtype != self.dtype:
-            raise MessageError(f"expected an array of {self.dtype}, found {dtype or f'unknown type {code}'}")
+        if code != self.code:
+            raise MessageError(f"expected an array of {self.dtype}, found {_DTYPES.get(code) or f'unknown type {code}'}")
         if axes > MAX_AXES:
             raise MessageError(f"expected at most {MAX_AXES} axes, found {axes}")
-        shape = struct.unpack(f"<{axes}Q", source.take(8 * axes))
+        shape = _AXES[axes].unpack(source.take(8 * axes))
         if self.shape is not None and not self.shape.admits(shape):
             raise MessageError(f"expected an array of shape {self.shape}, found {shape}")
         elements, reach = 1, self.dtype.itemsize
         for length in shape:
             elements *= length
-            reach *= max(length, 1)
+            reach *= length or 1
         if reach >= 1 << 62:  # numpy cannot express such a shape even when one axis is empty
             raise MessageError("expected an array that fits in memory, found one that no memory holds")
         source.align()
         data = source.take(elements * self.dtype.itemsize)
-        if self.dtype == np.bool_:
+        if code == 0:
             flags = np.frombuffer(data, np.uint8)
             if flags.size and flags.max() > 1:
                 raise MessageError("expected 0 or 1 for every bool of an array, found another byte")
-        array = np.frombuffer(data, self.dtype).reshape(shape)
-        array.flags.writeable = False
-        return array
+        array = np.frombuffer(data, self.dtype)  # read-only, because the reader's buffer is
+        return array if axes == 1 else array.reshape(shape)
 
     def sample(self) -> npt.NDArray[Any]:
         return np.ones([2 if axis is None else axis for axis in (self.shape or Shape(None)).axes], self.dtype)
@@ -496,12 +506,12 @@ class _Record:
             field.write(getattr(value, name), out)
 
     def read(self, source: Reader) -> Any:
-        values = []
-        for name, field in self.fields.items():
-            try:
-                values.append(field.read(source))
-            except MessageError as error:
-                raise MessageError(f"field {name}: {error.what}") from None
+        values: list[Any] = []
+        try:
+            for field in self.fields.values():
+                values.append(field.read(source))  # noqa: PERF401 - how many were read says which one failed
+        except MessageError as error:
+            raise MessageError(f"field {[*self.fields][len(values)]}: {error.what}") from None
         return self.kind(*values)
 
     def sample(self) -> Any:

@@ -33,14 +33,15 @@ def message(cls: type[M]) -> type[M]:
     validate = getattr(cls, "validate", None)
 
     def check(self: Any) -> None:
-        for name, field in fields.items():
-            value = getattr(self, name)
-            try:
+        name = ""
+        try:
+            for name, field in fields.items():
+                value = getattr(self, name)
                 held = field.check(value)
-            except MisuseError as error:
-                raise MisuseError(f"{cls.__name__}.{name}: {error.what}") from None
-            if held is not value:
-                object.__setattr__(self, name, held)
+                if held is not value:
+                    object.__setattr__(self, name, held)
+        except MisuseError as error:
+            raise MisuseError(f"{cls.__name__}.{name}: {error.what}") from None
         if validate is not None:
             validate(self)
 

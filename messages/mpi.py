@@ -36,6 +36,8 @@ TAG: Final = 1
 CHUNK: Final = 1 << 30
 JOIN: Final = 1 << 16
 """Parts up to this size together are joined: one short copy is cheaper than a second MPI message."""
+TRIES: Final = 64
+"""How often a wait looks before it begins to look at the clock as well."""
 SPIN: Final = 500e-6
 NAP: Final = 1e-3
 KEPT: Final = 4
@@ -85,8 +87,12 @@ class MPIWire:
             raise WireTimeout
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
-        if not self._taken and not self._take():
-            wait_until(self._take, timeout=timeout)
+        if not self._taken:
+            for _ in range(TRIES):
+                if self._take():
+                    break
+            else:
+                wait_until(self._take, timeout=timeout)
         if self._taken:
             return self._taken.popleft()
         if self._failure is not None:

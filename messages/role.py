@@ -85,8 +85,8 @@ class Role:
     ) -> None:
         self.rank = wire.rank
         self.size = wire.size
-        self.acts: list[Act] = []
         self.phase_seconds: dict[str, float] = {}
+        self._acts: list[tuple[Any, ...]] = []
         self._wire = wire
         self._protocol = protocol
         self._kinds = {kind.__name__: kind for kind in kinds}
@@ -145,6 +145,11 @@ class Role:
     def transcript(self) -> dict[str, str]:
         """One digest for each edge that leaves here, over all bytes sent on it (when asked for)."""
         return {f"{self.rank}->{to}": digest.hexdigest() for to, digest in (self._digests or {}).items()}
+
+    @property
+    def acts(self) -> list[Act]:
+        """What this role sent and received, in its order."""
+        return [Act(*act) for act in self._acts]
 
     # ---- the verbs
 
@@ -235,9 +240,9 @@ class Role:
         if self._digests is not None:
             for part in parts:
                 self._digests[to].update(part)
-        self.acts.append(
-            Act(
-                True, to, sequence, self._phase, self._step, kind,  # noqa: FBT003
+        self._acts.append(
+            (
+                True, to, sequence, self._phase, self._step, kind,
                 payload.size, length, payload.ciphertext, self._clock() - self._start,
             )
         )  # fmt: skip
@@ -260,9 +265,9 @@ class Role:
         except MessageError as error:
             raise MessageError(f"{error.what}, from {role_name(source)}", where=self.where) from None
         self._accepted[source] = sequence + 1
-        self.acts.append(
-            Act(
-                False, source, sequence, self._phase, self._step, name,  # noqa: FBT003
+        self._acts.append(
+            (
+                False, source, sequence, self._phase, self._step, name,
                 payload, len(frame), 0, self._clock() - self._start,
             )
         )  # fmt: skip

@@ -76,19 +76,19 @@ OCCUPATION_BY_EDUCATION: Final = (  # per mille, men then women: no diploma, hig
     ((15, 610, 240, 20, 60, 8, 5, 4, 3, 12, 13, 9, 0, 1), (3, 700, 160, 75, 30, 15, 2, 1, 1, 2, 10, 1, 0, 0)),
 )
 COUNTRIES: Final = {  # where those born abroad come from, by race in the order of RACE
-    "Mexico": (330, 30, 0, 60, 350), "Canada": (65, 8, 4, 30, 2), "Germany": (65, 25, 2, 10, 5), "Cuba": (55, 18, 0, 0, 5),
-    "England": (48, 20, 2, 0, 3), "El-Salvador": (45, 8, 0, 0, 60), "Puerto-Rico": (45, 40, 2, 0, 130), 
-    "Italy": (40, 0, 0, 0, 2),
-    "Poland": (35, 0, 0, 0, 1), "Guatemala": (28, 4, 0, 10, 40), "Columbia": (24, 10, 0, 0, 40),
-    "Dominican-Republic": (20, 60, 0, 0, 140),
-    "Portugal": (20, 2, 0, 0, 8), "Nicaragua": (17, 8, 0, 0, 15), "Greece": (17, 0, 0, 0, 1), "Ireland": (16, 0, 0, 0, 1),
-    "France": (16, 3, 3, 0, 1), "Ecuador": (13, 3, 0, 20, 40), "Peru": (13, 3, 0, 10, 25), "Iran": (24, 0, 18, 0, 15),
-    "Yugoslavia": (9, 0, 0, 0, 1), "Hungary": (8, 0, 0, 0, 0), "Scotland": (8, 0, 0, 0, 0), "Holand-Netherlands": (2, 0, 0, 0, 0),
-    "Jamaica": (4, 260, 3, 0, 20), "Haiti": (2, 200, 0, 0, 8), "Trinadad&Tobago": (2, 70, 8, 0, 20), "Honduras": (6, 8, 0, 5, 8),
-    "South": (5, 5, 210, 0, 5), "China": (3, 0, 190, 0, 2), "India": (7, 6, 220, 0, 20), "Philippines": (8, 8, 430, 20, 10),
-    "Vietnam": (2, 0, 140, 0, 3), "Japan": (14, 8, 95, 0, 3), "Taiwan": (1, 0, 100, 0, 2), "Hong": (1, 0, 48, 0, 2),
-    "Cambodia": (0, 0, 45, 0, 2), "Thailand": (1, 4, 40, 0, 2), "Laos": (0, 0, 42, 0, 2),
-    "Outlying-US(Guam-USVI-etc)": (2, 45, 20, 5, 3),
+    "Mexico": (330, 30, 0, 60, 350), "Canada": (65, 8, 4, 30, 2), "Germany": (65, 25, 2, 10, 5),
+    "Cuba": (55, 18, 0, 0, 5), "England": (48, 20, 2, 0, 3), "El-Salvador": (45, 8, 0, 0, 60),
+    "Puerto-Rico": (45, 40, 2, 0, 130), "Italy": (40, 0, 0, 0, 2), "Poland": (35, 0, 0, 0, 1),
+    "Guatemala": (28, 4, 0, 10, 40), "Columbia": (24, 10, 0, 0, 40), "Dominican-Republic": (20, 60, 0, 0, 140),
+    "Portugal": (20, 2, 0, 0, 8), "Nicaragua": (17, 8, 0, 0, 15), "Greece": (17, 0, 0, 0, 1),
+    "Ireland": (16, 0, 0, 0, 1), "France": (16, 3, 3, 0, 1), "Ecuador": (13, 3, 0, 20, 40),
+    "Peru": (13, 3, 0, 10, 25), "Iran": (24, 0, 18, 0, 15), "Yugoslavia": (9, 0, 0, 0, 1), "Hungary": (8, 0, 0, 0, 0),
+    "Scotland": (8, 0, 0, 0, 0), "Holand-Netherlands": (2, 0, 0, 0, 0), "Jamaica": (4, 260, 3, 0, 20),
+    "Haiti": (2, 200, 0, 0, 8), "Trinadad&Tobago": (2, 70, 8, 0, 20), "Honduras": (6, 8, 0, 5, 8),
+    "South": (5, 5, 210, 0, 5), "China": (3, 0, 190, 0, 2), "India": (7, 6, 220, 0, 20),
+    "Philippines": (8, 8, 430, 20, 10), "Vietnam": (2, 0, 140, 0, 3), "Japan": (14, 8, 95, 0, 3),
+    "Taiwan": (1, 0, 100, 0, 2), "Hong": (1, 0, 48, 0, 2), "Cambodia": (0, 0, 45, 0, 2), "Thailand": (1, 4, 40, 0, 2),
+    "Laos": (0, 0, 42, 0, 2), "Outlying-US(Guam-USVI-etc)": (2, 45, 20, 5, 3),
 }  # fmt: skip
 BORN_ABROAD: Final = (0.07, 0.08, 0.68, 0.03, 0.55)
 DEMO_CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
