@@ -10,12 +10,14 @@ Frames: 8 bytes length (little-endian), then msgpack. No protocol data passes he
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hmac
 import os
 import platform
 import queue
 import selectors
 import socket
+import struct
 import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -29,6 +31,8 @@ __all__ = ["Address", "At", "Event", "Failed", "Finished", "Hello", "Lifeline", 
 BEAT: Final = 0.2
 """Seconds between looks at where a role is."""
 LONGEST: Final = 1 << 40
+SIOCGIFADDR: Final = 0x8915
+"""Linux's request for an interface's IPv4 address."""
 
 
 class Hello(msgspec.Struct, frozen=True, tag=True):
@@ -165,16 +169,14 @@ _DECODER: Final = msgspec.msgpack.Decoder(Hello | At | Failed | Finished)
 
 
 def _own_addresses() -> tuple[str, ...]:
-    """List this host's addresses that others may reach: the one of the default route, and those its name stands for."""
-    found: list[str] = []
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # a documentation address: nothing is sent, only a route is looked up
-        found.append(probe.getsockname()[0])
-    with contextlib.suppress(OSError):
-        found += socket.gethostbyname_ex(platform.node())[2]
-    if listed := os.environ.get("SOTTOVOCE_HOST"):
-        found.insert(0, listed)
-    return tuple(dict.fromkeys(found))
+    """List this host's IPv4 addresses, SOTTOVOCE_HOST's first: a rank elsewhere takes the first that answers."""
+    found = [listed] if (listed := os.environ.get("SOTTOVOCE_HOST")) else []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):  # an interface without an address
+                answer = fcntl.ioctl(asker, SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                found.append(socket.inet_ntoa(answer[20:24]))
+    return tuple(address for address in dict.fromkeys(found) if not address.startswith("127."))
 
 
 class Lifeline:

@@ -92,17 +92,19 @@ class Launcher:
             line += [word for name in variables for word in ("-x", name)]
         return [*line, *extra, *arguments]  # Hydra hands its whole environment on by itself
 
-    def environment(self) -> dict[str, str]:
-        """Add what this MPI needs: Open MPI refuses to run as root, to over-subscribe, and binds ranks to cores."""
+    def environment(self, *, several_hosts: bool = False) -> dict[str, str]:
+        """Add what this MPI needs: Open MPI refuses to run as root, to over-subscribe, and binds ranks to cores.
+
+        On several hosts their slots count: with over-subscription all ranks would go to the first one.
+        """
         added: dict[str, str] = {}
         if self.flavour == "openmpi":
             if os.geteuid() == 0:
                 added |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-            added |= {
-                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-                # A rank that is bound to one core cannot use a second one for encryption.
-                "PRTE_MCA_hwloc_default_binding_policy": "none",
-            }
+            # A rank that is bound to one core cannot use a second one for encryption.
+            added["PRTE_MCA_hwloc_default_binding_policy"] = "none"
+            if not several_hosts:
+                added["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
         return rank_environment(added)
 
 

@@ -112,7 +112,7 @@ def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progre
     watch = _Watch(protocol.name)
     process = subprocess.Popen(
         command,
-        env={**launcher.environment(), JOB_VARIABLE: assignment},
+        env={**launcher.environment(several_hosts=bool(hosts.hosts or hosts.hostfile)), JOB_VARIABLE: assignment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

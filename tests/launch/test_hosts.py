@@ -1,0 +1,168 @@
+"""Several hosts: three network namespaces, a bridge between them, Open MPI over TCP, and the kernel as the referee.
+
+What a role sends must be what the kernel counts, once the headers that the kernel adds are taken away:
+
+    Ethernet 14, IPv4 20, TCP 32 (20 and the timestamp option) for every segment that the interface counts, data or
+    acknowledgement; and MPI's own headers: about 100 bytes for each message and for each fragment of a large one.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.mpi, pytest.mark.hosts]
+
+HERE = Path(__file__).parent
+ADDRESSES = ["10.77.0.1", "10.77.0.2", "10.77.0.3"]
+HEADERS = 14 + 20 + 32
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=30)
+
+
+@dataclass
+class Hosts:
+    names: list[str]
+    agent: Path
+    hostfile: Path
+
+    def command(self, host: int, *words: str) -> list[str]:
+        """Run something on a host, under a host name of its own."""
+        name = self.names[host]
+        return ["ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c", f'hostname {name}; exec "$@"', name, *words]
+
+    def counters(self, host: int) -> dict[str, int]:
+        """Read what the kernel counted on a host's only interface."""
+        folder = "/sys/class/net/eth0/statistics"
+        names = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets")
+        said = subprocess.run(
+            self.command(host, "cat", *(f"{folder}/{name}" for name in names)),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+        return dict(zip(names, map(int, said.stdout.split()), strict=True))
+
+    def run(self, *words: str) -> subprocess.Popen[str]:
+        environment = {
+            **os.environ,
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,self",  # the namespaces share a kernel: without this, memory would be shared too
+            "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24",
+            "PRTE_MCA_prte_if_include": "10.77.0.0/24",
+            "PRTE_MCA_plm_ssh_agent": str(self.agent),
+        }
+        command = self.command(0, sys.executable, "-m", "sottovoce", "run", *words, "--hostfile", str(self.hostfile))
+        return subprocess.Popen(command, cwd=HERE, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
+    """Make three hosts and the switch between them; everything is gone afterwards."""
+    mark = uuid.uuid4().hex[:6]
+    names = [f"sv{mark}{letter}" for letter in "abc"]
+    switch = f"sv{mark}x"
+    made: list[str] = []
+    try:
+        try:
+            for name in [*names, switch]:
+                ip("netns", "add", name)
+                made.append(name)
+            ip("-n", switch, "link", "add", "br0", "type", "bridge")
+            ip("-n", switch, "link", "set", "br0", "up")
+            for number, (name, address) in enumerate(zip(names, ADDRESSES, strict=True)):
+                ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", f"port{number}", "netns", switch)
+                ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+                ip("-n", name, "link", "set", "lo", "up")
+                ip("-n", name, "link", "set", "eth0", "up")
+                ip("-n", switch, "link", "set", f"port{number}", "master", "br0")
+                ip("-n", switch, "link", "set", f"port{number}", "up")
+        except (OSError, subprocess.SubprocessError) as error:
+            warnings.warn(
+                f"NETWORK NAMESPACES CANNOT BE MADE HERE: the ledger is not compared with a network: {error}", stacklevel=1
+            )
+            pytest.skip(f"network namespaces cannot be made: {error}")
+        agent = tmp_path / "agent"
+        cases = "\n".join(f"  {address}) name={name} ;;" for address, name in zip(ADDRESSES, names, strict=True))
+        agent.write_text(
+            "#!/bin/sh\n# Open MPI starts its daemon on another host with this, instead of ssh: agent [options] HOST COMMAND\n"
+            'while [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
+            f'case "$host" in\n{cases}\nesac\n'
+            'exec ip netns exec "$name" unshare --uts sh -c "hostname $name; $*"\n'
+        )
+        agent.chmod(0o755)
+        hostfile = tmp_path / "hosts"
+        hostfile.write_text("".join(f"{address} slots={slots}\n" for address, slots in zip(ADDRESSES, (2, 1, 1), strict=True)))
+        yield Hosts(names, agent, hostfile)
+    finally:
+        for name in made:
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True, timeout=30)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="NOT COMPARED WITH A NETWORK: needs root and ip")
+@pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
+def test_the_ledger_is_what_the_kernel_counts(hosts: Hosts, tmp_path: Path) -> None:
+    before = [hosts.counters(host) for host in range(3)]
+    ran = hosts.run("bulk:Bulk", "--parties", "3", "--rows", "30", "--seed", "1", "--out", str(tmp_path / "out"), "--json",
+                    "--set", "blocks=40")  # fmt: skip
+    said, complaints = ran.communicate(timeout=180)
+    assert ran.returncode == 0, complaints
+    after = [hosts.counters(host) for host in range(3)]
+    report = json.loads(said)
+    assert len(set(report["mpi"]["hosts"])) == 3
+    edges = report["communication"]["by_edge"]
+    # Ranks 0 and 1 are on the first host, so what crosses its interface are the edges 2->0 and 3->0.
+    ledger = edges["2->0"]["frame_bytes"] + edges["3->0"]["frame_bytes"]
+    assert ledger > 50_000_000
+    counted = {name: after[0][name] - before[0][name] for name in before[0]}
+    without_headers = counted["rx_bytes"] - HEADERS * counted["rx_packets"]
+    explained = (
+        f"ledger {ledger}, kernel {counted['rx_bytes']} in {counted['rx_packets']} packets, less headers {without_headers}"
+    )
+    print(explained)  # noqa: T201 - shown by pytest -s: the figures that the documentation quotes
+    assert ledger <= counted["rx_bytes"] <= 1.05 * ledger
+    assert abs(without_headers - ledger) <= 0.01 * ledger
+    for host in (1, 2):
+        sent = after[host]["tx_bytes"] - before[host]["tx_bytes"]
+        frames = edges[f"{host + 1}->0"]["frame_bytes"]
+        assert frames <= sent <= 1.05 * frames
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
+@pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
+@pytest.mark.parametrize("victim", ["rank", "mpiexec"])
+def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    ran = hosts.run("troubles:Trouble", "--rows", "60", "--out", str(tmp_path / "out"), "--set", "trouble=everybody sleeps",
+                    "--set", f"pids={pids}")  # fmt: skip
+    until = time.monotonic() + 60
+    while len(list(pids.glob("[0-3]"))) < 4 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1)
+    ranks = [int((pids / str(rank)).read_text()) for rank in range(4)]
+    if victim == "rank":
+        os.kill(ranks[3], signal.SIGKILL)
+    else:
+        children = Path(f"/proc/{ran.pid}/task/{ran.pid}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+    started = time.monotonic()
+    _, said = ran.communicate(timeout=60)
+    while any(Path(f"/proc/{pid}").exists() for pid in ranks) and time.monotonic() - started < 10:
+        time.sleep(0.05)
+    assert time.monotonic() - started < 5
+    assert ran.returncode == 3
+    assert ("rank 3 (party 3) in trouble, phase work" if victim == "rank" else "mpiexec was killed") in said
