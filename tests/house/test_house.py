@@ -1,0 +1,84 @@
+"""The house: rooms, the links to them, and which may look into which."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAY_IMPORT = {
+    "messages": set(),
+    "crypto": {"messages"},
+    "privacy": {"messages", "crypto"},
+    "parties": {"messages", "crypto", "privacy"},
+    "curator": {"messages", "crypto", "privacy"},
+    "protocols": {"messages", "crypto", "privacy", "parties", "curator"},
+    "evaluation": {"messages", "crypto", "privacy", "parties", "curator"},
+    "launch": {"messages", "crypto", "privacy", "parties", "curator", "protocols", "evaluation"},
+}
+EXCEPTIONS = {("protocols/conformance.py", "launch")}
+"""The conformance suite starts what it judges."""
+FILES = [path for room in MAY_IMPORT for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """List the rooms that a module imports, wherever in it the import stands."""
+    found = set()
+    depth = len(path.relative_to(ROOT).parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == depth and node.module:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.ImportFrom) and node.level == depth:
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+            assert not any(module.split(".")[0] == "sottovoce" for module in modules), f"{path}: rooms are imported relatively"
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_downwards_only(path: Path) -> None:
+    name = str(path.relative_to(ROOT))
+    room = path.relative_to(ROOT).parts[0]
+    allowed = MAY_IMPORT[room] | {room} | {other for file, other in EXCEPTIONS if file == name}
+    assert rooms_imported(path) <= allowed
+
+
+def test_the_check_sees_a_wrong_import(tmp_path: Path) -> None:
+    wrong = ROOT / "curator" / "desk.py"
+    assert "parties" not in rooms_imported(wrong)
+    tree = ast.parse("def f():\n    from ..parties import Records")
+    assert any(isinstance(node, ast.ImportFrom) and node.module == "parties" for node in ast.walk(tree))
+
+
+def test_every_room_has_its_link() -> None:
+    links = {path.name: path.readlink() for path in (ROOT / "src" / "sottovoce").iterdir() if path.is_symlink()}
+    assert links == {room: Path("../..") / room for room in MAY_IMPORT}
+
+
+def test_no_file_is_imported_under_two_names() -> None:
+    code = (
+        "import sys, sottovoce.launch.cli, sottovoce.protocols.head_count\n"
+        "files = [m.__file__ for m in list(sys.modules.values()) if getattr(m, '__file__', None)]\n"
+        "import os; real = [os.path.realpath(f) for f in files if 'sottovoce' in f]\n"
+        "assert len(real) == len(set(real)) and len(real) > 30, real"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_importing_starts_nothing() -> None:
+    code = "import sys, sottovoce; assert 'mpi4py.MPI' not in sys.modules and 'pandas' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_nobody_pickles() -> None:
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {getattr(node, "module", None), *(name.name for name in node.names)}
+                assert not names & {"pickle", "dill", "cloudpickle", "marshal", "shelve"}, path
+            # mpi4py's lower-case methods pickle; ours are the upper-case ones, on buffers.
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"comm", "_comm"}:
+                assert node.attr[0].isupper(), f"{path}: comm.{node.attr}"
