@@ -27,7 +27,7 @@ unit: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 docs: $(VENV)/.done
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The example plug-in, installed from its own wheel beside sottovoce's, and tested there.
 package: $(VENV)/.done

@@ -1,0 +1,102 @@
+"""What the documentation shows is what happens."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import sottovoce
+from sottovoce.messages import to_bytes
+from sottovoce.messages.frame import Header, pack_header
+from sottovoce.protocols.head_count import HeadCount
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def commands() -> list[str]:
+    """Find the commands shown that need nothing but sottovoce and its demo data."""
+    found = [
+        line[2:] for page in PAGES for line in page.read_text().splitlines() if line.startswith("$ sottovoce run head-count")
+    ]
+    return [line for line in dict.fromkeys(found) if "--data" not in line and "--host" not in line]
+
+
+def test_commands_are_found() -> None:
+    assert commands()
+
+
+@pytest.mark.parametrize("line", commands())
+def test_a_command_runs(line: str, tmp_path: Path) -> None:
+    words = shlex.split(line)[1:]
+    command = [sys.executable, "-m", "sottovoce", *words, "--transport", "threads"]
+    subprocess.run(command, check=True, timeout=120, cwd=tmp_path, capture_output=True)
+
+
+def test_options_shown_exist() -> None:
+    known = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "run", "--help"], capture_output=True, text=True, check=True, timeout=60,
+        env={"COLUMNS": "200", "PATH": ""},
+    ).stdout  # fmt: skip
+    for page in PAGES:
+        for line in re.findall(r"^\$ .*sottovoce run .*$", page.read_text(), re.MULTILINE):
+            for option in re.findall(r"--[a-z-]+", line.partition("sottovoce run")[2]):
+                assert option in known, f"{page.name}: {line}"
+
+
+def test_the_readme_shows_the_example_that_is_tested() -> None:
+    code = (DOCS / "examples" / "census.py").read_text().partition('"""\n\n')[2]
+    assert code in (ROOT / "README.md").read_text()
+
+
+def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS / "examples")
+    monkeypatch.syspath_prepend(str(DOCS / "examples"))
+    run = sottovoce.run("census:Census", rows=300, parties=3, seed=1)
+    assert abs(run.report["outcome"]["people"] - 300) < 60
+    assert run.report["communication"]["rounds"] == 2
+    assert run.report["communication"]["messages"] == 6
+
+
+def test_the_frame_shown_is_a_real_one() -> None:
+    shown = re.findall(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", (DOCS / "wire-format.md").read_text(), re.MULTILINE)
+    said = HeadCount.NoisyCount(15074)
+    frame = pack_header(Header(0, 8, 0, 2, 0, "head-count", "count", "NoisyCount")) + to_bytes(said)
+    assert bytes.fromhex("".join(shown)) == frame
+
+
+def test_links_in_the_readme_exist() -> None:
+    for target in re.findall(r"\]\((docs/[^)#]+)", (ROOT / "README.md").read_text()):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_slurm_script_is_a_script() -> None:
+    script = ROOT / "launch" / "cluster" / "slurm.sbatch"
+    subprocess.run(["bash", "-n", str(script)], check=True, timeout=30)
+    text = script.read_text()
+    assert text.startswith("#!/bin/bash\n")
+    assert "--kill-on-bad-exit=1" in text
+    directives = [line for line in text.splitlines() if line.startswith("#SBATCH")]
+    assert all(re.fullmatch(r"#SBATCH --[a-z-]+=\S+", line) for line in directives)
+
+
+def test_the_manifest_has_a_worker_for_every_rank() -> None:
+    job = yaml.safe_load((ROOT / "launch" / "cluster" / "mpijob.yaml").read_text())
+    assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v2beta1", "MPIJob")
+    replicas = job["spec"]["mpiReplicaSpecs"]
+    arguments = replicas["Launcher"]["template"]["spec"]["containers"][0]["args"]
+    ranks = int(arguments[arguments.index("-n") + 1])
+    assert replicas["Worker"]["replicas"] * job["spec"]["slotsPerWorker"] == ranks
+    words = arguments[arguments.index("run") + 1 :]
+    parsed = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "run", *words[:-2], "--rows", "30", "--transport", "threads", "--out", "/dev/null"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "expected a folder for --out" in parsed.stderr  # everything before it was understood
+    for role in replicas.values():
+        assert role["template"]["spec"]["restartPolicy"] == "Never"
