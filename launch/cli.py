@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -45,6 +46,7 @@ _WrongWords: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ 
 
 def main() -> None:
     """Run the command line; no bad input ends in a traceback."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" is a Ctrl-C
     try:
         app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except SottovoceError as error:
@@ -114,6 +116,7 @@ def run_command(
     folder = Path(settings.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     check_folder(folder)
     if world is not None and settings.transport != "threads":
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # mpirun ends its ranks with this; one of them has said why
         _join(job, world, folder=folder, quiet=quiet, as_json=as_json)
         return
     shown = not quiet and sys.stderr.isatty()

@@ -43,6 +43,7 @@ NAP: Final = 1e-3
 KEPT: Final = 4
 """How many large receive buffers are kept for use again."""
 LARGE: Final = 1 << 20
+LARGEST_KEPT: Final = 1 << 26
 
 
 class MPIWire:
@@ -138,7 +139,7 @@ class MPIWire:
             start += self._status.Get_count(self._byte)
 
     def _buffer(self, size: int) -> npt.NDArray[np.uint8]:
-        if size < LARGE:
+        if not LARGE <= size <= LARGEST_KEPT:
             return np.empty(size, np.uint8)
         for kept in self._kept:
             # Two references: the list's and the loop's (and getrefcount's own argument). No message refers to it any more.

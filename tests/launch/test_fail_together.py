@@ -158,10 +158,11 @@ def test_the_launcher_is_killed(launch: Launch) -> None:
     launched.ends(since=time.monotonic())
 
 
-def test_ctrl_c(launch: Launch) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c(launch: Launch, stop: signal.Signals) -> None:
     launched = launch("everybody sleeps")
     launched.all_started()
-    launched.process.send_signal(signal.SIGINT)
+    launched.process.send_signal(stop)
     said = launched.ends(since=time.monotonic())
     assert "Traceback" not in said
     line = one_line(said)

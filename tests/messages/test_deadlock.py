@@ -1,0 +1,80 @@
+"""Circles of waiting are found, and nothing else is taken for one."""
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from sottovoce.messages import DeadlockError, PeerFailedError, Role, message, role, thread_wires
+
+
+@message
+class Word:
+    number: int
+
+
+def play(size: int, part: Callable[[Role], None]) -> list[BaseException]:
+    errors: list[BaseException] = []
+    wires = thread_wires(size)
+
+    def act(speaker: Role) -> None:
+        try:
+            with speaker.phase("all"):
+                part(speaker)
+            speaker.end()
+        except PeerFailedError:
+            pass
+        except BaseException as error:
+            errors.append(error)
+            with contextlib.suppress(PeerFailedError):
+                wires[speaker.rank].abort(3)
+
+    threads = [threading.Thread(target=act, args=(Role(wire, protocol="t", kinds=[Word], timeout=60),)) for wire in wires]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=90)
+        assert not thread.is_alive()
+    return errors
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probe a thousand times as often as usual."""
+    monkeypatch.setattr(role, "PROBE_AFTER", 0.001)
+
+
+@pytest.mark.parametrize("length", [2, 3, 5])
+def test_a_circle_is_found_and_told(eager: None, length: int) -> None:
+    def part(speaker: Role) -> None:
+        if speaker.rank < length:
+            speaker.receive(Word, source=(speaker.rank + 1) % length)
+        else:
+            speaker.receive(Word, source=0)  # waits for the circle without being in it
+
+    errors = play(6, part)
+    assert errors
+    assert all(isinstance(error, DeadlockError) for error in errors)
+    assert str(errors[0]).count("waits for Word") == length
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_no_circle_is_seen_where_there_is_none(eager: None, seed: int) -> None:
+    """A random conversation that can always go on, at random speeds, probed all the time, ends well."""
+    randomness = random.Random(seed)
+    size = randomness.randrange(2, 7)
+    edges = [tuple(randomness.sample(range(size), 2)) for _ in range(80)]
+    naps = [randomness.random() * 0.004 for _ in edges]
+
+    def part(speaker: Role) -> None:
+        for number, ((source, to), nap) in enumerate(zip(edges, naps, strict=True)):
+            if speaker.rank == source:
+                time.sleep(nap)
+                speaker.send(Word(number), to=to)
+            elif speaker.rank == to:
+                assert speaker.receive(Word, source=source).number == number
+
+    assert play(size, part) == []
