@@ -141,9 +141,6 @@ class Writer:
             self._small = bytearray()
         self._parts.append(data)
 
-    def align(self) -> None:
-        self.write(bytes(-self.size % 8))
-
     def parts(self) -> list[bytes | bytearray | memoryview]:
         if self._small:
             self._parts.append(self._small)
@@ -334,6 +331,7 @@ class _BigInts:
 
 
 _HEADS: Final = tuple(struct.Struct(f"<BB{axes}Q") for axes in range(MAX_AXES + 1))
+_ZEROS: Final = tuple(bytes(length) for length in range(8))
 _AXES: Final = tuple(struct.Struct(f"<{axes}Q") for axes in range(MAX_AXES + 1))
 
 
@@ -363,10 +361,12 @@ class _Array:
         return held
 
     def write(self, value: npt.NDArray[Any], out: Writer) -> None:
-        out.write(_HEADS[value.ndim].pack(self.code, value.ndim, *value.shape))
-        if out.size % 8:
-            out.align()
-        if value.size:
+        head = _HEADS[value.ndim].pack(self.code, value.ndim, *value.shape)
+        head += _ZEROS[-(out.size + len(head)) % 8]
+        if value.nbytes < APART:
+            out.write(head + value.tobytes())
+        else:
+            out.write(head)
             out.write(np.ascontiguousarray(value).reshape(-1).data.cast("B"))
 
     def read(self, source: Reader) -> npt.NDArray[Any]:
@@ -386,11 +386,9 @@ class _Array:
             raise MessageError("expected an array that fits in memory, found one that no memory holds")
         source.align()
         data = source.take(elements * self.dtype.itemsize)
-        if code == 0:
-            flags = np.frombuffer(data, np.uint8)
-            if flags.size and flags.max() > 1:
-                raise MessageError("expected 0 or 1 for every bool of an array, found another byte")
         array = np.frombuffer(data, self.dtype)  # read-only, because the reader's buffer is
+        if code == 0 and elements and array.view(np.uint8).max() > 1:
+            raise MessageError("expected 0 or 1 for every bool of an array, found another byte")
         return array if axes == 1 else array.reshape(shape)
 
     def sample(self) -> npt.NDArray[Any]:
@@ -495,6 +493,10 @@ class _Record:
     kind: type[Any]
     fields: dict[str, Field]
     least: int
+    writers: tuple[tuple[str, Callable[[Any, Writer], None]], ...] = attribute(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "writers", tuple((name, field.write) for name, field in self.fields.items()))
 
     def check(self, value: Any) -> Any:
         if type(value) is not self.kind:
@@ -502,8 +504,8 @@ class _Record:
         return value
 
     def write(self, value: Any, out: Writer) -> None:
-        for name, field in self.fields.items():
-            field.write(getattr(value, name), out)
+        for name, write in self.writers:
+            write(getattr(value, name), out)
 
     def read(self, source: Reader) -> Any:
         values: list[Any] = []

@@ -258,7 +258,7 @@ class Role:
         header_length = int.from_bytes(frame[4:8], "little")
         payload = len(frame) - header_length
         expected = Header(0, payload, sequence, source, self.rank, self._protocol, self._phase, name)
-        if payload < 0 or frame[:header_length] != pack_header(expected):
+        if payload < 0 or bytes(frame[:header_length]) != pack_header(expected):
             self._refuse(frame, expected)
         try:
             heard = decode(kind, frame[header_length:])
@@ -308,6 +308,9 @@ class Role:
     def _wait_for(self, kind: str, source: int) -> None:
         """Wait until something from `source` is there."""
         inbox = self._inboxes[source]
+        self._attend(0)  # mostly it is there already
+        if inbox:
+            return
         started = self._clock()
         probe_at = PROBE_AFTER
         self._wait_number += 1
