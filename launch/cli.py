@@ -92,6 +92,7 @@ def run_command(
     mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
     mpi_arg: Annotated[list[str] | None, typer.Option(help="a word to add to mpiexec's arguments")] = None,
     transcript: Annotated[bool, typer.Option("--transcript", help="digest everything that is said, edge by edge")] = False,
+    progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print report.json on standard output")] = False,
 ) -> None:
@@ -119,7 +120,7 @@ def run_command(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # mpirun ends its ranks with this; one of them has said why
         _join(job, world, folder=folder, quiet=quiet, as_json=as_json)
         return
-    shown = not quiet and sys.stderr.isatty()
+    shown = progress or (not quiet and sys.stderr.isatty())
     files = run_job(
         job,
         transport=settings.transport or "mpi",

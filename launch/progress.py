@@ -1,9 +1,14 @@
-"""Progress: what every role is doing, redrawn in place on a terminal once a run has taken a second."""
+"""Progress: what every role is doing, once a run has taken a second.
+
+On a terminal it is redrawn in place and vanishes at the end; elsewhere it is nothing, or, when asked for, a line every few
+seconds.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.live import Live
@@ -19,29 +24,45 @@ if TYPE_CHECKING:
 __all__ = ["Progress"]
 
 
+EVERY: Final = 2.0
+"""Seconds between two lines where there is no terminal."""
+
+
 class Progress:
     """Shows positions by rank; silent unless `shown`."""
 
     def __init__(self, *, shown: bool) -> None:
-        self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True) if shown else None
+        self._shown = shown
+        console = Console(stderr=True)
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if shown and console.is_terminal else None
         self._begun = time.monotonic()
-        self._live_on = False
+        self._next = self._begun + 1
 
     def show(self, positions: Mapping[int, Position]) -> None:
         """Draw anew. Called often; does nothing in the first second."""
-        if self._live is None or time.monotonic() - self._begun < 1:
+        if not self._shown or time.monotonic() < self._next:
             return
-        if not self._live_on:
+        if self._live is None:
+            self._next = time.monotonic() + EVERY
+            sys.stderr.write(self._line(positions))
+            sys.stderr.flush()
+            return
+        if not self._live.is_started:
             self._live.start()
-            self._live_on = True
         self._live.update(self._table(positions))
 
     def close(self) -> None:
-        if self._live is not None and self._live_on:
+        """Leave the terminal as it was."""
+        if self._live is not None and self._live.is_started:
             self._live.stop()
 
+    def _line(self, positions: Mapping[int, Position]) -> str:
+        roles = [f"{role_name(rank)}: {at.phase} {at.step} {at.doing}".rstrip() for rank, at in sorted(positions.items())]
+        return f"{time.monotonic() - self._begun:.0f} s  {'; '.join(roles) or 'starting'}\n"
+
     def _table(self, positions: Mapping[int, Position]) -> Table:
-        table = Table(box=None, title=f"{time.monotonic() - self._begun:.0f} s", title_justify="left")
+        title = f"{time.monotonic() - self._begun:.0f} s{'' if positions else ', starting'}"
+        table = Table(box=None, title=title, title_justify="left", show_header=bool(positions))
         for name in ("role", "phase", "step", "doing", "sent", "received", "left"):
             table.add_column(name, justify="right" if name in ("step", "sent", "received", "left") else "left")
         for rank, at in sorted(positions.items()):

@@ -120,11 +120,13 @@ def test_a_role_goes_wrong(launch: Launch, trouble: str, place: str, reason: str
 
 
 def test_a_party_never_answers(launch: Launch) -> None:
-    launched = launch("party never answers", "--timeout", "2")
+    launched = launch("party never answers", "--timeout", "3", "--progress")
     launched.pid(2)
-    line = one_line(launched.ends(since=time.monotonic(), within=2 + PROMPT + 2))
+    said = launched.ends(since=time.monotonic(), within=3 + PROMPT + 2)
+    assert re.search(r"^\d s  .*the curator: work 1 waits for Word from party 2; party 1: work 1", said, re.MULTILINE)
+    line = one_line(said)
     assert "rank 0 (curator) in trouble, phase work, step 1" in line
-    assert "expected Word from party 2, waited 2 s in vain" in line
+    assert "expected Word from party 2, waited 3 s in vain" in line
     assert launched.process.returncode == 3
 
 
