@@ -15,7 +15,8 @@ STYLE: Final = """
 @media (prefers-color-scheme: dark) { :root { --warn: #ff8a80; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; margin-bottom: 1rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; } .warn { color: var(--warn); font-weight: 600; }
 code { font-size: .9em; overflow-wrap: anywhere; }
@@ -68,12 +69,18 @@ def page(report: Mapping[str, Any]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    top = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in head) if any(head) else ""
-    lines = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    cells = [list(row) for row in rows]
+    numeric = [bool(cells) and all(map(_is_number, column)) for column in zip(*cells, strict=True)]
+    classes = [' class="number"' if number else "" for number in numeric] or [""] * len(head)
+    names = [name.replace("_", " ") for name in head]
+    top = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(classes, names, strict=True)) if any(head) else ""
+    lines = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in cells)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f'<td class="number">{value:,}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    return f'<td class="number">{value:,}</td>' if _is_number(value) else f"<td>{escape(str(value))}</td>"

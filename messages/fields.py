@@ -91,16 +91,24 @@ class BigInts:
     def __post_init__(self) -> None:
         if not 1 <= self.width < 1 << 32:
             raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {self.width}")
+        if not isinstance(self.data, bytes):
+            view = memoryview(self.data).cast("B")
+            # What was received is a read-only view already; what somebody may still change is copied.
+            object.__setattr__(self, "data", view if view.readonly else bytes(view))
         if len(self.data) % self.width:
             raise MisuseError(f"expected a multiple of {self.width} bytes, found {len(self.data)}")
 
     @classmethod
     def of(cls, numbers: Iterable[int], *, width: int) -> BigInts:
         """Write every number in `width` bytes; one that is negative or too large is an error, never cut."""
+        if width < 1:
+            raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {width}")
         try:
-            return cls(width, b"".join([int(n).to_bytes(width, "little") for n in numbers]))
+            return cls(width, b"".join([index(n).to_bytes(width, "little") for n in numbers]))
         except OverflowError:
             raise MisuseError(f"expected integers from 0 to 256**{width} - 1, found one outside") from None
+        except TypeError as error:
+            raise MisuseError(f"expected integers, found others: {error}") from None
 
     def __len__(self) -> int:
         return len(self.data) // self.width
@@ -225,9 +233,13 @@ class _Int:
 
     def check(self, value: Any) -> int:
         if type(value) is not int:
-            if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-                raise MisuseError(f"expected an int, found {_found(value)}")
-            value = index(value)
+            found = _found(value)
+            try:
+                value = None if isinstance(value, bool | np.bool_) else index(value)
+            except TypeError:
+                value = None
+            if value is None:
+                raise MisuseError(f"expected an int, found {found}")
         if not -(1 << 63) <= value < 1 << 63:
             raise MisuseError(f"expected an int of 64 bits, found one of {value.bit_length()} bits: use BigInts")
         return int(value)
@@ -249,7 +261,10 @@ class _Float:
     def check(self, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, float | int | np.floating):
             raise MisuseError(f"expected a float, found {_found(value)}")
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise MisuseError("expected a float, found an int that no float holds") from None
 
     def write(self, value: float, out: Writer) -> None:
         out.write(_F64.pack(value))
@@ -354,9 +369,11 @@ class _Array:
             raise MisuseError(f"expected an array of shape {self.shape}, found {value.shape}")
         if value.ndim > MAX_AXES:
             raise MisuseError(f"expected at most {MAX_AXES} axes, found {value.ndim}")
-        if not value.flags.writeable and value.dtype == self.dtype and type(value) is np.ndarray:
+        if not value.flags.writeable and self.code and value.dtype == self.dtype and type(value) is np.ndarray:
             return value
         held = value.astype(self.dtype, copy=False).view(np.ndarray)
+        if self.code == 0:  # a true byte may be any but 0 in memory; on the wire it is 1
+            held = (np.ascontiguousarray(held).view(np.uint8) != 0).reshape(value.shape)
         held.flags.writeable = False  # of this view alone: the owner may still write to what is theirs
         return held
 
@@ -475,9 +492,9 @@ class _Secret:
         return self.item.check(value)
 
     def write(self, value: Any, out: Writer) -> None:
-        before = out.size
+        size, ciphertext = out.size, out.ciphertext
         self.item.write(value, out)
-        out.ciphertext += out.size - before
+        out.ciphertext = ciphertext + out.size - size  # whatever was marked within is within
 
     def read(self, source: Reader) -> Any:
         return self.item.read(source)

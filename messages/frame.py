@@ -38,6 +38,7 @@ FIXED: Final = 32
 MAX_NAME: Final = 255
 
 _HEAD: Final = struct.Struct("<2sBBIQQHHBBBB")
+_NUMBERS: Final = struct.Struct("<QQ")
 
 
 class What(IntEnum):
@@ -75,22 +76,26 @@ class Frame:
     length: int
 
 
-@lru_cache(maxsize=1024)
-def _names(protocol: str, phase: str, kind: str) -> tuple[int, tuple[int, int, int], bytes]:
+@lru_cache(maxsize=4096)
+def _around(  # noqa: PLR0917 - positional, because lru_cache is quicker so
+    what: int, sender: int, receiver: int, protocol: str, phase: str, kind: str
+) -> tuple[bytes, bytes]:
+    """Make what stands before and after the two numbers that differ from message to message of one kind on one edge."""
     encoded = [name.encode() for name in (protocol, phase, kind)]
     for name, data in zip((protocol, phase, kind), encoded, strict=True):
         if len(data) > MAX_NAME:
             raise MisuseError(f"expected names of at most {MAX_NAME} bytes, found {len(data)} in {name[:40]}…")
     joined = b"".join(encoded)
-    padded = joined + bytes(-(FIXED + len(joined)) % 16)
-    return FIXED + len(padded), (len(encoded[0]), len(encoded[1]), len(encoded[2])), padded
+    names = joined + bytes(-(FIXED + len(joined)) % 16)
+    fixed = _HEAD.pack(MAGIC, VERSION, what, FIXED + len(names), 0, 0, sender, receiver, *map(len, encoded), 0)
+    return fixed[:8], fixed[24:] + names
 
 
 def pack_header(header: Header) -> bytes:
     """Write the one encoding of a header."""
-    length, sizes, padded = _names(header.protocol, header.phase, header.kind)
-    what, payload, sequence, sender, receiver = header[:5]
-    return _HEAD.pack(MAGIC, VERSION, what, length, payload, sequence, sender, receiver, *sizes, 0) + padded
+    what, payload, sequence, sender, receiver, protocol, phase, kind = header
+    before, after = _around(what, sender, receiver, protocol, phase, kind)
+    return before + _NUMBERS.pack(payload, sequence) + after
 
 
 def frame_length(start: memoryview, *, limit: int) -> int:

@@ -341,6 +341,8 @@ class Role:
         if arrived is None:
             return
         source, data = arrived
+        if len(data) > self._limit:
+            self._blame(f"expected frames of at most {self._limit} bytes, found one of {len(data)} from {role_name(source)}")
         self._bytes[1] += len(data)
         if len(data) >= FIXED and data[3] == 0:
             self._arrived[source] += 1

@@ -135,7 +135,10 @@ WRONG_HEADERS = [
     (put(31, b"\1"), "ends with zeros after its names"),
     (put(28, b"\xff"), "ends with zeros after its names"),  # names longer than the header, and than the frame
     (put(30, b"\x09"), "ends with zeros after its names"),
-    (put(4, struct.pack("<IQ", len(HEAD) + 8, len(PAYLOAD) - 8)), "ends with zeros after its names"),
+    (
+        put(4, struct.pack("<I", len(HEAD) + 8), HEAD) + bytes(8) + PAYLOAD,  # not a multiple of sixteen
+        "ends with zeros after its names",
+    ),
     (
         put(4, struct.pack("<I", len(HEAD) + 16), HEAD) + bytes(16) + PAYLOAD,  # sixteen zeros too many
         "ends with zeros after its names",
