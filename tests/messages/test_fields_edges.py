@@ -1,4 +1,4 @@
-"""Fields, further: what test_fields.py does not hold yet. Names that say `defect` fail on the code as it is."""
+"""Fields at their edges: unusual arrays, buffers and annotations, and every length of a truncated message."""
 
 import struct
 from typing import Annotated, Any
