@@ -19,11 +19,11 @@ from .errors import (
     Where,
     role_name,
 )
-from .fields import CIPHERTEXT, BigInts, Shape
 from .ledger import Act, Entry, Totals, communication, reconcile, totals
 from .message import decode, encoded_size, message, to_bytes
 from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
+from .values import CIPHERTEXT, BigInts, Shape
 from .wire import Wire
 
 __all__ = [

@@ -23,165 +23,47 @@ of the received buffer, not copies.
 from __future__ import annotations
 
 import struct
-import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from operator import index
-from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from .buffers import APART, Reader, Writer
 from .errors import MessageError, MisuseError
+from .values import BigInts, Shape
 
-__all__ = ["CIPHERTEXT", "BigInts", "Ciphertext", "Field", "Reader", "Shape", "Writer", "field_for"]
+__all__ = [
+    "DTYPES",
+    "Field",
+    "ArrayField",
+    "BigIntsField",
+    "BoolField",
+    "BytesField",
+    "FloatField",
+    "IntField",
+    "ItemsField",
+    "OptionalField",
+    "RecordField",
+    "SecretField",
+    "SequenceField",
+    "StrField",
+]
 
 MAX_AXES: Final = 8
-APART: Final = 4096
-"""From this many bytes on, a buffer is passed on as it lies instead of being copied into the surrounding bytes."""
 
-_DTYPES: Final = {
+DTYPES: Final = {
     code: np.dtype(name)
     for code, name in enumerate(["?", "<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<i4", "<i8", "<f4", "<f8"])
 }
-_CODES: Final = {dtype: code for code, dtype in _DTYPES.items()}
+_CODES: Final = {dtype: code for code, dtype in DTYPES.items()}
 _U64: Final = struct.Struct("<Q")
 _I64: Final = struct.Struct("<q")
 _F64: Final = struct.Struct("<d")
 _BIG: Final = struct.Struct("<IQ")
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Shape:
-    """The axes of an array field; `None` leaves one free."""
-
-    axes: tuple[int | None, ...]
-
-    def __init__(self, *axes: int | None) -> None:
-        object.__setattr__(self, "axes", axes)
-
-    def admits(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == len(self.axes) and all(a is None or a == n for a, n in zip(self.axes, shape, strict=True))
-
-    def __str__(self) -> str:
-        return "(" + ", ".join("any" if a is None else str(a) for a in self.axes) + ")"
-
-
-@dataclass(frozen=True, slots=True)
-class Ciphertext:
-    """Marks a field whose bytes the ledger counts as ciphertext."""
-
-
-CIPHERTEXT: Final = Ciphertext()
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class BigInts:
-    """Non-negative integers of one fixed width in bytes, as they travel: `data` holds them one after another.
-
-    >>> numbers = BigInts.of([1, 2**64], width=16)
-    >>> len(numbers), list(numbers) == [1, 2**64], len(numbers.data)
-    (2, True, 32)
-    """
-
-    width: int
-    data: bytes | memoryview
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.width < 1 << 32:
-            raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {self.width}")
-        if not isinstance(self.data, bytes):
-            view = memoryview(self.data).cast("B")
-            # What was received is a read-only view already; what somebody may still change is copied.
-            object.__setattr__(self, "data", view if view.readonly else bytes(view))
-        if len(self.data) % self.width:
-            raise MisuseError(f"expected a multiple of {self.width} bytes, found {len(self.data)}")
-
-    @classmethod
-    def of(cls, numbers: Iterable[int], *, width: int) -> BigInts:
-        """Write every number in `width` bytes; one that is negative or too large is an error, never cut."""
-        if width < 1:
-            raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {width}")
-        try:
-            return cls(width, b"".join([index(n).to_bytes(width, "little") for n in numbers]))
-        except OverflowError:
-            raise MisuseError(f"expected integers from 0 to 256**{width} - 1, found one outside") from None
-        except TypeError as error:
-            raise MisuseError(f"expected integers, found others: {error}") from None
-
-    def __len__(self) -> int:
-        return len(self.data) // self.width
-
-    def __iter__(self) -> Iterator[int]:
-        for at in range(0, len(self.data), self.width):
-            yield int.from_bytes(self.data[at : at + self.width], "little")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BigInts) and self.width == other.width and bytes(self.data) == bytes(other.data)
-
-    def __hash__(self) -> int:
-        return hash((self.width, bytes(self.data)))
-
-    def __repr__(self) -> str:
-        return f"BigInts({len(self)} of {self.width} bytes)"
-
-
-class Writer:
-    """Collects a payload as a list of buffers; what is large stays where it lies."""
-
-    __slots__ = ("_parts", "_small", "ciphertext", "size")
-
-    def __init__(self) -> None:
-        self._parts: list[bytes | bytearray | memoryview] = []
-        self._small = bytearray()
-        self.size = 0
-        self.ciphertext = 0
-
-    def write(self, data: bytes | memoryview) -> None:
-        length = len(data)
-        self.size += length
-        if length < APART:
-            self._small += data
-            return
-        if self._small:
-            self._parts.append(self._small)
-            self._small = bytearray()
-        self._parts.append(data)
-
-    def parts(self) -> list[bytes | bytearray | memoryview]:
-        if self._small:
-            self._parts.append(self._small)
-            self._small = bytearray()
-        return self._parts
-
-
-class Reader:
-    """Takes a payload apart; it never hands out bytes that are not there."""
-
-    __slots__ = ("_at", "_buffer")
-
-    def __init__(self, buffer: memoryview) -> None:
-        self._buffer = buffer.toreadonly()
-        self._at = 0
-
-    @property
-    def left(self) -> int:
-        return len(self._buffer) - self._at
-
-    def take(self, length: int) -> memoryview:
-        if length > len(self._buffer) - self._at:
-            raise MessageError(f"expected {length} more bytes, found {self.left}: the message is truncated")
-        start, self._at = self._at, self._at + length
-        return self._buffer[start : self._at]
-
-    def u64(self) -> int:
-        value: int = _U64.unpack(self.take(8))[0]
-        return value
-
-    def align(self) -> None:
-        if self._at % 8 and any(self.take(-self._at % 8)):
-            raise MessageError("expected zeros as padding, found other bytes")
 
 
 class Field(Protocol):
@@ -207,7 +89,7 @@ def _found(value: object) -> str:
     return type(value).__name__
 
 
-class _Bool:
+class BoolField:
     least = 1
 
     def check(self, value: Any) -> bool:
@@ -228,7 +110,7 @@ class _Bool:
         return True
 
 
-class _Int:
+class IntField:
     least = 8
 
     def check(self, value: Any) -> int:
@@ -255,7 +137,7 @@ class _Int:
         return -1
 
 
-class _Float:
+class FloatField:
     least = 8
 
     def check(self, value: Any) -> float:
@@ -277,7 +159,7 @@ class _Float:
         return 0.5
 
 
-class _Bytes:
+class BytesField:
     least = 8
 
     def check(self, value: Any) -> bytes:
@@ -296,7 +178,7 @@ class _Bytes:
         return b"bytes"
 
 
-class _Str:
+class StrField:
     least = 8
 
     def check(self, value: Any) -> str:
@@ -323,7 +205,7 @@ class _Str:
         return "text"
 
 
-class _BigInts:
+class BigIntsField:
     least = 12
 
     def check(self, value: Any) -> BigInts:
@@ -351,7 +233,7 @@ _AXES: Final = tuple(struct.Struct(f"<{axes}Q") for axes in range(MAX_AXES + 1))
 
 
 @dataclass(frozen=True, slots=True)
-class _Array:
+class ArrayField:
     dtype: np.dtype[Any]
     shape: Shape | None
     least: int = 2
@@ -389,7 +271,7 @@ class _Array:
     def read(self, source: Reader) -> npt.NDArray[Any]:
         code, axes = source.take(2)
         if code != self.code:
-            raise MessageError(f"expected an array of {self.dtype}, found {_DTYPES.get(code) or f'unknown type {code}'}")
+            raise MessageError(f"expected an array of {self.dtype}, found {DTYPES.get(code) or f'unknown type {code}'}")
         if axes > MAX_AXES:
             raise MessageError(f"expected at most {MAX_AXES} axes, found {axes}")
         shape = _AXES[axes].unpack(source.take(8 * axes))
@@ -413,7 +295,7 @@ class _Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Optional:
+class OptionalField:
     item: Field
     least: int = 1
 
@@ -436,7 +318,7 @@ class _Optional:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sequence:
+class SequenceField:
     item: Field
     least: int = 8
 
@@ -461,7 +343,7 @@ class _Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
+class ItemsField:
     items: tuple[Field, ...]
     least: int
 
@@ -482,7 +364,7 @@ class _Items:
 
 
 @dataclass(frozen=True, slots=True)
-class _Secret:
+class SecretField:
     """Counts what the field writes as ciphertext."""
 
     item: Field
@@ -504,7 +386,7 @@ class _Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class RecordField:
     """A message inside a message: its fields, one after another."""
 
     kind: type[Any]
@@ -535,88 +417,3 @@ class _Record:
 
     def sample(self) -> Any:
         return self.kind(*[field.sample() for field in self.fields.values()])
-
-
-_SIMPLE: Final[dict[Any, Field]] = {
-    bool: _Bool(),
-    int: _Int(),
-    float: _Float(),
-    bytes: _Bytes(),
-    str: _Str(),
-    BigInts: _BigInts(),
-}
-
-
-def field_for(annotation: Any, *, owner: str) -> Field:
-    """Find the field for an annotation; `owner` names it in the error when there is none."""
-    if annotation in _SIMPLE:
-        return _SIMPLE[annotation]
-    if hasattr(annotation, "__fields__"):
-        return record_for(annotation)
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    build = _COMPOSED.get(origin)
-    if build is None:
-        known = "bool, int, float, str, bytes, NDArray, BigInts, tuple, T | None, or another message"
-        raise MisuseError(f"{owner}: expected one of {known}, found {annotation}")
-    return build(arguments, owner)
-
-
-def record_for(kind: type[Any]) -> Field:
-    fields: dict[str, Field] = kind.__fields__
-    return _Record(kind, fields, sum(field.least for field in fields.values()))
-
-
-def fields_of(kind: type[Any], *, local: dict[str, Any]) -> dict[str, Field]:
-    """Read a class's annotations, in order, as fields. `local` holds the names of the scope where it is written."""
-    hints = get_type_hints(kind, localns=local, include_extras=True)
-    return {name: field_for(hint, owner=f"{kind.__qualname__}.{name}") for name, hint in hints.items()}
-
-
-def _annotated(arguments: tuple[Any, ...], owner: str) -> Field:
-    field = field_for(arguments[0], owner=owner)
-    for note in arguments[1:]:
-        if isinstance(note, Shape):
-            if not isinstance(field, _Array):
-                raise MisuseError(f"{owner}: a shape belongs to an array")
-            field = _Array(field.dtype, note)
-    if CIPHERTEXT in arguments[1:]:
-        return _Secret(field, field.least)
-    return field
-
-
-def _array(arguments: tuple[Any, ...], owner: str) -> Field:
-    scalar = get_args(arguments[1])[0]
-    try:
-        dtype = np.dtype(scalar).newbyteorder("<")
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype not in _CODES:
-        names = ", ".join(str(known) for known in _CODES)
-        raise MisuseError(f"{owner}: expected an array of one of {names}, found {scalar}")
-    return _Array(dtype, None)
-
-
-def _tuple(arguments: tuple[Any, ...], owner: str) -> Field:
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        item = field_for(arguments[0], owner=owner)
-        if item.least == 0:  # a count of 2**60 of them would fit in 8 bytes
-            raise MisuseError(f"{owner}: items of a sequence must take at least one byte")
-        return _Sequence(item)
-    items = tuple(field_for(argument, owner=owner) for argument in arguments)
-    return _Items(items, sum(item.least for item in items))
-
-
-def _union(arguments: tuple[Any, ...], owner: str) -> Field:
-    rest = [argument for argument in arguments if argument is not types.NoneType]
-    if len(rest) != 1 or len(arguments) != 2:
-        raise MisuseError(f"{owner}: expected T | None, found a choice of {len(arguments)} types")
-    return _Optional(field_for(rest[0], owner=owner))
-
-
-_COMPOSED: Final[dict[Any, Callable[[tuple[Any, ...], str], Field]]] = {
-    Annotated: _annotated,
-    np.ndarray: _array,
-    tuple: _tuple,
-    Union: _union,
-    types.UnionType: _union,
-}

@@ -14,8 +14,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, dataclass_transform
 
+from .buffers import Reader, Writer
 from .errors import MessageError, MisuseError
-from .fields import Field, Reader, Writer, fields_of, record_for
+from .fields import Field
+from .layout import fields_of, record_for
 
 __all__ = ["decode", "encode", "encoded_size", "is_message", "message", "message_fields", "to_bytes"]
 
