@@ -1,5 +1,9 @@
 """The demo table: what is written down is what comes out."""
 
+import subprocess
+import sys
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +13,16 @@ from sottovoce.parties.demo import (
     DEMO_ATTRIBUTES,
     DEMO_CATEGORIES,
     DEMO_RANGES,
+    DEMO_ROWS,
     EDUCATION,
+    MARITAL,
+    MARITAL_BY_AGE,
+    OCCUPATION,
+    OCCUPATION_BY_EDUCATION,
     RACE,
+    SEX,
+    WORKCLASS,
+    demo_blocks,
     demo_table,
 )
 
@@ -23,58 +35,135 @@ def table() -> pd.DataFrame:
     return demo_table(60_000, seed=3)
 
 
+def assert_shares(drawn: "pd.Series[str]", written: dict[str, float]) -> None:
+    """Six standard deviations and one row: each comparison fails with probability below 1e-7 for another seed."""
+    assert len(drawn) > 500
+    for name, share in written.items():
+        expected = share / sum(written.values())
+        allowed = 6 * np.sqrt(expected * (1 - expected) / len(drawn)) + 6 / len(drawn)
+        assert abs((drawn == name).mean() - expected) < allowed, name
+
+
+def information(one: "pd.Series[str]", other: "pd.Series[str]") -> float:
+    """Mutual information in nats; numbers in 16 bins."""
+    binned = [pd.cut(it, 16, labels=False) if pd.api.types.is_numeric_dtype(it) else it for it in (one, other)]
+    joint = pd.crosstab(binned[0], binned[1], normalize="all").to_numpy()
+    alone = joint.sum(axis=1, keepdims=True) @ joint.sum(axis=0, keepdims=True)
+    inside = joint > 0
+    return float((joint[inside] * np.log(joint[inside] / alone[inside])).sum())
+
+
 def test_domains(table: pd.DataFrame) -> None:
     assert tuple(table.columns) == DEMO_ATTRIBUTES
+    assert {*DEMO_CATEGORIES, *DEMO_RANGES} == set(DEMO_ATTRIBUTES)
     assert {name: len(set(values)) for name, values in DEMO_CATEGORIES.items()} == SIZES
     for name, values in DEMO_CATEGORIES.items():
         assert set(table[name]) <= set(values)
+        assert {type(value) for value in table[name]} == {str}
     for name, (low, high) in DEMO_RANGES.items():
         assert table[name].between(low, high).all()
+        assert table[name].dtype == np.int64
+
+
+def test_every_category_occurs_in_enough_rows() -> None:
+    table = demo_table(4 * BLOCK, seed=3)
+    assert {name: set(table[name]) for name in DEMO_CATEGORIES} == {name: set(them) for name, them in DEMO_CATEGORIES.items()}
 
 
 def test_the_seed_decides() -> None:
     assert demo_table(100, seed=1).equals(demo_table(100, seed=1))
     assert not demo_table(100, seed=1).equals(demo_table(100, seed=2))
+    assert demo_table(100).equals(demo_table(100, seed=0))
+
+
+def test_nobody_elses_randomness_is_used_or_touched() -> None:
+    np.random.seed(1)  # noqa: NPY002
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(1)  # noqa: NPY002
+    demo_table(10)
+    assert np.random.random() == expected  # noqa: NPY002
 
 
 def test_the_first_rows_do_not_depend_on_how_many() -> None:
-    long = demo_table(BLOCK + 10, seed=1)
-    assert long.iloc[:500].equals(demo_table(500, seed=1))
-    assert long.iloc[: BLOCK + 1].equals(demo_table(BLOCK + 1, seed=1))
-    assert len(long) == BLOCK + 10
+    long = demo_table(2 * BLOCK + 10, seed=1)
+    assert len(long) == 2 * BLOCK + 10
+    for rows in (1, 500, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK):
+        assert long.iloc[:rows].equals(demo_table(rows, seed=1)), rows
+    assert not long.iloc[:BLOCK].equals(long.iloc[BLOCK : 2 * BLOCK].reset_index(drop=True))
+
+
+def test_blocks_make_up_the_table() -> None:
+    blocks = list(demo_blocks(2 * BLOCK + 10, seed=1))
+    assert [len(block) for block in blocks] == [BLOCK, BLOCK, 10]
+    assert pd.concat(blocks, ignore_index=True).equals(demo_table(2 * BLOCK + 10, seed=1))
+
+
+def test_as_many_rows_as_adult_unless_told() -> None:
+    assert len(demo_table()) == sum(map(len, demo_blocks())) == DEMO_ROWS == 45_222
 
 
 def test_what_follows_from_what(table: pd.DataFrame) -> None:
-    assert len(set(zip(table["education"], table["education-num"], strict=True))) == 16
+    years = {name: number for number, name in enumerate(EDUCATION, 1)}
+    assert years["HS-grad"] == 9
+    assert years["Bachelors"] == 13
+    assert (table["education"].map(years) == table["education-num"]).all()
     assert set(table.loc[table["relationship"] == "Husband", "sex"]) == {"Male"}
     assert set(table.loc[table["relationship"] == "Wife", "sex"]) == {"Female"}
+    spouse = table["relationship"].isin(["Husband", "Wife"])
+    assert (spouse == table["marital-status"].isin(["Married-civ-spouse", "Married-AF-spouse"])).all()
+    assert table.loc[table["age"] < 22, "education-num"].max() <= 10
+    assert not ((table["capital-gain"] > 0) & (table["capital-loss"] > 0)).any()
 
 
 def test_marginals_are_those_written_down(table: pd.DataFrame) -> None:
-    races = table["race"].value_counts(normalize=True)
-    for name, share in RACE.items():
-        # Six standard deviations: fails with probability below 1e-8 for a wrong seed.
-        expected = share / sum(RACE.values())
-        assert abs(races[name] - expected) < 6 * np.sqrt(expected / len(table))
-    grown = table[table["age"] >= 22]
-    expected = EDUCATION["HS-grad"] / sum(EDUCATION.values())
-    assert abs((grown["education"] == "HS-grad").mean() - expected) < 6 * np.sqrt(expected / len(grown))
+    assert_shares(table["race"], dict(RACE))
+    assert_shares(table["sex"], dict(SEX))
+    assert_shares(table.loc[table["age"] >= 22, "education"], dict(EDUCATION))
     assert 0.2 < (table["income"] == ">50K").mean() < 0.3
-    assert 0.88 < (table["capital-gain"] == 0).mean() < 0.95
+    assert 0.90 < (table["capital-gain"] == 0).mean() < 0.94
+
+
+def test_conditionals_are_those_written_down(table: pd.DataFrame) -> None:
+    ages = [*MARITAL_BY_AGE, DEMO_RANGES["age"][1] + 1]
+    for (low, high), pair in zip(pairwise(ages), MARITAL_BY_AGE.values(), strict=True):
+        for sex, line in zip(SEX, pair, strict=True):
+            chosen = table["age"].between(low, high - 1) & (table["sex"] == sex)
+            assert_shares(table.loc[chosen, "marital-status"], dict(zip(MARITAL, line, strict=True)))
+    years = [1, 9, 10, 13, 14, 17]  # no diploma, high school, some college, bachelor, more
+    for (low, high), lines in zip(pairwise(years), OCCUPATION_BY_EDUCATION, strict=True):
+        for sex, shares in zip(SEX, lines, strict=True):
+            chosen = table["education-num"].between(low, high - 1) & (table["sex"] == sex)
+            assert_shares(table.loc[chosen, "occupation"], dict(zip(OCCUPATION, shares, strict=True)))
+    served = table["occupation"].isin(["Prof-specialty", "Protective-serv"])
+    own = ~served & ((table["occupation"] == "Farming-fishing") | (table["age"] > 60))
+    for group, chosen in enumerate((~served & ~own, own, served)):
+        assert_shares(table.loc[chosen, "workclass"], {name: line[group] for name, line in WORKCLASS.items()})
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("marital-status", "relationship"), ("sex", "occupation"), ("education", "occupation"), ("education", "income"),
-     ("marital-status", "income"), ("race", "native-country"), ("workclass", "occupation")],
+    [("age", "marital-status"), ("marital-status", "relationship"), ("sex", "relationship"), ("education", "occupation"),
+     ("sex", "occupation"), ("occupation", "income"), ("education", "income"), ("age", "income"), ("sex", "income"),
+     ("hours-per-week", "income"), ("marital-status", "income"), ("capital-gain", "income"), ("race", "native-country"),
+     ("workclass", "occupation"), ("sex", "hours-per-week"), ("workclass", "hours-per-week")],
 )  # fmt: skip
 def test_dependencies_are_there(table: pd.DataFrame, one: str, other: str) -> None:
-    joint = pd.crosstab(table[one], table[other], normalize="all").to_numpy()
-    alone = joint.sum(axis=1, keepdims=True) @ joint.sum(axis=0, keepdims=True)
-    inside = joint > 0
-    assert float((joint[inside] * np.log(joint[inside] / alone[inside])).sum()) > 0.01
+    assert information(table[one], table[other]) > 0.01
 
 
-def test_no_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1 row, found 0"):
-        demo_table(0)
+def test_what_is_independent_stays_so(table: pd.DataFrame) -> None:
+    # The bias of the estimate is (rows - 1)(columns - 1) / 2n, below 0.0001 here.
+    assert information(table["race"], table["sex"]) < 0.001
+
+
+@pytest.mark.parametrize("rows", [0, -1])
+def test_no_rows_are_refused(rows: int) -> None:
+    with pytest.raises(ValueError, match=f"^expected at least 1 row, found {rows}$"):
+        demo_table(rows)
+    with pytest.raises(ValueError, match=f"^expected at least 1 row, found {rows}$"):
+        demo_blocks(rows)  # at the call, before any block is asked for
+
+
+def test_importing_does_not_import_pandas() -> None:
+    code = "import sys, sottovoce.parties.demo; sys.exit('pandas' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
