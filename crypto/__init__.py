@@ -1,5 +1,20 @@
-"""What keeps it secret: secure and reproducible randomness; keys and ciphers follow."""
+"""What keeps it secret: Paillier and packing, sealed channels, secure and reproducible randomness."""
 
+from .ciphertexts import Ciphertexts
+from .packing import Packing
+from .paillier import Encryptor, PrivateKey, PublicKey, new_key
 from .randomness import RandomStream, RandomTree
+from .sealed import Channel, Keypair
 
-__all__ = ["RandomStream", "RandomTree"]
+__all__ = [
+    "Channel",
+    "Ciphertexts",
+    "Encryptor",
+    "Keypair",
+    "Packing",
+    "PrivateKey",
+    "PublicKey",
+    "RandomStream",
+    "RandomTree",
+    "new_key",
+]

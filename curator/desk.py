@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..crypto import RandomStream, RandomTree
-from ..messages import Role, Wire
+from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
+from ..privacy.domain import Domain
 
 __all__ = ["Curator"]
 
@@ -19,11 +20,26 @@ class Curator(Role):
         protocol: str,
         kinds: tuple[type, ...],
         randomness: RandomTree,
+        domain: Domain | None = None,
+        key_bits: int = 3072,
+        workers: int = 1,
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
         super().__init__(wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript)
         self._randomness = randomness
+        self._domain = domain
+        self.workers = workers
+        """Threads that it may use."""
+        self.key_bits = key_bits
+        """How long a Paillier key it has to make."""
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the parties' records."""
+        if self._domain is None:
+            raise MisuseError("expected a domain, found none: set needs_schema in the protocol")
+        return self._domain
 
     def randomness(self, purpose: str) -> RandomStream:
         """Find the curator's stream for a purpose within the current phase."""

@@ -17,6 +17,7 @@ from rich.table import Table
 from ..messages import CURATOR, SottovoceError, UsageError
 from ..protocols import available, find
 from .doctor import examine
+from .identities import write_identity
 from .job import Job, instantiate
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
@@ -81,6 +82,8 @@ def run_command(
     seed: Annotated[int | None, typer.Option(help="reproducible to the byte, and not private")] = None,
     mode: Annotated[str | None, typer.Option(help="rigorous (default), or paper: as printed")] = None,
     transport: Annotated[str | None, typer.Option(help="mpi (default), or threads: all in this process")] = None,
+    schema: Annotated[Path | None, typer.Option(help="JSON: categories and bins (default: inferred)")] = None,
+    identities: Annotated[Path | None, typer.Option(help="folder of `sottovoce identity`")] = None,
     key_bits: Annotated[int | None, typer.Option(help="for protocols that encrypt (default 3072)")] = None,
     insecure_test_keys: Annotated[bool, typer.Option("--insecure-test-keys", help="allow keys below 2048 bits")] = False,
     rows: Annotated[int | None, typer.Option(help="take only so many rows")] = None,
@@ -99,7 +102,9 @@ def run_command(
     """Run a protocol: one process for the curator and one for each party."""
     given = {
         "protocol": protocol, "data": data or None, "parties": parties, "epsilon": epsilon, "out": str(out) if out else None,
-        "seed": seed, "mode": mode, "transport": transport, "key-bits": key_bits, "rows": rows, "timeout": timeout,
+        "seed": seed, "mode": mode, "transport": transport,
+        "schema": str(schema) if schema else None, "identities": str(identities) if identities else None, "key-bits": key_bits,
+        "rows": rows, "timeout": timeout,
         "insecure-test-keys": insecure_test_keys or None, "transcript": transcript or None, "hosts": hosts,
         "hostfile": hostfile, "mpiexec": mpiexec, "mpi-arg": mpi_arg or None, "set": parse_assignments(assignments or []),
     }  # fmt: skip
@@ -245,6 +250,16 @@ def doctor_command(
 ) -> None:
     """Say what is installed, which MPI is used, and prove by a four-rank exchange that it works."""
     sys.exit(examine(mpiexec))
+
+
+@app.command("identity")
+def identity_command(
+    folder: Annotated[Path, typer.Argument(help="folder for the keys")],
+    party: Annotated[int, typer.Option(help="which party's", min=1, max=65_535)],
+) -> None:
+    """Make the key pair by which the other parties know this one."""
+    private, public = write_identity(folder, party=party)
+    sys.stdout.write(f"{private}: keep it on party {party}'s host alone\n{public}: copy it into every party's folder\n")
 
 
 @app.command("new")

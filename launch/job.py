@@ -8,6 +8,7 @@ import msgspec
 
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
+from ..parties import Schema
 from ..protocols import Protocol, find
 from ..protocols.protocol import Mode
 
@@ -29,6 +30,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Also chooses, publicly, which rows of one file belong to which party; without it that choice is 0's."""
     mode: Mode = "rigorous"
     timeout: Annotated[float, msgspec.Meta(gt=0)] = DEFAULT_TIMEOUT
+    schema: Schema | None = None
+    """Public: how values become codes; without it the parties infer one, if the protocol needs it."""
+    identities: str | None = None
+    """A folder with each party's own key and everybody's public ones; without it identities are made for the run."""
     key_bits: int = 3072
     insecure_test_keys: bool = False
     transcript: bool = False
@@ -36,6 +41,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def __post_init__(self) -> None:
         if len(self.data) not in (1, self.parties):
             raise UsageError(f"expected one --data to split, or one for each of {self.parties} parties, found {len(self.data)}")
+        if self.key_bits < 64 or self.key_bits % 2:
+            raise UsageError(f"expected --key-bits to be even and at least 64, found {self.key_bits}")
         if self.key_bits < 2048 and not self.insecure_test_keys:
             raise UsageError(f"expected --key-bits of at least 2048, found {self.key_bits}: less needs --insecure-test-keys")
 

@@ -14,23 +14,27 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
 
 from ..messages import CURATOR, ConversationError, Role, SottovoceError, UsageError, Where
 from ..messages.mpi import MPIWire, wait_until
-from ..parties import Records
-from .job import Job
+from ..parties import Records, Schema
+from .identities import read_identities
+from .job import Job, instantiate
 from .lifeline import Address, Failed, Finished, Lifeline
 from .publish import published_files
-from .take_part import Concluded, own_records, take_part
+from .take_part import Concluded, cores, own_schema, own_table, settle, take_part
 
 if TYPE_CHECKING:
+    import pandas as pd
     from mpi4py import MPI
 
 __all__ = ["JOB_VARIABLE", "Assignment", "be_a_rank", "main"]
+
+T = TypeVar("T")
 
 JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
 
@@ -69,8 +73,8 @@ def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str
         lifeline.where = lambda: playing.position
 
     try:
-        records = _prepare(comm, job)
-        concluded = take_part(MPIWire(comm), job, records=records, watch=watch)
+        records, schema = _prepare(comm, job)
+        concluded = take_part(MPIWire(comm), job, records=records, schema=schema, cores=_cores(comm), watch=watch)
         files: dict[str, bytes] = {}
         if concluded is not None:
             files = _files(job, concluded)
@@ -93,27 +97,53 @@ class _OthersMistake(Exception):
         self.status = status
 
 
-def _prepare(comm: MPI.Comm, job: Job) -> Records | None:
-    """Agree on the job, and load this party's records; the curator has none and opens no file.
-
-    When data cannot be loaded, it is the lowest such rank that says why: a file that is missing is missing for all.
-    """
+def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
+    """Agree on the job and on the schema, and load this party's records; the curator has none and opens no file."""
     size, rank = comm.Get_size(), comm.Get_rank()
     if size != job.parties + 1:
         hint = ": do mpiexec and mpi4py use the same MPI? try `sottovoce doctor`" if size == 1 else ""
         raise UsageError(f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {size}{hint}")
     mine = hashlib.sha256(msgspec.json.encode(job)).digest()
-    mistake: SottovoceError | None = None
-    records = None
     curators = bytearray(mine)
     comm.Bcast(curators, root=CURATOR)
-    if curators != mine:
-        mistake = UsageError("expected all ranks to be started with the same arguments, found others at the curator")
-    elif rank != CURATOR:
-        try:
-            records = own_records(job, party=rank)
-        except SottovoceError as error:
-            mistake = error
+
+    def load() -> tuple[pd.DataFrame | None, Schema | None]:
+        if curators != mine:
+            raise UsageError("expected all ranks to be started with the same arguments, found others at the curator")
+        table = own_table(job, party=rank) if rank != CURATOR else None
+        if rank != CURATOR:  # here, where everybody learns of what is wrong; it is read again when it is used
+            read_identities(job.identities, party=rank, parties=size - 1)
+        return table, own_schema(job, table, needed=instantiate(job).needs_schema)
+
+    table, schema = _together(comm, load)
+    schema = _together(comm, lambda: settle(_exchange(comm, schema)))
+    records = _together(comm, lambda: None if table is None else Records(table, schema=schema))
+    return records, schema
+
+
+def _cores(comm: MPI.Comm) -> int:
+    """Count this role's cores: parties on one host compute at the same time; the curator computes when they wait."""
+    from mpi4py import MPI
+
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    ranks = np.zeros(here.Get_size(), np.int64)
+    here.Allgather(np.array([comm.Get_rank()]), ranks)
+    here.Free()
+    return cores(sharing=1 if comm.Get_rank() == CURATOR else int((ranks != CURATOR).sum()))
+
+
+def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
+    """Act on all ranks; when some find bad input, the lowest of them says why and all end.
+
+    A file that is missing is missing for all.
+    """
+    size, rank = comm.Get_size(), comm.Get_rank()
+    mistake: SottovoceError | None = None
+    done: list[T] = []
+    try:
+        done.append(act())
+    except SottovoceError as error:
+        mistake = error
     statuses = np.zeros(size, np.int64)
     own = np.array([mistake.exit_status if mistake else 0])
     wait_until(comm.Iallgather(own, statuses).Test, timeout=float("inf"))
@@ -122,7 +152,18 @@ def _prepare(comm: MPI.Comm, job: Job) -> Records | None:
         if mistake is None or first != rank:
             raise _OthersMistake(int(statuses[first]))
         raise mistake
-    return records
+    return done[0]
+
+
+def _exchange(comm: MPI.Comm, schema: Schema | None) -> list[Schema | None]:
+    """Tell every rank what each contributes to the schema: set-up, not a message of the protocol."""
+    own = np.frombuffer(msgspec.json.encode(schema), np.uint8)
+    sizes = np.zeros(comm.Get_size(), np.int64)
+    wait_until(comm.Iallgather(np.array([len(own)]), sizes).Test, timeout=float("inf"))
+    everybody = np.zeros(int(sizes.sum()), np.uint8)
+    wait_until(comm.Iallgatherv(own, [everybody, sizes.tolist()]).Test, timeout=float("inf"))
+    parts = np.split(everybody, np.cumsum(sizes)[:-1])
+    return [msgspec.json.decode(part.tobytes(), type=Schema | None) for part in parts]
 
 
 def _files(job: Job, concluded: Concluded) -> dict[str, bytes]:

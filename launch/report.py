@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..messages import communication
+from ..parties import Schema
 from ..privacy import epsilon_by_view
-from ..protocols import Cost, Protocol
+from ..protocols import Cost, Protocol, Public
 
 if TYPE_CHECKING:
     from .job import Job
@@ -23,7 +25,10 @@ __all__ = ["make_report", "summary_lines"]
 def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, Any]:
     """Put the report together from what the curator holds."""
     minutes = concluded.minutes
-    exchanged = communication(concluded.entries, predicted=_predicted(protocol, concluded, parties=job.parties))
+    rows = sum(own.rows for own in minutes)
+    schema = concluded.schema
+    public = Public(parties=job.parties, rows=rows, key_bits=job.key_bits, domain=None if schema is None else schema.domain)
+    exchanged = communication(concluded.entries, predicted=_predicted(protocol, concluded, public))
     phases = [
         {
             "name": name,
@@ -38,7 +43,7 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         "reference": job.protocol,
         "parameters": msgspec.to_builtins(protocol.parameters),
         "parties": job.parties,
-        "rows": sum(own.rows for own in minutes),
+        "rows": rows,
         "data": list(job.data),
         "mode": job.mode,
         "seed": job.seed,
@@ -49,21 +54,34 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         "outcome": dict(concluded.outcome.summary),
         "phases": phases,
         "communication": exchanged,
-        "privacy": {
-            "claimed_epsilon": protocol.epsilon,
-            "neighbours": protocol.neighbours,
-            **epsilon_by_view(concluded.releases, parties=range(1, job.parties + 1)),
-            "releases": [msgspec.to_builtins(release) for release in concluded.releases],
-        },
+        "privacy": _writable(
+            {
+                "claimed_epsilon": protocol.epsilon,
+                "neighbours": protocol.neighbours,
+                **epsilon_by_view(concluded.releases, parties=range(1, job.parties + 1)),
+                "releases": [msgspec.to_builtins(release) for release in concluded.releases],
+                "key_bits": job.key_bits,
+                "identities": job.identities or "made for the run",
+            }
+        ),
         "utility": None,
         "transcript": {edge: digest for own in minutes for edge, digest in own.transcript.items()} or None,
-        "warnings": _warnings(job),
+        "warnings": [*_warnings(job, schema), *protocol.warnings(public)],
     }
 
 
-def _predicted(protocol: Protocol, concluded: Concluded, *, parties: int) -> list[dict[str, Any]] | None:
+def _writable(value: Any) -> Any:
+    """Write infinity, which JSON cannot say, as the word."""
+    if isinstance(value, dict):
+        return {key: _writable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    return "infinity" if value == math.inf else value
+
+
+def _predicted(protocol: Protocol, concluded: Concluded, public: Public) -> list[dict[str, Any]] | None:
     """Put each line of the predicted cost beside what was measured."""
-    lines: Sequence[Cost] | None = protocol.predict(parties=parties)
+    lines: Sequence[Cost] | None = protocol.predict(public)
     if lines is None:
         return None
     beside = []
@@ -82,7 +100,7 @@ def _predicted(protocol: Protocol, concluded: Concluded, *, parties: int) -> lis
     return beside
 
 
-def _warnings(job: Job) -> list[str]:
+def _warnings(job: Job, schema: Schema | None) -> list[str]:
     warnings = []
     if job.seed is not None:
         warnings.append(
@@ -90,6 +108,11 @@ def _warnings(job: Job) -> list[str]:
         )
     if job.key_bits < 2048:
         warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
+    if schema is not None and schema.inferred:
+        warnings.append(
+            "the schema was inferred from the data: that categories and ranges were taken from it is NOT private; "
+            "give a public one with --schema"
+        )
     return warnings
 
 
@@ -110,7 +133,7 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         measured = sum(line["measured_payload_bytes"] for line in exchanged["predicted"])
         agrees = "as predicted" if foreseen == measured else f"predicted {foreseen:,} bytes of payload, found {measured:,}"
         lines.append(("cost", agrees))
-    epsilon = ", ".join(f"{view.replace('_', ' ')} {value:g}" for view, value in privacy["epsilon"].items())
+    epsilon = ", ".join(f"{view.replace('_', ' ')} {float(value):g}" for view, value in privacy["epsilon"].items())
     lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines

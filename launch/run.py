@@ -7,7 +7,7 @@ import io
 import tempfile
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..messages import CURATOR, PeerFailedError, Role, SottovoceError, Wire, thread_wires
+from ..parties import Records, read_schema
+from .identities import read_identities
 from .job import Job, Transport, instantiate
 from .mpiexec import find_launcher
 from .progress import Progress
 from .publish import published_files
 from .rank import describe
 from .supervise import Hosts, RunFailed, run_with_mpi
-from .take_part import Concluded, own_records, take_part
+from .take_part import Concluded, cores, own_schema, own_table, settle, take_part
 
 if TYPE_CHECKING:
     import os
@@ -53,6 +55,10 @@ def run(
     mode: str = "rigorous",
     transport: Transport = "threads",
     rows: int | None = None,
+    schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    identities: str | os.PathLike[str] | None = None,
+    key_bits: int = 3072,
+    insecure_test_keys: bool = False,
     timeout: float = 3600.0,
     transcript: bool = False,
     **parameters: Any,
@@ -67,6 +73,10 @@ def run(
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
         transport: "threads" (in this process) or "mpi" (starts mpiexec).
         rows: take only so many rows of the data.
+        schema: what categories and bins there are: a JSON file, or the same as a dictionary; inferred without it.
+        identities: a folder made by `sottovoce identity`; without it identities are made for the run.
+        key_bits: of the Paillier key, for protocols that encrypt.
+        insecure_test_keys: allow less than 2048.
         timeout: seconds that any wait may last.
         transcript: digest everything that is said, edge by edge.
         parameters: the protocol's own, such as `epsilon=0.8`.
@@ -90,7 +100,9 @@ def run(
         job = msgspec.convert(
             {
                 "protocol": protocol, "parameters": parameters, "mode": mode, "parties": parties, "seed": seed, "rows": rows,
-                "timeout": timeout, "transcript": transcript,
+                "timeout": timeout, "transcript": transcript, "key_bits": key_bits,
+                "insecure_test_keys": insecure_test_keys, "identities": None if identities is None else str(identities),
+                "schema": read_schema(schema) if schema is not None else None,
                 "data": ["<table>" for _ in tables] or [str(item) for item in given],
             },
             Job,
@@ -119,6 +131,13 @@ def run_job(
 
 def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Progress) -> Concluded:
     """Play all roles in this process; the first error of any ends all and is raised here."""
+    needed = instantiate(job).needs_schema
+    own = [own_table(job, party=party, tables=tables) for party in range(1, job.parties + 1)]
+    for party in range(1, job.parties + 1):
+        read_identities(job.identities, party=party, parties=job.parties)
+    inferred = [own_schema(job, table, needed=needed) for table in own]
+    schema = settle(inferred)
+    records = [None, *(Records(table, schema=schema) for table in own)]
     wires = thread_wires(job.parties + 1)
     roles: dict[int, Role] = {}
     results: list[Concluded] = []
@@ -126,8 +145,14 @@ def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Pro
 
     def play(rank: int) -> None:
         try:
-            records = own_records(job, party=rank, tables=tables) if rank != CURATOR else None
-            concluded = take_part(wires[rank], job, records=records, watch=lambda role: roles.__setitem__(rank, role))
+            concluded = take_part(
+                wires[rank],
+                job,
+                records=records[rank],
+                schema=schema,
+                cores=cores(sharing=1 if rank == CURATOR else job.parties),
+                watch=lambda role: roles.__setitem__(rank, role),
+            )
             if concluded is not None:
                 results.append(concluded)
         except PeerFailedError:

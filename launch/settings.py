@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ..messages import UsageError
+from ..parties import read_schema
 from .job import Job, Transport
 
 __all__ = ["Settings", "parse_assignments", "read_settings"]
@@ -26,6 +27,8 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     seed: int | None = None
     mode: str | None = None
     transport: Transport | None = None
+    schema: str | None = None
+    identities: str | None = None
     key_bits: int | None = None
     insecure_test_keys: bool | None = None
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -54,9 +57,11 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
                 raise UsageError("expected epsilon once, found it both as an option and under set")
             parameters["epsilon"] = self.epsilon
         fields: dict[str, Any] = {"protocol": self.protocol, "data": data, "parties": parties, "parameters": parameters}
-        for name in ("seed", "mode", "key_bits", "insecure_test_keys", "rows", "timeout", "transcript"):
+        for name in ("seed", "mode", "key_bits", "insecure_test_keys", "rows", "timeout", "transcript", "identities"):
             if (value := getattr(self, name)) is not None:
                 fields[name] = value
+        if self.schema is not None:
+            fields["schema"] = read_schema(Path(self.schema))
         try:
             return msgspec.convert(fields, Job)
         except msgspec.ValidationError as error:

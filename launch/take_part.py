@@ -7,6 +7,7 @@ messages of the protocol.
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from dataclasses import dataclass, field
@@ -18,17 +19,18 @@ from ..crypto import RandomTree
 from ..curator import Curator
 from ..messages import CURATOR, Act, ConversationError, Entry, Role, Wire, reconcile
 from ..messages.frame import What
-from ..parties import Party, Records, load, share
+from ..parties import DEMO, DEMO_SCHEMA, Party, Records, Schema, infer, load, merge, share
 from ..privacy import Accountant, Release
 from ..protocols import Outcome
+from .identities import read_identities
 from .job import Job, instantiate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
-__all__ = ["Concluded", "Minutes", "own_records", "take_part"]
+__all__ = ["cores", "Concluded", "Minutes", "own_schema", "own_table", "settle", "take_part"]
 
 
 class Minutes(msgspec.Struct, frozen=True):
@@ -50,17 +52,40 @@ class Concluded:
     entries: list[Entry]
     minutes: list[Minutes]
     seconds: float
+    schema: Schema | None
     releases: list[Release] = field(default_factory=list)
 
 
-def own_records(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...] = ()) -> Records:
+def own_table(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...] = ()) -> pd.DataFrame:
     """Load what belongs to one party: its own file, or its share of the one file. Called by a party's process alone."""
     sources = tables or job.data
     seed = 0 if job.seed is None else job.seed
     if len(sources) == 1:
         table = load(sources[0], rows=job.rows, seed=seed)
-        return Records(share(table, party=party, parties=job.parties, seed=seed))
-    return Records(load(sources[party - 1], rows=job.rows, seed=seed))
+        return share(table, party=party, parties=job.parties, seed=seed)
+    return load(sources[party - 1], rows=job.rows, seed=seed)
+
+
+def own_schema(job: Job, table: pd.DataFrame | None, *, needed: bool) -> Schema | None:
+    """Say what this role contributes to the schema: what was given, or what it infers. `None` at the curator."""
+    if job.schema is not None or not needed:
+        return job.schema
+    if set(job.data) == {DEMO}:
+        return DEMO_SCHEMA
+    return None if table is None else infer(table)
+
+
+def cores(*, sharing: int) -> int:
+    """Count the cores for each of so many roles that compute at the same time on this host."""
+    return max(1, len(os.sched_getaffinity(0)) // sharing)
+
+
+def settle(contributed: Sequence[Schema | None]) -> Schema | None:
+    """Settle on one schema for all roles; `None` where a role has nothing to say to it."""
+    schemas = [schema for schema in contributed if schema is not None]
+    if any(schema.inferred for schema in schemas):
+        return merge(schemas)
+    return schemas[0] if schemas else None
 
 
 def take_part(
@@ -68,9 +93,11 @@ def take_part(
     job: Job,
     *,
     records: Records | None,
+    schema: Schema | None,
+    cores: int,
     watch: Callable[[Role], None],
 ) -> Concluded | None:
-    """Play the role of this end of the wire; a party brings its records, the curator has none.
+    """Play the role of this end of the wire, with so many cores; a party brings its records, the curator has none.
 
     The curator gets what was concluded, the parties `None`.
     """
@@ -84,6 +111,7 @@ def take_part(
     if records is None:
         role = Curator(
             wire, protocol=protocol.name, kinds=protocol.kinds(), randomness=randomness,
+            domain=None if schema is None else schema.domain, key_bits=job.key_bits, workers=cores,
             timeout=job.timeout, transcript=job.transcript,
         )  # fmt: skip
         watch(role)
@@ -92,9 +120,11 @@ def take_part(
             role.end()
     else:
         accountant = Accountant(party=wire.rank, budget=protocol.epsilon, neighbours=protocol.neighbours)
+        identity, pinned = read_identities(job.identities, party=wire.rank, parties=job.parties)
         role = Party(
             wire, protocol=protocol.name, kinds=protocol.kinds(), records=records, accountant=accountant,
-            randomness=randomness, timeout=job.timeout, transcript=job.transcript,
+            randomness=randomness, key_bits=job.key_bits, workers=cores, identity=identity, pinned=pinned,
+            timeout=job.timeout, transcript=job.transcript,
         )  # fmt: skip
         watch(role)
         with _placed(role):
@@ -111,7 +141,7 @@ def take_part(
         msgspec.msgpack.decode(role.await_control(What.MINUTES, source=party), type=Minutes) for party in role.parties
     ]
     entries = reconcile([own.acts for own in collected])
-    concluded = Concluded(outcome, entries, collected, time.perf_counter() - started)
+    concluded = Concluded(outcome, entries, collected, time.perf_counter() - started, schema)
     concluded.releases.extend(release for own in collected for release in own.releases)
     for party in role.parties:
         role.control(What.DISMISSAL, b"", to=party)

@@ -20,7 +20,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from .errors import (
     ConversationError,
@@ -38,7 +38,7 @@ from .ledger import Act
 from .message import decode, encode, is_message
 from .wire import FRAME_LIMIT, Wire, WireTimeout
 
-__all__ = ["CURATOR", "DEFAULT_TIMEOUT", "Position", "Role"]
+__all__ = ["CURATOR", "DEFAULT_TIMEOUT", "Position", "Role", "Seal"]
 
 M = TypeVar("M")
 
@@ -61,6 +61,14 @@ class Position(NamedTuple):
     received_bytes: int
     done: float
     of: float
+
+
+class Seal(Protocol):
+    """Makes what is said to one peer unreadable on the way; `crypto.sealed.Channel` is one."""
+
+    def sealed_size(self, size: int) -> int: ...
+    def seal(self, payload: bytes | memoryview, *, header: bytes, number: int) -> bytes: ...
+    def open(self, sealed: memoryview, *, header: bytes, number: int) -> memoryview: ...
 
 
 class _Wait(NamedTuple):
@@ -101,6 +109,7 @@ class Role:
         self._sent = [0] * self.size
         self._arrived = [0] * self.size
         self._accepted = [0] * self.size
+        self._seals: dict[int, Seal] = {}
         self._inboxes: list[deque[memoryview]] = [deque() for _ in range(self.size)]
         self._control: dict[tuple[What, int], memoryview] = {}
         self._ended: dict[int, int] = {}
@@ -194,6 +203,17 @@ class Role:
             heard.append(self._hear(kind, source))
         return heard
 
+    def seal(self, peer: int, seal: Seal) -> None:
+        """From here on seal every message to this peer, and accept only sealed ones from it. There is no way back."""
+        if peer in self._seals:
+            raise MisuseError(f"expected to seal the edge to {role_name(peer)} once, found it sealed", where=self.where)
+        self._seals[peer] = seal
+
+    @property
+    def sealed(self) -> frozenset[int]:
+        """The peers with whom everything is sealed."""
+        return frozenset(self._seals)
+
     def progress(self, done: float, *, of: float) -> None:
         """Tell the person how far a long computation is."""
         self._progress = (done, of)
@@ -223,11 +243,17 @@ class Role:
         self._check(type(said), to)
         payload = encode(said)
         sequence = self._sent[to]
-        header = pack_header(Header(0, payload.size, sequence, self.rank, to, self._protocol, self._phase, kind))
-        length = len(header) + payload.size
+        seal = self._seals.get(to)
+        size = payload.size if seal is None else seal.sealed_size(payload.size)
+        header = pack_header(Header(0, size, sequence, self.rank, to, self._protocol, self._phase, kind))
+        length = len(header) + size
         if length > self._limit:
             raise MisuseError(f"expected frames of at most {self._limit} bytes, found {kind} of {length}", where=self.where)
-        parts = [header, *payload.parts()]
+        parts: list[bytes | bytearray | memoryview] = [header]
+        if seal is None:
+            parts += payload.parts()
+        else:
+            parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
         try:
             self._wire.send(parts, to=to, timeout=self._timeout)
         except WireTimeout:
@@ -243,7 +269,7 @@ class Role:
         self._acts.append(
             (
                 True, to, sequence, self._phase, self._step, kind,
-                payload.size, length, payload.ciphertext, self._clock() - self._start,
+                size, length, payload.ciphertext if seal is None else size, self._clock() - self._start,
             )
         )  # fmt: skip
 
@@ -260,8 +286,13 @@ class Role:
         expected = Header(0, payload, sequence, source, self.rank, self._protocol, self._phase, name)
         if payload < 0 or bytes(frame[:header_length]) != pack_header(expected):
             self._refuse(frame, expected)
+        body, seal = frame[header_length:], self._seals.get(source)
         try:
-            heard = decode(kind, frame[header_length:])
+            if seal is not None:
+                body = seal.open(body, header=bytes(frame[:header_length]), number=sequence)
+            heard = decode(kind, body)
+        except ValueError as error:
+            raise MessageError(f"malformed {name} from {role_name(source)}: {error}", where=self.where) from None
         except MessageError as error:
             raise MessageError(f"{error.what}, from {role_name(source)}", where=self.where) from None
         self._accepted[source] = sequence + 1

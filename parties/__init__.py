@@ -1,6 +1,7 @@
 """Who holds data. The only room in which raw records exist."""
 
 from .party import Party
-from .records import Records, load, share
+from .records import DEMO, Records, load, share
+from .schema import DEMO_SCHEMA, Schema, infer, merge, read_schema
 
-__all__ = ["Party", "Records", "load", "share"]
+__all__ = ["DEMO", "DEMO_SCHEMA", "Party", "Records", "Schema", "infer", "load", "merge", "read_schema", "share"]

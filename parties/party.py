@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
-from ..crypto import RandomStream, RandomTree
+from ..crypto import Channel, Keypair, RandomStream, RandomTree
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
@@ -27,6 +28,10 @@ class Party(Role):
         records: Records,
         accountant: Accountant,
         randomness: RandomTree,
+        key_bits: int = 3072,
+        workers: int = 1,
+        identity: Keypair | None = None,
+        pinned: Mapping[int, bytes] | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
@@ -34,6 +39,16 @@ class Party(Role):
         self.records = records
         self.accountant = accountant
         self._randomness = randomness
+        self.workers = workers
+        """Threads that it may use."""
+        self.key_bits = key_bits
+        """How long the curator's Paillier key has to be."""
+        self.identity = identity or Keypair.new(randomness.stream(phase="", purpose="identity"))
+        """The key pair by which peers know this party: its own, or one made for the run."""
+        self.pinned = dict(pinned or {})
+        """The peers' public identities, where they were given before the run."""
+        self.channels: dict[int, Channel] = {}
+        """The sealed channels to its peers, once they have been introduced (`protocols.introductions`)."""
 
     @property
     def number(self) -> int:

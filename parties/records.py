@@ -1,15 +1,18 @@
-"""Records: a party's own rows, as text columns. The only objects in sottovoce that hold raw data."""
+"""Records: a party's own rows. The only objects in sottovoce that hold raw data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import MisuseError, UsageError
+from ..privacy.domain import Domain
 from .demo import DEMO_ROWS, demo_table
+from .schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +25,28 @@ DEMO: Final = "demo"
 class Records:
     """Rows of a table that belong to one party. Printing them shows how many there are and nothing else."""
 
-    def __init__(self, table: pd.DataFrame) -> None:
+    def __init__(self, table: pd.DataFrame, *, schema: Schema | None = None) -> None:
         self._table = table
+        self._codes = None if schema is None else schema.encode(table)
+        self._domain = None if schema is None else schema.domain
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the codes."""
+        if self._domain is None:
+            raise MisuseError("expected records with a schema, found none: set needs_schema in the protocol")
+        return self._domain
+
+    def marginal(self, attributes: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Count every combination of these attributes' values: cells in row-major order. Exact, so for this party alone."""
+        shape = self.domain.shape(attributes)
+        if self._codes is None or not attributes:
+            raise MisuseError("expected attributes to count by, found none")
+        rows = [self._codes[self.domain.attributes.index(attribute)] for attribute in attributes]
+        at = np.zeros(len(self), np.int64)
+        for codes, size in zip(rows, shape, strict=True):
+            at = at * size + codes
+        return np.bincount(at, minlength=self.domain.cells(attributes)).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self._table)

@@ -1,6 +1,20 @@
-"""What makes it private: mechanisms and the accountant."""
+"""What makes it private: mechanisms, the domain they are defined on, and the accountant."""
 
 from .accountant import Accountant, Mechanism, Neighbours, Release, epsilon_by_view
+from .domain import Domain
 from .laplace import DiscreteLaplace, laplace
+from .shares import Batch, SelectedNoise, SharedLaplace
 
-__all__ = ["Accountant", "DiscreteLaplace", "Mechanism", "Neighbours", "Release", "epsilon_by_view", "laplace"]
+__all__ = [
+    "Accountant",
+    "Batch",
+    "DiscreteLaplace",
+    "Domain",
+    "Mechanism",
+    "Neighbours",
+    "Release",
+    "SelectedNoise",
+    "SharedLaplace",
+    "epsilon_by_view",
+    "laplace",
+]

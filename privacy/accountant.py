@@ -9,7 +9,7 @@ of the parties' (parallel composition).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -18,6 +18,9 @@ from ..crypto import RandomStream
 from ..messages import CURATOR, BudgetError
 
 __all__ = ["Accountant", "Mechanism", "Neighbours", "Release", "epsilon_by_view"]
+
+VIEWS = {True: ("public", "curator", "other_party"), False: ("other_party",)}
+"""Who sees, at last, what is told to the curator, and what is told to a party."""
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -37,11 +40,17 @@ class Mechanism(Protocol[T_co]):
     def epsilon(self) -> float: ...
     @property
     def scale(self) -> float: ...
+    @property
+    def seen(self) -> Mapping[str, float]: ...
     def draw(self, randomness: RandomStream) -> T_co: ...
 
 
 class Release(msgspec.Struct, frozen=True):
-    """What happened: `mechanism` of `scale` on a query of `sensitivity` cost `party` `epsilon` towards `to`, in `phase`."""
+    """What happened: `mechanism` of `scale` on a query of `sensitivity` cost `party` `epsilon` towards `to`, in `phase`.
+
+    `seen` is what it costs in truth, by view: `epsilon` for all who may see it, unless the mechanism says otherwise, as a
+    printed one does whose claim does not hold against somebody; infinity where no epsilon holds.
+    """
 
     party: int
     phase: str
@@ -50,6 +59,7 @@ class Release(msgspec.Struct, frozen=True):
     scale: float
     epsilon: float
     to: int
+    seen: dict[str, float]
 
 
 class Accountant:
@@ -86,6 +96,7 @@ class Accountant:
                 scale=mechanism.scale,
                 epsilon=mechanism.epsilon,
                 to=to,
+                seen=dict.fromkeys(VIEWS[to == CURATOR], mechanism.epsilon) | dict(mechanism.seen),
             )
         )
         return mechanism.draw(randomness)
@@ -93,10 +104,9 @@ class Accountant:
 
 def epsilon_by_view(releases: Iterable[Release], *, parties: Iterable[int]) -> dict[str, Any]:
     """Add up, per party and per view, what was released."""
-    by_party = {str(party): {"curator": 0.0, "public": 0.0, "other_party": 0.0} for party in parties}
+    by_party = {str(party): dict.fromkeys(VIEWS[True], 0.0) for party in parties}
     for release in releases:
-        seen_by = ("curator", "public", "other_party") if release.to == CURATOR else ("other_party",)
-        for view in seen_by:
-            by_party[str(release.party)][view] += release.epsilon
-    worst = {view: max((own[view] for own in by_party.values()), default=0.0) for view in ("public", "curator", "other_party")}
+        for view, epsilon in release.seen.items():
+            by_party[str(release.party)][view] += epsilon
+    worst = {view: max((own[view] for own in by_party.values()), default=0.0) for view in VIEWS[True]}
     return {"epsilon": worst, "by_party": by_party}

@@ -9,8 +9,11 @@ float is.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
+from typing import ClassVar
 
 from ..crypto import RandomStream
 
@@ -26,6 +29,7 @@ class DiscreteLaplace:
     epsilon: float
 
     name = "discrete-laplace"
+    seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property
     def scale(self) -> float:

@@ -1,6 +1,6 @@
 """The conversations, each reading as its paper."""
 
-from .protocol import Cost, Epsilon, Options, Outcome, Protocol
+from .protocol import Cost, Epsilon, Options, Outcome, Protocol, Public
 from .registry import available, find
 
-__all__ = ["Cost", "Epsilon", "Options", "Outcome", "Protocol", "available", "find"]
+__all__ = ["Cost", "Epsilon", "Options", "Outcome", "Protocol", "Public", "available", "find"]

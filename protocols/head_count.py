@@ -20,7 +20,7 @@ from ..curator import Curator
 from ..messages import CURATOR, UsageError, message
 from ..parties import Party
 from ..privacy import laplace
-from .protocol import Cost, Epsilon, Options, Outcome, Protocol
+from .protocol import Cost, Epsilon, Options, Outcome, Protocol, Public
 
 __all__ = ["HeadCount"]
 
@@ -66,5 +66,5 @@ class HeadCount(Protocol):
             row = {"attribute_1": self.parameters.attribute, "value_1": self.parameters.value, **row}
         return Outcome(marginals=pd.DataFrame([row]), summary={"count": people})
 
-    def predict(self, *, parties: int) -> list[Cost]:
-        return [Cost(phase="count", kind="NoisyCount", messages=parties, payload_bytes=8 * parties)]
+    def predict(self, public: Public) -> list[Cost]:
+        return [Cost(phase="count", kind="NoisyCount", messages=public.parties, payload_bytes=8 * public.parties)]

@@ -28,12 +28,12 @@ import msgspec
 from ..curator import Curator
 from ..messages.message import is_message
 from ..parties import Party
-from ..privacy import Neighbours
+from ..privacy import Domain, Neighbours
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cost", "Epsilon", "Mode", "Options", "Outcome", "Protocol"]
+__all__ = ["Cost", "Epsilon", "Mode", "Options", "Outcome", "Protocol", "Public"]
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
 Epsilon: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")]
@@ -51,6 +51,16 @@ class Cost:
     kind: str
     messages: int
     payload_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Public:
+    """What everybody knows of a run, and a predicted cost may depend on."""
+
+    parties: int
+    rows: int
+    key_bits: int
+    domain: Domain | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +89,8 @@ class Protocol(ABC):
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     least_parties: ClassVar[int] = 1
     neighbours: ClassVar[Neighbours]
+    needs_schema: ClassVar[bool] = False
+    """Whether records come as codes of a public domain (`me.records.marginal`, `desk.domain`)."""
     uses: ClassVar[tuple[type, ...]] = ()
     Parameters: ClassVar[type[Options]] = Options
 
@@ -94,9 +106,13 @@ class Protocol(ABC):
     def curator(self, desk: Curator) -> Outcome:
         """Speak for the curator, and publish."""
 
-    def predict(self, *, parties: int) -> Sequence[Cost] | None:  # noqa: ARG002 - part of the signature
+    def predict(self, public: Public) -> Sequence[Cost] | None:  # noqa: ARG002 - part of the signature
         """Predict the cost as a formula of public figures; `None` when it cannot be known beforehand."""
         return None
+
+    def warnings(self, public: Public) -> Sequence[str]:  # noqa: ARG002 - part of the signature
+        """Say in plain words what the person gives up with these parameters; they stand in every report."""
+        return ()
 
     @property
     def epsilon(self) -> float:

@@ -22,7 +22,7 @@ from .messages import (
 )
 from .parties import Party
 from .privacy import laplace
-from .protocols import Cost, Epsilon, Options, Outcome, Protocol
+from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
 
 __all__ = [
     "run",
@@ -32,6 +32,7 @@ __all__ = [
     "Epsilon",
     "Outcome",
     "Cost",
+    "Public",
     "Party",
     "Curator",
     "CURATOR",

@@ -67,7 +67,8 @@ def test_nothing_is_drawn_beyond_the_budget() -> None:
 
 def test_views_and_parties() -> None:
     def release(party: int, epsilon: float, to: int) -> Release:
-        return Release(party, "p", "m", 1, 1, epsilon, to)
+        seen = dict.fromkeys(("public", "curator", "other_party") if to == 0 else ("other_party",), epsilon)
+        return Release(party, "p", "m", 1, 1, epsilon, to, seen)
 
     views = epsilon_by_view([release(1, 0.5, 0), release(1, 0.25, 2), release(2, 0.6, 0)], parties=[1, 2])
     assert views["by_party"]["1"] == {"curator": 0.5, "public": 0.5, "other_party": 0.75}

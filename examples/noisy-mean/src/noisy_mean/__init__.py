@@ -22,6 +22,7 @@ from sottovoce import (
     Outcome,
     Party,
     Protocol,
+    Public,
     UsageError,
     laplace,
     message,
@@ -68,5 +69,5 @@ class NoisyMean(Protocol):
         mean = sum(answer.total for answer in answers) / sum(answer.rows for answer in answers)
         return Outcome(summary={"mean": round(mean, 6)})
 
-    def predict(self, *, parties: int) -> list[Cost]:
-        return [Cost(phase="sum", kind="NoisySum", messages=parties, payload_bytes=16 * parties)]
+    def predict(self, public: Public) -> list[Cost]:
+        return [Cost(phase="sum", kind="NoisySum", messages=public.parties, payload_bytes=16 * public.parties)]

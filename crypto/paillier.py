@@ -1,0 +1,217 @@
+"""Paillier's cryptosystem (EUROCRYPT 1999) on phe's ground: integers only, quick, and nothing leaves that is not fresh.
+
+    Enc(m; r) = (1 + n)^m * r^n modulo n^2,   Enc(a) * Enc(b) = Enc(a + b),   Enc(a)^k = Enc(k * a)
+
+phe is the reference: its key classes hold the numbers, and its `raw_encrypt` and `raw_decrypt` agree with what is here in
+both directions. What differs, and on what assumption it stands:
+
+- *Semantic security*: the decisional composite residuosity assumption, as for every Paillier.
+- *Randomisers*, `exponent="half"`: Damgard, Jurik and Nielsen (2010). n is a Blum integer (both primes 3 modulo 4) with
+  gcd(p - 1, q - 1) = 2; each encryptor draws x and takes h = -x^2 modulo n, which generates the units of Jacobi symbol 1
+  except with negligible probability; a randomiser is (h^n)^a for a fresh `a` of half of n's length, by a table
+  (`fixed_base`). That such a short `a` looks like a full one follows from the hardness of factoring n (Hastad, Schrift and
+  Shamir 1993; Goldreich and Rosen 2003), which composite residuosity presupposes. The Jacobi symbol of r that a general
+  encryption has is lost; it carries nothing of the message.
+- `exponent="full"`: r^n for uniform r, nothing added to Paillier's own assumption, twenty times slower.
+- The *owner* of the secret key works modulo p^2 and q^2 (CRT). No assumption.
+
+An encryptor chooses x itself, so that it need not trust the key's maker for its randomisers. It does trust the maker for n:
+a curator that publishes a bad n endangers what it could decrypt anyway, and towards the other parties what it should protect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import index
+from typing import Final, Literal, TypeAlias
+
+import gmpy2
+from gmpy2 import mpz
+from phe import paillier as phe
+
+from ..messages import BigInts, MisuseError
+from .ciphertexts import Ciphertexts
+from .fixed_base import FixedBase
+from .randomness import RandomStream
+from .workers import share_out
+
+__all__ = ["Encryptor", "Exponent", "PrivateKey", "PublicKey", "new_key"]
+
+Exponent: TypeAlias = Literal["half", "full"]
+PRIMALITY_ROUNDS: Final = 40
+"""GMP: Baillie-PSW, then Miller-Rabin; an error below 4**-16 for the worst number, far below for a random one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """The modulus, and how wide things are."""
+
+    n: int
+
+    @property
+    def bits(self) -> int:
+        return self.n.bit_length()
+
+    @property
+    def width(self) -> int:
+        """Bytes of a ciphertext on the wire."""
+        return 2 * -(-self.bits // 8)
+
+    @property
+    def phe(self) -> phe.PaillierPublicKey:
+        """The same key for phe."""
+        return phe.PaillierPublicKey(self.n)
+
+    def travel(self) -> BigInts:
+        """Write the key as it goes over the wire: once, never with each ciphertext."""
+        return BigInts.of([self.n], width=-(-self.bits // 8))
+
+    @classmethod
+    def received(cls, numbers: BigInts, *, bits: int) -> PublicKey:
+        """Read a key, of the length that was agreed."""
+        found = list(numbers)
+        if len(found) != 1 or found[0].bit_length() != bits or not found[0] % 2:
+            lengths = ", ".join(str(number.bit_length()) for number in found)
+            raise ValueError(f"expected one odd Paillier modulus of {bits} bits, found {lengths or 'none'} bits")
+        return cls(found[0])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivateKey:
+    """The factors, and what decryption needs of them."""
+
+    public: PublicKey
+    p: int = field(repr=False)
+    q: int = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.p * self.q != self.public.n:
+            raise ValueError("expected two factors of the public key's modulus, found others")
+
+    def __repr__(self) -> str:
+        return f"PrivateKey({self.public.bits} bits)"
+
+    def __reduce__(self) -> str:
+        raise MisuseError("expected a private key to stay where it is, found an attempt to pickle it")
+
+    @property
+    def phe(self) -> phe.PaillierPrivateKey:
+        """The same key for phe."""
+        return phe.PaillierPrivateKey(self.public.phe, self.p, self.q)
+
+    def decrypt(self, ciphertexts: Ciphertexts, *, workers: int = 1) -> list[int]:
+        """Decrypt, as integers from -n/2 to n/2: modulo p^2 and q^2 apart, then together (Paillier, section 7)."""
+        if ciphertexts.key != self.public:
+            raise MisuseError("expected ciphertexts under this key, found another's")
+        p, q, n = mpz(self.p), mpz(self.q), mpz(self.public.n)
+        halves = [(prime, prime * prime, gmpy2.invert(-other, prime)) for prime, other in ((p, q), (q, p))]
+        q_inverse = gmpy2.invert(q, p)
+
+        def decrypt(number: mpz) -> int:
+            # c^(p-1) = 1 + m (p-1) n modulo p^2, so its quotient by p is -m q modulo p.
+            mod_p, mod_q = (
+                (gmpy2.powmod(number % square, prime - 1, square) - 1) // prime * inverse % prime
+                for prime, square, inverse in halves
+            )
+            plain = mod_q + q * ((mod_p - mod_q) * q_inverse % p)
+            return int(plain - n if plain > n // 2 else plain)
+
+        return share_out(decrypt, ciphertexts.numbers, workers=workers)
+
+
+def new_key(bits: int, *, randomness: RandomStream) -> PrivateKey:
+    """Make a key pair from two Blum primes of equal length. Called by the curator.
+
+    phe's own generator takes neither Blum primes nor a seed.
+    """
+    if bits < 16 or bits % 2:
+        raise ValueError(f"expected an even number of bits, at least 16, found {bits}")
+    while True:
+        p, q = _blum_prime(bits // 2, randomness), _blum_prime(bits // 2, randomness)
+        # For equal lengths gcd(n, (p-1)(q-1)) = 1, which decryption needs, follows from p != q.
+        if p != q and math.gcd(p - 1, q - 1) == 2:
+            return PrivateKey(PublicKey(p * q), p, q)
+
+
+def _blum_prime(bits: int, randomness: RandomStream) -> int:
+    """Draw a prime that is 3 modulo 4, its two highest bits set: uniformly, not the next after a random place."""
+    top = 3 << (bits - 2)
+    while True:
+        candidate = top | randomness.below(1 << (bits - 2)) | 3
+        if gmpy2.is_prime(candidate, PRIMALITY_ROUNDS):
+            return candidate
+
+
+class Encryptor:
+    """Encrypts under one key with randomisers of its own; what it makes is fresh.
+
+    Args:
+        key: whose key.
+        randomness: secret; each randomiser takes its own part of it.
+        uses: about how many encryptions are to come; it shapes the table.
+        exponent: see the module's docstring.
+        workers: threads; GMP's arithmetic runs without the interpreter's lock.
+    """
+
+    def __init__(
+        self, key: PublicKey, *, randomness: RandomStream, uses: int, exponent: Exponent = "half", workers: int = 1
+    ) -> None:
+        self.key = key
+        self._randomness = randomness
+        self._workers = workers
+        self._short = (key.bits + 1) // 2
+        self._table: FixedBase | None = None
+        if exponent == "half":
+            n = mpz(key.n)
+            x = mpz(self._unit())
+            self._table = FixedBase.of(gmpy2.powmod(-x * x % n, n, n * n), n=key.n, bits=self._short, uses=uses)
+
+    def encrypt(self, messages: Iterable[int]) -> Ciphertexts:
+        """Encrypt integers from -n/2 to n/2.
+
+        Raises:
+            MisuseError: a message is not an integer, or too large.
+        """
+        plain = [self._plaintext(message) for message in messages]
+        if self._table is None:
+            n, square = mpz(self.key.n), mpz(self.key.n) ** 2
+
+            def full(task: tuple[int, int]) -> mpz:
+                message, r = task
+                return (1 + n * message) * gmpy2.powmod(r, n, square) % square
+
+            numbers = share_out(full, [(m, self._unit()) for m in plain], workers=self._workers)
+        else:
+            table = self._table
+
+            def short(task: tuple[int, int]) -> mpz:
+                message, exponent = task
+                return table.power(exponent, message=message)
+
+            tasks = [(m, self._randomness.below(1 << self._short)) for m in plain]
+            numbers = share_out(short, tasks, workers=self._workers)
+        return Ciphertexts(self.key, numbers, fresh=True)
+
+    def refresh(self, ciphertexts: Ciphertexts) -> Ciphertexts:
+        """Re-randomise: the same messages in ciphertexts that nobody can link to the old ones."""
+        return ciphertexts + self.encrypt([0] * len(ciphertexts))
+
+    def _plaintext(self, message: int) -> int:
+        try:
+            plain = index(message)
+        except TypeError:
+            raise MisuseError(
+                f"expected integers to encrypt, found {type(message).__name__}: phe sends a float's exponent in clear, "
+                "which tells its size; scale to integers first (fixed point)"
+            ) from None
+        if abs(plain) > self.key.n // 2:
+            raise MisuseError(f"expected integers from -n/2 to n/2 for a key of {self.key.bits} bits, found one outside")
+        return plain
+
+    def _unit(self) -> int:
+        while True:
+            r = 1 + self._randomness.below(self.key.n - 1)
+            if math.gcd(r, self.key.n) == 1:
+                return r

@@ -1,0 +1,63 @@
+"""The domain: what may be said of a table without looking at it.
+
+Attributes and their categories are public, agreed before anything is counted; a mechanism's sensitivity and the size of
+what it publishes follow from them. A party's schema (`parties.schema`) says how raw values become codes of this domain; the
+curator knows the domain alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..messages import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Domain", "marginal_table"]
+
+
+class Domain(msgspec.Struct, frozen=True):
+    """Attributes in order, and the labels of each one's codes 0, 1, 2 ..."""
+
+    labels: dict[str, tuple[str, ...]]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(self.labels)
+
+    def shape(self, attributes: Sequence[str]) -> tuple[int, ...]:
+        """List the sizes of these attributes; one that is not there is a `UsageError`."""
+        for attribute in attributes:
+            if attribute not in self.labels:
+                raise UsageError(f"expected an attribute of the data ({', '.join(self.labels)}), found {attribute!r}")
+        return tuple(len(self.labels[attribute]) for attribute in attributes)
+
+    def cells(self, attributes: Sequence[str]) -> int:
+        """Count the cells of these attributes' marginal."""
+        return math.prod(self.shape(attributes))
+
+
+def marginal_table(
+    domain: Domain, marginals: Sequence[tuple[str, ...]], counts: Sequence[npt.NDArray[np.int64]]
+) -> pd.DataFrame:
+    """Write marginals as rows of attribute_1, value_1, ..., count; cells in row-major order."""
+    import pandas as pd
+
+    most = max(map(len, marginals))
+    columns: dict[str, list[object]] = {name: [] for i in range(1, most + 1) for name in (f"attribute_{i}", f"value_{i}")}
+    for attributes in marginals:
+        cells = domain.cells(attributes)
+        values = list(zip(*product(*(domain.labels[attribute] for attribute in attributes)), strict=True))
+        for i in range(most):
+            given = i < len(attributes)
+            columns[f"attribute_{i + 1}"] += [attributes[i] if given else ""] * cells
+            columns[f"value_{i + 1}"] += values[i] if given else [""] * cells
+    return pd.DataFrame({**columns, "count": np.concatenate(counts)})

@@ -1,0 +1,133 @@
+"""The ring: Paillier under the curator's key, the running product passed from party to party.
+
+    T        -> all      n
+    P_1      -> P_2      z_1                    z_k = Enc(pack(counts_k + share_k))
+    P_k      -> P_(k+1)  z_1 * ... * z_k
+    P_K      -> T        z_1 * ... * z_K        T decrypts: the sum of all counts and all shares
+
+Who learns what. P_(k+1) sees a product under a key that it does not have. T has the key, so *a partial product must never
+reach it*: each holds some parties' exact counts with less than the full noise. That is why every hop between parties is
+sealed (`introductions`), and what is lost when T colludes with a party: P_k gives it the product of the first k - 1. Against
+that, `masks`.
+
+Each party multiplies ciphertexts of its own making into what it passes on, so what arrives at T is a uniformly random
+encryption of its plaintext, and nobody can compare what went into a party with what came out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...crypto import Ciphertexts, Encryptor, Packing, PublicKey, new_key
+from ...curator import Curator
+from ...messages import CURATOR, MessageError, Role, role_name
+from ...parties import Party
+from ...privacy.shares import Batch, SharedLaplace
+from ..introductions import introduce
+from .options import SecureSums
+from .pages import page_sizes, recut
+
+__all__ = ["PAGE", "KeyHolder", "RingParty", "packing_of", "receive_product"]
+
+Counts = npt.NDArray[np.int64]
+
+PAGE: Final = 256
+"""Ciphertexts on a page: a party works on one while the next works on the one before."""
+
+
+def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
+    """Choose slots that have room for the rows and the noise of a batch; everybody computes the same."""
+    return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
+
+
+def receive_product(
+    role: Role, *, source: int, key: PublicKey, packing: Packing, batch: int, page: int, cells: int
+) -> Ciphertexts:
+    """Receive a page of the running product, of this batch and packed as agreed."""
+    said = role.receive(SecureSums.Product, source=source)
+    found, expected = (said.batch, said.page, said.width), (batch, page, packing.width)
+    if found != expected:
+        raise MessageError(
+            f"expected batch, page and slot width {expected} from {role_name(source)}, found {found}: "
+            "do all roles run the same sottovoce with the same parameters?",
+            where=role.where,
+        )
+    try:
+        return Ciphertexts.received(key, said.cells, count=packing.plaintexts(cells))
+    except ValueError as error:
+        raise MessageError(f"{error}, from {role_name(source)}", where=role.where) from None
+
+
+class RingParty:
+    """A party in the ring."""
+
+    def __init__(self, me: Party, *, randomisers: Literal["half", "full"]) -> None:
+        self.me = me
+        introduce(me)
+        said = me.receive(SecureSums.EncryptionKey, source=CURATOR)
+        try:
+            self.key = PublicKey.received(said.modulus, bits=me.key_bits)
+        except ValueError as error:
+            raise MessageError(f"{error}, from the curator", where=me.where) from None
+        self._randomisers = randomisers
+        self._encryptor: Encryptor | None = None
+
+    def encryptor(self, *, uses: int) -> Encryptor:
+        """Find this party's encryptor; its table is made for the first batch and serves all."""
+        if self._encryptor is None:
+            self._encryptor = Encryptor(
+                self.key, randomness=self.me.randomness("encryption"), uses=uses, exponent=self._randomisers,
+                workers=self.me.workers,
+            )  # fmt: skip
+        return self._encryptor
+
+    def contribute(self, tables: Iterable[npt.ArrayLike], batch: Batch, *, number: int, seen: Mapping[str, float]) -> None:
+        packing = packing_of(batch, shares=True, key_bits=self.key.bits)
+        encryptor = self.encryptor(uses=packing.plaintexts(batch.cells))
+        pages = recut(tables, cells=batch.cells, size=PAGE * packing.slots)
+        noisy = self.me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
+        for page, cells in enumerate(noisy):
+            mine = encryptor.encrypt(packing.pack(cells))
+            self.pass_on(mine, packing=packing, batch=number, page=page, cells=len(cells))
+            self.me.progress(page * PAGE * packing.slots + len(cells), of=batch.cells)
+
+    def pass_on(self, mine: Ciphertexts, *, packing: Packing, batch: int, page: int, cells: int) -> None:
+        """Multiply what comes from before by one's own, and pass it on; the last party's successor is the curator."""
+        me = self.me
+        if me.number > 1:
+            mine = mine + receive_product(
+                me, source=me.rank - 1, key=self.key, packing=packing, batch=batch, page=page, cells=cells
+            )
+        successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
+        # To the next party over a sealed channel. To the curator only the product of all.
+        me.send(SecureSums.Product(batch, page, packing.width, mine.travel()), to=successor)
+
+
+class KeyHolder:
+    """The curator, who makes the key and opens the product of all parties' ciphertexts."""
+
+    shares = True
+
+    def __init__(self, desk: Curator) -> None:
+        self.desk = desk
+        self.private = new_key(desk.key_bits, randomness=desk.randomness("paillier key"))
+        desk.broadcast(SecureSums.EncryptionKey(self.private.public.travel()))
+
+    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
+        desk = self.desk
+        packing = packing_of(batch, shares=self.shares, key_bits=self.private.public.bits)
+        done = 0
+        for page, cells in enumerate(page_sizes(batch.cells, size=PAGE * packing.slots)):
+            product = receive_product(
+                desk, source=len(desk.parties), key=self.private.public, packing=packing, batch=number, page=page, cells=cells
+            )
+            try:
+                yield packing.unpack(self.private.decrypt(product, workers=desk.workers), cells=cells)
+            except OverflowError as error:
+                raise MessageError(f"{error}: a party's counts exceed its rows, or noise its bound", where=desk.where) from None
+            done += cells
+            desk.progress(done, of=batch.cells)

@@ -1,0 +1,145 @@
+"""Both sides of a secure sum: keys once, then as many batches as there is budget for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ...curator import Curator
+from ...messages import MisuseError
+from ...parties import Party
+from ...privacy.shares import Batch, excess, shape_of
+from .clear import CuratorInTheClear, PartyInTheClear
+from .masks import MaskingParty, UnmaskingCurator
+from .options import NoiseKind, SecureSums, SumOptions, colluding
+from .ring import KeyHolder, RingParty
+from .selected import SelectingCurator, SelectingParty
+
+__all__ = ["CuratorSums", "PartySums"]
+
+Counts = npt.NDArray[np.int64]
+Tables: TypeAlias = Iterable[npt.ArrayLike]
+
+
+class Contributor(Protocol):
+    """A party's side of an aggregator."""
+
+    def contribute(self, tables: Tables, batch: Batch, *, number: int, seen: Mapping[str, float]) -> None: ...
+
+
+class Collector(Protocol):
+    """The curator's side of an aggregator."""
+
+    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]: ...
+
+
+class PartySums:
+    """A party's side.
+
+    Args:
+        me: the party, within the phase in which keys are exchanged.
+        options: which aggregator; see `SumOptions`.
+        noise: which noise.
+        rows: a public bound on all parties' rows together. Without it each party tells its number of rows, which is public
+            when neighbours differ by a replaced record, and must not be told otherwise.
+    """
+
+    def __init__(self, me: Party, options: SumOptions, *, noise: NoiseKind, rows: int | None = None) -> None:
+        self._me = me
+        self._colluding = colluding(options, parties=len(me.parties))
+        self._shares = noise == "shares"
+        self._hidden = options.aggregator != "clear"
+        self._batches = 0
+        self._rows = rows if rows is not None else self._count_rows()
+        self._side: Contributor
+        if options.aggregator == "clear":
+            self._side = PartyInTheClear(me)
+        elif options.aggregator == "masks":
+            self._side = MaskingParty(me)
+        elif noise == "selected":
+            self._side = SelectingParty(me, randomisers=options.randomisers)
+        else:
+            self._side = RingParty(me, randomisers=options.randomisers)
+
+    def contribute(self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float) -> None:
+        """Add this party's tables to a batch, with this party's part of its noise.
+
+        What leaves here is one release of `epsilon`, though nobody sees it but in the sum: the accountant records it now.
+        """
+        batch = Batch(
+            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self._rows, parties=len(self._me.parties),
+            colluding=self._colluding,
+        )  # fmt: skip
+        self._side.contribute(tables, batch, number=self._batches, seen=self._seen(batch))
+        self._batches += 1
+
+    def _seen(self, batch: Batch) -> dict[str, float]:
+        """Say what the batch really costs, where that is not its epsilon."""
+        rate, alone = float(batch.rate), batch.parties == 1
+        seen = {}
+        if not self._shares and not alone:
+            seen["other_party"] = float("inf")  # it may know the one noise there is
+        if self._shares and batch.colluding == 0 and not alone:
+            # A party subtracts its share and finds K - 1 others, made for K.
+            seen["other_party"] = batch.epsilon * excess(rate=rate, shape=1 - 1 / batch.parties)
+        if not self._hidden and not alone:
+            shape = shape_of(parties=batch.parties, colluding=batch.colluding)
+            seen["curator"] = batch.epsilon * excess(rate=rate, shape=float(shape))
+        return seen
+
+    def _count_rows(self) -> int:
+        me = self._me
+        if me.accountant.neighbours != "replace-one":
+            raise MisuseError(
+                f"expected a public bound on the rows, as numbers of rows are secret between {me.accountant.neighbours} "
+                "neighbours, found none: say rows=",
+                where=me.where,
+            )
+        me.broadcast(SecureSums.Rows(len(me.records)))
+        return len(me.records) + sum(said.rows for said in me.gather(SecureSums.Rows, sources=me.peers))
+
+
+class CuratorSums:
+    """The curator's side; arguments as for the parties."""
+
+    def __init__(self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None) -> None:
+        self._desk = desk
+        self._colluding = colluding(options, parties=len(desk.parties))
+        self._shares = noise == "shares"
+        self._batches = 0
+        self.rows = rows if rows is not None else sum(said.rows for said in desk.gather(SecureSums.Rows))
+        """All parties' rows, or the bound on them."""
+        self._side: Collector
+        if options.aggregator == "clear":
+            self._side = CuratorInTheClear(desk)
+        elif options.aggregator == "masks":
+            self._side = UnmaskingCurator(desk)
+        elif noise == "selected":
+            self._side = SelectingCurator(desk, randomisers=options.randomisers)
+        else:
+            self._side = KeyHolder(desk)
+
+    def pages(self, *, cells: int, sensitivity: int, epsilon: float) -> Iterator[Counts]:
+        """Receive a batch page by page: the sums of the parties' cells, with noise."""
+        batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon)
+        number, self._batches = self._batches, self._batches + 1
+        return self._side.collect(batch, number=number)
+
+    def total(self, *, cells: int, sensitivity: int, epsilon: float) -> Counts:
+        """Receive a batch as one array."""
+        pages = list(self.pages(cells=cells, sensitivity=sensitivity, epsilon=epsilon))
+        return np.concatenate(pages) if pages else np.zeros(0, np.int64)
+
+    def batch(self, *, cells: int, sensitivity: int, epsilon: float) -> Batch:
+        """Say what a batch is, its noise's variance among the rest."""
+        return Batch(
+            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows, parties=len(self._desk.parties),
+            colluding=self._colluding,
+        )  # fmt: skip
+
+    def variance(self, *, cells: int, sensitivity: int, epsilon: float) -> float:
+        """The variance of the noise in every cell of such a batch."""
+        return self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon).variance(shares=self._shares)
