@@ -70,7 +70,7 @@ class Packing:
         full = np.zeros(groups * self.slots, np.int64)
         full[: len(values)] = values
         octets = (full + half).astype("<u8").view(np.uint8).reshape(-1, 8)
-        bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.width].reshape(groups, -1)
+        bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.width].reshape(groups, self.slots * self.width)
         return [int.from_bytes(row.tobytes(), "little") - self._excess for row in np.packbits(bits, axis=1, bitorder="little")]
 
     def unpack(self, plaintexts: Sequence[int], *, cells: int) -> Counts:

@@ -27,12 +27,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..messages import UsageError
 from .negative_binomial import NegativeBinomial
 
 __all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "shape_of"]
 
 Counts = npt.NDArray[np.int64]
 
+LARGEST_SCALE: Final = 2.0**48
+"""Sums of such noise fit into 62 bits."""
 SAFETY_BITS: Final = 40
 """The noise of a batch exceeds its bound with a probability below 2**-40."""
 
@@ -75,7 +78,8 @@ def excess(*, rate: float, shape: float) -> float:
 
     # P[0] = (1 - a)^2r F(r, r; 1; a^2) and P[1] = (1 - a)^2r r a F(r, r + 1; 2; a^2).
     a = math.exp(-rate)
-    return math.log(hyp2f1(shape, shape, 1, a * a) / (shape * a * hyp2f1(shape, shape + 1, 2, a * a))) / rate
+    peak = math.log(hyp2f1(shape, shape, 1, a * a) / (shape * hyp2f1(shape, shape + 1, 2, a * a)))
+    return (peak + rate) / rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,15 @@ class Batch:
     rows: int
     parties: int
     colluding: int
+
+    def __post_init__(self) -> None:
+        if self.sensitivity < 1 or not 0 < self.epsilon < math.inf:
+            raise ValueError(f"expected sensitivity >= 1 and finite epsilon > 0, found {self.sensitivity} and {self.epsilon}")
+        if self.scale > LARGEST_SCALE:
+            raise UsageError(
+                f"expected noise of a scale up to 2**48, found {self.scale:g}: epsilon {self.epsilon:g} is too small for a "
+                f"batch of sensitivity {self.sensitivity}"
+            )
 
     @property
     def scale(self) -> float:

@@ -198,6 +198,7 @@ class CuratorReplacement(KeyHolder):
             own = [family for family, of in zip(order, owners, strict=True) if of == owner]
             taken = tuple(sources[family] or family for family in own)
             desk.send(NoiseReplacement.Handover(tuple(own), taken, self._rows, excess, cells, len(order)), to=owner)
+        replaced: dict[Family, Kept] = {}  # put into `kept` at the end: sources are the tables before this round
         for _, at in _by_owner(owners):
             sizes = [_size(shapes[order[i]]) for i in at]
             said = desk.receive(NoiseReplacement.Replaced, source=turn)
@@ -207,21 +208,21 @@ class CuratorReplacement(KeyHolder):
             except OverflowError as error:
                 raise MessageError(f"{error}: a party's counts exceed its rows, or noise its bound", where=desk.where) from None
             for i, change in zip(at, np.split(changes, np.cumsum(sizes)[:-1]), strict=True):
-                self._replace(order[i], sources[order[i]], change.reshape(shapes[order[i]]), turn)
-
-    def _replace(self, family: Family, source: Family | None, change: Counts, turn: int) -> None:
-        if source is None:
-            self.kept[family] = Kept(change, turn, (turn,))
-            return
-        before = self.kept[source]
-        table = sum_out(before.table, family=family, source=source) + change
-        self.kept[family] = Kept(table, turn, (*before.contributors, turn))
+                family, added = order[i], change.reshape(shapes[order[i]])
+                source = sources[family]
+                if source is None:
+                    replaced[family] = Kept(added, turn, (turn,))
+                else:
+                    before = self.kept[source]
+                    table = sum_out(before.table, family=family, source=source) + added
+                    replaced[family] = Kept(table, turn, (*before.contributors, turn))
+        self.kept |= replaced
 
     def _source(self, family: Family) -> Family | None:
         """Find the table to go on from: the family's own, or one that contains it, whichever has most contributors."""
         if family in self.kept:
             return family
-        within = [kept for kept in self.kept if set(family) < set(kept)]
+        within = [kept for kept in self.kept if set(family) <= set(kept)]
         return max(within, key=lambda kept: (len(self.kept[kept].contributors), -len(kept)), default=None)
 
     def _owner(self, source: Family | None) -> int:

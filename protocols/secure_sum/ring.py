@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ...crypto import Ciphertexts, Encryptor, Packing, PublicKey, new_key
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, Role, role_name
+from ...messages import CURATOR, MessageError, Role, UsageError, role_name
 from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
 from ..introductions import introduce
@@ -41,7 +41,10 @@ PAGE: Final = 256
 
 def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
     """Choose slots that have room for the rows and the noise of a batch; everybody computes the same."""
-    return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
+    try:
+        return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def receive_product(

@@ -1,0 +1,49 @@
+"""Powers by table against Python's own."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sottovoce.crypto.fixed_base import LARGEST_TABLE, FixedBase, plan
+
+PRIMES = (293, 433, 2**31 - 1, 2**61 - 1, 2**127 - 1)
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_powers_are_pythons(data: st.DataObject) -> None:
+    p, q = data.draw(st.lists(st.sampled_from(PRIMES), min_size=2, max_size=2, unique=True))
+    n = p * q
+    base = data.draw(st.integers(1, n * n - 1).filter(lambda b: math.gcd(b, n) == 1))
+    bits = data.draw(st.integers(1, 200))
+    table = FixedBase.of(base, n=n, bits=bits, uses=data.draw(st.sampled_from([1, 5, 60, 1000])))
+    message = data.draw(st.integers(-(n // 2), n // 2))
+    for exponent in (0, 1, 2**bits - 1, data.draw(st.integers(0, 2**bits - 1))):
+        expected = pow(base, exponent, n * n) * (1 + message * n) % (n * n)
+        assert table.power(exponent, message=message) == expected
+
+
+def test_an_exponent_that_does_not_fit_is_refused() -> None:
+    table = FixedBase.of(5, n=293 * 433, bits=20, uses=10)
+    beyond = table.shape.rows * table.shape.columns
+    for exponent in (-1, 1 << beyond):
+        with pytest.raises(ValueError, match="expected an exponent from 0"):
+            table.power(exponent)
+
+
+@pytest.mark.parametrize("uses", [1, 62, 10_000])
+def test_the_plan_covers_all_bits_and_fits(uses: int) -> None:
+    shape = plan(1536, uses=uses)
+    assert shape.rows * shape.columns >= 1536
+    assert shape.tables * shape.span >= shape.columns
+    assert shape.entries <= LARGEST_TABLE
+    assert shape.steps < 1536  # fewer than squaring bit by bit
+
+
+def test_more_uses_make_larger_tables() -> None:
+    assert plan(1536, uses=10_000).entries > plan(1536, uses=10).entries
+    assert plan(1536, uses=10_000).steps < plan(1536, uses=10).steps

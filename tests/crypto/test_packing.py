@@ -1,0 +1,86 @@
+"""Packing: the specification's numbers, exactness, and every overflow that can be seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sottovoce.crypto import Packing
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "packed"),
+    [([3, -1, 0, 7, -8], 8, -34242298109), ([100, -100, 5], 9, 1259620), ([-1] * 5, 6, -17043521)],
+)
+def test_the_specifications_numbers(values: list[int], width: int, packed: int) -> None:
+    packing = Packing(width, len(values), 2 ** (width - 1) - 1)
+    assert packing.pack(np.array(values)) == [packed]
+    assert packing.unpack([packed], cells=len(values)).tolist() == values
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_sums_of_packs_are_packs_of_sums(data: st.DataObject) -> None:
+    bound = data.draw(st.one_of(st.integers(1, 200), st.integers(1, 2**61)))
+    packing = Packing.fitting(bound, key_bits=data.draw(st.integers(bound.bit_length() + 4, 400)))
+    cells = data.draw(st.integers(0, 40))
+    parties = data.draw(st.integers(1, 4))
+    # Partial sums may be anything, the final ones stay within the bound.
+    final = np.array(data.draw(st.lists(st.integers(-bound, bound), min_size=cells, max_size=cells)), np.int64)
+    shares = [
+        np.array(data.draw(st.lists(st.integers(-(2**60), 2**60), min_size=cells, max_size=cells)), np.int64)
+        for _ in range(parties - 1)
+    ]
+    last = [int(f) - sum(int(s[i]) for s in shares) for i, f in enumerate(final)]
+    if any(not -(2**63) <= v < 2**63 for v in last):
+        return
+    packs = [packing.pack(values) for values in (*shares, np.array(last, np.int64))]
+    assert packing.unpack([sum(column) for column in zip(*packs, strict=True)], cells=cells).tolist() == final.tolist()
+
+
+@given(st.integers(1, 10**6), st.integers(2, 300))
+@settings(deadline=None)
+def test_the_plaintext_always_fits(bound: int, slack: int) -> None:
+    """Point 2 of the module's argument, at the extreme values."""
+    bits = bound.bit_length() + 3 + slack
+    packing = Packing.fitting(bound, key_bits=bits)
+    least = 1 << (bits - 1)  # the smallest modulus of so many bits
+    for extreme in (bound, -bound):
+        (packed,) = packing.pack(np.full(packing.slots, extreme))
+        assert abs(packed) < least // 2
+
+
+def test_large_scale() -> None:
+    values = np.random.default_rng(1).integers(-200_000, 200_000, 9864)
+    packing = Packing.fitting(200_000, key_bits=3072)
+    assert (packing.width, packing.slots, packing.plaintexts(9864)) == (19, 161, 62)
+    assert np.array_equal(packing.unpack(packing.pack(values), cells=9864), values)
+
+
+@pytest.mark.parametrize(
+    ("values", "cells"),
+    [
+        ([101, 0, 0], 3),  # within the slot, above the bound
+        ([0, 0, 128], 3),  # out of the last slot
+        ([0, 0, -129], 3),
+        ([0, 130, 0], 3),  # into the neighbour: its value is -126
+        ([0, 0, 1], 2),  # into an unused slot
+    ],
+)
+def test_overflows_are_seen(values: list[int], cells: int) -> None:
+    packing = Packing(8, 3, 100)
+    plain = sum(value << (8 * slot) for slot, value in enumerate(values))
+    with pytest.raises(OverflowError):
+        packing.unpack([plain], cells=cells)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    for bound in (0, 1 << 62):
+        with pytest.raises(ValueError, match="expected a bound"):
+            Packing.fitting(bound, key_bits=3072)
+    with pytest.raises(ValueError, match="expected a key of more than"):
+        Packing.fitting(1 << 30, key_bits=32)
+    with pytest.raises(ValueError, match="expected 2 plaintexts"):
+        Packing(8, 3, 100).unpack([0], cells=5)

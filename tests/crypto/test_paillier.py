@@ -1,0 +1,158 @@
+"""Paillier: phe is the referee in both directions, and the specification's numbers."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import gmpy2
+import numpy as np
+import pytest
+
+from sottovoce.crypto import Ciphertexts, Encryptor, PrivateKey, PublicKey, RandomStream, new_key
+from sottovoce.crypto.ciphertexts import Multiples
+from sottovoce.crypto.paillier import Exponent
+from sottovoce.messages import BigInts, MisuseError
+
+KEY = new_key(512, randomness=RandomStream(b"k" * 32))
+TOY = PrivateKey(PublicKey(293 * 433), 293, 433)
+EXTREMES = [0, 1, -1, 12345, -(KEY.public.n // 2), KEY.public.n // 2]
+
+
+def encryptor(exponent: Exponent = "half", *, workers: int = 1, salt: bytes = b"e") -> Encryptor:
+    return Encryptor(KEY.public, randomness=RandomStream(salt * 32), uses=20, exponent=exponent, workers=workers)
+
+
+def taken(numbers: list[int], key: PrivateKey = KEY) -> Ciphertexts:
+    return Ciphertexts.received(key.public, BigInts.of(numbers, width=key.public.width), count=len(numbers))
+
+
+@pytest.mark.parametrize("exponent", ["half", "full"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_encrypted_decrypts_here_and_with_phe(exponent: Exponent, workers: int) -> None:
+    fresh = encryptor(exponent, workers=workers).encrypt(EXTREMES)
+    assert KEY.decrypt(fresh, workers=workers) == EXTREMES
+    assert [KEY.phe.raw_decrypt(int(number)) for number in fresh.numbers] == [m % KEY.public.n for m in EXTREMES]
+
+
+def test_what_phe_encrypts_decrypts_here() -> None:
+    assert KEY.decrypt(taken([KEY.public.phe.raw_encrypt(m % KEY.public.n) for m in EXTREMES])) == EXTREMES
+
+
+def test_a_key_that_phe_made_serves() -> None:
+    from phe import paillier
+
+    public, private = paillier.generate_paillier_keypair(n_length=256)
+    key = PrivateKey(PublicKey(public.n), private.p, private.q)
+    for exponent in ("full", "half"):  # its primes need not be Blum: decryption does not ask
+        made = Encryptor(key.public, randomness=RandomStream(b"f" * 32), uses=3, exponent=exponent)
+        assert key.decrypt(made.encrypt([5, -7])) == [5, -7]
+
+
+def test_the_toy_key_of_the_specification() -> None:
+    n, square = TOY.public.n, TOY.public.n**2
+    reference = TOY.public.phe.raw_encrypt
+    five, minus_three = reference(5, r_value=17), reference(n - 3, r_value=23)
+    assert (five, minus_three) == (13331132564, 6958716427)
+    assert TOY.decrypt(taken([five * minus_three % square], TOY)) == [2]
+    one, hundred = taken([reference(1, r_value=29)], TOY), taken([reference(100, r_value=31)], TOY)
+    assert TOY.decrypt(Multiples(one, uses=1).of([-9]) + hundred) == [91]
+
+
+def test_sums_multiples_and_constants() -> None:
+    made = encryptor()
+    a, b = made.encrypt([1, 2, 3]), made.encrypt([10, -20, 30])
+    assert KEY.decrypt(a + b) == [11, -18, 33]
+    assert KEY.decrypt(a.plus([1, 1, 1])) == [2, 3, 4]
+    assert KEY.decrypt(Multiples(made.encrypt([7]), uses=3).of([0, 1, -5], workers=2)) == [0, 7, -35]
+
+
+def test_only_integers() -> None:
+    made = encryptor()
+    assert KEY.decrypt(made.encrypt(np.array([3, -4], np.int16))) == [3, -4]
+    with pytest.raises(MisuseError, match="float's exponent in clear"):
+        made.encrypt([1.5])  # type: ignore[list-item]
+    with pytest.raises(MisuseError, match="found float64"):
+        made.encrypt(np.array([1.0]))
+    for beyond in (KEY.public.n // 2 + 1, -(KEY.public.n // 2) - 1):
+        with pytest.raises(MisuseError, match="from -n/2 to n/2"):
+            made.encrypt([beyond])
+
+
+def test_phe_does_send_a_floats_exponent_in_clear() -> None:
+    public = KEY.public.phe
+    assert public.encrypt(0.1).exponent != public.encrypt(1000.5).exponent
+
+
+def test_keys_are_blum_integers_of_full_length() -> None:
+    for at in range(20):
+        key = new_key(128, randomness=RandomStream(bytes([at]) * 32))
+        assert key.public.bits == 128
+        assert key.p % 4 == key.q % 4 == 3
+        assert math.gcd(key.p - 1, key.q - 1) == 2
+        assert math.gcd(key.public.n, (key.p - 1) * (key.q - 1)) == 1
+        assert all(gmpy2.is_prime(prime) for prime in (key.p, key.q))
+
+
+def test_a_seed_makes_the_key_and_the_ciphertexts() -> None:
+    assert new_key(128, randomness=RandomStream(b"a" * 32)) == new_key(128, randomness=RandomStream(b"a" * 32))
+    for workers in (1, 2):
+        assert encryptor(workers=workers).encrypt(EXTREMES).travel() == encryptor().encrypt(EXTREMES).travel()
+    assert encryptor(salt=b"x").encrypt([1]).travel() != encryptor().encrypt([1]).travel()
+
+
+def test_randomisers_are_nth_powers_of_jacobi_symbol_one() -> None:
+    """What the fast path's randomisers are: (h^n)^a with h of Jacobi symbol 1, so their order divides phi(n)."""
+    n, square = KEY.public.n, KEY.public.n**2
+    phi = (KEY.p - 1) * (KEY.q - 1)
+    zeros = encryptor().encrypt([0] * 40)
+    assert all(gmpy2.powmod(number, phi, square) == 1 for number in zeros.numbers)
+    assert all(gmpy2.jacobi(number % n, n) == 1 for number in zeros.numbers)
+    assert len(set(map(int, zeros.numbers))) == 40
+    # h itself has Legendre symbols (-1, -1) or, squared, (1, 1): both occur, so the randomisers are not all squares.
+    assert {gmpy2.legendre(number % KEY.p, KEY.p) for number in zeros.numbers} == {1, -1}
+
+
+@pytest.mark.parametrize("found", [[], [7, 9], [2**512], [2**511 + 1, 1]])
+def test_a_key_of_another_length_is_refused(found: list[int]) -> None:
+    with pytest.raises(ValueError, match="expected one odd Paillier modulus of 512 bits"):
+        PublicKey.received(BigInts.of(found, width=128), bits=512)
+
+
+def test_a_key_travels_once() -> None:
+    assert PublicKey.received(KEY.public.travel(), bits=512) == KEY.public
+    assert len(KEY.public.travel().data) == 64
+
+
+def test_secrets_stay() -> None:
+    assert str(KEY.p) not in repr(KEY)
+    assert str(int(encryptor().encrypt([1]).numbers[0])) not in repr(encryptor().encrypt([1]))
+    with pytest.raises(MisuseError, match="pickle"):
+        pickle.dumps(KEY)
+    with pytest.raises(ValueError, match="factors of the public key"):
+        PrivateKey(KEY.public, 3, 5)
+    with pytest.raises(MisuseError, match="found another's"):
+        TOY.decrypt(encryptor().encrypt([1]))
+    with pytest.raises(ValueError, match="even number of bits"):
+        new_key(127, randomness=RandomStream(b"a" * 32))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ([KEY.public.n**2], "below n"),
+        ([0], "common divisor"),
+        ([1, KEY.p], "common divisor"),
+        ([1, 1, 1], "expected 2 ciphertexts"),
+    ],
+)
+def test_what_is_no_ciphertext_is_refused(numbers: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Ciphertexts.received(
+            KEY.public, BigInts.of(numbers, width=KEY.public.width), count=2 if "2" in message else len(numbers)
+        )
+
+
+def test_ciphertexts_of_another_width_are_refused() -> None:
+    with pytest.raises(ValueError, match="of 128 bytes"):
+        Ciphertexts.received(KEY.public, BigInts.of([1], width=130), count=1)

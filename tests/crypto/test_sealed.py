@@ -1,0 +1,160 @@
+"""Sealed channels: who may open what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sottovoce.crypto import Channel, Keypair, RandomStream
+from sottovoce.crypto.sealed import SEAL, agree
+from sottovoce.messages import MisuseError
+
+HEADER = b"protocol, phase, kind, from 1 to 2"
+
+
+def pair(name: bytes) -> Keypair:
+    return Keypair.new(RandomStream(name * 32))
+
+
+ONE, TWO, THREE = (pair(b"1"), pair(b"a")), (pair(b"2"), pair(b"b")), (pair(b"3"), pair(b"c"))
+
+
+def channel(rank: int, own: tuple[Keypair, Keypair], peer: int, other: tuple[Keypair, Keypair], context: str = "p") -> Channel:
+    return agree(
+        rank=rank, identity=own[0], ephemeral=own[1], peer=peer, peer_identity=other[0].public,
+        peer_ephemeral=other[1].public, context=context,
+    )  # fmt: skip
+
+
+def ends(**more: Any) -> tuple[Channel, Channel]:
+    return channel(1, ONE, 2, TWO, **more), channel(2, TWO, 1, ONE, **more)
+
+
+def opened(end: Channel, sealed: bytes, *, number: int = 0, header: bytes = HEADER) -> bytes:
+    return bytes(end.open(memoryview(sealed), header=header, number=number))
+
+
+def test_both_directions() -> None:
+    one, two = ends()
+    for size in (0, 1, 1000, 1 << 20):
+        said = bytes(size)
+        sealed = one.seal(said, header=HEADER, number=size)
+        assert len(sealed) == one.sealed_size(size) == size + SEAL
+        assert opened(two, sealed, number=size) == said
+        assert opened(one, two.seal(said, header=HEADER, number=size), number=size) == said
+
+
+def test_the_same_words_look_different_each_time_and_in_each_direction() -> None:
+    one, two = ends()
+    sealed = [one.seal(b"hello", header=HEADER, number=n) for n in range(3)] + [two.seal(b"hello", header=HEADER, number=0)]
+    assert len(set(sealed)) == 4
+    assert all(b"hello" not in s for s in sealed)
+
+
+def test_replay_and_reordering() -> None:
+    one, two = ends()
+    first, second = (one.seal(b"x", header=HEADER, number=n) for n in range(2))
+    assert opened(two, first, number=0) == b"x"
+    for sealed, number in ((first, 1), (second, 0)):
+        with pytest.raises(ValueError, match="not sealed by this peer as this message"):
+            opened(two, sealed, number=number)
+
+
+def test_truncation_and_change() -> None:
+    one, two = ends()
+    sealed = one.seal(bytes(range(100)), header=HEADER, number=0)
+    for changed in (
+        sealed[:-1], sealed[:SEAL], b"", sealed + b"\0",
+        bytes([sealed[0] ^ 1]) + sealed[1:], sealed[:-1] + bytes([sealed[-1] ^ 1]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="changed on the way"):
+            opened(two, changed)
+
+
+def test_another_header() -> None:
+    one, two = ends()
+    sealed = one.seal(b"x", header=HEADER, number=0)
+    with pytest.raises(ValueError, match="not sealed"):
+        opened(two, sealed, header=HEADER.replace(b"phase", b"phrase"))
+
+
+def test_reflection() -> None:
+    one, _ = ends()
+    with pytest.raises(ValueError, match="not sealed"):
+        opened(one, one.seal(b"x", header=HEADER, number=0))
+
+
+def test_a_wrong_peer_another_run_another_protocol() -> None:
+    _, two = ends()
+    strangers = {
+        "an ephemeral key alone does not make a peer": channel(1, (THREE[0], ONE[1]), 2, TWO),
+        "an identity alone does not make this run": channel(1, (ONE[0], THREE[1]), 2, TWO),
+        "another protocol": channel(1, ONE, 2, TWO, context="q"),
+        "another rank": channel(3, ONE, 2, TWO),
+    }
+    for who, stranger in strangers.items():
+        with pytest.raises(ValueError, match="not sealed"):
+            opened(two, stranger.seal(b"x", header=HEADER, number=0))
+            pytest.fail(who)
+
+
+def test_who_replaces_keys_on_the_way_without_the_identity_fails() -> None:
+    """A stranger in between offers his own ephemeral key with the true identity: he cannot compute the mixed terms."""
+    victim = agree(
+        rank=2,
+        identity=TWO[0],
+        ephemeral=TWO[1],
+        peer=1,
+        peer_identity=ONE[0].public,
+        peer_ephemeral=THREE[1].public,
+        context="p",
+    )
+    stranger = channel(1, (THREE[0], THREE[1]), 2, TWO)
+    with pytest.raises(ValueError, match="not sealed"):
+        opened(victim, stranger.seal(b"x", header=HEADER, number=0))
+
+
+def test_bad_keys() -> None:
+    for keys, message in (
+        ((bytes(32), TWO[1].public), "shared key"),  # a point of low order
+        ((TWO[0].public, bytes(32)), "shared key"),
+        ((b"short", TWO[1].public), "32 bytes"),
+        ((ONE[0].public, TWO[1].public), "own: they were sent back"),
+        ((TWO[0].public, ONE[1].public), "own: they were sent back"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agree(rank=1, identity=ONE[0], ephemeral=ONE[1], peer=2, peer_identity=keys[0], peer_ephemeral=keys[1], context="p")
+
+
+def test_numbers_rise() -> None:
+    one, _ = ends()
+    one.seal(b"x", header=HEADER, number=3)
+    for number in (3, 2):
+        with pytest.raises(MisuseError, match=r"found \d again"):
+            one.seal(b"y", header=HEADER, number=number)
+
+
+def test_derived_secrets_are_shared_and_separate() -> None:
+    one, two = ends()
+    assert one.derive("masks") == two.derive("masks")
+    assert len({one.derive("masks"), one.derive("masks of batch 1"), channel(1, ONE, 3, THREE).derive("masks")}) == 3
+
+
+def test_pieces() -> None:
+    """Payloads above the piece's size; here the pieces are small."""
+    one, two = (Channel(b"s" * 96, b"t" * 32, first=first, piece=10) for first in (True, False))
+    for number, size in enumerate((0, 9, 10, 11, 20, 35)):
+        said = bytes(range(size))
+        sealed = one.seal(said, header=HEADER, number=number)
+        assert len(sealed) == one.sealed_size(size)
+        assert opened(two, sealed, number=number) == said
+    sealed = one.seal(bytes(30), header=HEADER, number=9)
+    step = 10 + SEAL
+    for cut in (sealed[:step], sealed[: 2 * step], sealed[step:], sealed[step : 2 * step] + sealed[:step] + sealed[2 * step :]):
+        with pytest.raises(ValueError, match="not sealed"):
+            opened(two, cut, number=9)
+
+
+def test_private_keys_are_not_printed() -> None:
+    assert "private" not in repr(ONE[0])

@@ -1,0 +1,80 @@
+"""Shares of noise: bounds against exact tails, and what a share alone is worth."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sottovoce.privacy import shares
+from sottovoce.privacy.shares import Batch, excess, noise_bound, shape_of
+
+
+def two_sided(alpha: float, shape: float, size: int) -> np.ndarray:
+    """The law of A - B for A, B ~ NB(shape, alpha), at 0 .. size - 1, by summing."""
+    j = np.arange(1, size)
+    p = np.exp(np.concatenate([[0.0], np.cumsum(np.log((j - 1 + shape) / j))]) + np.arange(size) * math.log(alpha))
+    p /= p.sum()
+    return np.asarray(np.correlate(p, p, "full")[size - 1 :])
+
+
+@pytest.mark.parametrize(
+    ("rows", "b", "cells", "width"), [(45_222, 2280, 9864, 19), (45_222, 2080, 416, 18), (1000, 1, 64, 12)]
+)
+def test_slot_widths_of_the_specification(rows: int, b: int, cells: int, width: int) -> None:
+    bound = noise_bound(sensitivity=b, epsilon=1, cells=cells, parties=3, colluding=1)
+    assert (rows + bound).bit_length() + 1 == width
+
+
+@pytest.mark.parametrize(("parties", "colluding"), [(1, 0), (2, 1), (3, 1), (10, 1), (3, 2), (6, 5), (4, 3)])
+@pytest.mark.parametrize("b", [1.0, 7.5, 50.0])
+def test_the_bound_holds_with_the_probability_stated(
+    parties: int, colluding: int, b: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P[|X| > t] by summing the exact law, at 2**-14 instead of 2**-40: the formulas take any lambda."""
+    monkeypatch.setattr(shares, "SAFETY_BITS", 14)
+    t = noise_bound(sensitivity=1, epsilon=1 / b, cells=1, parties=parties, colluding=colluding)
+    s = parties / (parties - colluding)
+    law = two_sided(math.exp(-1 / b), s, int(80 * b) + 64)
+    beyond = 2 * law[t + 1 :].sum()
+    assert beyond <= 2.0**-14
+    assert beyond > 2.0**-14 / 2**10  # the bound is not absurdly loose
+
+
+@pytest.mark.parametrize(("parties", "factor"), [(2, 17), (3, 7.3), (5, 3.4), (10, 1.85)])
+def test_r_of_one_over_k_is_too_little(parties: int, factor: float) -> None:
+    """Section 2.1: what an insider finds when shares are made for K instead of K - c."""
+    assert excess(rate=0.025, shape=1 - 1 / parties) == pytest.approx(factor, rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("rate", [0.01, 0.3, 2.0])
+def test_the_excess_is_the_largest_log_ratio(shape: float, rate: float) -> None:
+    law = two_sided(math.exp(-rate), shape, int(60 / rate) + 64)
+    ratios = np.log(law[:-1] / law[1:])[: int(20 / rate) + 1]
+    assert excess(rate=rate, shape=shape) * rate == pytest.approx(ratios.max(), rel=1e-6)
+    assert ratios.argmax() == 0
+
+
+@pytest.mark.parametrize("rate", [1e-7, 0.5, 50.0, 400.0, 1000.0])
+def test_the_excess_is_finite_and_at_least_one(rate: float) -> None:
+    assert 1 - 1e-9 <= excess(rate=rate, shape=0.5) < 10 / rate + 60
+    assert excess(rate=rate, shape=1.0) == pytest.approx(1)
+
+
+def test_variance() -> None:
+    """K/(K - c) times that of one: 3199.8333 at epsilon / sensitivity = 0.025."""
+    batch = Batch(cells=1, sensitivity=2, epsilon=0.05, rows=10, parties=3, colluding=1)
+    assert batch.variance(shares=False) == pytest.approx(3199.8333, abs=1e-3)
+    assert batch.variance(shares=True) == pytest.approx(1.5 * 3199.8333, abs=1e-3)
+    assert batch.rate == Fraction(0.05) / 2
+
+
+def test_shapes() -> None:
+    assert shape_of(parties=3, colluding=1) == Fraction(1, 2)
+    assert shape_of(parties=1, colluding=0) == 1
+    for parties, colluding in ((1, 1), (3, 3), (2, -1)):
+        with pytest.raises(ValueError, match="fewer colluding parties"):
+            shape_of(parties=parties, colluding=colluding)

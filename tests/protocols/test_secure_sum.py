@@ -1,0 +1,271 @@
+"""Secure sums: three aggregators and two noises, one law: the curator gets the sum and the noise, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sottovoce.curator import Curator
+from sottovoce.messages import BudgetError, MessageError, MisuseError, SottovoceError
+from sottovoce.parties import Party
+from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, masks, ring, selected
+from sottovoce.protocols.secure_sum.pages import page_sizes, recut
+
+Converse = Callable[..., Any]
+WAYS = [("paillier", "shares"), ("masks", "shares"), ("clear", "shares"), ("paillier", "selected")]
+CHANCE = 1e-7
+
+
+def cells_of(party: int, count: int) -> np.ndarray:
+    return np.random.default_rng(party).integers(0, 7, count)
+
+
+def sum_up(
+    converse: Converse, *, aggregator: str = "paillier", noise: str = "shares", parties: int = 3, count: int = 50,
+    epsilon: float = 1.0, batches: int = 1, colluding: int = 1, chunks: int = 1, **more: Any,
+) -> Any:  # fmt: skip
+    """Sum `cells_of` each party so many times."""
+    options = SumOptions(aggregator=aggregator, colluding=colluding)  # type: ignore[arg-type]
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options, noise=noise)  # type: ignore[arg-type]
+        for _ in range(batches):
+            with me.phase("count"):
+                tables = np.array_split(cells_of(me.number, count), chunks)
+                sums.contribute(tables, cells=count, sensitivity=2, epsilon=epsilon)
+
+    def curator(desk: Curator) -> list[np.ndarray]:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, options, noise=noise)  # type: ignore[arg-type]
+        totals = []
+        for _ in range(batches):
+            with desk.phase("count"):
+                totals.append(sums.total(cells=count, sensitivity=2, epsilon=epsilon))
+        return totals
+
+    return converse(party, curator, parties=parties, **more)
+
+
+def exact(parties: int, count: int) -> np.ndarray:
+    return np.asarray(sum(cells_of(party, count) for party in range(1, parties + 1)))
+
+
+@pytest.mark.parametrize(("aggregator", "noise"), WAYS)
+@pytest.mark.parametrize("parties", [1, 2, 3, 5])
+def test_the_sum_is_right(converse: Converse, aggregator: str, noise: str, parties: int) -> None:
+    """At epsilon 200 the noise is zero but for a probability below 1e-40."""
+    talk = sum_up(converse, aggregator=aggregator, noise=noise, parties=parties, epsilon=200.0, batches=2)
+    for total in talk.curator:
+        assert np.array_equal(total, exact(parties, 50))
+    for party in range(1, parties + 1):
+        released = talk.party(party).accountant.releases
+        assert [release.epsilon for release in released] == [200.0, 200.0]
+        assert {release.sensitivity for release in released} == {2}
+
+
+def test_the_aggregators_agree_to_the_digit(converse: Converse) -> None:
+    """One seed, one noise: they differ in what they hide, not in what they give."""
+    totals = [
+        sum_up(converse, aggregator=aggregator, epsilon=0.1).curator[0].tolist()
+        for aggregator in ("paillier", "masks", "clear")
+    ]
+    assert totals[0] == totals[1] == totals[2] != exact(3, 50).tolist()
+
+
+@pytest.mark.parametrize("aggregator", ["paillier", "masks"])
+@pytest.mark.parametrize("count", [0, 1, 12, 13, 97])
+def test_pages(converse: Converse, aggregator: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of many pages, in tables that do not end where pages do, are the sums of one page."""
+    monkeypatch.setattr(ring, "PAGE", 1)
+    monkeypatch.setattr(selected, "PAGE", 1)
+    monkeypatch.setattr(masks, "MASKED_PAGE", 13)
+    talk = sum_up(converse, aggregator=aggregator, count=count, epsilon=200.0, chunks=5)
+    assert np.array_equal(talk.curator[0], exact(3, count))
+    kinds = [heard.kind for heard in talk.heard]
+    assert kinds.count("Product" if aggregator == "paillier" else "Masked") >= 3 * -(-count // 50)
+
+
+@pytest.mark.parametrize(("aggregator", "noise"), WAYS)
+def test_the_noise_has_the_law_promised(converse: Converse, aggregator: str, noise: str) -> None:
+    """Chi-square of 40,000 cells: all shares together, less any one party's own, are the two-sided geometric law exactly."""
+    count, epsilon = 40_000, 1.0
+    drawn: dict[int, np.ndarray] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        _spy(patch, drawn)
+        talk = sum_up(converse, aggregator=aggregator, noise=noise, count=count, epsilon=epsilon, key_bits=512)
+    residual = talk.curator[0] - exact(3, count)
+    if noise == "shares":
+        assert np.array_equal(residual, sum(drawn.values()))
+        residual = residual - drawn[2]  # what party 2 can compute
+    alpha = np.exp(-epsilon / 2)
+    law = (1 - alpha) / (1 + alpha) * alpha ** np.abs(np.arange(-15, 16))
+    counts = np.bincount(np.clip(residual, -16, 16) + 16, minlength=33)
+    chances = np.concatenate([[(1 - law.sum()) / 2], law, [(1 - law.sum()) / 2]])
+    assert stats.chisquare(counts, chances * count).pvalue > CHANCE
+
+
+def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
+    """Keep what noise each party drew, in the order of the parties' first pages."""
+    plain = SharedLaplace.draw
+
+    def spied(self: SharedLaplace, randomness: Any) -> Any:
+        pages = list(self.pages)
+        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch), randomness))
+        counts = np.concatenate(pages)
+        party = next(p for p in (1, 2, 3) if np.array_equal(counts, cells_of(p, len(counts))))
+        drawn[party] = np.concatenate(noisy) - counts
+        return iter(noisy)
+
+    patch.setattr(SharedLaplace, "draw", spied)
+
+
+def test_seen(converse: Converse) -> None:
+    """What each choice really costs, by view."""
+
+    def seen(**more: Any) -> dict[str, float]:
+        found: dict[str, float] = sum_up(converse, epsilon=0.05, count=5, **more).party(1).accountant.releases[0].seen
+        return found
+
+    plain = {"public": 0.05, "curator": 0.05, "other_party": 0.05}
+    assert seen() == seen(aggregator="masks") == seen(colluding=2) == plain
+    assert seen(parties=1, noise="selected") == seen(parties=1, aggregator="clear") == seen(parties=1) == plain
+    assert seen(noise="selected") == plain | {"other_party": float("inf")}
+    assert seen(aggregator="clear")["curator"] > 10 * 0.05
+    assert seen(colluding=0)["other_party"] == pytest.approx(7.3 * 0.05, rel=0.01)
+
+
+def test_the_budget_is_checked_before_anything_is_sent(converse: Converse) -> None:
+    with pytest.raises(BudgetError, match="at most epsilon 1 "):
+        sum_up(converse, epsilon=0.6, batches=2, budget=1.0)
+
+
+def test_rows_are_not_told_where_they_are_secret(converse: Converse) -> None:
+    with pytest.raises(MisuseError, match="public bound on the rows"):
+        sum_up(converse, neighbours="add-or-remove-one")
+
+
+def test_a_public_bound_on_the_rows(converse: Converse) -> None:
+    options = SumOptions()
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options, noise="shares", rows=1000)
+            sums.contribute([np.array([5])], cells=1, sensitivity=1, epsilon=200.0)
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("keys"):
+            return CuratorSums(desk, options, noise="shares", rows=1000).total(cells=1, sensitivity=1, epsilon=200.0)
+
+    talk = converse(party, curator, neighbours="add-or-remove-one")
+    assert talk.curator.tolist() == [15]
+    assert "Rows" not in {heard.kind for heard in talk.heard}
+
+
+@pytest.mark.parametrize("aggregator", ["paillier", "masks"])
+def test_counts_beyond_the_bound_are_noticed(converse: Converse, aggregator: str) -> None:
+    """A party whose counts exceed its rows. (Masked sums wrap around modulo 256**width: only what lands outside is seen.)"""
+    options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
+    wrong = {"paillier": 2**12, "masks": 100}[aggregator]
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options, noise="shares")
+            sums.contribute([np.full(3, wrong if me.number == 2 else 0)], cells=3, sensitivity=2, epsilon=200.0)
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("keys"):
+            return CuratorSums(desk, options, noise="shares").total(cells=3, sensitivity=2, epsilon=200.0)
+
+    with pytest.raises(MessageError, match=r"expected (sums of at most|zeros)"):
+        converse(party, curator)
+
+
+def test_roles_with_different_parameters_notice(converse: Converse) -> None:
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, SumOptions(), noise="shares")
+            cells = 4 if me.number == 1 else 5
+            epsilon = 1e-4 if me.number == 1 else 1.0
+            sums.contribute([np.zeros(cells, np.int64)], cells=cells, sensitivity=2, epsilon=epsilon)
+
+    def curator(desk: Curator) -> None:
+        with desk.phase("keys"):
+            CuratorSums(desk, SumOptions(), noise="shares").total(cells=5, sensitivity=2, epsilon=1.0)
+
+    with pytest.raises(MessageError, match="slot width"):
+        converse(party, curator)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ([np.zeros(3, np.int64)], "5 cells in all, found 3"),
+        ([np.zeros(3, np.int64)] * 2, "found more"),
+        ([np.zeros(5)], "tables of integers"),
+    ],
+)
+def test_wrong_tables(tables: list[np.ndarray], message: str) -> None:
+    with pytest.raises(MisuseError, match=message):
+        list(recut(tables, cells=5, size=2))
+
+
+def test_recut_keeps_every_cell() -> None:
+    for size in (1, 2, 7, 100):
+        pages = list(recut([np.arange(6).reshape(2, 3), np.arange(6, 7), np.arange(7, 31)], cells=31, size=size))
+        assert np.concatenate(pages).tolist() == list(range(31))
+        assert [len(page) for page in pages] == page_sizes(31, size=size)
+
+
+def test_the_curator_needs_the_length_of_key_that_was_agreed(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sottovoce.crypto import RandomStream, new_key
+
+    short = new_key(128, randomness=RandomStream(b"s" * 32))
+    monkeypatch.setattr(ring, "new_key", lambda bits, randomness: short)
+    with pytest.raises(MessageError, match="expected one odd Paillier modulus of 256 bits, found 128"):
+        sum_up(converse)
+
+
+def test_the_permutation_is_the_specifications_kind() -> None:
+    """Every order occurs, as often as any other (chi-square over the 6 orders of 3)."""
+    orders = [tuple(selected.permutation(n.to_bytes(32, "little"), parties=3)) for n in range(6000)]
+    counts = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    assert stats.chisquare(counts).pvalue > CHANCE
+
+
+def test_whose_noise_it_is(converse: Converse) -> None:
+    """Over 120 batches every party is the owner, and always exactly one."""
+    drawn: dict[int, list[np.ndarray]] = {1: [], 2: [], 3: []}
+    plain = SelectedNoise.draw
+
+    def spied(self: SelectedNoise, randomness: Any) -> Any:
+        for counts, noise in plain(self, randomness):
+            party = next(p for p in (1, 2, 3) if np.array_equal(counts, cells_of(p, 8)))
+            drawn[party].append(noise)
+            yield counts, noise
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SelectedNoise, "draw", spied)
+        talk = sum_up(converse, noise="selected", count=8, epsilon=0.01, batches=120)
+    owners = []
+    for at, total in enumerate(talk.curator):
+        fits = [party for party in (1, 2, 3) if np.array_equal(total - exact(3, 8), drawn[party][at])]
+        assert len(fits) == 1
+        owners += fits
+    assert stats.chisquare(np.bincount(owners, minlength=4)[1:]).pvalue > CHANCE
+
+
+def test_selected_under_k_of_two(converse: Converse) -> None:
+    talk = sum_up(converse, noise="selected", parties=2, epsilon=200.0)
+    assert np.array_equal(talk.curator[0], exact(2, 50))
+
+
+def test_too_many_colluding(converse: Converse) -> None:
+    with pytest.raises(SottovoceError, match="fewer colluding parties than the 3"):
+        sum_up(converse, colluding=3)
