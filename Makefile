@@ -37,6 +37,9 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/messages.py
 	$(BIN)/python benchmarks/idle.py
 	$(BIN)/python benchmarks/roles.py
+	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/paillier.py
+	$(BIN)/python benchmarks/marginals.py
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done

@@ -22,9 +22,12 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 def commands() -> list[str]:
     """Find the commands shown that need nothing but sottovoce and its demo data."""
     found = [
-        line[2:] for page in PAGES for line in page.read_text().splitlines() if line.startswith("$ sottovoce run head-count")
+        line.strip()[2:]
+        for page in PAGES
+        for line in page.read_text().splitlines()
+        if line.strip().startswith(("$ sottovoce run head-count", "$ sottovoce run noisy-marginals"))
     ]
-    return [line for line in dict.fromkeys(found) if "--data" not in line and "--host" not in line]
+    return [line for line in dict.fromkeys(found) if not re.search("--data|--host|--identities", line)]
 
 
 def test_commands_are_found() -> None:
@@ -52,6 +55,16 @@ def test_options_shown_exist() -> None:
 def test_the_readme_shows_the_example_that_is_tested() -> None:
     code = (DOCS / "examples" / "census.py").read_text().partition('"""\n\n')[2]
     assert code in (ROOT / "README.md").read_text()
+
+
+def test_the_example_of_secure_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (DOCS / "examples" / "ages.py").read_text().partition('"""\n\n')[2]
+    assert code in (DOCS / "secure-sums.md").read_text()
+    monkeypatch.syspath_prepend(str(DOCS / "examples"))
+    run = sottovoce.run("ages:Ages", rows=300, parties=3, seed=1, epsilon=20, key_bits=256, insecure_test_keys=True)
+    # Scale 0.1: a decade is off by one or more with probability 1e-4 or so, by 5 with 1e-21.
+    assert abs(sum(run.report["outcome"].values()) - 300) < 50
+    assert max(run.report["outcome"], key=run.report["outcome"].get) in ("20s", "30s", "40s")
 
 
 def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from itertools import combinations
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from sottovoce.protocols.conformance import ProtocolConformance
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 
 FEW = {"marginals": "sex, sex*race", "key_bits": 256, "insecure_test_keys": True}
-ADULT = Path("/work/shared/data/adult/adult_jtree_coarse.csv.gz")
+ADULT = Path(os.environ.get("SOTTOVOCE_DATA", "")) / "adult" / "adult_jtree_coarse.csv.gz"
 
 
 class TestPaillier(ProtocolConformance):
@@ -85,7 +86,7 @@ def test_noise_has_the_variance_that_is_said() -> None:
     assert said == pytest.approx(np.sqrt(1.5 * 2) * 210, rel=0.01)
 
 
-@pytest.mark.skipif(not ADULT.exists(), reason="needs the Adult data set")
+@pytest.mark.skipif(not ADULT.exists(), reason="SOTTOVOCE_DATA names no folder with Adult")
 def test_adult() -> None:
     run = sottovoce.run("noisy-marginals", ADULT, parties=3, epsilon=0.8, seed=1, ways=1, key_bits=512, insecure_test_keys=True)
     table = pd.read_csv(ADULT, dtype=str)

@@ -1,0 +1,32 @@
+"""How old are people? A histogram over all parties, by a secure sum: the example of docs/secure-sums.md."""
+
+import numpy as np
+
+from sottovoce import Curator, Epsilon, Outcome, Party, Protocol
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, SumOptions
+
+
+class Ages(Protocol):
+    name = "ages"
+    summary = "how many people are in each decade of age"
+    trust = "nobody with a record"
+    neighbours = "replace-one"
+    uses = (SecureSums,)
+
+    class Parameters(SumOptions):  # adds aggregator, noise, colluding, randomisers
+        epsilon: Epsilon = 1.0
+
+    def party(self, me: Party) -> None:
+        decades = np.clip(me.records.column("age").astype(int) // 10, 0, 9)
+        with me.phase("keys"):
+            sums = PartySums(me, self.parameters, noise="shares")
+        with me.phase("count"):
+            counts = np.bincount(decades, minlength=10)
+            sums.contribute([counts], cells=10, sensitivity=2, epsilon=self.parameters.epsilon)
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, self.parameters, noise="shares")
+        with desk.phase("count"):
+            total = sums.total(cells=10, sensitivity=2, epsilon=self.parameters.epsilon)
+        return Outcome(summary={f"{decade}0s": int(count) for decade, count in enumerate(total)})

@@ -1,0 +1,94 @@
+"""Identities: made, read, pinned, and what is wrong with them said in one line."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sottovoce
+from sottovoce.curator import Curator
+from sottovoce.launch.identities import read_identities, write_identity
+from sottovoce.messages import MessageError, UsageError
+from sottovoce.parties import Party
+from sottovoce.protocols.introductions import introduce
+
+RUN: dict[str, Any] = {"rows": 60, "marginals": "sex", "aggregator": "masks", "seed": 1}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for party in (1, 2, 3):
+        write_identity(tmp_path, party=party)
+    return tmp_path
+
+
+def test_a_run_with_identities(folder: Path) -> None:
+    run = sottovoce.run("noisy-marginals", identities=folder, **RUN)
+    assert run.report["privacy"]["identities"] == str(folder)
+    other = sottovoce.run("noisy-marginals", **RUN)
+    assert other.report["privacy"]["identities"] == "made for the run"
+
+
+def test_keys_are_readable_by_their_owner_alone(folder: Path) -> None:
+    assert stat.S_IMODE((folder / "party-1.key").stat().st_mode) == 0o600
+    assert "PRIVATE" not in (folder / "party-1.pub").read_text()
+
+
+def test_an_identity_is_not_replaced(folder: Path) -> None:
+    before = (folder / "party-2.key").read_bytes()
+    with pytest.raises(UsageError, match=r"no identity of party 2 .* yet, found party-2\.key"):
+        write_identity(folder, party=2)
+    assert (folder / "party-2.key").read_bytes() == before
+
+
+def test_what_is_wrong_is_said(folder: Path) -> None:
+    (folder / "party-3.pub").write_text("nonsense")
+    with pytest.raises(UsageError, match=r"PEM file of `sottovoce identity` at .*party-3\.pub"):
+        sottovoce.run("noisy-marginals", identities=folder, **RUN)
+    (folder / "party-3.pub").unlink()
+    with pytest.raises(UsageError, match=r"expected an identity at .*party-3\.pub, found No such file"):
+        sottovoce.run("noisy-marginals", identities=folder, **RUN)
+    (folder / "party-3.pub").write_bytes((folder / "party-2.pub").read_bytes())
+    with pytest.raises(UsageError, match="to belong together"):
+        read_identities(str(folder), party=3, parties=3)
+
+
+def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
+    """Party 2 knows party 1 by another key than the one that party 1 shows."""
+    talk_to = {2: {1: b"\1" * 32}}
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            introduce(me)
+
+    def curator(desk: Curator) -> None: ...
+
+    with pytest.raises(MessageError, match=r"expected the key 0101010101010101\.\.\. of party 1, found .*: a wrong peer"):
+        converse(party, curator, pinned=talk_to)
+
+
+@pytest.mark.mpi
+def test_from_the_command_line(tmp_path: Path) -> None:
+    def sottovoce_command(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "sottovoce", *words], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False
+        )
+
+    for party in ("1", "2"):
+        made = sottovoce_command("identity", "keys", "--party", party)
+        assert made.returncode == 0
+        assert f"keys/party-{party}.key: keep it" in made.stdout
+    words = ("run", "noisy-marginals", "--parties", "2", "--rows", "60", "--set", "marginals=sex", "--set", "aggregator=masks")
+    assert sottovoce_command(*words, "--identities", "keys", "--out", "good").returncode == 0
+    (tmp_path / "keys" / "party-1.key").unlink()
+    bad = sottovoce_command(*words, "--identities", "keys", "--out", "bad")
+    assert bad.returncode == 2
+    assert bad.stderr.count("\n") == 1
+    assert "expected an identity at keys/party-1.key" in bad.stderr
+    assert not (tmp_path / "bad").exists()
