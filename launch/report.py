@@ -124,7 +124,7 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         f"{exchanged['payload_bytes']:,} bytes of payload, {exchanged['frame_bytes']:,} with frames"
     )
     lines = [
-        ("protocol", f"{report['protocol']} ({report['mode']}), {report['parties']} parties, {report['rows']:,} rows"),
+        ("protocol", f"{report['protocol']} ({report['mode']}), {_parties(report['parties'])}, {report['rows']:,} rows"),
         *((name, _figure(value)) for name, value in report["outcome"].items()),
         ("sent", sent),
     ]
@@ -141,6 +141,10 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _parties(number: int) -> str:
+    return "1 party" if number == 1 else f"{number:,} parties"
 
 
 def _figure(value: object) -> str:

@@ -27,12 +27,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..crypto import Ciphertexts, Packing
+from ..crypto.paillier import Exponent
 from ..curator import Curator
 from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, message
 from ..parties import Party
@@ -111,10 +112,10 @@ def _packing(batch: Batch, *, excess: int, key_bits: int) -> Packing:
 class PartyReplacement:
     """A party's side; made within the phase in which keys are exchanged."""
 
-    def __init__(self, me: Party, *, domain: Domain, randomisers: Literal["half", "full"] = "half") -> None:
+    def __init__(self, me: Party, *, domain: Domain, exponent: Exponent = "half") -> None:
         self._me = me
         self._domain = domain
-        self._ring = RingParty(me, randomisers=randomisers)
+        self._ring = RingParty(me, exponent=exponent)
         self._noise: dict[Family, Counts] = {}
 
     def round(self, turn: int, *, count: Callable[[Family], Counts], epsilon: float) -> None:

@@ -13,7 +13,7 @@ class Ages(Protocol):
     neighbours = "replace-one"
     uses = (SecureSums,)
 
-    class Parameters(SumOptions):  # adds aggregator, noise, colluding, randomisers
+    class Parameters(SumOptions):  # adds aggregator, noise, colluding, randomness
         epsilon: Epsilon = 1.0
 
     def party(self, me: Party) -> None:

@@ -19,7 +19,7 @@ from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
 from .masks import MASKED_PAGE
 from .options import SecureSums
-from .pages import page_sizes, recut
+from .pages import await_window, open_window, page_sizes, recut
 
 __all__ = ["CuratorInTheClear", "PartyInTheClear"]
 
@@ -37,6 +37,7 @@ class PartyInTheClear:
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
+            await_window(me, page, receiver=CURATOR)
             me.send(SecureSums.Unprotected(number, page, cells), to=CURATOR)  # the leak
 
 
@@ -49,6 +50,7 @@ class CuratorInTheClear:
     def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
         desk = self._desk
         for page, cells in enumerate(page_sizes(batch.cells, size=MASKED_PAGE)):
+            open_window(desk, page, senders=desk.parties)
             total = np.zeros(cells, np.int64)
             for party, said in zip(desk.parties, desk.gather(SecureSums.Unprotected), strict=True):
                 if (said.batch, said.page, said.cells.shape) != (number, page, (cells,)):

@@ -25,7 +25,7 @@ from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
 from ..introductions import introduce
 from .options import SecureSums
-from .pages import page_sizes, recut
+from .pages import await_window, open_window, page_sizes, recut
 
 __all__ = ["MASKED_PAGE", "MaskingParty", "UnmaskingCurator", "masked_width"]
 
@@ -59,6 +59,7 @@ class MaskingParty:
             for peer, stream in masks.items():
                 mask = _widen(np.frombuffer(stream.draw(width * len(cells)), np.uint8), width=width)
                 masked = masked + mask if peer > me.rank else masked - mask
+            await_window(me, page, receiver=CURATOR)
             me.send(SecureSums.Masked(number, page, _narrow(masked, width=width)), to=CURATOR)
             me.progress(page * MASKED_PAGE + len(cells), of=batch.cells)
 
@@ -74,6 +75,7 @@ class UnmaskingCurator:
         bound = batch.bound(shares=True)
         done = 0
         for page, cells in enumerate(page_sizes(batch.cells, size=MASKED_PAGE)):
+            open_window(desk, page, senders=desk.parties)
             total = np.zeros(cells, np.uint64)
             for party, said in zip(desk.parties, desk.gather(SecureSums.Masked), strict=True):
                 if (said.batch, said.page, said.cells.size) != (number, page, cells * width):

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np  # noqa: TC002 - read at run time, as annotations of messages
 from numpy.typing import NDArray  # noqa: TC002 - the same
 
+from ...crypto.paillier import Exponent
 from ...messages import CIPHERTEXT, BigInts, UsageError, message
 from ..introductions import Introductions
 from ..protocol import Mode, Options
@@ -30,8 +31,8 @@ class SumOptions(Options):
     colluding: Annotated[
         int, msgspec.Meta(ge=0, description="parties that may pool what they know of their own noise (shares)")
     ] = 1
-    randomisers: Annotated[
-        Literal["half", "full"], msgspec.Meta(description="of Paillier: half-length exponents, or r^n (slow)")
+    randomness: Annotated[
+        Exponent, msgspec.Meta(description="of Paillier's randomisers: half-length exponents, or full, r^n (slow)")
     ] = "half"
 
 
@@ -79,6 +80,12 @@ class SecureSums(Introductions):
         page: int
         width: int
         cells: Annotated[BigInts, CIPHERTEXT]
+
+    @message
+    class Continue:
+        """To a sender whose pages were taken in: more of them may come."""
+
+        page: int
 
     @message
     class Masked:

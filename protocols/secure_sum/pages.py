@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ...messages import MisuseError
+from ...messages import MessageError, MisuseError, Role
+from .options import SecureSums
 
-__all__ = ["page_count", "page_sizes", "recut"]
+__all__ = ["WINDOW", "await_window", "open_window", "page_sizes", "recut", "windows"]
 
 Counts = npt.NDArray[np.int64]
 
 
-def page_count(cells: int, *, size: int) -> int:
-    return -(-cells // size)
+WINDOW: Final = 16
+"""Pages that a sender may be ahead of its receiver: otherwise the faster one's pages would fill the memory of the slower."""
+
+
+def windows(pages: int) -> int:
+    """Count how often a receiver of so many pages says that it is ready for more."""
+    return max(0, pages - 1) // WINDOW
 
 
 def page_sizes(cells: int, *, size: int) -> list[int]:
@@ -45,3 +52,17 @@ def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator
         raise MisuseError(f"expected tables of {cells} cells in all, found {'more' if taken > cells else taken}")
     if waiting:
         yield np.concatenate(held)
+
+
+def open_window(role: Role, page: int, *, senders: Sequence[int]) -> None:
+    """Before receiving a page: let those who send go on, when it is time to. Pages that wait are at most WINDOW a sender."""
+    if page and page % WINDOW == 0:
+        role.broadcast(SecureSums.Continue(page), to=senders)
+
+
+def await_window(role: Role, page: int, *, receiver: int) -> None:
+    """Before sending a page: wait until the receiver has taken in those before, when it is time to."""
+    if page and page % WINDOW == 0:
+        said = role.receive(SecureSums.Continue, source=receiver)
+        if said.page != page:
+            raise MessageError(f"expected to go on with page {page}, found {said.page}", where=role.where)

@@ -8,7 +8,7 @@ from ..introductions import predict_introductions
 from ..protocol import Cost, Public
 from .masks import MASKED_PAGE, masked_width
 from .options import NoiseKind, SumOptions, colluding
-from .pages import page_sizes
+from .pages import page_sizes, windows
 from .ring import PAGE, packing_of
 
 __all__ = ["predict_keys", "predict_sum"]
@@ -48,7 +48,9 @@ def predict_sum(
         pages = len(page_sizes(cells, size=MASKED_PAGE))
         # batch, page, then the array
         payload = parties * (pages * (16 + ARRAY) + width * cells)
-        return [Cost(phase=phase, kind=kind, messages=parties * pages, payload_bytes=payload)]
+        lines = [Cost(phase=phase, kind=kind, messages=parties * pages, payload_bytes=payload)]
+        waits = parties * windows(pages)
+        return [*lines, Cost(phase=phase, kind="Continue", messages=waits, payload_bytes=8 * waits)] if waits else lines
     packing = packing_of(batch, shares=noise == "shares", key_bits=bits)
     ciphertext = 2 * -(-bits // 8)
     lines = []
@@ -63,4 +65,7 @@ def predict_sum(
     one_way = sum(24 + BIGINTS + count * ciphertext for count in sizes)
     # The hops between parties are sealed, the last, to the curator, is not.
     payload = parties * one_way + (parties - 1) * SEAL * len(sizes)
+    if (waits := windows(len(sizes))) > 0:
+        sealed = SEAL * (parties - 1) * waits
+        lines.append(Cost(phase=phase, kind="Continue", messages=parties * waits, payload_bytes=8 * parties * waits + sealed))
     return [*lines, Cost(phase=phase, kind="Product", messages=parties * len(sizes), payload_bytes=payload)]

@@ -17,19 +17,20 @@ encryption of its plaintext, and nobody can compare what went into a party with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ...crypto import Ciphertexts, Encryptor, Packing, PublicKey, new_key
+from ...crypto.paillier import Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Role, UsageError, role_name
 from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
 from ..introductions import introduce
 from .options import SecureSums
-from .pages import page_sizes, recut
+from .pages import await_window, open_window, page_sizes, recut
 
 __all__ = ["PAGE", "KeyHolder", "RingParty", "packing_of", "receive_product"]
 
@@ -68,7 +69,7 @@ def receive_product(
 class RingParty:
     """A party in the ring."""
 
-    def __init__(self, me: Party, *, randomisers: Literal["half", "full"]) -> None:
+    def __init__(self, me: Party, *, exponent: Exponent) -> None:
         self.me = me
         introduce(me)
         said = me.receive(SecureSums.EncryptionKey, source=CURATOR)
@@ -76,14 +77,14 @@ class RingParty:
             self.key = PublicKey.received(said.modulus, bits=me.key_bits)
         except ValueError as error:
             raise MessageError(f"{error}, from the curator", where=me.where) from None
-        self._randomisers = randomisers
+        self._exponent = exponent
         self._encryptor: Encryptor | None = None
 
     def encryptor(self, *, uses: int) -> Encryptor:
         """Find this party's encryptor; its table is made for the first batch and serves all."""
         if self._encryptor is None:
             self._encryptor = Encryptor(
-                self.key, randomness=self.me.randomness("encryption"), uses=uses, exponent=self._randomisers,
+                self.key, randomness=self.me.randomness("encryption"), uses=uses, exponent=self._exponent,
                 workers=self.me.workers,
             )  # fmt: skip
         return self._encryptor
@@ -102,10 +103,12 @@ class RingParty:
         """Multiply what comes from before by one's own, and pass it on; the last party's successor is the curator."""
         me = self.me
         if me.number > 1:
+            open_window(me, page, senders=[me.rank - 1])
             mine = mine + receive_product(
                 me, source=me.rank - 1, key=self.key, packing=packing, batch=batch, page=page, cells=cells
             )
         successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
+        await_window(me, page, receiver=successor)
         # To the next party over a sealed channel. To the curator only the product of all.
         me.send(SecureSums.Product(batch, page, packing.width, mine.travel()), to=successor)
 
@@ -125,6 +128,7 @@ class KeyHolder:
         packing = packing_of(batch, shares=self.shares, key_bits=self.private.public.bits)
         done = 0
         for page, cells in enumerate(page_sizes(batch.cells, size=PAGE * packing.slots)):
+            open_window(desk, page, senders=[len(desk.parties)])
             product = receive_product(
                 desk, source=len(desk.parties), key=self.private.public, packing=packing, batch=number, page=page, cells=cells
             )

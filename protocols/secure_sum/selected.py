@@ -17,13 +17,13 @@ T is trusted with u. If it sends only zeros, nobody adds noise and T reads the e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ...crypto import Ciphertexts, Encryptor, RandomStream
 from ...crypto.ciphertexts import Multiples
+from ...crypto.paillier import Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError
 from ...privacy.shares import Batch, SelectedNoise
@@ -89,10 +89,10 @@ class SelectingCurator(KeyHolder):
 
     shares = False
 
-    def __init__(self, desk: Curator, *, randomisers: Literal["half", "full"]) -> None:
+    def __init__(self, desk: Curator, *, exponent: Exponent) -> None:
         super().__init__(desk)
         self._encryptor = Encryptor(
-            self.private.public, randomness=desk.randomness("encryption"), uses=len(desk.parties), exponent=randomisers
+            self.private.public, randomness=desk.randomness("encryption"), uses=len(desk.parties), exponent=exponent
         )
 
     def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:

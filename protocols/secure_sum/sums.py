@@ -60,9 +60,9 @@ class PartySums:
         elif options.aggregator == "masks":
             self._side = MaskingParty(me)
         elif noise == "selected":
-            self._side = SelectingParty(me, randomisers=options.randomisers)
+            self._side = SelectingParty(me, exponent=options.randomness)
         else:
-            self._side = RingParty(me, randomisers=options.randomisers)
+            self._side = RingParty(me, exponent=options.randomness)
 
     def contribute(self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float) -> None:
         """Add this party's tables to a batch, with this party's part of its noise.
@@ -118,7 +118,7 @@ class CuratorSums:
         elif options.aggregator == "masks":
             self._side = UnmaskingCurator(desk)
         elif noise == "selected":
-            self._side = SelectingCurator(desk, randomisers=options.randomisers)
+            self._side = SelectingCurator(desk, exponent=options.randomness)
         else:
             self._side = KeyHolder(desk)
 

@@ -150,5 +150,5 @@ def test_a_schema(tmp_path: Path) -> None:
 def test_it_says_what_there_is() -> None:
     assert NoisyMarginals.needs_schema
     assert {kind.__name__ for kind in NoisyMarginals.kinds()} == {
-        "Introduction", "Rows", "EncryptionKey", "Product", "Masked", "Unprotected", "Indicator", "Permutation",
+        "Introduction", "Rows", "EncryptionKey", "Product", "Masked", "Unprotected", "Indicator", "Permutation", "Continue",
     }  # fmt: skip

@@ -14,6 +14,7 @@ from sottovoce.messages import BudgetError, MessageError, MisuseError, Sottovoce
 from sottovoce.parties import Party
 from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, masks, ring, selected
+from sottovoce.protocols.secure_sum import pages as pages_module
 from sottovoce.protocols.secure_sum.pages import page_sizes, recut
 
 Converse = Callable[..., Any]
@@ -85,10 +86,13 @@ def test_pages(converse: Converse, aggregator: str, count: int, monkeypatch: pyt
     monkeypatch.setattr(ring, "PAGE", 1)
     monkeypatch.setattr(selected, "PAGE", 1)
     monkeypatch.setattr(masks, "MASKED_PAGE", 13)
+    monkeypatch.setattr(pages_module, "WINDOW", 2)
     talk = sum_up(converse, aggregator=aggregator, count=count, epsilon=200.0, chunks=5)
     assert np.array_equal(talk.curator[0], exact(3, count))
     kinds = [heard.kind for heard in talk.heard]
-    assert kinds.count("Product" if aggregator == "paillier" else "Masked") >= 3 * -(-count // 50)
+    pages = kinds.count("Product" if aggregator == "paillier" else "Masked") // 3
+    assert pages >= -(-count // 50)
+    assert kinds.count("Continue") == 3 * (max(0, pages - 1) // 2)  # so nobody is more than two pages ahead
 
 
 @pytest.mark.parametrize(("aggregator", "noise"), WAYS)
@@ -269,3 +273,32 @@ def test_selected_under_k_of_two(converse: Converse) -> None:
 def test_too_many_colluding(converse: Converse) -> None:
     with pytest.raises(SottovoceError, match="fewer colluding parties than the 3"):
         sum_up(converse, colluding=3)
+
+
+@pytest.mark.parametrize(("aggregator", "noise"), WAYS)
+@pytest.mark.parametrize("parties", [1, 2, 4])
+def test_the_predicted_cost_of_many_pages(
+    converse: Converse, aggregator: str, noise: str, parties: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sottovoce.protocols import Public
+    from sottovoce.protocols.secure_sum import clear, predict, predict_keys, predict_sum
+
+    for module in (ring, selected, predict):
+        monkeypatch.setattr(module, "PAGE", 1)
+    for other in (masks, clear, predict):
+        monkeypatch.setattr(other, "MASKED_PAGE", 13)
+    monkeypatch.setattr(pages_module, "WINDOW", 2)
+    talk = sum_up(converse, aggregator=aggregator, noise=noise, parties=parties, count=200)
+    options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
+    public = Public(parties=parties, rows=20 * parties, key_bits=256, domain=None)
+    lines = [
+        *predict_keys(options, public, phase="keys"),
+        *predict_sum(options, public, noise=noise, phase="count", cells=200, sensitivity=2, epsilon=1.0),  # type: ignore[arg-type]
+    ]
+    expected = sorted((line.phase, line.kind, line.messages, line.payload_bytes) for line in lines)
+    sent = [act for role in talk.roles.values() for act in role.acts if act.sent]
+    found = []
+    for phase, kind in {(act.phase, act.kind) for act in sent}:
+        sizes = [act.payload for act in sent if (act.phase, act.kind) == (phase, kind)]
+        found.append((phase, kind, len(sizes), sum(sizes)))
+    assert sorted(found) == expected

@@ -1,0 +1,85 @@
+"""A batch that grows, and the memory that it takes: the largest resident set of each role, over MPI.
+
+    python benchmarks/streaming.py [aggregator] [millions of cells ...]
+
+Two parties contribute tables that they make block by block; the curator reads page by page. What would be held otherwise, 8
+bytes a cell, stands beside.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sottovoce import Curator, Epsilon, Outcome, Party, Protocol, message
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, SumOptions
+
+BLOCK = 100_000
+
+
+class Streaming(Protocol):
+    name = "streaming"
+    summary = "a sum of ones, and who took how much memory"
+    neighbours = "replace-one"
+    uses = (SecureSums,)
+
+    @message
+    class Peak:
+        kilobytes: int
+
+    class Parameters(SumOptions):
+        epsilon: Epsilon = 1.0
+        millions: int = 1
+
+    def party(self, me: Party) -> None:
+        cells = self.parameters.millions * 1_000_000
+
+        def tables() -> Iterator[np.ndarray]:
+            for at in range(0, cells, BLOCK):
+                yield np.ones(min(BLOCK, cells - at), np.int64)
+
+        with me.phase("keys"):
+            sums = PartySums(me, self.parameters, noise="shares")
+        with me.phase("count"):
+            sums.contribute(tables(), cells=cells, sensitivity=2, epsilon=self.parameters.epsilon)
+            me.send(self.Peak(_peak()), to=0)
+
+    def curator(self, desk: Curator) -> Outcome:
+        cells = self.parameters.millions * 1_000_000
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, self.parameters, noise="shares")
+        with desk.phase("count"):
+            total = sum(int(page.sum()) for page in sums.pages(cells=cells, sensitivity=2, epsilon=self.parameters.epsilon))
+            peaks = [_peak(), *(said.kilobytes for said in desk.gather(self.Peak))]
+        return Outcome(summary={"total": total, "peaks": ",".join(map(str, peaks))})
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def main() -> None:
+    aggregator = sys.argv[1] if len(sys.argv) > 1 else "masks"
+    sizes = [int(word) for word in sys.argv[2:]] or [1, 10, 50]
+    head = ("million cells", "seconds", "curator MB", "party 1 MB", "party 2 MB", "all cells MB")
+    print(aggregator + "\n" + "".join(f"{name:>15}" for name in head))
+    for millions in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out"
+            words = ["run", "streaming:Streaming", "--parties", "2", "--rows", "100", "--out", str(out), "--quiet"]
+            words += ["--set", f"millions={millions}", "--set", f"aggregator={aggregator}", "--key-bits", "2048"]
+            here = str(Path(__file__).parent)
+            subprocess.run([sys.executable, "-m", "sottovoce", *words], check=True, cwd=here, timeout=3600)
+            report = json.loads((out / "report.json").read_text())
+        peaks = [int(word) / 1024 for word in report["outcome"]["peaks"].split(",")]
+        figures = [millions, report["seconds"], *peaks, millions * 8]
+        print("".join(f"{figure:>15,.1f}" for figure in figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()
