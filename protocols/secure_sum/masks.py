@@ -50,8 +50,9 @@ class MaskingParty:
 
     def contribute(self, tables: Iterable[npt.ArrayLike], batch: Batch, *, number: int, seen: Mapping[str, float]) -> None:
         me, width = self._me, masked_width(batch)
-        # A key for each pair and batch: a keystream that served twice would show the difference of what it masked.
-        masks = {peer: RandomStream(me.channels[peer].derive(f"masks of batch {number}")) for peer in me.peers}
+        # A key for each pair and batch, whoever asked for the batch: a keystream that served twice would show the difference of
+        # what it masked.
+        masks = {peer: RandomStream(me.channels[peer].next_key("masks")) for peer in me.peers}
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):

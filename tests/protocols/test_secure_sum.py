@@ -302,3 +302,26 @@ def test_the_predicted_cost_of_many_pages(
         sizes = [act.payload for act in sent if (act.phase, act.kind) == (phase, kind)]
         found.append((phase, kind, len(sizes), sum(sizes)))
     assert sorted(found) == expected
+
+
+def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse) -> None:
+    """Two sub-protocols of one run share the channels; their first batches must not share a keystream."""
+    options = SumOptions(aggregator="masks")
+
+    def party(me: Party) -> None:
+        for _ in range(2):
+            with me.phase("keys"):
+                sums = PartySums(me, options, noise="shares")
+                sums.contribute([np.zeros(40, np.int64)], cells=40, sensitivity=2, epsilon=200.0)
+
+    def curator(desk: Curator) -> list[Any]:
+        totals = []
+        for _ in range(2):
+            with desk.phase("keys"):
+                totals.append(CuratorSums(desk, options, noise="shares").total(cells=40, sensitivity=2, epsilon=200.0))
+        return totals
+
+    talk = converse(party, curator)
+    assert not any(total.any() for total in talk.curator)
+    first, second = (heard.payload for heard in talk.heard if heard.kind == "Masked" and heard.sender == 1)
+    assert first[-40:] != second[-40:]  # zeros without noise: equal masks would give equal bytes
