@@ -65,11 +65,18 @@ def main() -> None:
         sys.exit(2)
 
 
+LEAVE_AFTER = 3.0
+"""Seconds; start-up times of ranks differ by less."""
+
+
 def _complain(text: str) -> None:
-    # In somebody else's MPI job every rank finds the same mistake on the command line; one says it.
+    # In somebody else's MPI job every rank finds the same mistake on the command line; one says it. The others leave after it:
+    # at the first that leaves, mpirun ends them all, and the one might not have spoken yet.
     if this_rank() == CURATOR:
         sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
         sys.stderr.flush()
+    else:
+        time.sleep(LEAVE_AFTER)
 
 
 @app.command("run")
