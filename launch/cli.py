@@ -76,6 +76,7 @@ def _complain(text: str) -> None:
         sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
         sys.stderr.flush()
     else:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         time.sleep(LEAVE_AFTER)
 
 
