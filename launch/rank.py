@@ -116,7 +116,15 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
         return table, own_schema(job, table, needed=instantiate(job).needs_schema)
 
     table, schema = _together(comm, load)
-    schema = _together(comm, lambda: settle(_exchange(comm, schema)))
+
+    def agree() -> Schema | None:
+        settled = settle(_exchange(comm, schema))
+        # Each settles by itself: roles with different orders of categories would publish nonsense without noticing.
+        if any(other != settled for other in _exchange(comm, settled)):
+            raise UsageError("expected all ranks to infer the same schema, found different ones: give --schema")
+        return settled
+
+    schema = _together(comm, agree)
     records = _together(comm, lambda: None if table is None else Records(table, schema=schema))
     return records, schema
 

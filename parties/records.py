@@ -72,7 +72,7 @@ class Records:
 def load(source: str | pd.DataFrame, *, rows: int | None, seed: int) -> pd.DataFrame:
     """Read a table: `demo`, a CSV file (also .gz) with a header, or a Parquet file. `rows` takes the first so many."""
     if not isinstance(source, str):
-        return source if rows is None else source.iloc[:rows]
+        return _named(source if rows is None else source.iloc[:rows])
     if source == DEMO:
         return demo_table(DEMO_ROWS if rows is None else rows, seed=seed)
     import pandas as pd
@@ -91,7 +91,16 @@ def load(source: str | pd.DataFrame, *, rows: int | None, seed: int) -> pd.DataF
         raise UsageError(f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {reason}") from None
     if not len(table.columns) or not len(table):
         raise UsageError(f"expected a header and at least one row in {source}, found {len(table)} rows")
-    return table
+    return _named(table)
+
+
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """Name columns by text, each once."""
+    names = [str(name) for name in table.columns]
+    if len(set(names)) < len(names):
+        twice = sorted(name for name in set(names) if names.count(name) > 1)
+        raise UsageError(f"expected different names of columns, found {', '.join(twice)} twice")
+    return table.set_axis(names, axis="columns")
 
 
 def share(table: pd.DataFrame, *, party: int, parties: int, seed: int) -> pd.DataFrame:

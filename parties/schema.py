@@ -12,8 +12,10 @@ start: that categories and ranges are taken from private data is not private, an
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -32,6 +34,8 @@ __all__ = ["DEMO_SCHEMA", "Bins", "Schema", "infer", "merge", "read_schema"]
 
 Codes = npt.NDArray[np.uint16]
 
+MOST_BINS: Final = 65_535
+"""Codes are of 16 bits."""
 MOST_CATEGORIES: Final = 64
 """A column with more different numbers than this is inferred as numeric; with more different texts it is refused."""
 INFERRED_BINS: Final = 16
@@ -43,8 +47,13 @@ class Bins(msgspec.Struct, frozen=True):
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if len(self.edges) < 2 or any(not low < high for low, high in zip(self.edges, self.edges[1:], strict=False)):
-            raise ValueError(f"expected at least two bin edges that rise, found {list(self.edges)}")
+        if (
+            not 2 <= len(self.edges) <= MOST_BINS + 1
+            or not np.all(np.isfinite(self.edges))
+            or not np.all(np.diff(self.edges) > 0)
+        ):
+            found = list(self.edges) if len(self.edges) < 20 else f"{len(self.edges)} of them"
+            raise ValueError(f"expected 2 to {MOST_BINS + 1} finite bin edges that rise, found {found}")
 
     @classmethod
     def equal(cls, low: float, high: float, *, bins: int) -> Bins:
@@ -52,8 +61,20 @@ class Bins(msgspec.Struct, frozen=True):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        pairs = list(zip(self.edges, self.edges[1:], strict=False))
-        return tuple(f"{'[' if i == 0 else '('}{low:g}, {high:g}]" for i, (low, high) in enumerate(pairs))
+        shown = _shown(self.edges)
+        return tuple(f"{'[' if i == 0 else '('}{low}, {high}]" for i, (low, high) in enumerate(pairwise(shown)))
+
+
+def _shown(edges: tuple[float, ...]) -> list[str]:
+    """Write edges with as few digits as keep them apart, to a thousandth of the narrowest bin."""
+    least = min(high - low for low, high in pairwise(edges)) / 1000
+    for digits in range(6, 18):
+        shown = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(shown)) == len(edges) and all(
+            abs(float(text) - edge) <= least for text, edge in zip(shown, edges, strict=True)
+        ):
+            break
+    return shown
 
 
 class Schema(msgspec.Struct, frozen=True):
@@ -80,13 +101,18 @@ class Schema(msgspec.Struct, frozen=True):
 def _look_up(name: str, labels: tuple[str, ...], column: pd.Series[Any]) -> npt.NDArray[np.int64]:
     import pandas as pd
 
-    codes = pd.Index(labels).get_indexer(pd.Index(column.astype(str)))
+    codes = pd.Index(labels).get_indexer(pd.Index(_text(column)))
     if len(wrong := np.flatnonzero(codes < 0)):
         some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
         raise UsageError(
             f"expected a category of {name} ({some}), found {str(column.iloc[wrong[0]])!r} in row {_row(column, wrong[0])}"
         )
     return np.asarray(codes, np.int64)
+
+
+def _text(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Write values as text, a missing one as `nan`: the same for inferring categories and for looking them up."""
+    return column.astype(str).astype(object).where(column.notna(), "nan")
 
 
 def _bin(name: str, rule: Bins, column: pd.Series[Any]) -> npt.NDArray[np.int64]:
@@ -167,10 +193,15 @@ def infer(table: pd.DataFrame) -> Schema:
     attributes: dict[str, tuple[str, ...] | Bins] = {}
     for name in map(str, table.columns):
         column = table[name]
-        values = sorted(map(str, column.astype(str).unique()))
-        numbers = pd.to_numeric(pd.Series(values), errors="coerce")
-        if numbers.notna().all() and np.isfinite(numbers).all() and len(values) > MOST_CATEGORIES:
+        values = sorted(map(str, _text(column).unique()))
+        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
+        finite = np.isfinite(numbers)
+        if finite.all() and len(values) > MOST_CATEGORIES and numbers.min() < numbers.max():
             attributes[name] = Bins((float(numbers.min()), float(numbers.max())))
+        elif finite.sum() > MOST_CATEGORIES and (~finite).sum() < MOST_CATEGORIES and column.isna().any():
+            raise UsageError(
+                f"expected numbers in {name!r}, found {int(column.isna().sum())} missing: drop those rows, or give --schema"
+            )
         elif len(values) > 65_536:
             found = f"found {len(values)} different texts in {name!r}"
             raise UsageError(f"expected a table of categories and numbers, {found}: give --schema")
@@ -193,18 +224,26 @@ def merge(schemas: Iterable[Schema]) -> Schema:
             united[name] = _in_order(texts)
             continue
         try:
-            ends = [edge for rule in ranges for edge in rule.edges] + [float(text) for text in texts]
+            ends = sorted(edge for rule in ranges for edge in rule.edges)
+            numbers = [float(text) for text in sorted(texts)]
+            if not np.all(np.isfinite(numbers)):
+                raise ValueError  # noqa: TRY301
+            ends = sorted([*ends, *numbers])
+            united[name] = Bins.equal(ends[0], ends[-1], bins=INFERRED_BINS)
         except ValueError:
             raise UsageError(
                 f"expected numbers or categories in {name!r}, found numbers at one party and texts at another"
             ) from None
-        united[name] = Bins.equal(min(ends), max(ends), bins=INFERRED_BINS)
     return Schema(united, inferred=True)
 
 
 def _in_order(labels: set[str]) -> tuple[str, ...]:
     """Sort numbers as numbers, texts as texts."""
     try:
-        return tuple(sorted(labels, key=lambda label: (float(label), label)))
+        numbers = {label: float(label) for label in labels}
     except ValueError:
         return tuple(sorted(labels))
+    # NaN has no place among numbers, and every role must come to the same order.
+    return tuple(
+        sorted(labels, key=lambda label: (numbers[label], label) if math.isfinite(numbers[label]) else (math.inf, label))
+    )

@@ -14,7 +14,7 @@ Acceptance uses floating point as a filter alone: Kershaw's bounds (1983)
 
     (j + r/2)^(1-r) < Gamma(j + 1) / Gamma(j + r) < (j - 1/2 + sqrt(r + 1/4))^(1-r)
 
-decide all but about one candidate in 10^4, with a margin a thousand times the rounding error; the rest take 256 bits.
+decide all but about one candidate in 10^4, with a margin hundreds of times the rounding error; the rest take 256 bits.
 How much randomness is used depends on integers alone, so that a seeded run is the same on every machine.
 """
 
@@ -40,7 +40,7 @@ BITS: Final = 128
 EXACT_BELOW: Final = 1024
 """Acceptance probabilities of values below this are in a table; Kershaw's bounds are tight above it."""
 MARGIN: Final = 1e-12
-"""Relative; a power and two products in double precision are off by less than 1e-15."""
+"""Relative; a power and two products in double precision are off by less than 1e-14."""
 LARGEST: Final = 60
 """Blocks: values stay below 2**60, so that sums of a few fit into 64 bits."""
 

@@ -34,8 +34,8 @@ __all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "
 
 Counts = npt.NDArray[np.int64]
 
-LARGEST_SCALE: Final = 2.0**48
-"""Sums of such noise fit into 62 bits."""
+LARGEST_SCALE: Final = 2.0**40
+"""Sums of such noise fit into 62 bits, and double precision can still say what a share is worth (`excess`)."""
 SAFETY_BITS: Final = 40
 """The noise of a batch exceeds its bound with a probability below 2**-40."""
 
@@ -55,7 +55,7 @@ def noise_bound(*, sensitivity: int, epsilon: float, cells: int, parties: int = 
     2 e^(-theta t) (1 - theta^2 b^2)^(-s) for every theta < 1/b.
 
     >>> noise_bound(sensitivity=114, epsilon=0.05, cells=9864, parties=3, colluding=1)
-    94087
+    92473
     """
     b = sensitivity / epsilon
     lam = math.log(2) * (SAFETY_BITS + math.log2(max(cells, 1)))
@@ -102,7 +102,7 @@ class Batch:
             raise ValueError(f"expected sensitivity >= 1 and finite epsilon > 0, found {self.sensitivity} and {self.epsilon}")
         if self.scale > LARGEST_SCALE:
             raise UsageError(
-                f"expected noise of a scale up to 2**48, found {self.scale:g}: epsilon {self.epsilon:g} is too small for a "
+                f"expected noise of a scale up to 2**40, found {self.scale:g}: epsilon {self.epsilon:g} is too small for a "
                 f"batch of sensitivity {self.sensitivity}"
             )
 
