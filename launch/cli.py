@@ -190,8 +190,9 @@ def protocols_command(
     for field in msgspec.json.schema(kind.Parameters)["$defs"][kind.Parameters.__name__]["properties"].items():
         rule = field[1]
         bounds = [f"{sign} {rule[key]}" for key, sign in _BOUNDS.items() if key in rule]
-        values = "|".join(map(str, rule["enum"])) if "enum" in rule else rule.get("type", "")
-        rows.append([field[0], " ".join([values, *bounds]), json.dumps(rule.get("default")), rule.get("description", "")])
+        rows.append(
+            [field[0], " ".join([_values(rule), *bounds]), json.dumps(rule.get("default")), rule.get("description", "")]
+        )
     if as_json:
         head = ("name", "type", "default", "meaning")
         sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
@@ -205,6 +206,13 @@ def protocols_command(
         sys.stdout.write(f"{title:<10} {text}\n")
     sys.stdout.write(f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n")
     _print_table(("parameter", "type", "default", "meaning"), rows)
+
+
+def _values(rule: dict[str, Any]) -> str:
+    """Say what values a parameter takes, from its JSON schema."""
+    if "anyOf" in rule:
+        return "|".join(values for part in rule["anyOf"] if (values := _values(part)) != "null")
+    return "|".join(map(str, rule["enum"])) if "enum" in rule else str(rule.get("type", ""))
 
 
 _BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
