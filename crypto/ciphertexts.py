@@ -35,9 +35,9 @@ class Ciphertexts:
 
     __slots__ = ("_fresh", "key", "numbers")
 
-    def __init__(self, key: PublicKey, numbers: list[mpz], *, fresh: bool) -> None:
+    def __init__(self, key: PublicKey, numbers: Sequence[mpz], *, fresh: bool) -> None:
         self.key = key
-        self.numbers = numbers
+        self.numbers = tuple(numbers)
         """For decryption, which shows nothing of them; what is to leave goes through `travel`."""
         self._fresh = fresh
 
@@ -80,6 +80,8 @@ class Ciphertexts:
 
     def __getitem__(self, at: slice) -> Ciphertexts:
         """Take a part. Fresh ones are taken out: what remains of this row is stale."""
+        if not isinstance(at, slice):
+            raise MisuseError(f"expected a slice of ciphertexts, found {type(at).__name__}")
         return Ciphertexts(self.key, self.numbers[at], fresh=self._use())
 
     def travel(self) -> BigInts:
@@ -116,6 +118,7 @@ class Multiples:
         if len(one) != 1:
             raise MisuseError(f"expected a single ciphertext to multiply, found {len(one)}")
         self.key = one.key
+        one._use()  # noqa: SLF001 - else it could leave beside its products
         self._table = FixedBase.of(one.numbers[0], n=one.key.n, bits=one.key.bits, uses=uses)
 
     def of(self, factors: Sequence[int], *, workers: int = 1) -> Ciphertexts:

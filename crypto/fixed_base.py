@@ -10,8 +10,8 @@ and the second factors multiply by adding: (1 + t*n)(1 + u*n) = 1 + (t + u)*n mo
 a full multiplication) and sums the t. A Paillier message is such a t already: (1 + n)^m = 1 + m*n, so adding the message
 costs one multiplication for the whole power, not one more.
 
-Times depend on no secret's value beyond its length: each column costs one multiplication, index 0 included, and squarings
-are at fixed places. Python's and GMP's own arithmetic is not constant-time; timing is outside the threat model.
+Not constant-time: a column of zeros multiplies by 1, which is quick, so the time shows how dense an exponent is. Python and GMP
+are not constant-time either; timing is outside the threat model.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ class Packing:
         """Write values, the last plaintext filled up with zeros.
 
         They are written as v + 2**(w-1), which is not negative, bit by bit; the excess is subtracted in one piece.
-        A single party's value may exceed the bound that holds for sums, but must fit into int64.
+        A single party's value may exceed the bound that holds for sums, but must fit into int64, and the packed number into the
+        plaintext: shares of noise do, except with a probability far below that of an overflow.
         """
         groups, half = self.plaintexts(len(values)), 1 << (self.width - 1)
         if len(values) and (values.min() < -half or values.max() >= half):

@@ -7,11 +7,12 @@ both directions. What differs, and on what assumption it stands:
 
 - *Semantic security*: the decisional composite residuosity assumption, as for every Paillier.
 - *Randomisers*, `exponent="half"`: Damgard, Jurik and Nielsen (2010). n is a Blum integer (both primes 3 modulo 4) with
-  gcd(p - 1, q - 1) = 2; each encryptor draws x and takes h = -x^2 modulo n, which generates the units of Jacobi symbol 1
-  except with negligible probability; a randomiser is (h^n)^a for a fresh `a` of half of n's length, by a table
-  (`fixed_base`). That such a short `a` looks like a full one follows from the hardness of factoring n (Hastad, Schrift and
-  Shamir 1993; Goldreich and Rosen 2003), which composite residuosity presupposes. The Jacobi symbol of r that a general
-  encryption has is lost; it carries nothing of the message.
+  gcd(p - 1, q - 1) = 2; each encryptor draws x and takes h = -x^2 modulo n, which generates the units of Jacobi symbol 1 or
+  a large part of them; a randomiser is (h^n)^a for a fresh `a` of half of n's length, by a table (`fixed_base`). That such a
+  short `a` looks like a full one follows from the hardness of factoring n (Hastad, Schrift and Shamir 1993; Goldreich and
+  Rosen 2003), which composite residuosity presupposes. So this hides messages *from those without the factors*. Who has them
+  sees that randomisers are not uniform (their Jacobi symbol, and small-order characters where h misses some): nothing of the
+  message, but not good enough where a randomiser must hide something from the key's holder (`secure_sum.selected`).
 - `exponent="full"`: r^n for uniform r, nothing added to Paillier's own assumption, twenty times slower.
 - The *owner* of the secret key works modulo p^2 and q^2 (CRT). No assumption.
 

@@ -81,18 +81,18 @@ class Channel:
         self._piece = piece
         self._next = 0
         self._keys: Counter[str] = Counter()
-        directions = [AESGCM(self.derive(f"from the {end}")) for end in ("lower", "higher")]
+        directions = [AESGCM(self._derive(f"direction from the {end}")) for end in ("lower", "higher")]
         self._sealing, self._opening = directions if first else directions[::-1]
 
-    def derive(self, purpose: str) -> bytes:
+    def _derive(self, label: str) -> bytes:
         """Derive 32 secret bytes that both ends, and nobody else, can compute."""
-        info = b"sottovoce sealed v1 " + purpose.encode()
+        info = b"sottovoce sealed v1 " + label.encode()
         return HKDF(algorithm=SHA256(), length=32, salt=self._transcript, info=info).derive(self._secret)
 
     def next_key(self, purpose: str) -> bytes:
         """Derive a key that neither end gets a second time, if both ask for the same purposes in the same order."""
         self._keys[purpose] += 1
-        return self.derive(f"{purpose} {self._keys[purpose]}")
+        return self._derive(f"key {self._keys[purpose]} for {purpose}")
 
     def sealed_size(self, size: int) -> int:
         """Say how long a payload of `size` bytes is when sealed."""

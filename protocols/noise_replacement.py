@@ -24,7 +24,7 @@ told so at the line that releases. The rigorous alternative is to count the fron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, TypeAlias
@@ -35,7 +35,7 @@ import numpy.typing as npt
 from ..crypto import Ciphertexts, Packing
 from ..crypto.paillier import Exponent
 from ..curator import Curator
-from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, message
+from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, MisuseError, UsageError, message
 from ..parties import Party
 from ..privacy import Batch, Domain
 from ..privacy.shares import SelectedNoise
@@ -57,8 +57,7 @@ class NoiseReplacement(SecureSums):
 
         families: tuple[tuple[str, ...], ...]
         owners: tuple[int, ...]
-        rows: int
-        excess: int
+        bound: int
 
     @message
     class Handover:
@@ -66,10 +65,7 @@ class NoiseReplacement(SecureSums):
 
         families: tuple[tuple[str, ...], ...]
         sources: tuple[tuple[str, ...], ...]
-        rows: int
-        excess: int
-        all_cells: int
-        all_families: int
+        bound: int
 
     @message
     class Negated:
@@ -93,6 +89,8 @@ class Kept:
     """Whose noise is in it."""
     contributors: tuple[int, ...]
     """Whose records are."""
+    noise: int
+    """A bound on the owner's noise in any cell."""
 
 
 def sum_out(table: Counts, *, family: Family, source: Family) -> Counts:
@@ -103,10 +101,12 @@ def sum_out(table: Counts, *, family: Family, source: Family) -> Counts:
     return summed.transpose([rest.index(attribute) for attribute in family])
 
 
-def _packing(batch: Batch, *, excess: int, key_bits: int) -> Packing:
-    """Choose slots for counts_k + noise_k - noise_o, where noise_o may be a sum of `excess` cells' noise."""
-    noise = batch.bound(shares=False) - batch.rows
-    return Packing.fitting(batch.rows + (1 + excess) * noise, key_bits=key_bits)
+def _packing(bound: int, *, key_bits: int) -> Packing:
+    """Choose slots for counts_k + noise_k - noise_o, which the curator bounds: it knows which table each noise is from."""
+    try:
+        return Packing.fitting(bound, key_bits=key_bits)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 class PartyReplacement:
@@ -123,14 +123,14 @@ class PartyReplacement:
         if turn == self._me.number:
             self._add(count, epsilon)
         elif turn > self._me.number:
-            self._hand_over(turn, epsilon)
+            self._hand_over(turn)
 
     def _add(self, count: Callable[[Family], Counts], epsilon: float) -> None:
         me, ring = self._me, self._ring
         said = me.receive(NoiseReplacement.Frontier, source=CURATOR)
         shapes = [self._domain.shape(family) for family in said.families]
-        batch = _batch(sum(map(_size, shapes)), len(shapes), epsilon=epsilon, rows=said.rows, parties=len(me.parties))
-        packing = _packing(batch, excess=said.excess, key_bits=ring.key.bits)
+        batch = _batch(sum(map(_size, shapes)), len(shapes), epsilon=epsilon, rows=said.bound, parties=len(me.parties))
+        packing = _packing(said.bound, key_bits=ring.key.bits)
         after = len(me.parties) - me.number
         # The printed claim is epsilon. In truth this noise is replaced in every later round, with these records in the sum;
         # and the last party knows the noise of what is published.
@@ -154,7 +154,7 @@ class PartyReplacement:
                 fresh = fresh + _received(me, ring, negated.cells, count=packing.plaintexts(len(cells)))
             me.send(NoiseReplacement.Replaced(fresh.travel()), to=CURATOR)
 
-    def _hand_over(self, turn: int, epsilon: float) -> None:
+    def _hand_over(self, turn: int) -> None:
         me, ring = self._me, self._ring
         said = me.receive(NoiseReplacement.Handover, source=CURATOR)
         if not said.families:
@@ -162,8 +162,7 @@ class PartyReplacement:
         for source in said.sources:
             if source not in self._noise:
                 raise MessageError(f"expected a family that this party counted, found {'*'.join(source)}", where=me.where)
-        batch = _batch(said.all_cells, said.all_families, epsilon=epsilon, rows=said.rows, parties=len(me.parties))
-        packing = _packing(batch, excess=said.excess, key_bits=ring.key.bits)
+        packing = _packing(said.bound, key_bits=ring.key.bits)
         negated = [
             -sum_out(self._noise[source], family=family, source=source).reshape(-1)
             for family, source in zip(said.families, said.sources, strict=True)
@@ -182,23 +181,28 @@ class CuratorReplacement(KeyHolder):
         self._rows = rows
         self.kept: dict[Family, Kept] = {}
 
-    def round(self, turn: int, families: Iterable[Family], *, epsilon: float) -> None:
+    def round(self, turn: int, families: Sequence[Family], *, epsilon: float) -> None:
         """Let party `turn` add its records to these families' tables and replace their noise by its own."""
         desk, parties = self.desk, len(self.desk.parties)
+        if not families:
+            raise MisuseError("expected at least one family to count, found none", where=desk.where)
         sources = {family: self._source(family) for family in families}
         # Families of one owner stand together, in an order that does not depend on how they were given.
         order = sorted(sources, key=lambda family: (self._owner(sources[family]), family))
         owners = [self._owner(sources[family]) for family in order]
         shapes = {family: self._domain.shape(family) for family in order}
         cells = sum(map(_size, shapes.values()))
-        excess = max((self._merged(family, source) for family, source in sources.items()), default=1)
         batch = _batch(cells, len(order), epsilon=epsilon, rows=self._rows, parties=parties)
-        packing = _packing(batch, excess=excess, key_bits=self.private.public.bits)
-        desk.send(NoiseReplacement.Frontier(tuple(order), tuple(owners), self._rows, excess), to=turn)
+        noise = batch.bound(shares=False) - batch.rows
+        # An owner's noise has the scale of its own frontier, and is a sum of cells where a table was summed out.
+        before = {family: self._noise_before(family, source) for family, source in sources.items()}
+        bound = self._rows + noise + max(before.values())
+        packing = _packing(bound, key_bits=self.private.public.bits)
+        desk.send(NoiseReplacement.Frontier(tuple(order), tuple(owners), bound), to=turn)
         for owner in range(1, turn):
             own = [family for family, of in zip(order, owners, strict=True) if of == owner]
             taken = tuple(sources[family] or family for family in own)
-            desk.send(NoiseReplacement.Handover(tuple(own), taken, self._rows, excess, cells, len(order)), to=owner)
+            desk.send(NoiseReplacement.Handover(tuple(own), taken, bound), to=owner)
         replaced: dict[Family, Kept] = {}  # put into `kept` at the end: sources are the tables before this round
         for _, at in _by_owner(owners):
             sizes = [_size(shapes[order[i]]) for i in at]
@@ -212,11 +216,11 @@ class CuratorReplacement(KeyHolder):
                 family, added = order[i], change.reshape(shapes[order[i]])
                 source = sources[family]
                 if source is None:
-                    replaced[family] = Kept(added, turn, (turn,))
+                    replaced[family] = Kept(added, turn, (turn,), noise)
                 else:
-                    before = self.kept[source]
-                    table = sum_out(before.table, family=family, source=source) + added
-                    replaced[family] = Kept(table, turn, (*before.contributors, turn))
+                    held = self.kept[source]
+                    table = sum_out(held.table, family=family, source=source) + added
+                    replaced[family] = Kept(table, turn, (*held.contributors, turn), noise)
         self.kept |= replaced
 
     def _source(self, family: Family) -> Family | None:
@@ -229,9 +233,11 @@ class CuratorReplacement(KeyHolder):
     def _owner(self, source: Family | None) -> int:
         return 0 if source is None else self.kept[source].owner
 
-    def _merged(self, family: Family, source: Family | None) -> int:
-        """How many cells of the source are summed in one of the family's."""
-        return 1 if source is None else self._domain.cells(source) // self._domain.cells(family)
+    def _noise_before(self, family: Family, source: Family | None) -> int:
+        """Bound the owner's noise in a cell of the family: of as many cells of the source as are summed in it."""
+        if source is None:
+            return 0
+        return self.kept[source].noise * (self._domain.cells(source) // self._domain.cells(family))
 
 
 def _batch(cells: int, families: int, *, epsilon: float, rows: int, parties: int) -> Batch:

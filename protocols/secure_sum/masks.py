@@ -20,14 +20,14 @@ import numpy.typing as npt
 
 from ...crypto import RandomStream
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, role_name
+from ...messages import CURATOR, MessageError, UsageError, role_name
 from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
 from ..introductions import introduce
 from .options import SecureSums
 from .pages import await_window, open_window, page_sizes, recut
 
-__all__ = ["MASKED_PAGE", "MaskingParty", "UnmaskingCurator", "masked_width"]
+__all__ = ["MASKED_PAGE", "MaskingParty", "UnmaskingCurator", "check_cells", "masked_width"]
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -38,7 +38,15 @@ MASKED_PAGE: Final = 1 << 18
 
 def masked_width(batch: Batch) -> int:
     """Bytes that hold every final sum with its sign."""
-    return -(-(batch.bound(shares=True).bit_length() + 1) // 8)
+    width = -(-(batch.bound(shares=True).bit_length() + 1) // 8)
+    if width > 8:
+        raise UsageError(f"expected sums below 2**63, found a bound of {batch.bound(shares=True)}")
+    return width
+
+
+def check_cells(width: int) -> int:
+    """How many cells make 8 bytes: masks that do not cancel leave them all zero with a probability of 2**-64."""
+    return -(-8 // width)
 
 
 class MaskingParty:
@@ -56,9 +64,10 @@ class MaskingParty:
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
-            masked = cells.astype(np.uint64)  # modulo 2**64: a multiple of 256**width
+            # Modulo 2**64, a multiple of 256**width; zeros at the end, to see whether the masks cancel.
+            masked = np.concatenate([cells, np.zeros(check_cells(width), np.int64)]).astype(np.uint64)
             for peer, stream in masks.items():
-                mask = _widen(np.frombuffer(stream.draw(width * len(cells)), np.uint8), width=width)
+                mask = _widen(np.frombuffer(stream.draw(width * len(masked)), np.uint8), width=width)
                 masked = masked + mask if peer > me.rank else masked - mask
             await_window(me, page, receiver=CURATOR)
             me.send(SecureSums.Masked(number, page, _narrow(masked, width=width)), to=CURATOR)
@@ -77,23 +86,23 @@ class UnmaskingCurator:
         done = 0
         for page, cells in enumerate(page_sizes(batch.cells, size=MASKED_PAGE)):
             open_window(desk, page, senders=desk.parties)
-            total = np.zeros(cells, np.uint64)
+            sent = cells + check_cells(width)
+            total = np.zeros(sent, np.uint64)
             for party, said in zip(desk.parties, desk.gather(SecureSums.Masked), strict=True):
-                if (said.batch, said.page, said.cells.size) != (number, page, cells * width):
+                if (said.batch, said.page, said.cells.size) != (number, page, sent * width):
                     raise MessageError(
-                        f"expected page {page} of batch {number} with {cells * width} bytes from {role_name(party)}, "
+                        f"expected page {page} of batch {number} with {sent * width} bytes from {role_name(party)}, "
                         f"found page {said.page} of batch {said.batch} with {said.cells.size}",
                         where=desk.where,
                     )
                 total += _widen(said.cells, width=width)
             unused = np.uint64(64 - 8 * width)
             sums: Counts = (total << unused).view(np.int64) >> unused.astype(np.int64)  # takes the sign along
-            if len(sums) and int(np.abs(sums).max()) > bound:
-                raise MessageError(
-                    f"expected sums of at most {bound} in size, found one above: masks that do not cancel, or wrong counts",
-                    where=desk.where,
-                )
-            yield sums
+            if np.any(sums[cells:]):
+                raise MessageError("expected masks that cancel in the sum of all, found others: wrong keys", where=desk.where)
+            if np.any((sums > bound) | (sums < -bound)):
+                raise MessageError(f"expected sums of at most {bound} in size, found one above: wrong counts", where=desk.where)
+            yield sums[:cells]
             done += cells
             desk.progress(done, of=batch.cells)
 

@@ -38,6 +38,8 @@ def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator
         array = np.asarray(table)
         if array.dtype.kind not in "iu":
             raise MisuseError(f"expected tables of integers to add up, found {array.dtype}")
+        if array.dtype == np.uint64 and array.size and int(array.max()) >= 1 << 63:
+            raise MisuseError(f"expected counts below 2**63, found {int(array.max())}")
         held.append(array.astype(np.int64).reshape(-1))
         waiting += array.size
         taken += array.size

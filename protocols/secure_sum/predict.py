@@ -6,7 +6,7 @@ from ...crypto.sealed import SEAL
 from ...privacy.shares import Batch
 from ..introductions import predict_introductions
 from ..protocol import Cost, Public
-from .masks import MASKED_PAGE, masked_width
+from .masks import MASKED_PAGE, check_cells, masked_width
 from .options import NoiseKind, SumOptions, colluding
 from .pages import page_sizes, windows
 from .ring import PAGE, packing_of
@@ -47,7 +47,8 @@ def predict_sum(
         kind, width = ("Masked", masked_width(batch)) if masked else ("Unprotected", 8)
         pages = len(page_sizes(cells, size=MASKED_PAGE))
         # batch, page, then the array
-        payload = parties * (pages * (16 + ARRAY) + width * cells)
+        checked = check_cells(width) * pages if masked else 0
+        payload = parties * (pages * (16 + ARRAY) + width * (cells + checked))
         lines = [Cost(phase=phase, kind=kind, messages=parties * pages, payload_bytes=payload)]
         waits = parties * windows(pages)
         return [*lines, Cost(phase=phase, kind="Continue", messages=waits, payload_bytes=8 * waits)] if waits else lines

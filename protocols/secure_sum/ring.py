@@ -10,8 +10,9 @@ reach it*: each holds some parties' exact counts with less than the full noise. 
 sealed (`introductions`), and what is lost when T colludes with a party: P_k gives it the product of the first k - 1. Against
 that, `masks`.
 
-Each party multiplies ciphertexts of its own making into what it passes on, so what arrives at T is a uniformly random
-encryption of its plaintext, and nobody can compare what went into a party with what came out of it.
+Each party multiplies ciphertexts of its own making into what it passes on, so a listener cannot compare what went into a party
+with what came out of it. T decrypts anyway: all that it could read off a randomiser is that of the sum of fresh ones, which
+depends on nobody's counts.
 """
 
 from __future__ import annotations
@@ -79,10 +80,12 @@ class RingParty:
             raise MessageError(f"{error}, from the curator", where=me.where) from None
         self._exponent = exponent
         self._encryptor: Encryptor | None = None
+        self._uses = 0
 
     def encryptor(self, *, uses: int) -> Encryptor:
-        """Find this party's encryptor; its table is made for the first batch and serves all."""
-        if self._encryptor is None:
+        """Find this party's encryptor; its table serves all batches, unless one is much larger than it was made for."""
+        if self._encryptor is None or uses > 8 * self._uses:
+            self._uses = uses
             self._encryptor = Encryptor(
                 self.key, randomness=self.me.randomness("encryption"), uses=uses, exponent=self._exponent,
                 workers=self.me.workers,

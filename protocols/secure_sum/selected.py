@@ -9,7 +9,7 @@ Pathak, Rane and Raj, "Multiparty differential privacy via aggregation of locall
     ring                 as in `ring`: T decrypts the sum of all counts and of the one noise for which u_pi(k) = 1
 
 u_pi(k) is 0 or 1, so it multiplies the whole packed plaintext, slots and all. c_k ^ pack(noise_k) by itself would be stale, and
-shows noise_k to whoever guesses it; the factor Enc(pack(counts_k)) is made here and hides both.
+shows noise_k to whoever guesses it; the factor Enc(pack(counts_k)) is made here, with a uniform randomiser, and hides both.
 
 T is trusted with u. If it sends only zeros, nobody adds noise and T reads the exact sum: `shares` leaves it no such choice.
 """
@@ -26,6 +26,7 @@ from ...crypto.ciphertexts import Multiples
 from ...crypto.paillier import Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError
+from ...parties import Party
 from ...privacy.shares import Batch, SelectedNoise
 from .options import SecureSums
 from .pages import recut
@@ -49,6 +50,12 @@ def permutation(seed: bytes, *, parties: int) -> list[int]:
 
 class SelectingParty(RingParty):
     """A party in the ring whose noise enters, or does not."""
+
+    def __init__(self, me: Party) -> None:
+        # Always r^n. What arrives at T is its own ciphertexts to powers that are the noise; only a uniform randomiser hides
+        # those powers from T, which has the factors of n: if h were an l-th power modulo p for a small l, T would read the
+        # noise modulo l off the product's l-th power character.
+        super().__init__(me, exponent="full")
 
     def contribute(self, tables: Iterable[npt.ArrayLike], batch: Batch, *, number: int, seen: Mapping[str, float]) -> None:
         me, parties = self.me, batch.parties

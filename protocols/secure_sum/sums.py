@@ -60,7 +60,7 @@ class PartySums:
         elif options.aggregator == "masks":
             self._side = MaskingParty(me)
         elif noise == "selected":
-            self._side = SelectingParty(me, exponent=options.randomness)
+            self._side = SelectingParty(me)
         else:
             self._side = RingParty(me, exponent=options.randomness)
 

@@ -137,8 +137,6 @@ def test_numbers_rise() -> None:
 
 def test_derived_secrets_are_shared_and_separate() -> None:
     one, two = ends()
-    assert one.derive("masks") == two.derive("masks")
-    assert len({one.derive("masks"), one.derive("masks of batch 1"), channel(1, ONE, 3, THREE).derive("masks")}) == 3
     keys = [one.next_key("masks") for _ in range(3)]
     assert len({*keys, one.next_key("others")}) == 4
     assert keys == [two.next_key("masks") for _ in range(3)]

@@ -116,18 +116,18 @@ def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> 
         heard.sender: decode(SecureSums.Masked, memoryview(heard.payload)) for heard in spoken.heard if heard.kind == "Masked"
     }
     width = said[1].cells.size // COUNT
-    key = spoken.party(2).channels[1].derive("masks 1")
+    key = spoken.party(2).channels[1]._derive("key 1 for masks")
     mask = np.frombuffer(RandomStream(key).draw(width * COUNT), np.uint8)
 
     def number(octets: np.ndarray) -> np.ndarray:
         wide = np.zeros((COUNT, 8), np.uint8)
-        wide[:, :width] = octets.reshape(COUNT, width)
+        wide[:, :width] = octets[: COUNT * width].reshape(COUNT, width)
         return wide.view("<i8").reshape(-1)
 
     unmasked = (number(said[1].cells) - number(mask)) % 256**width
     # What is left is counts + share + the mask with party 3: spread over the whole range, not near the counts.
     assert np.ptp(unmasked) > 256**width / 3
-    other = np.frombuffer(RandomStream(spoken.party(3).channels[1].derive("masks 1")).draw(width * COUNT), np.uint8)
+    other = np.frombuffer(RandomStream(spoken.party(3).channels[1]._derive("key 1 for masks")).draw(width * COUNT), np.uint8)
     signed = (unmasked - number(other)) % 256**width
     signed = np.where(signed >= 256**width // 2, signed - 256**width, signed)
     assert np.abs(signed).max() < 256**width / 8  # only party 3's key uncovers them

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sottovoce.curator import Curator
+from sottovoce.messages import MisuseError
 from sottovoce.parties import Party, Schema
 from sottovoce.privacy.shares import SelectedNoise
 from sottovoce.protocols.noise_replacement import CuratorReplacement, NoiseReplacement, PartyReplacement, sum_out
@@ -149,3 +150,21 @@ def test_sum_out() -> None:
     table = np.arange(12).reshape(2, 3, 2)
     assert np.array_equal(sum_out(table, family=("c", "a"), source=("a", "b", "c")), table.sum(axis=1).T)
     assert np.array_equal(sum_out(table, family=("a", "b", "c"), source=("a", "b", "c")), table)
+
+
+def test_slots_have_room_for_the_noise_of_a_larger_frontier(converse: Converse) -> None:
+    """The noise that is handed over has the scale of the round in which it was drawn: here 40 times that of the next."""
+    names = [f"x{i}" for i in range(40)]
+    schema = Schema(dict.fromkeys(names, ("0", "1")))
+    table = pd.DataFrame(dict.fromkeys(names, ["0"] * 10))
+    families: list[tuple[str, ...]] = [(name,) for name in names]
+    for seed in range(8):
+        _, rounds, _ = replace(
+            converse, [families, families[:1]], epsilon=1.0, parties=2, tables=[table] * 2, schema=schema, seed=seed
+        )
+        assert rounds[-1]["x0",].contributors == (1, 2)
+
+
+def test_an_empty_frontier_is_refused(converse: Converse) -> None:
+    with pytest.raises(MisuseError, match="at least one family"):
+        replace(converse, [[], [], []], epsilon=1.0)

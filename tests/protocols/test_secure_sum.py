@@ -212,6 +212,7 @@ def test_roles_with_different_parameters_notice(converse: Converse) -> None:
         ([np.zeros(3, np.int64)], "5 cells in all, found 3"),
         ([np.zeros(3, np.int64)] * 2, "found more"),
         ([np.zeros(5)], "tables of integers"),
+        ([np.full(5, 2**63, np.uint64)], "below 2\\*\\*63"),
     ],
 )
 def test_wrong_tables(tables: list[np.ndarray], message: str) -> None:
@@ -325,3 +326,13 @@ def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse)
     assert not any(total.any() for total in talk.curator)
     first, second = (heard.payload for heard in talk.heard if heard.kind == "Masked" and heard.sender == 1)
     assert first[-40:] != second[-40:]  # zeros without noise: equal masks would give equal bytes
+
+
+def test_masks_that_do_not_cancel_are_noticed(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong key at one party: the sum is noise, small enough to pass for counts now and then, and is not published."""
+    from sottovoce.crypto import Channel
+
+    keys = iter(range(100))
+    monkeypatch.setattr(Channel, "next_key", lambda self, purpose: next(keys).to_bytes(32, "little"))
+    with pytest.raises(MessageError, match="expected masks that cancel"):
+        sum_up(converse, aggregator="masks", count=1)
