@@ -95,6 +95,7 @@ def run_command(
     key_bits: Annotated[int | None, typer.Option(help="for protocols that encrypt (default 3072)")] = None,
     insecure_test_keys: Annotated[bool, typer.Option("--insecure-test-keys", help="allow keys below 2048 bits")] = False,
     rows: Annotated[int | None, typer.Option(help="take only so many rows")] = None,
+    split: Annotated[str | None, typer.Option(help="of one table: even, sizes:3,1,1 or by:ATTRIBUTE,...@STRENGTH")] = None,
     timeout: Annotated[float | None, typer.Option(help="seconds that any wait may last (default 3600)")] = None,
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="a protocol's parameter")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with the same names; options win")] = None,
@@ -112,7 +113,7 @@ def run_command(
         "protocol": protocol, "data": data or None, "parties": parties, "epsilon": epsilon, "out": str(out) if out else None,
         "seed": seed, "mode": mode, "transport": transport,
         "schema": str(schema) if schema else None, "identities": str(identities) if identities else None, "key-bits": key_bits,
-        "rows": rows, "timeout": timeout,
+        "rows": rows, "split": split, "timeout": timeout,
         "insecure-test-keys": insecure_test_keys or None, "transcript": transcript or None, "hosts": hosts,
         "hostfile": hostfile, "mpiexec": mpiexec, "mpi-arg": mpi_arg or None, "set": parse_assignments(assignments or []),
     }  # fmt: skip

@@ -8,7 +8,7 @@ import msgspec
 
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
-from ..parties import Schema
+from ..parties import Schema, read_split
 from ..protocols import Protocol, find
 from ..protocols.protocol import Mode
 
@@ -26,6 +26,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """One source that is split among the parties, or one for each party."""
     parties: Annotated[int, msgspec.Meta(ge=1, le=65_535)] = 3
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    split: str = "even"
+    """How one source is split: public, and drawn from the seed."""
     seed: int | None = None
     """Also chooses, publicly, which rows of one file belong to which party; without it that choice is 0's."""
     mode: Mode = "rigorous"
@@ -41,10 +43,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def __post_init__(self) -> None:
         if len(self.data) not in (1, self.parties):
             raise UsageError(f"expected one --data to split, or one for each of {self.parties} parties, found {len(self.data)}")
+        read_split(self.split, parties=self.parties)
+        if len(self.data) > 1 and self.split != "even":
+            raise UsageError(f"expected one --data for --split {self.split}, found {len(self.data)}")
         if self.key_bits < 64 or self.key_bits % 2:
             raise UsageError(f"expected --key-bits to be even and at least 64, found {self.key_bits}")
         if self.key_bits < 2048 and not self.insecure_test_keys:
             raise UsageError(f"expected --key-bits of at least 2048, found {self.key_bits}: less needs --insecure-test-keys")
+
+    @property
+    def public_seed(self) -> int:
+        """What the partition and the demo table are drawn from."""
+        return 0 if self.seed is None else self.seed
 
 
 def instantiate(job: Job) -> Protocol:

@@ -26,10 +26,9 @@ from .identities import read_identities
 from .job import Job, instantiate
 from .lifeline import Address, Failed, Finished, Lifeline
 from .publish import published_files
-from .take_part import Concluded, cores, own_schema, own_table, settle, take_part
+from .take_part import Concluded, cores, own_records, own_schema, settle, take_part
 
 if TYPE_CHECKING:
-    import pandas as pd
     from mpi4py import MPI
 
 __all__ = ["JOB_VARIABLE", "Assignment", "be_a_rank", "main"]
@@ -107,15 +106,16 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
     curators = bytearray(mine)
     comm.Bcast(curators, root=CURATOR)
 
-    def load() -> tuple[pd.DataFrame | None, Schema | None]:
+    def contribute() -> Schema | None:
         if curators != mine:
             raise UsageError("expected all ranks to be started with the same arguments, found others at the curator")
-        table = own_table(job, party=rank) if rank != CURATOR else None
-        if rank != CURATOR:  # here, where everybody learns of what is wrong; it is read again when it is used
-            read_identities(job.identities, party=rank, parties=size - 1)
-        return table, own_schema(job, table, needed=instantiate(job).needs_schema)
+        if rank == CURATOR:
+            return None
+        # Here, where everybody learns of what is wrong; it is read again when it is used.
+        read_identities(job.identities, party=rank, parties=size - 1)
+        return own_schema(job, party=rank, needed=instantiate(job).needs_schema)
 
-    table, schema = _together(comm, load)
+    schema = _together(comm, contribute)
 
     def agree() -> Schema | None:
         settled = settle(_exchange(comm, schema))
@@ -125,7 +125,7 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
         return settled
 
     schema = _together(comm, agree)
-    records = _together(comm, lambda: None if table is None else Records(table, schema=schema))
+    records = _together(comm, lambda: None if rank == CURATOR else own_records(job, party=rank, schema=schema))
     return records, schema
 
 

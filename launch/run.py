@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..messages import CURATOR, PeerFailedError, Role, SottovoceError, Wire, thread_wires
-from ..parties import Records, read_schema
+from ..parties import read_schema
 from .identities import read_identities
 from .job import Job, Transport, instantiate
 from .mpiexec import find_launcher
@@ -23,7 +23,7 @@ from .progress import Progress
 from .publish import published_files
 from .rank import describe
 from .supervise import Hosts, RunFailed, run_with_mpi
-from .take_part import Concluded, cores, own_schema, own_table, settle, take_part
+from .take_part import Concluded, cores, own_records, own_schema, settle, take_part
 
 if TYPE_CHECKING:
     import os
@@ -55,6 +55,7 @@ def run(
     mode: str = "rigorous",
     transport: Transport = "threads",
     rows: int | None = None,
+    split: str = "even",
     schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     identities: str | os.PathLike[str] | None = None,
     key_bits: int = 3072,
@@ -73,6 +74,7 @@ def run(
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
         transport: "threads" (in this process) or "mpi" (starts mpiexec).
         rows: take only so many rows of the data.
+        split: how one table is split: "even", "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH".
         schema: what categories and bins there are: a JSON file, or the same as a dictionary; inferred without it.
         identities: a folder made by `sottovoce identity`; without it identities are made for the run.
         key_bits: of the Paillier key, for protocols that encrypt.
@@ -100,7 +102,7 @@ def run(
         job = msgspec.convert(
             {
                 "protocol": protocol, "parameters": parameters, "mode": mode, "parties": parties, "seed": seed, "rows": rows,
-                "timeout": timeout, "transcript": transcript, "key_bits": key_bits,
+                "split": split, "timeout": timeout, "transcript": transcript, "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys, "identities": None if identities is None else str(identities),
                 "schema": read_schema(schema) if schema is not None else None,
                 "data": ["<table>" for _ in tables] or [str(item) for item in given],
@@ -132,12 +134,11 @@ def run_job(
 def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Progress) -> Concluded:
     """Play all roles in this process; the first error of any ends all and is raised here."""
     needed = instantiate(job).needs_schema
-    own = [own_table(job, party=party, tables=tables) for party in range(1, job.parties + 1)]
-    for party in range(1, job.parties + 1):
+    parties = range(1, job.parties + 1)
+    for party in parties:
         read_identities(job.identities, party=party, parties=job.parties)
-    inferred = [own_schema(job, table, needed=needed) for table in own]
-    schema = settle(inferred)
-    records = [None, *(Records(table, schema=schema) for table in own)]
+    schema = settle([own_schema(job, party=party, needed=needed, tables=tables) for party in parties])
+    records = [None, *(own_records(job, party=party, schema=schema, tables=tables) for party in parties)]
     wires = thread_wires(job.parties + 1)
     roles: dict[int, Role] = {}
     results: list[Concluded] = []

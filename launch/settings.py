@@ -32,6 +32,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     key_bits: int | None = None
     insecure_test_keys: bool | None = None
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    split: str | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     transcript: bool | None = None
     hosts: str | None = None
@@ -57,7 +58,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
                 raise UsageError("expected epsilon once, found it both as an option and under set")
             parameters["epsilon"] = self.epsilon
         fields: dict[str, Any] = {"protocol": self.protocol, "data": data, "parties": parties, "parameters": parameters}
-        for name in ("seed", "mode", "key_bits", "insecure_test_keys", "rows", "timeout", "transcript", "identities"):
+        for name in ("seed", "mode", "key_bits", "insecure_test_keys", "rows", "split", "timeout", "transcript", "identities"):
             if (value := getattr(self, name)) is not None:
                 fields[name] = value
         if self.schema is not None:

@@ -19,7 +19,7 @@ from ..crypto import RandomTree
 from ..curator import Curator
 from ..messages import CURATOR, Act, ConversationError, Entry, Role, Wire, reconcile
 from ..messages.frame import What
-from ..parties import DEMO, DEMO_SCHEMA, Party, Records, Schema, infer, load, merge, share
+from ..parties import DEMO, DEMO_SCHEMA, Party, Records, Schema, blocks, infer, load, merge, read_split
 from ..privacy import Accountant, Release
 from ..protocols import Outcome
 from .identities import read_identities
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["cores", "Concluded", "Minutes", "own_schema", "own_table", "settle", "take_part"]
+__all__ = ["cores", "Concluded", "Minutes", "own_records", "own_schema", "settle", "take_part"]
 
 
 class Minutes(msgspec.Struct, frozen=True):
@@ -56,23 +56,31 @@ class Concluded:
     releases: list[Release] = field(default_factory=list)
 
 
-def own_table(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...] = ()) -> pd.DataFrame:
-    """Load what belongs to one party: its own file, or its share of the one file. Called by a party's process alone."""
-    sources = tables or job.data
-    seed = 0 if job.seed is None else job.seed
-    if len(sources) == 1:
-        table = load(sources[0], rows=job.rows, seed=seed)
-        return share(table, party=party, parties=job.parties, seed=seed)
-    return load(sources[party - 1], rows=job.rows, seed=seed)
+def own_schema(job: Job, *, party: int, needed: bool, tables: tuple[pd.DataFrame, ...] = ()) -> Schema | None:
+    """Say what a party contributes to the schema: what was given, or what it infers from the table that it reads.
 
-
-def own_schema(job: Job, table: pd.DataFrame | None, *, needed: bool) -> Schema | None:
-    """Say what this role contributes to the schema: what was given, or what it infers. `None` at the curator."""
+    Of one table that all share the first party speaks for all.
+    """
     if job.schema is not None or not needed:
         return job.schema
     if set(job.data) == {DEMO}:
         return DEMO_SCHEMA
-    return None if table is None else infer(table)
+    if len(tables or job.data) == 1 and party > 1:
+        return None
+    return infer(blocks(_source(job, party=party, tables=tables), rows=job.rows, seed=job.public_seed))
+
+
+def own_records(job: Job, *, party: int, schema: Schema | None, tables: tuple[pd.DataFrame, ...] = ()) -> Records:
+    """Load what belongs to one party: its own file, or its share of the one file. Called by a party's process alone."""
+    alone = len(tables or job.data) > 1
+    split = None if alone else read_split(job.split, parties=job.parties)
+    source = _source(job, party=party, tables=tables)
+    return load(source, schema=schema, rows=job.rows, seed=job.public_seed, party=party, split=split)
+
+
+def _source(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...]) -> str | pd.DataFrame:
+    sources = tables or job.data
+    return sources[0] if len(sources) == 1 else sources[party - 1]
 
 
 def cores(*, sharing: int) -> int:

@@ -2,113 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..messages import MisuseError, UsageError
+from ..privacy.binary import Binary
 from ..privacy.domain import Domain
-from .demo import DEMO_ROWS, demo_table
+from .counting import Counter
+from .partition import Split
 from .schema import Schema
+from .sources import blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "load", "share"]
-
-DEMO: Final = "demo"
+__all__ = ["Records", "load"]
 
 
 class Records:
-    """Rows of a table that belong to one party. Printing them shows how many there are and nothing else."""
+    """Rows of a table that belong to one party: as codes where there is a schema, as they are where there is none.
 
-    def __init__(self, table: pd.DataFrame, *, schema: Schema | None = None) -> None:
-        self._table = table
-        self._codes = None if schema is None else schema.encode(table)
-        self._domain = None if schema is None else schema.domain
+    Printing them shows how many there are and nothing else.
+    """
+
+    def __init__(self, rows: pd.DataFrame | Counter, *, schema: Schema | None = None) -> None:
+        import pandas as pd
+
+        if isinstance(rows, pd.DataFrame) and schema is not None:
+            rows = Counter(schema.encode(rows), schema.domain)
+        self._rows = rows
+
+    @property
+    def _coded(self) -> Counter:
+        if not isinstance(self._rows, Counter):
+            raise MisuseError("expected records with a schema, found none: set needs_schema in the protocol")
+        return self._rows
 
     @property
     def domain(self) -> Domain:
         """The public domain of the codes."""
-        if self._domain is None:
-            raise MisuseError("expected records with a schema, found none: set needs_schema in the protocol")
-        return self._domain
+        return self._coded.domain
 
     def marginal(self, attributes: Sequence[str]) -> npt.NDArray[np.int64]:
         """Count every combination of these attributes' values: cells in row-major order. Exact, so for this party alone."""
-        shape = self.domain.shape(attributes)
-        if self._codes is None or not attributes:
-            raise MisuseError("expected attributes to count by, found none")
-        rows = [self._codes[self.domain.attributes.index(attribute)] for attribute in attributes]
-        at = np.zeros(len(self), np.int64)
-        for codes, size in zip(rows, shape, strict=True):
-            at = at * size + codes
-        return np.bincount(at, minlength=self.domain.cells(attributes)).astype(np.int64)
+        return next(self.marginals([attributes]))
+
+    def marginals(self, wanted: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
+        """Count many marginals, in the order asked for: some at a time, so memory stays bounded."""
+        return self._coded.marginals(wanted)
+
+    def binary(self) -> Records:
+        """Write the records bit by bit: `Binary(domain).bits` is the domain."""
+        binary = Binary(self.domain)
+        return Records(Counter(binary.encode(self._coded.codes), binary.bits))
+
+    def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
+        """Take one attribute of all rows, as codes of the domain."""
+        self.domain.shape([attribute])
+        return self._coded.codes[self.domain.attributes.index(attribute)]
 
     def __len__(self) -> int:
-        return len(self._table)
+        return self._rows.rows if isinstance(self._rows, Counter) else len(self._rows)
 
     def __repr__(self) -> str:
         return f"Records({len(self)} rows of {len(self.attributes)} attributes)"
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        return tuple(map(str, self._table.columns))
+        return self.domain.attributes if isinstance(self._rows, Counter) else tuple(map(str, self._rows.columns))
 
     def column(self, attribute: str) -> npt.NDArray[np.object_]:
         """Take one attribute of all rows, as text."""
         if attribute not in self.attributes:
             raise UsageError(f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}")
-        return self._table[attribute].astype(str).to_numpy(dtype=object)
+        if isinstance(self._rows, Counter):
+            return np.asarray(np.array(self.domain.labels[attribute], dtype=object)[self.codes(attribute)])
+        column = self._rows[attribute]
+        return column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=object)
 
     def count(self, attribute: str, value: str) -> int:
         """Count the rows in which the attribute has the value, compared as text."""
         return int((self.column(attribute) == value).sum())
 
 
-def load(source: str | pd.DataFrame, *, rows: int | None, seed: int) -> pd.DataFrame:
-    """Read a table: `demo`, a CSV file (also .gz) with a header, or a Parquet file. `rows` takes the first so many."""
-    if not isinstance(source, str):
-        return _named(source if rows is None else source.iloc[:rows])
-    if source == DEMO:
-        return demo_table(DEMO_ROWS if rows is None else rows, seed=seed)
+def load(
+    source: str | pd.DataFrame,
+    *,
+    schema: Schema | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    party: int = 1,
+    split: Split | None = None,
+) -> Records:
+    """Read a table, or a party's share of it under a public `split`.
+
+    With a schema what is kept are codes, a byte or two a value; the file is read in blocks. A split `by` attributes has to see
+    all rows before it chooses; the others keep only the party's own.
+    """
+    kept: list[Any] = []
+    before = read = 0
+    only = None if schema is None else schema.attributes.keys()
+    numeric = () if schema is None else schema.numeric
+    for number, block in enumerate(blocks(source, rows=rows, seed=seed, only=only, numeric=numeric)):
+        part = block if schema is None else schema.encode(block, before=read)
+        read += len(block)
+        size = _rows(part)
+        if split is not None and not split.by:
+            part = _take(part, split.of_block(party=party, rows=size, before=before, number=number, seed=seed))
+        before += size
+        kept.append(part)
+    if not before:
+        raise UsageError(f"expected at least one row without missing values in {_name(source)}, found {read} rows with some")
+    whole = _join(kept)
+    if split is not None:
+        split.check(before)
+        if split.by:
+            keys = [_key(whole, name, schema) for name in split.by]
+            whole = _take(whole, split.of_sorted(keys, party=party, rows=before, seed=seed))
+    return Records(whole if schema is None else Counter(whole, schema.domain))
+
+
+def _name(source: str | pd.DataFrame) -> str:
+    return source if isinstance(source, str) else "the table"
+
+
+def _rows(part: Any) -> int:
+    return len(part[0]) if isinstance(part, list) else len(part)
+
+
+def _take(part: Any, at: npt.NDArray[np.int64]) -> Any:
+    return [column[at] for column in part] if isinstance(part, list) else part.iloc[at]
+
+
+def _join(parts: list[Any]) -> Any:
+    if isinstance(parts[0], list):
+        return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
     import pandas as pd
 
-    path = Path(source)
-    if not path.is_file():
-        raise UsageError(f"expected a data file, found none at {source}: check --data")
-    try:
-        if path.suffix == ".parquet":
-            table = pd.read_parquet(path)
-            table = table if rows is None else table.iloc[:rows]
-        else:
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, nrows=rows)
-    except (ValueError, OSError, ImportError, EOFError) as error:  # pandas' parser errors are ValueErrors
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise UsageError(f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {reason}") from None
-    if not len(table.columns) or not len(table):
-        raise UsageError(f"expected a header and at least one row in {source}, found {len(table)} rows")
-    return _named(table)
+    return pd.concat(parts, ignore_index=True)
 
 
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    """Name columns by text, each once."""
-    names = [str(name) for name in table.columns]
-    if len(set(names)) < len(names):
-        twice = sorted(name for name in set(names) if names.count(name) > 1)
-        raise UsageError(f"expected different names of columns, found {', '.join(twice)} twice")
-    return table.set_axis(names, axis="columns")
-
-
-def share(table: pd.DataFrame, *, party: int, parties: int, seed: int) -> pd.DataFrame:
-    """Take party i's rows of a public, seeded, even partition; every party computes the same one.
-
-    Sizes differ by at most one and rows keep the file's order.
-    """
-    if len(table) < parties:
-        raise UsageError(f"expected at least one row for each of {parties} parties, found {len(table)} rows")
-    order = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 0x5EED]))).permutation(len(table))
-    return table.iloc[np.sort(np.array_split(order, parties)[party - 1])]
+def _key(whole: Any, name: str, schema: Schema | None) -> npt.NDArray[Any]:
+    """Find what to sort by: the order of the schema's labels, or of the texts."""
+    names = list(whole.columns) if schema is None else list(schema.attributes)
+    if name not in names:
+        raise UsageError(f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, found {name!r}")
+    if schema is not None:
+        return np.asarray(whole[names.index(name)])
+    return np.unique(whole[name].astype(str).to_numpy(dtype=str), return_inverse=True)[1]

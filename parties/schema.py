@@ -3,21 +3,26 @@
 A JSON object, an entry an attribute, in the order of the result:
 
     {"workclass": ["Private", "State-gov"],                 categories
-     "age": {"edges": [17, 30, 45, 90]},                    bins (17, 30], (30, 45], (45, 90]; the first includes 17
-     "hours-per-week": {"bins": 16, "range": [1, 99]}}      equal-width bins over a public range
+     "age": {"edges": [17, 30, 45, 90]},                    bins [17, 30], (30, 45], (45, 90]
+     "hours-per-week": {"bins": 16, "range": [1, 99]},      equal-width bins over a public range
+     "occupation": {"categories": ["Sales", "Tech-support"], "missing": "drop"}}
 
-Columns of the data that the schema does not name are left out. Without a schema one is inferred from the data, for a quick
-start: that categories and ranges are taken from private data is not private, and the report says so.
+`missing` says what becomes of an absent value: "category" gives it one of its own, "drop" leaves its row out, and without it
+such a value is refused like any other that is no category. Absent are nulls and the texts in `missing_as`, as far as none of
+them is a category; the first of these texts is the label of the missing category.
+
+Columns of the data that the schema does not name are left out. Without a schema one is inferred from the data (`inference`),
+for a quick start: that categories and ranges are taken from private data is not private, and the report says so.
 """
 
 from __future__ import annotations
 
-import math
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -30,39 +35,114 @@ from .demo import DEMO_CATEGORIES, DEMO_RANGES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DEMO_SCHEMA", "Bins", "Schema", "infer", "merge", "read_schema"]
+__all__ = ["DEMO_SCHEMA", "MISSING_TEXTS", "Bins", "Categories", "Missing", "Schema", "read_schema", "write_schema"]
 
-Codes = npt.NDArray[np.uint16]
+Codes = list[npt.NDArray[np.unsignedinteger[Any]]]
+"""An array an attribute, of 8 bits where they are enough and of 16 otherwise."""
+Missing = Literal["refuse", "category", "drop"]
 
-MOST_BINS: Final = 65_535
-"""Codes are of 16 bits."""
-MOST_CATEGORIES: Final = 64
-"""A column with more different numbers than this is inferred as numeric; with more different texts it is refused."""
-INFERRED_BINS: Final = 16
+MOST_LABELS: Final = 65_536
+"""Codes are of 16 bits at most."""
+MISSING_TEXTS: Final = ("?", "", "NA", "N/A", "NaN", "nan", "<NA>", "null", "None")
+ABSENT, WRONG = -1, -2
 
 
-class Bins(msgspec.Struct, frozen=True):
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    missing: Missing = "refuse"
+    missing_as: tuple[str, ...] = MISSING_TEXTS
+
+    def absent(self, text: str) -> bool:
+        return self.missing != "refuse" and text in self.missing_as
+
+    def with_missing(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """Add the label of absent values, which reads as absent again."""
+        return (*labels, self.missing_as[0]) if self.missing == "category" else labels
+
+    def check_missing(self, labels: tuple[str, ...]) -> None:
+        if not self.missing_as:
+            raise ValueError("expected at least one text in missing_as, found none")
+        if len(self.with_missing(labels)) > MOST_LABELS:
+            raise ValueError(f"expected at most {MOST_LABELS} labels, found {len(labels)} and one for missing values")
+        if self.missing == "category" and self.missing_as[0] in labels:
+            raise ValueError(f"expected another category for missing values than {self.missing_as[0]!r}, which is one")
+
+
+class Categories(_Rule, frozen=True, kw_only=True, tag=True):
+    """An attribute with a public list of values."""
+
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.categories) <= MOST_LABELS or len(set(self.categories)) < len(self.categories):
+            raise ValueError(f"expected 1 to {MOST_LABELS} different categories, found {len(self.categories)}")
+        self.check_missing(self.categories)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.with_missing(self.categories)
+
+    @property
+    def wanted(self) -> str:
+        return f"a category of {{}} ({', '.join(self.categories[:8])}{', ...' if len(self.categories) > 8 else ''})"
+
+    def look_up(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Find the code of each text: ABSENT for a missing value, WRONG for what is none."""
+        at = {label: code for code, label in enumerate(self.categories)}
+        return np.array([at.get(text, ABSENT if self.absent(text) else WRONG) for text in texts], np.int64)
+
+
+class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     """A numeric attribute's bins: left-open, right-closed, the first closed on both sides."""
 
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
         if (
-            not 2 <= len(self.edges) <= MOST_BINS + 1
+            not 2 <= len(self.edges) <= MOST_LABELS
             or not np.all(np.isfinite(self.edges))
             or not np.all(np.diff(self.edges) > 0)
         ):
             found = list(self.edges) if len(self.edges) < 20 else f"{len(self.edges)} of them"
-            raise ValueError(f"expected 2 to {MOST_BINS + 1} finite bin edges that rise, found {found}")
+            raise ValueError(f"expected 2 to {MOST_LABELS} finite bin edges that rise, found {found}")
+        self.check_missing(self.own_labels)
 
     @classmethod
-    def equal(cls, low: float, high: float, *, bins: int) -> Bins:
-        return cls((*(low + (high - low) * i / bins for i in range(bins)), high))
+    def equal(cls, low: float, high: float, *, bins: int, missing: Missing = "refuse") -> Bins:
+        return cls(edges=(*(low + (high - low) * i / bins for i in range(bins)), high), missing=missing)
+
+    @property
+    def own_labels(self) -> tuple[str, ...]:
+        shown = _shown(self.edges)
+        return tuple(f"{'[' if i == 0 else '('}{low}, {high}]" for i, (low, high) in enumerate(pairwise(shown)))
 
     @property
     def labels(self) -> tuple[str, ...]:
-        shown = _shown(self.edges)
-        return tuple(f"{'[' if i == 0 else '('}{low}, {high}]" for i, (low, high) in enumerate(pairwise(shown)))
+        return self.with_missing(self.own_labels)
+
+    @property
+    def wanted(self) -> str:
+        return f"a number from {self.edges[0]:g} to {self.edges[-1]:g} for {{}}"
+
+    def bin(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Find the bin of each number; WRONG outside of all, and for no number."""
+        # side="left": a value on an edge belongs to the bin that it closes.
+        codes = np.maximum(np.searchsorted(self.edges, numbers, side="left") - 1, 0)
+        inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
+        return np.where(inside, codes, WRONG).astype(np.int64)
+
+    def look_up(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Find the bin of each text: of a number, or of a bin's own label, as a published table has them."""
+        at = {label: code for code, label in enumerate(self.own_labels)}
+        codes = self.bin(np.array([_number(text) for text in texts], np.float64))
+        others = [at.get(text, ABSENT if self.absent(text) else WRONG) for text in texts]
+        return np.where(codes == WRONG, np.array(others, np.int64), codes)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text) if "_" not in text else np.nan
+    except ValueError:
+        return np.nan
 
 
 def _shown(edges: tuple[float, ...]) -> list[str]:
@@ -78,68 +158,83 @@ def _shown(edges: tuple[float, ...]) -> list[str]:
 
 
 class Schema(msgspec.Struct, frozen=True):
-    """Attributes in order: categories, or bins."""
+    """Attributes in order, and the rule of each."""
 
-    attributes: dict[str, tuple[str, ...] | Bins]
+    attributes: dict[str, Categories | Bins]
     inferred: bool = False
 
     @property
     def domain(self) -> Domain:
-        return Domain({name: rule.labels if isinstance(rule, Bins) else rule for name, rule in self.attributes.items()})
+        return Domain({name: rule.labels for name, rule in self.attributes.items()})
 
-    def encode(self, table: pd.DataFrame) -> Codes:
-        """Write a table as codes, an attribute a row; a value outside the schema is a `UsageError` that names it."""
-        codes = np.empty((len(self.attributes), len(table)), np.uint16)
-        for at, (name, rule) in enumerate(self.attributes.items()):
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        return tuple(name for name, rule in self.attributes.items() if isinstance(rule, Bins))
+
+    def encode(self, table: pd.DataFrame, *, before: int = 0) -> Codes:
+        """Write a table as codes, without the rows that `missing` drops.
+
+        A value outside the schema is a `UsageError` that names it and its row, counted from 1 after so many rows `before`.
+        """
+        columns: list[npt.NDArray[np.int64]] = []
+        keep = np.ones(len(table), np.bool_)
+        for name, rule in self.attributes.items():
             if name not in table.columns:
                 raise UsageError(f"expected a column {name!r}, as the schema says, found {', '.join(map(str, table.columns))}")
-            column = table[name]
-            codes[at] = _bin(name, rule, column) if isinstance(rule, Bins) else _look_up(name, rule, column)
-        return codes
+            codes = _codes(rule, table[name])
+            if len(wrong := np.flatnonzero((codes == WRONG) | ((codes == ABSENT) & (rule.missing == "refuse")))):
+                found = str(table[name].iloc[wrong[0]])
+                raise UsageError(f"expected {rule.wanted.format(name)}, found {found!r} in row {before + int(wrong[0]) + 1}")
+            if rule.missing == "category":
+                codes = np.where(codes == ABSENT, len(rule.labels) - 1, codes)
+            else:
+                keep &= codes != ABSENT
+            columns.append(codes)
+        kept = columns if keep.all() else [codes[keep] for codes in columns]
+        rules = self.attributes.values()
+        return [codes.astype(code_type(len(rule.labels))) for codes, rule in zip(kept, rules, strict=True)]
 
 
-def _look_up(name: str, labels: tuple[str, ...], column: pd.Series[Any]) -> npt.NDArray[np.int64]:
+def code_type(labels: int) -> type[np.uint8 | np.uint16]:
+    """Choose how wide the codes of so many labels are."""
+    return np.uint8 if labels <= 256 else np.uint16
+
+
+def _codes(rule: Categories | Bins, column: pd.Series[Any]) -> npt.NDArray[np.int64]:
+    """Look a column up, each different value once; nulls are ABSENT."""
     import pandas as pd
 
-    codes = pd.Index(labels).get_indexer(pd.Index(_text(column)))
-    if len(wrong := np.flatnonzero(codes < 0)):
-        some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
-        raise UsageError(
-            f"expected a category of {name} ({some}), found {str(column.iloc[wrong[0]])!r} in row {_row(column, wrong[0])}"
-        )
-    return np.asarray(codes, np.int64)
+    if isinstance(rule, Bins) and column.dtype.kind in "iuf":
+        numbers = column.to_numpy(dtype=np.float64)
+        return np.where(np.isnan(numbers), ABSENT, rule.bin(numbers))
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        places, values = column.cat.codes.to_numpy(), column.cat.categories
+    else:
+        places, values = pd.factorize(column, use_na_sentinel=True)
+    found = np.append(rule.look_up([str(value) for value in values]), ABSENT)  # place -1, a null, is the last
+    return found[places]
 
 
-def _text(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Write values as text, a missing one as `nan`: the same for inferring categories and for looking them up."""
-    return column.astype(str).astype(object).where(column.notna(), "nan")
+class _Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A rule in a file."""
 
-
-def _bin(name: str, rule: Bins, column: pd.Series[Any]) -> npt.NDArray[np.int64]:
-    import pandas as pd
-
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-    edges = np.array(rule.edges)
-    outside = ~((values >= edges[0]) & (values <= edges[-1]))
-    if len(wrong := np.flatnonzero(outside)):
-        raise UsageError(
-            f"expected a number from {edges[0]:g} to {edges[-1]:g} for {name}, "
-            f"found {str(column.iloc[wrong[0]])!r} in row {_row(column, wrong[0])}"
-        )
-    # side="left": a value on an edge belongs to the bin that it closes.
-    return np.asarray(np.maximum(np.searchsorted(edges, values, side="left") - 1, 0), np.int64)
-
-
-def _row(column: pd.Series[Any], at: int) -> int:
-    """Say which line of the data, from 1; a share keeps the file's index."""
-    label = column.index[at]
-    return int(label) + 1 if isinstance(label, int | np.integer) else int(at) + 1
-
-
-class _Numeric(msgspec.Struct, forbid_unknown_fields=True):
+    categories: list[str] | None = None
     edges: list[float] | None = None
-    bins: Annotated[int, msgspec.Meta(ge=1, le=65_535)] | None = None
+    bins: Annotated[int, msgspec.Meta(ge=1, le=MOST_LABELS - 1)] | None = None
     range: tuple[float, float] | None = None
+    missing: Missing = "refuse"
+    missing_as: list[str] | None = None
+
+    def rule(self) -> Categories | Bins:
+        texts = MISSING_TEXTS if self.missing_as is None else tuple(self.missing_as)
+        given = [self.categories is not None, self.edges is not None, self.bins is not None, self.range is not None]
+        if given == [True, False, False, False]:
+            return Categories(categories=tuple(self.categories or ()), missing=self.missing, missing_as=texts)
+        if given == [False, True, False, False]:
+            return Bins(edges=tuple(self.edges or ()), missing=self.missing, missing_as=texts)
+        if self.bins is not None and self.range is not None and given[:2] == [False, False]:
+            return msgspec.structs.replace(Bins.equal(*self.range, bins=self.bins, missing=self.missing), missing_as=texts)
+        raise ValueError("expected either categories, or edges, or bins and range")
 
 
 def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
@@ -154,29 +249,46 @@ def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
         raise UsageError(f"expected a schema, a JSON object, in {path}, found: {error}") from None
     if not found:
         raise UsageError(f"expected at least one attribute in {path}, found none")
-    return Schema({name: _rule(name, rule, path) for name, rule in found.items()})
+    return Schema({name: _read_rule(name, rule, path) for name, rule in found.items()})
 
 
-def _rule(name: str, rule: Any, path: str) -> tuple[str, ...] | Bins:
+def _read_rule(name: str, written: Any, path: str) -> Categories | Bins:
     try:
-        if isinstance(rule, list):
-            labels = tuple(msgspec.convert(rule, list[str]))
-            if not labels or len(set(labels)) < len(labels) or len(labels) > 65_536:
-                raise ValueError(f"expected 1 to 65536 different categories, found {len(labels)}")  # noqa: TRY301
-            return labels
-        numeric = msgspec.convert(rule, _Numeric)
-        if numeric.edges is not None and numeric.bins is None and numeric.range is None:
-            return Bins(tuple(numeric.edges))
-        if numeric.edges is None and numeric.bins is not None and numeric.range is not None:
-            return Bins.equal(*numeric.range, bins=numeric.bins)
-        raise ValueError("expected either edges, or bins and range")  # noqa: TRY301
+        return msgspec.convert({"categories": written} if isinstance(written, list) else written, _Written).rule()
     except (msgspec.ValidationError, ValueError) as error:
         raise UsageError(f"attribute {name!r} in {path}: {error}") from None
 
 
+def write_schema(schema: Schema) -> str:
+    """Write a schema as `read_schema` reads it, an attribute a line."""
+    lines = [
+        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(msgspec.to_builtins(_written(rule)), ensure_ascii=False)}"
+        for name, rule in schema.attributes.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _written(rule: Categories | Bins) -> object:
+    texts = None if rule.missing_as == MISSING_TEXTS else list(rule.missing_as)
+    if isinstance(rule, Categories):
+        if rule.missing == "refuse" and texts is None:
+            return list(rule.categories)
+        return _Written(categories=list(rule.categories), missing=rule.missing, missing_as=texts)
+    bins, low, high = len(rule.edges) - 1, rule.edges[0], rule.edges[-1]
+    if rule.edges == Bins.equal(low, high, bins=bins).edges:
+        return _Written(bins=bins, range=(_plain(low), _plain(high)), missing=rule.missing, missing_as=texts)
+    return _Written(edges=[*map(_plain, rule.edges)], missing=rule.missing, missing_as=texts)
+
+
+def _plain(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
 DEMO_SCHEMA: Final = Schema(
     {
-        name: DEMO_CATEGORIES[name] if name in DEMO_CATEGORIES else Bins.equal(*DEMO_RANGES[name], bins=INFERRED_BINS)
+        name: Categories(categories=DEMO_CATEGORIES[name])
+        if name in DEMO_CATEGORIES
+        else Bins.equal(*DEMO_RANGES[name], bins=16)
         for name in (
             "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
             "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
@@ -184,66 +296,3 @@ DEMO_SCHEMA: Final = Schema(
     }
 )  # fmt: skip
 """The demo table's own: public, since nobody's data made it."""
-
-
-def infer(table: pd.DataFrame) -> Schema:
-    """Take categories and ranges from the data itself. Not private."""
-    import pandas as pd
-
-    attributes: dict[str, tuple[str, ...] | Bins] = {}
-    for name in map(str, table.columns):
-        column = table[name]
-        values = sorted(map(str, _text(column).unique()))
-        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
-        finite = np.isfinite(numbers)
-        if finite.all() and len(values) > MOST_CATEGORIES and numbers.min() < numbers.max():
-            attributes[name] = Bins((float(numbers.min()), float(numbers.max())))
-        elif finite.sum() > MOST_CATEGORIES and (~finite).sum() < MOST_CATEGORIES and column.isna().any():
-            raise UsageError(
-                f"expected numbers in {name!r}, found {int(column.isna().sum())} missing: drop those rows, or give --schema"
-            )
-        elif len(values) > 65_536:
-            found = f"found {len(values)} different texts in {name!r}"
-            raise UsageError(f"expected a table of categories and numbers, {found}: give --schema")
-        else:
-            attributes[name] = tuple(values)
-    return Schema(attributes, inferred=True)
-
-
-def merge(schemas: Iterable[Schema]) -> Schema:
-    """Unite what the parties inferred: all categories, the widest range; numbers are binned here."""
-    first, *rest = schemas
-    united: dict[str, tuple[str, ...] | Bins] = {}
-    for name in first.attributes:
-        rules = [schema.attributes.get(name) for schema in (first, *rest)]
-        if any(rule is None for rule in rules) or any(schema.attributes.keys() != first.attributes.keys() for schema in rest):
-            raise UsageError("expected the same columns in every party's data, found others: give --schema")
-        ranges = [rule for rule in rules if isinstance(rule, Bins)]
-        texts = {label for rule in rules if isinstance(rule, tuple) for label in rule}
-        if not ranges:
-            united[name] = _in_order(texts)
-            continue
-        try:
-            ends = sorted(edge for rule in ranges for edge in rule.edges)
-            numbers = [float(text) for text in sorted(texts)]
-            if not np.all(np.isfinite(numbers)):
-                raise ValueError  # noqa: TRY301
-            ends = sorted([*ends, *numbers])
-            united[name] = Bins.equal(ends[0], ends[-1], bins=INFERRED_BINS)
-        except ValueError:
-            raise UsageError(
-                f"expected numbers or categories in {name!r}, found numbers at one party and texts at another"
-            ) from None
-    return Schema(united, inferred=True)
-
-
-def _in_order(labels: set[str]) -> tuple[str, ...]:
-    """Sort numbers as numbers, texts as texts."""
-    try:
-        numbers = {label: float(label) for label in labels}
-    except ValueError:
-        return tuple(sorted(labels))
-    # NaN has no place among numbers, and every role must come to the same order.
-    return tuple(
-        sorted(labels, key=lambda label: (numbers[label], label) if math.isfinite(numbers[label]) else (math.inf, label))
-    )

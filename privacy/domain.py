@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -43,6 +43,26 @@ class Domain(msgspec.Struct, frozen=True):
     def cells(self, attributes: Sequence[str]) -> int:
         """Count the cells of these attributes' marginal."""
         return math.prod(self.shape(attributes))
+
+    def project(self, attributes: Sequence[str]) -> Domain:
+        """Keep these attributes, in this order.
+
+        >>> Domain({"sex": ("f", "m"), "age": ("young", "old")}).project(["age"]).attributes
+        ('age',)
+        """
+        self.shape(attributes)
+        return Domain({attribute: self.labels[attribute] for attribute in attributes})
+
+    def decode(self, codes: Sequence[npt.NDArray[np.integer[Any]]]) -> pd.DataFrame:
+        """Write codes, an array an attribute, as a table of labels; a code without a label is a `ValueError`."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                name: pd.Categorical.from_codes(column, categories=pd.Index(labels, dtype="str"))
+                for (name, labels), column in zip(self.labels.items(), codes, strict=True)
+            }
+        )
 
 
 def marginal_table(

@@ -76,7 +76,7 @@ class NoisyMarginals(Protocol):
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
         with me.phase("count"):
-            sums.contribute((me.records.marginal(attributes) for attributes in marginals), **self.batch(domain))
+            sums.contribute(me.records.marginals(marginals), **self.batch(domain))
 
     def curator(self, desk: Curator) -> Outcome:
         domain = desk.domain

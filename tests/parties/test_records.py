@@ -1,5 +1,6 @@
 """Records: what can be read, who gets which rows, and what is refused."""
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sottovoce import UsageError
-from sottovoce.parties import Records, load, share
+from sottovoce.parties import Records, load, read_schema, read_split
 
 TABLE = pd.DataFrame({"age": [31, 40, 17], "town": ["Łódź", "", "Bern, Switzerland"]})
 
@@ -19,12 +20,12 @@ def test_every_format_gives_the_same_text(name: str, tmp_path: Path) -> None:
         TABLE.to_parquet(path)
     else:
         TABLE.to_csv(path, index=False)
-    records = Records(load(str(path), rows=None, seed=0))
+    records = load(str(path))
     assert records.attributes == ("age", "town")
     assert list(records.column("age")) == ["31", "40", "17"]
     assert list(records.column("town")) == ["Łódź", "", "Bern, Switzerland"]
     assert records.count("town", "") == 1
-    assert len(load(str(path), rows=2, seed=0)) == 2
+    assert len(load(str(path), rows=2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -41,20 +42,77 @@ def test_every_format_gives_the_same_text(name: str, tmp_path: Path) -> None:
 def test_bad_files_are_refused_in_one_line(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=complaint) as caught:
-        load(str(tmp_path / name), rows=None, seed=0)
+        load(str(tmp_path / name))
     assert "\n" not in str(caught.value)
     assert name in str(caught.value)
 
 
-def test_the_partition_gives_every_row_to_one_party() -> None:
-    table = pd.DataFrame({"row": np.arange(1003)})
-    shares = [share(table, party=party, parties=4, seed=9)["row"].to_numpy() for party in (1, 2, 3, 4)]
-    assert sorted(np.concatenate(shares)) == list(range(1003))
-    assert {len(own) for own in shares} == {250, 251}
-    assert all((np.diff(own) > 0).all() for own in shares)
-    assert not np.array_equal(shares[0], share(table, party=1, parties=4, seed=10)["row"].to_numpy())
+def rows_of(table: pd.DataFrame, *, split: str, parties: int, seed: int = 9) -> list[list[int]]:
+    chosen = read_split(split, parties=parties)
+    return [
+        [int(row) for row in load(table, seed=seed, party=party, split=chosen).column("row")] for party in range(1, parties + 1)
+    ]
+
+
+@pytest.mark.parametrize("rows", [4, 1003, 65_536, 150_001])
+def test_the_even_partition_gives_every_row_to_one_party(rows: int) -> None:
+    table = pd.DataFrame({"row": np.arange(rows)})
+    shares = rows_of(table, split="even", parties=4)
+    assert sorted(chain(*shares)) == list(range(rows))
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+    assert all(np.all(np.diff(own) > 0) for own in shares)
+    assert rows < 5 or shares != rows_of(table, split="even", parties=4, seed=10)
+
+
+def test_a_partition_by_sizes() -> None:
+    table = pd.DataFrame({"row": np.arange(100_003)})
+    shares = rows_of(table, split="sizes:50000,3,20000", parties=3)
+    assert sorted(chain(*shares)) == list(range(100_003))
+    assert [len(own) for own in shares] == [71_427, 4, 28_572]
+    # At random, so like the whole: the mean is within five of its standard deviations.
+    assert abs(np.mean(shares[2]) - 50_001) < 5 * 100_003 / np.sqrt(12 * 28_572)
+
+
+def test_a_partition_by_an_attribute() -> None:
+    table = pd.DataFrame({"row": np.arange(90), "kind": ["b", "a", "c"] * 30, "size": [2, 1] * 45})
+    kinds = [set(table["kind"].iloc[own]) for own in rows_of(table, split="by:kind", parties=3)]
+    assert kinds == [{"a"}, {"b"}, {"c"}]
+    half = [
+        set(zip(table["kind"].iloc[own], table["size"].iloc[own], strict=True))
+        for own in rows_of(table, split="by:kind,size", parties=6)
+    ]
+    assert half == [{(kind, size)} for kind in "abc" for size in (1, 2)]
+    mixed = rows_of(table, split="by:kind@0.5", parties=3)
+    assert sorted(chain(*mixed)) == list(range(90))
+    shares_of_a = [(table["kind"].iloc[own] == "a").mean() for own in mixed]
+    assert 1 > shares_of_a[0] > shares_of_a[1] > shares_of_a[2]
+
+
+@pytest.mark.parametrize(
+    "split", ["", "odd", "even:2", "sizes:1,2", "sizes:1,2,0", "sizes:a,b,c", "by:", "by:kind@2", "by:kind@x", "by:,kind"]
+)
+def test_partitions_that_are_none(split: str) -> None:
+    with pytest.raises(UsageError, match="expected --split"):
+        read_split(split, parties=3)
+
+
+def test_every_party_needs_a_row() -> None:
+    table = pd.DataFrame({"row": range(3)})
     with pytest.raises(UsageError, match="at least one row for each of 4 parties, found 3 rows"):
-        share(table.iloc[:3], party=1, parties=4, seed=9)
+        load(table, party=1, split=read_split("even", parties=4))
+    with pytest.raises(UsageError, match=r"an attribute of the data \(row\) in --split, found 'kind'"):
+        load(table, party=1, split=read_split("by:kind", parties=2))
+
+
+def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:
+    table = pd.DataFrame({"row": [str(n) for n in range(300)], "kind": ["a", "?", None] * 100})
+    schema = read_schema({"row": [str(n) for n in range(300)], "kind": {"categories": ["a"], "missing": "drop"}})
+    split = read_split("even", parties=3)
+    shares = [load(table, schema=schema, party=party, split=split) for party in (1, 2, 3)]
+    assert {len(own) for own in shares} == {33, 34}
+    assert sorted(int(row) for own in shares for row in own.column("row")) == list(range(0, 300, 3))
+    with pytest.raises(UsageError, match="at least one row without missing values in the table, found 1 rows with some"):
+        load(table.iloc[1:2], schema=schema)
 
 
 def test_records_are_not_shown() -> None:

@@ -238,11 +238,11 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
     """The residuals of S_1, S_2, S_3 in the running protocol are independent whole noises around one party's table."""
     import pandas as pd
 
-    from sottovoce.parties import Schema
+    from sottovoce.parties import read_schema
     from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
 
     attributes = [f"x{i}" for i in range(600)]
-    schema = Schema(dict.fromkeys(attributes, ("0", "1")))
+    schema = read_schema({name: ["0", "1"] for name in attributes})
     table = pd.DataFrame(dict.fromkeys(attributes, ["0"] * 10))
     epsilon = 0.5 * len(attributes)  # each family then has the noise of one released alone at 0.5
 

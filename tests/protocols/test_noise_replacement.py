@@ -11,12 +11,12 @@ import pytest
 
 from sottovoce.curator import Curator
 from sottovoce.messages import MisuseError
-from sottovoce.parties import Party, Schema
+from sottovoce.parties import Party, read_schema
 from sottovoce.privacy.shares import SelectedNoise
 from sottovoce.protocols.noise_replacement import CuratorReplacement, NoiseReplacement, PartyReplacement, sum_out
 
 Converse = Callable[..., Any]
-SCHEMA = Schema({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1"), "d": ("0", "1", "2", "3")})
+SCHEMA = read_schema({"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"], "d": ["0", "1", "2", "3"]})
 STABLE: list[list[tuple[str, ...]]] = [[("a", "b"), ("c", "d")]] * 3
 MOVING: list[list[tuple[str, ...]]] = [
     [("a", "b", "c"), ("d",)],
@@ -155,7 +155,7 @@ def test_sum_out() -> None:
 def test_slots_have_room_for_the_noise_of_a_larger_frontier(converse: Converse) -> None:
     """The noise that is handed over has the scale of the round in which it was drawn: here 40 times that of the next."""
     names = [f"x{i}" for i in range(40)]
-    schema = Schema(dict.fromkeys(names, ("0", "1")))
+    schema = read_schema({name: ["0", "1"] for name in names})
     table = pd.DataFrame(dict.fromkeys(names, ["0"] * 10))
     families: list[tuple[str, ...]] = [(name,) for name in names]
     for seed in range(8):
