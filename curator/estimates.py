@@ -7,8 +7,10 @@ Where tables overlap, `consistent` makes them agree (Barak et al. 2007, PriView'
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -56,9 +58,9 @@ def combine(estimates: Iterable[Estimate], attributes: Sequence[str]) -> Estimat
 
 def intersections(sets: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
     """List all sets that are intersections of two or more of these, the empty one included, smaller ones first."""
-    own = list(dict.fromkeys(frozenset(attributes) for attributes in sets))
+    own = Counter(frozenset(attributes) for attributes in sets)
     found: set[frozenset[str]] = {frozenset()}
-    new = {a & b for at, a in enumerate(own) for b in own[:at]}
+    new = {a & b for a, b in combinations(own, 2)} | {one for one, times in own.items() if times > 1}
     while new - found:
         found |= new
         new = {a & b for a in new for b in own}

@@ -1,4 +1,4 @@
-"""What tests share: which MPIs there are, and a conversation of functions on threads with a tap on the wire."""
+"""What tests share: which MPIs there are, a conversation of functions on threads with a tap on the wire, random tables."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from sottovoce.crypto import RandomTree
-from sottovoce.curator import Curator
+from sottovoce.curator import Curator, Marginal, dependency_graph
 from sottovoce.messages import PeerFailedError, Role, thread_wires
 from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
-from sottovoce.parties import Party, Records, Schema
-from sottovoce.privacy import Accountant
+from sottovoce.parties import Categories, Party, Records, Schema, blocks, infer, load, merge
+from sottovoce.privacy import Accountant, Domain
 from sottovoce.privacy.accountant import Neighbours
 from sottovoce.protocols.noise_replacement import NoiseReplacement
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MPICH = os.environ.get("SOTTOVOCE_MPICH", "")
 """The folder of a second environment, with MPICH (`make mpich` makes it)."""
@@ -145,3 +151,50 @@ def _tap(wire: Any, heard: list[Heard]) -> None:
         send(parts, to=to, timeout=timeout)
 
     wire.send = tapped
+
+
+DATA = os.environ.get("SOTTOVOCE_DATA", "")
+"""The folder with the datasets, for tests by hand."""
+
+
+class Random:
+    """Random domains, tables and graphs for the referees: a test that asks for `random` runs on thirty of them."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def domain(self, *, attributes: int, least: int = 1, most: int = 4) -> Domain:
+        sizes = self.generator.integers(least, most + 1, attributes)
+        return Domain({f"x{at}": tuple(map(str, range(size))) for at, size in enumerate(sizes)})
+
+    def joint(self, domain: Domain) -> Marginal:
+        shape = domain.shape(domain.attributes)
+        weights = self.generator.dirichlet(np.full(int(np.prod(shape)), 0.5))
+        return Marginal(domain.attributes, weights.reshape(shape))
+
+    def graph(self, domain: Domain, *, density: float) -> nx.Graph[str]:
+        pairs = [pair for pair in combinations(domain.attributes, 2) if self.generator.random() < density]
+        return dependency_graph(domain, pairs)
+
+    def sets(self, domain: Domain, *, sets: int, most: int = 3) -> list[tuple[str, ...]]:
+        """Draw sets of attributes, in any order; some equal, nested or disjoint."""
+        names = np.array(domain.attributes)
+        sizes = self.generator.integers(1, min(most, len(names)) + 1, sets)
+        return [tuple(map(str, self.generator.choice(names, size, replace=False))) for size in sizes]
+
+
+@pytest.fixture(params=range(30))
+def random(request: pytest.FixtureRequest) -> Random:
+    return Random(request.param)
+
+
+@pytest.fixture(scope="session")
+def adult() -> Records:
+    """Adult in the coding of JTree's authors: 45,222 rows, 15 attributes, numbers in 16 bins."""
+    path = Path(DATA, "adult", "adult_jtree_coarse.csv.gz")
+    if not DATA or not path.is_file():
+        pytest.skip("SOTTOVOCE_DATA names no folder with adult/adult_jtree_coarse.csv.gz")
+    rules = dict(merge([infer(blocks(str(path)))]).attributes)
+    for name in ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"):
+        rules[name] = Categories(categories=tuple(map(str, range(16))))  # some bins are empty
+    return load(str(path), schema=Schema(rules))

@@ -1,0 +1,87 @@
+"""The algebra of marginals, against loops over cells."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from sottovoce.curator import Marginal
+from sottovoce.privacy import Domain
+
+if TYPE_CHECKING:
+    from conftest import Random
+
+DOMAIN = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1", "2", "3")})
+
+
+def cells(table: Marginal) -> list[tuple[dict[str, int], float]]:
+    return [
+        (dict(zip(table.attributes, place, strict=True)), float(table.values[place]))
+        for place in product(*map(range, table.values.shape))
+    ]
+
+
+def test_project_sums_out_in_any_order(random: Random) -> None:
+    domain = random.domain(attributes=5)
+    joint = random.joint(domain)
+    for attributes in random.sets(domain, sets=5, most=4):
+        found = joint.project(attributes)
+        assert found.attributes == attributes
+        for place, value in cells(found):
+            expected = sum(own for at, own in cells(joint) if all(at[name] == place[name] for name in attributes))
+            assert value == pytest.approx(expected, abs=1e-12)
+    assert float(joint.project([]).values) == pytest.approx(1)
+
+
+def test_operations_line_up_by_name(random: Random) -> None:
+    domain = random.domain(attributes=4)
+    one, other = (random.joint(domain).project(attributes) for attributes in random.sets(domain, sets=2))
+    for found, operation in (
+        (one + other, np.add), (one - other, np.subtract), (one * other, np.multiply), (one / other, np.divide),
+    ):  # fmt: skip
+        assert set(found.attributes) == {*one.attributes, *other.attributes}
+        for place, value in cells(found):
+            left = one.values[tuple(place[name] for name in one.attributes)]
+            right = other.values[tuple(place[name] for name in other.attributes)]
+            assert value == pytest.approx(operation(left, right), rel=1e-12)
+
+
+def test_numbers_and_scalars() -> None:
+    table = Marginal.of(DOMAIN, ["b", "a"], range(6))
+    assert table.values.shape == (3, 2)
+    assert (table * 2 + 1).values.tolist() == [[1, 3], [5, 7], [9, 11]]
+    assert ((table - 1) / 2).total == 4.5
+    assert table.expand(DOMAIN, ["a", "c", "b"]).values.shape == (2, 4, 3)
+    assert table.expand(DOMAIN, ["a", "c", "b"]).project(["b", "a"]).values.tolist() == (table * 4).values.tolist()
+    assert Marginal.uniform(DOMAIN, ["c"]).values.tolist() == [0.25] * 4
+    assert table.normalise().total == pytest.approx(1)
+
+
+def test_nothing_divided_by_nothing_is_nothing() -> None:
+    table = Marginal(("a", "b"), np.array([[0.0, 0.0], [1.0, 3.0]]))
+    assert (table / table.project(["a"])).values.tolist() == [[0, 0], [0.25, 0.75]]
+
+
+def test_total_variation() -> None:
+    uniform = Marginal(("x",), np.full(4, 0.25))
+    assert Marginal(("x",), np.array([0.5, 0.5, 0, 0])).distance(uniform) == 0.5
+    assert uniform.distance(uniform) == 0
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda: Marginal(("a",), np.ones((2, 2))), "an axis for each of a, found an array of 2x2"),
+        (lambda: Marginal(("a", "a"), np.ones((2, 2))), "an axis for each"),
+        (lambda: Marginal(("a",), np.ones(2)).project(["b"]), "attributes among a, found b"),
+        (lambda: Marginal(("a", "b"), np.ones((2, 2))).expand(DOMAIN, ["a"]), "attributes that include b, found a"),
+        (lambda: Marginal(("a",), np.array([1.0, -0.1])).normalise(), "not negative"),
+        (lambda: Marginal(("a",), np.zeros(2)).normalise(), "nor all 0"),
+    ],
+)
+def test_what_is_refused(attempt: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        attempt()  # type: ignore[operator]

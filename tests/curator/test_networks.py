@@ -1,0 +1,192 @@
+"""Bayesian networks and junction trees, against products over the whole domain; and maximum entropy against both."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from sottovoce.curator import (
+    BayesianNetwork,
+    Estimate,
+    Marginal,
+    Step,
+    correlated,
+    dependency_graph,
+    junction_tree,
+    mutual_information,
+    triangulate,
+)  # fmt: skip
+from sottovoce.curator.bayesian_network import maximal
+from sottovoce.curator.maximum_entropy import fit, reconstruct
+from sottovoce.privacy import Domain
+
+if TYPE_CHECKING:
+    from conftest import Random
+
+
+def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
+    domain = random.domain(attributes=5)
+    joint = random.joint(domain)
+    names = list(map(str, random.generator.permutation(domain.attributes)))
+    parents = {name: [other for other in names[:at] if random.generator.random() < 0.4] for at, name in enumerate(names)}
+    network = BayesianNetwork(domain, parents)
+    expected = Marginal((), np.array(1.0))
+    for name in names:
+        expected = expected * (joint.project([*parents[name], name]) / joint.project(parents[name]))
+    tables = [joint.project(family) for family in network.maximal_families]
+    assert network.fit(tables).distribution().distance(expected.project(domain.attributes)) < 1e-12
+    assert network.degree == max(map(len, parents.values()))
+    assert all(
+        list(network.order).index(parent) < list(network.order).index(name) for name in names for parent in parents[name]
+    )
+    sets = [frozenset(family) for family in network.families]
+    assert {frozenset(family) for family in network.maximal_families} == {
+        one for one in sets if not any(one < other for other in sets)
+    }
+
+
+def test_circles_and_missing_tables_are_refused() -> None:
+    domain = Domain(dict.fromkeys("abc", ("0", "1")))
+    with pytest.raises(ValueError, match=r"without circles, found (a -> b|b -> c|c -> a)"):
+        BayesianNetwork(domain, {"b": "a", "c": "b", "a": "c"})
+    with pytest.raises(ValueError, match="a table that covers a, b, found none"):
+        BayesianNetwork(domain, {"b": "a"}).fit([Marginal.uniform(domain, ["a", "c"])])
+
+
+def test_triangulation(random: Random) -> None:
+    domain = random.domain(attributes=8)
+    graph = random.graph(domain, density=float(random.generator.uniform(0.1, 0.7)))
+    chordal, cliques = triangulate(domain, graph)
+    assert nx.is_chordal(chordal)
+    assert set(map(frozenset, graph.edges)) <= set(map(frozenset, chordal.edges))
+    assert {frozenset(clique) for clique in cliques} == {frozenset(clique) for clique in nx.find_cliques(chordal)}
+    if nx.is_chordal(graph):
+        assert chordal.number_of_edges() == graph.number_of_edges()
+    assert triangulate(domain, graph)[1] == cliques
+
+
+def test_a_junction_tree_runs_through_every_attribute(random: Random) -> None:
+    domain = random.domain(attributes=8)
+    graph = random.graph(domain, density=float(random.generator.uniform(0.1, 0.5)))
+    tree = junction_tree(domain, graph)
+    forest: nx.Graph[int] = nx.Graph()
+    forest.add_nodes_from(range(len(tree.cliques)))
+    forest.add_edges_from((one, other) for one, other, _ in tree.edges)
+    assert nx.is_forest(forest)
+    assert all(set(shared) == {*tree.cliques[one]} & {*tree.cliques[other]} for one, other, shared in tree.edges)
+    for name in domain.attributes:
+        holders = [at for at, clique in enumerate(tree.cliques) if name in clique]
+        assert nx.is_connected(forest.subgraph(holders))
+    assert len({at for at, _ in tree.walk()}) == len(tree.cliques)
+
+
+def test_a_junction_tree_is_cliques_over_separators(random: Random) -> None:
+    domain = random.domain(attributes=6, most=3)
+    tree = junction_tree(domain, random.graph(domain, density=0.35))
+    joint = random.joint(domain)
+    expected = Marginal((), np.array(1.0))
+    for clique in tree.cliques:
+        expected = expected * joint.project(clique)
+    for shared in tree.separators:
+        expected = expected / joint.project(shared)
+    chain = tree.chain([joint.project(clique) for clique in tree.cliques])
+    found = chain.distribution()
+    assert found.distance(expected.project(domain.attributes)) < 1e-12
+    assert all(found.project(clique).distance(joint.project(clique)) < 1e-12 for clique in tree.cliques)
+    # The same from steps of one's own, attribute by attribute.
+    own = {
+        at: [Step((name,), (*shared, *heads[:n]), joint) for n, name in enumerate(heads)]
+        for at, shared in tree.walk()
+        for heads in [[name for name in tree.cliques[at] if name not in shared]]
+    }
+    assert tree.chain(own).distribution().distance(found) < 1e-12
+
+
+def test_maximum_entropy_is_the_junction_tree(random: Random) -> None:
+    """Of a chordal graph's cliques the distribution with largest entropy is their product over the separators."""
+    domain = random.domain(attributes=5, most=3)
+    tree = junction_tree(domain, random.graph(domain, density=0.4))
+    joint = random.joint(domain)
+    tables = [joint.project(clique) for clique in tree.cliques]
+    found = fit(domain, domain.attributes, tables)
+    assert found.distance(tree.chain(tables).distribution()) < 1e-7
+
+
+def test_maximum_entropy_of_a_circle(random: Random) -> None:
+    """Three pairs of three attributes: the marginals hold, and the log-probabilities have no three-way term."""
+    domain = Domain(dict.fromkeys("abc", ("0", "1", "2")))
+    joint = random.joint(domain) * 0.9 + Marginal.uniform(domain, "abc") * 0.1
+    tables = [joint.project(pair) for pair in combinations("abc", 2)]
+    found = fit(domain, "abc", tables, sweeps=3000, tolerance=1e-13)
+    assert all(found.project(table.attributes).distance(table) < 1e-9 for table in tables)
+    logs = np.log(found.values)
+    twice = logs[1:, 1:] - logs[:-1, 1:] - logs[1:, :-1] + logs[:-1, :-1]
+    assert np.abs(twice[..., 1:] - twice[..., :-1]).max() < 1e-5
+
+
+def test_reconstruction() -> None:
+    generator = np.random.default_rng(0)
+    domain = Domain(dict.fromkeys("abcd", ("0", "1")))
+    joint = Marginal(tuple("abcd"), generator.dirichlet(np.ones(16)).reshape(2, 2, 2, 2))
+    estimates = [Estimate(joint.project(own), 1.0) for own in ("abc", "bcd", "ad")]
+    assert reconstruct(domain, "cb", estimates).distance(joint.project("cb")) < 1e-12
+    covered = reconstruct(domain, "abd", estimates)
+    for pair in ("ab", "bd", "ad"):
+        assert covered.project(pair).distance(joint.project(pair)) < 1e-6
+    with pytest.raises(ValueError, match="estimates that cover d, found none"):
+        reconstruct(domain, "ad", estimates[:1])
+
+
+def test_sets_within_sets() -> None:
+    assert maximal([("a", "b"), ("b",), ("b", "a"), ("c",)]) == (("a", "b"), ("c",))
+
+
+def circle(order: str) -> tuple[Domain, Any]:
+    domain = Domain(dict.fromkeys(sorted(order), ("0", "1")))
+    return domain, dependency_graph(domain, [(one, order[at - 1]) for at, one in enumerate(order)])
+
+
+def test_known_trees() -> None:
+    domain, graph = circle("ABDEC")  # specification ldp.md, 7.16
+    tree = junction_tree(domain, graph)
+    assert [len(clique) for clique in tree.cliques] == [3, 3, 3]
+    assert [len(shared) for shared in tree.separators] == [2, 2]
+    sizes = {"A1": 2, "A2": 2, "A3": 3, "A4": 4, "A5": 3, "A6": 2}  # JTree's example 1
+    domain = Domain({name: tuple(map(str, range(size))) for name, size in sizes.items()})
+    edges = [("A1", "A2"), ("A2", "A3"), ("A3", "A5"), ("A5", "A4"), ("A4", "A2"), ("A4", "A6")]
+    tree = junction_tree(domain, dependency_graph(domain, edges))
+    # It takes the chord A2-A5, which the example allows: 18 and 24 cells instead of 24 and 36.
+    assert tree.cliques == (("A1", "A2"), ("A2", "A3", "A5"), ("A2", "A4", "A5"), ("A4", "A6"))
+    assert sorted(tree.separators) == [("A2",), ("A2", "A5"), ("A4",)]
+
+
+def test_known_edges() -> None:
+    """PrivIncr's example 5.1: above 0.045 are AB, AF, BD and CE."""
+    domain = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
+    assert correlated(domain, "A", "B", phi=0.3) == pytest.approx(0.045)
+
+
+def test_adult(adult: Any) -> None:
+    """Specification ldp.md, 7.18; clldp-jtree.md, D21."""
+    domain = adult.domain
+    pairs = list(combinations(domain.attributes, 2))
+    tables = [Marginal.of(domain, own, cells) for own, cells in zip(pairs, adult.marginals(pairs), strict=True)]
+    nats = {own: mutual_information(table, own[:1], base=np.e) for own, table in zip(pairs, tables, strict=True)}
+
+    def tree(phi: float, unit: float) -> Any:
+        edges = [own for own in pairs if nats[own] * unit >= correlated(domain, *own, phi=phi)]
+        return junction_tree(domain, dependency_graph(domain, edges))
+
+    bits = tree(0.3, 1 / np.log(2))
+    places = {name: at for at, name in enumerate(domain.attributes)}
+    assert {tuple(places[name] for name in clique) for clique in bits.cliques} == {
+        (0, 5, 7, 14), (3, 4, 14), (5, 7, 9, 14), (6, 9, 14), (9, 12, 14), (10, 14), (1,), (2,), (8,), (11,), (13,),
+    }  # fmt: skip
+    jtree = tree(0.2, 1)
+    assert len(jtree.cliques) == 10
+    assert max(domain.cells(clique) for clique in jtree.cliques) == 1344
+    assert sum(len(shared) > 0 for shared in jtree.separators) == len(jtree.edges)

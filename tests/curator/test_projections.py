@@ -1,0 +1,73 @@
+"""Projections, against their definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from sottovoce.curator.projections import base_cut, norm_cut, norm_mul, norm_sub, threshold
+
+if TYPE_CHECKING:
+    from conftest import Random
+
+KNOWN = np.array([0.5, 0.4, -0.1, 0.3])
+
+
+def test_known_answers() -> None:
+    assert norm_sub(KNOWN) == pytest.approx([0.43333, 0.33333, 0, 0.23333], abs=5e-6)
+    assert norm_mul(KNOWN) == pytest.approx([0.41667, 0.33333, 0, 0.25], abs=5e-6)
+    assert norm_cut(KNOWN) == pytest.approx([0.5, 0.4, 0, 0.1], abs=1e-12)
+    level = 0.2241402727604947
+    assert base_cut(np.array([level - 1e-9, level + 1e-9, 0, -9]), deviation=0.1, alpha=0.05) == pytest.approx(
+        [0, level, 0, 0], abs=1e-8
+    )
+
+
+def test_norm_sub_is_the_nearest_distribution(random: Random) -> None:
+    values = random.generator.normal(0.1, 1, (3, 4))
+    total = float(random.generator.choice([1.0, 7.5, 40_000]))
+    found = norm_sub(values * total, total)
+    assert found.shape == values.shape
+    assert found.sum() == pytest.approx(total)
+    assert found.min() >= 0
+    # Karush-Kuhn-Tucker: one multiplier for all that is positive, and no cell at 0 that should be above it.
+    shift = (values * total - found)[found > 0]
+    assert np.ptp(shift) < 1e-9 * total
+    assert np.all((values * total)[found == 0] <= shift[0] + 1e-9 * total)
+
+
+def test_norm_mul(random: Random) -> None:
+    values = random.generator.normal(0, 1, 9)
+    found = norm_mul(values, 5.0)
+    assert found.sum() == pytest.approx(5)
+    assert np.ptp((found / values)[values > 0]) < 1e-12
+    assert norm_mul(-np.abs(values), 9.0).tolist() == [1.0] * 9
+
+
+def test_norm_cut(random: Random) -> None:
+    values = random.generator.normal(0.2, 0.3, 8)
+    found = norm_cut(values)
+    assert found.sum() == pytest.approx(min(1.0, np.maximum(values, 0).sum()))
+    changed = [at for at in np.argsort(-values) if values[at] > 0 and abs(found[at] - values[at]) > 1e-12]
+    # What was cut are the smallest; of these only the largest keeps a part.
+    assert all(
+        values[at] <= min([values[n] for n in range(8) if values[n] > 0 and n not in changed], default=9) for at in changed
+    )
+    assert all(found[at] == pytest.approx(0, abs=1e-12) for at in changed[1:])
+
+
+def test_threshold_is_the_best_integer(random: Random) -> None:
+    counts = random.generator.normal(3, 30, 25)
+    total = float(random.generator.choice([50, 100, 400]))
+    found = threshold(counts, total)
+    assert found.sum() == pytest.approx(total)
+    gaps = {level: abs(counts[counts > level].sum() - total) for level in range(1, 200) if (counts > level).any()}
+    best = min(gaps, key=lambda level: (round(gaps[level], 9), level))
+    expected = np.where(counts > best, counts, 0)
+    assert found == pytest.approx(expected * total / expected.sum())
+
+
+def test_threshold_when_nothing_is_left() -> None:
+    assert threshold(np.array([-3.0, 0.5, 1.0, -2.0]), 100).tolist() == [25.0] * 4

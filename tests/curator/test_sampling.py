@@ -1,0 +1,141 @@
+"""Chains of conditional distributions: exact ones, and the rows drawn from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from sottovoce.curator import Chain, Marginal, Step, synthesise
+from sottovoce.curator.sampling import _alias
+from sottovoce.privacy import Domain
+from sottovoce.privacy.binary import Binary
+
+if TYPE_CHECKING:
+    from conftest import Random
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 17, 300])
+def test_alias_tables_are_the_distribution(size: int) -> None:
+    generator = np.random.default_rng(size)
+    lines = np.concatenate([generator.dirichlet(np.full(size, 0.1), 20), np.full((1, size), 1 / size), np.eye(size)[:3]])
+    keep, alias = _alias(lines)
+    found = keep / size
+    for line in range(len(lines)):
+        np.add.at(found[line], alias[line], (1 - keep[line]) / size)
+    assert keep.min() >= 0
+    assert keep.max() <= 1
+    assert np.abs(found - lines).max() < 1e-12
+
+
+def test_a_chain_is_the_product_of_its_steps(random: Random) -> None:
+    domain = random.domain(attributes=5)
+    joint = random.joint(domain)
+    names = tuple(map(str, random.generator.permutation(domain.attributes)))
+    whole = Chain(domain, [Step(names[:2], (), joint), Step(names[2:], names[:2], joint)])
+    assert whole.distribution().distance(joint) < 1e-12
+    independent = Chain(domain, [Step((name,), (), joint) for name in names])
+    expected = joint.project(names[:1])
+    for name in names[1:]:
+        expected = expected * joint.project([name])
+    assert independent.distribution().distance(expected) < 1e-12
+
+
+def test_rows_follow_the_distribution() -> None:
+    """By chi-squared, 200,000 rows; a right sampler fails once in a million runs."""
+    generator = np.random.default_rng(5)
+    domain = Domain({"a": ("0", "1", "2"), "b": ("0", "1"), "c": tuple(map(str, range(7)))})
+    joint = Marginal(domain.attributes, generator.dirichlet(np.ones(42)).reshape(3, 2, 7))
+    chain = Chain(domain, [Step(("b",), (), joint), Step(("c", "a"), ("b",), joint)])
+    sample = chain.sample(200_000, generator=generator)
+    counts = np.zeros((3, 2, 7))
+    np.add.at(counts, tuple(sample.codes), 1)
+    expected = joint.values * 200_000
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    from scipy.stats import chi2
+
+    assert chi2.ppf(1e-6 / 2, 41) < statistic < chi2.ppf(1 - 1e-6 / 2, 41)
+    assert sample.undefined == 0
+    assert [column.dtype for column in sample.codes] == [np.uint8] * 3
+
+
+def test_blocks_are_the_whole() -> None:
+    domain = Domain({"a": ("0", "1"), "b": tuple(map(str, range(300)))})
+    chain = Chain(domain, [Step(("b", "a"), (), Marginal.uniform(domain, ["a", "b"]))])
+    whole = chain.sample(70_000, generator=np.random.default_rng(1))
+    parts = list(chain.blocks(70_000, generator=np.random.default_rng(1)))
+    for at in (0, 1):
+        assert np.array_equal(whole.codes[at], np.concatenate([part.codes[at] for part in parts]))
+    assert whole.codes[1].dtype == np.uint16
+    assert chain.sample(0, generator=np.random.default_rng(1)).codes[0].tolist() == []
+
+
+@pytest.mark.parametrize(("empty", "expected"), [("marginal", [0.75, 0.25]), ("uniform", [0.5, 0.5])])
+def test_where_there_is_no_distribution(empty: Any, expected: list[float]) -> None:
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1")})
+    table = Marginal(("a", "b"), np.array([[3.0, 1.0], [-2.0, 0.0]]))
+    chain = Chain(domain, [Step(("a",), (), Marginal.uniform(domain, ["a"])), Step(("b",), ("a",), table)], empty=empty)
+    found = chain.distribution().values
+    assert found[0] * 2 == pytest.approx([0.75, 0.25])
+    assert found[1] * 2 == pytest.approx(expected)
+    sample = chain.sample(10_000, generator=np.random.default_rng(2))
+    assert sample.undefined == int(sample.codes[0].sum())
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([(("a",), ())], "a step for every attribute, found none for b"),
+        ([(("a",), ()), (("a", "b"), ())], "expected a once"),
+        ([(("a",), ("b",)), (("b",), ())], "expected a once, after b"),
+        ([(("c",), ())], "expected c once"),
+    ],
+)
+def test_steps_that_are_no_chain(steps: list[Any], message: str) -> None:
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1")})
+    with pytest.raises(ValueError, match=message):
+        Chain(domain, [Step(heads, given, Marginal.uniform(domain, ["a", "b"])) for heads, given in steps])
+
+
+DOMAIN = Domain({"size": tuple(map(str, range(5))), "kind": ("x",), "sex": ("f", "m"), "town": tuple(map(str, range(41)))})
+
+
+def test_binarisation() -> None:
+    binary = Binary(DOMAIN)
+    assert binary.widths == (3, 0, 1, 6)
+    assert binary.bits.attributes == ("size[0]", "size[1]", "size[2]", "sex[0]", *(f"town[{bit}]" for bit in range(6)))
+    assert binary.of("town") == binary.bits.attributes[4:]
+    codes = [np.arange(200) % size for size in (5, 1, 2, 41)]
+    bits = binary.encode(codes)
+    assert [int(bit[4]) for bit in bits[:3]] == [1, 0, 0]  # the most significant first
+    back, valid = binary.decode(bits)
+    assert valid.all()
+    assert all(np.array_equal(one, other) for one, other in zip(codes, back, strict=True))
+    every = [np.arange(1 << 10) >> shift & 1 for shift in range(9, -1, -1)]
+    _, valid = binary.decode([bit.astype(np.uint8) for bit in every])
+    assert valid.sum() == 5 * 2 * 41
+    with pytest.raises(ValueError, match="expected 10 bits, found 9"):
+        binary.decode(bits[1:])
+
+
+def test_rows_that_are_no_code_are_drawn_again() -> None:
+    binary = Binary(DOMAIN)
+    free = Chain(binary.bits, [Step((name,), (), Marginal.uniform(binary.bits, [name])) for name in binary.bits.attributes])
+    found = synthesise(free, 5000, generator=np.random.default_rng(3), binary=binary)
+    assert all(column.max() < size for column, size in zip(found.codes, (5, 1, 2, 41), strict=True))
+    assert found.replaced == 0
+    # 410 of 1,024 patterns are codes: rejections are geometric.
+    assert found.rejected == pytest.approx(5000 * (1024 / 410 - 1), abs=6 * (5000 * 614 * 1024) ** 0.5 / 410)
+    counts = np.bincount(found.codes[0], minlength=5)
+    assert np.abs(counts - 1000).max() < 6 * 800**0.5
+
+
+def test_a_model_that_never_gives_a_code_ends() -> None:
+    binary = Binary(Domain({"size": tuple(map(str, range(5)))}))
+    ones = Marginal(("size[0]",), np.array([0.0, 1.0]))
+    tables = [ones, Marginal(("size[1]",), ones.values), Marginal(("size[2]",), ones.values)]
+    chain = Chain(binary.bits, [Step(table.attributes, (), table) for table in tables])
+    found = synthesise(chain, 100, generator=np.random.default_rng(3), binary=binary)
+    assert found.replaced == 100
+    assert set(found.codes[0].tolist()) == set(range(5))
