@@ -13,15 +13,18 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperCommand
 
+from ..evaluation import evaluate
 from ..messages import CURATOR, SottovoceError, UsageError
+from ..parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..protocols import available, find
 from .doctor import examine
 from .identities import write_identity
 from .job import Job, instantiate
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
-from .progress import Progress
+from .progress import Progress, Work
 from .publish import check_folder, put
 from .rank import be_a_rank
 from .report import summary_lines
@@ -259,6 +262,112 @@ def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a 
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
     put({"report.html": text.encode()}, folder=folder)
     _summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+
+
+class _Greedy(TyperCommand):
+    """A command whose repeated options take all words up to the next option: --ways 2 3."""
+
+    many = ("--ways", "--classify", "--drop")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        option = ""
+        for word in args:
+            if word.startswith("-"):
+                option = word if word in self.many else ""
+                if not option:
+                    spread.append(word)
+            else:
+                spread += [option, word] if option else [word]
+        return super().parse_args(ctx, spread)
+
+
+@app.command("evaluate", cls=_Greedy)
+def evaluate_command(
+    real: Annotated[str, typer.Argument(help="the real table, or demo")],
+    synthetic: Annotated[str, typer.Argument(help="the synthetic one, or the folder of a run")],
+    schema: Annotated[Path | None, typer.Option(help="JSON (default: beside SYNTHETIC, or inferred)")] = None,
+    ways: Annotated[list[int] | None, typer.Option(help="compare marginals of so many attributes (default: 2 3)")] = None,
+    original: Annotated[bool, typer.Option("--original-only", help="do not compare binary attributes")] = False,
+    classify: Annotated[
+        list[str] | None, typer.Option(help="predict these: income, 'education>=Bachelors', 'race=White|Black'")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="attributes that the classifiers do not get")] = None,
+    seed: Annotated[int, typer.Option(help="of samples, and of the split into training and test")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers. Files come first."""
+    folder = Path(synthetic)
+    if folder.is_dir():
+        synthetic = str(folder / "synthetic.csv")
+        if not Path(synthetic).is_file():
+            raise UsageError(f"expected synthetic.csv in {folder}, found none: does this protocol publish a table?")
+    work = Work()
+    try:
+        found = evaluate(
+            real, synthetic, schema=schema, ways=ways or (2, 3), binary=not original, classify=classify or (), drop=drop or (),
+            seed=seed, told=work.show,
+        )  # fmt: skip
+    finally:
+        work.close()
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    else:
+        _verdict(found)
+
+
+def _verdict(found: dict[str, Any]) -> None:
+    """Print what the judge found."""
+    rows = found["rows"]
+    sys.stdout.write(f"{rows['real']:,} real rows, {rows['synthetic']:,} synthetic ones; schema {found['schema']}\n\n")
+    sys.stdout.write("total variation distance of marginals, from 0 (alike) to 1\n")
+    _print_table(
+        ("attributes", "ways", "average", "one-way only", "uniform", "worst", "marginal"),
+        [
+            [own["attributes"], str(own["ways"]), *(f"{own[key]:.4f}" for key in ("average", "one_way", "uniform", "worst")),
+             " x ".join(own["worst_marginal"])]
+            for own in found["distances"]
+        ],
+    )  # fmt: skip
+    kept = found["dependence"]
+    if kept["largest_pair"]:
+        sys.stdout.write(
+            f"\nmutual information of two attributes: {kept['difference']:.4f} bits off on average, "
+            f"{kept['largest']:.4f} at most ({' x '.join(kept['largest_pair'])})\n"
+        )
+    if found["classification"]:
+        sys.stdout.write("\nshare of real people predicted wrong by a linear support vector machine that learnt from\n")
+        _print_table(
+            ("target", "synthetic", "real", "majority", "tested"),
+            [
+                [own["target"], *(f"{own[key]:.4f}" for key in ("synthetic", "real", "majority")), f"{own['tested']:,}"]
+                for own in found["classification"]
+            ],
+        )
+    for note in found["notes"]:
+        sys.stdout.write(f"note: {note}\n")
+
+
+@app.command("schema")
+def schema_command(
+    source: Annotated[str, typer.Argument(help="CSV (also .gz), Parquet, or demo")],
+    out: Annotated[Path | None, typer.Option(help="file to write it to (default: standard output)")] = None,
+) -> None:
+    """Write a schema of a table, to be edited and given with --schema."""
+    if source == DEMO:
+        written = write_schema(DEMO_SCHEMA)
+    else:
+        written = write_schema(merge([infer(blocks(source))]))
+        sys.stderr.write(
+            "sottovoce: categories and ranges were taken from the data, which is NOT private: replace them by public ones\n"
+        )
+    if out is None:
+        sys.stdout.write(written)
+    elif out.exists():
+        raise UsageError(f"expected --out to name a new file, found {out}: it may have been edited")
+    else:
+        out.write_text(written)
+        sys.stdout.write(f"{out}: {written.count(chr(10)) - 2} attributes\n")
 
 
 @app.command("doctor")

@@ -19,9 +19,11 @@ from ..messages import role_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rich.status import Status
+
     from ..messages import Position
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Work"]
 
 
 EVERY: Final = 2.0
@@ -78,3 +80,26 @@ class Progress:
             return ""
         elapsed = time.monotonic() - self._begun
         return f"{elapsed * (at.of - at.done) / at.done:.0f} s ({at.done / at.of:.0%})"
+
+
+class Work:
+    """Shows how far a piece of work in this process is, on a terminal, once it has taken a second."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._begun = time.monotonic()
+        self._status: Status | None = None
+
+    def show(self, what: str, done: int, of: int) -> None:
+        """Say what is being done, and how much of it is done."""
+        if not self._console.is_terminal or time.monotonic() < self._begun + 1:
+            return
+        if self._status is None:
+            self._status = self._console.status("")
+            self._status.start()
+        self._status.update(f"{time.monotonic() - self._begun:.0f} s  {what}, {done:,} of {of:,}")
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._status is not None:
+            self._status.stop()

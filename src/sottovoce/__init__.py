@@ -8,6 +8,7 @@ To write a protocol, subclass `Protocol`: see docs/writing-a-protocol.md or `sot
 """
 
 from .curator import Curator
+from .evaluation import evaluate
 from .launch.run import Run, run
 from .messages import (
     CIPHERTEXT,
@@ -27,6 +28,7 @@ from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
 __all__ = [
     "run",
     "Run",
+    "evaluate",
     "Protocol",
     "Options",
     "Epsilon",
