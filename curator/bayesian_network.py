@@ -28,6 +28,8 @@ class BayesianNetwork:
         self.graph.add_nodes_from(domain.attributes)
         for name in parents:
             domain.shape([name, *parents[name]])
+            if len(set(parents[name])) < len(parents[name]):
+                raise ValueError(f"expected different parents of {name}, found {', '.join(parents[name])}")
             self.graph.add_edges_from((parent, name) for parent in parents[name])
         if not nx.is_directed_acyclic_graph(self.graph):
             circle = [edge[0] for edge in nx.find_cycle(self.graph)]

@@ -72,6 +72,8 @@ def consistent(estimates: Sequence[Estimate], *, total: float | None = None) -> 
 
     Sets in rising order of size, so that what agrees already stays: a later change has sum 0 over every smaller set. `total`
     is known when the number of rows is public; without it, totals are averaged like everything else. Cells may be negative.
+    The tables keep the variances they came with, though their cells now vary less, and together: do not combine them again
+    with estimates that went into them.
     """
     tables = [estimate.table for estimate in estimates]
     for shared in intersections(table.attributes for table in tables):
@@ -97,8 +99,10 @@ def agree(
     """Alternate between tables that agree and tables that are distributions, ending with the one or the other.
 
     Each alone breaks the other: after the last projection, shared marginals differ a little; after the last consistency, some
-    cells may be a little below 0.
+    cells may be a little below 0. A sweep is consistency, then projection, as in CALM; JTree projects once before.
     """
+    if sweeps < 1:
+        raise ValueError(f"expected at least 1 sweep, found {sweeps}")
     if end not in {"distributions", "consistent"}:
         raise ValueError(f"expected end to be distributions or consistent, found {end!r}")
     for _ in range(sweeps):

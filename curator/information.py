@@ -7,7 +7,7 @@ always said: specifications and papers use 2 (bits) and e (nats), and thresholds
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import inf, log
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def mutual_information(
     """Compute I(left; all other attributes) = sum of p log(p / (p_left p_right)).
 
     The plug-in takes p_left and p_right from `joint`; `own` gives better ones, such as all views' average, and the sum is then
-    no information, only its estimate: it may be negative.
+    no information, only its estimate: it may be negative, and it is infinite where they exclude what `joint` has.
 
     >>> round(mutual_information(Marginal(("x", "y"), np.array([[10.0, 5.0], [5.0, 10.0]])), ["x"], base=2), 9)
     0.081704166
@@ -41,8 +41,11 @@ def mutual_information(
     p = joint.normalise()
     right = [name for name in joint.attributes if name not in left]
     one, other = (p.project(left), p.project(right)) if own is None else (table.normalise() for table in own)
-    ratio = (p / (one * other)).values
-    return float(np.sum(p.values * np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0))) / log(base)
+    product = (p * 0 + one * other).values
+    some = p.values > 0
+    if (product[some] == 0).any():
+        return inf
+    return float(np.sum(p.values[some] * np.log(p.values[some] / product[some]))) / log(base)
 
 
 def dependence(joint: Marginal, left: Sequence[str]) -> float:

@@ -31,6 +31,8 @@ def dependency_graph(domain: Domain, edges: Iterable[tuple[str, str]]) -> nx.Gra
     graph.add_nodes_from(domain.attributes)
     for one, other in edges:
         domain.shape((one, other))
+        if one == other:
+            raise ValueError(f"expected edges between different attributes, found one from {one} to itself")
         graph.add_edge(one, other)
     return graph
 

@@ -14,6 +14,7 @@ from ..privacy.domain import Domain
 from .bayesian_network import maximal
 from .estimates import Estimate, combine
 from .marginal import Marginal
+from .projections import norm_sub
 
 __all__ = ["fit", "reconstruct"]
 
@@ -23,8 +24,9 @@ def fit(
 ) -> Marginal:
     """Find the distribution over `attributes` of largest entropy with these tables for marginals.
 
-    The tables must be distributions. When they agree this is exact in the limit; when they do not quite, the last one wins.
-    Stops when a sweep moves less than `tolerance`, in L1.
+    The tables must not be negative. Where some distribution has them all this finds it in the limit, slowly where they leave
+    cells that only the limit has at 0; it stops when a sweep moves less than `tolerance`, in L1, or after so many sweeps. Where
+    none has, what is found lies between them, the last counting most; it is uniform where they leave no cell at all.
     """
     targets = [table.normalise() for table in tables]
     found = Marginal.uniform(domain, attributes)
@@ -34,23 +36,27 @@ def fit(
             found = (found * (target / found.project(target.attributes))).project(attributes)
         if np.abs((found - before).values).sum() < tolerance:
             break
-    # A table that is 0 where another is not leaves nothing there.
     return found.normalise() if found.total > 0 else Marginal.uniform(domain, attributes)
 
 
-def reconstruct(domain: Domain, attributes: Sequence[str], estimates: Sequence[Estimate], *, sweeps: int = 100) -> Marginal:
-    """Say what estimates say of one marginal, as CALM does.
+def reconstruct(
+    domain: Domain, attributes: Sequence[str], estimates: Sequence[Estimate], *, total: float = 1.0, sweeps: int = 100
+) -> Marginal:
+    """Say what estimates, tables that sum to about `total`, say of one marginal, as CALM does: as a distribution.
 
-    Where some cover it, their combination by inverse variance; otherwise the maximum entropy under all that they say of
-    subsets of it, each subset's estimates combined.
+    Where some cover it, their combination by inverse variance; otherwise the maximum entropy under all that they say of the
+    largest subsets of it, each subset's estimates combined. What is said of smaller subsets is left out, so make the estimates
+    `consistent` first.
     """
+
+    def distribution(own: Sequence[str]) -> Marginal:
+        return combine(estimates, own).table.map(lambda values: norm_sub(values / total))
+
     if any(estimate.table.covers(attributes) for estimate in estimates):
-        table = combine(estimates, attributes).table
-        return table.map(lambda values: np.maximum(values, 0.0)).normalise()
+        return distribution(attributes)
     wanted = set(attributes)
     parts = maximal([tuple(name for name in attributes if name in estimate.attributes) for estimate in estimates])
     if not wanted <= {name for part in parts for name in part}:
         missing = sorted(wanted - {name for part in parts for name in part})
         raise ValueError(f"expected estimates that cover {', '.join(missing)}, found none")
-    tables = [combine(estimates, part).table.map(lambda values: np.maximum(values, 0.0)) for part in parts if part]
-    return fit(domain, attributes, tables, sweeps=sweeps)
+    return fit(domain, attributes, [distribution(part) for part in parts if part], sweeps=sweeps)

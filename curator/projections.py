@@ -1,8 +1,9 @@
-"""Projections: from noisy numbers, some negative, to a distribution.
+"""Projections: from noisy numbers, some negative, to numbers that are not.
 
-Each takes an array of any shape and the sum that is wanted, and returns an array of the same shape. `norm_sub` is the default
-everywhere: it is the nearest distribution, and has the least bias of those here. After Wang et al. (2020, "Locally
-differentially private frequency estimation with consistency"), except `threshold`, which is JTree's (Chen et al. 2015).
+Each takes an array of any shape and returns one of the same shape; most take the sum that is wanted, too. `norm_sub` is the
+default: it is the nearest distribution. Which has the least bias depends on the truth: where most cells are empty the ones
+that cut have less. After Wang et al. (2020, "Locally differentially private frequency estimation with consistency"), except
+`threshold`, which is JTree's (Chen et al. 2015).
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ def norm_sub(values: Numbers, total: float = 1.0) -> Numbers:
     >>> norm_sub(np.array([0.5, 0.4, -0.1, 0.3])).round(5).tolist()
     [0.43333, 0.33333, 0.0, 0.23333]
     """
-    falling = np.sort(values, axis=None)[::-1]
+    if total <= 0:
+        return np.zeros(values.shape)
+    shifted = values - values.max()  # adding a number to all changes nothing, and like this the largest do not drown `total`
+    falling = np.sort(shifted, axis=None)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
-    return np.asarray(np.maximum(values - excess[np.flatnonzero(falling > excess)[-1]], 0.0))
+    return np.asarray(np.maximum(shifted - excess[np.flatnonzero(falling > excess)[-1]], 0.0))
 
 
 def norm_mul(values: Numbers, total: float = 1.0) -> Numbers:
@@ -61,7 +65,7 @@ def base_cut(values: Numbers, *, deviation: float, alpha: float) -> Numbers:
 
 
 def threshold(counts: Numbers, total: float) -> Numbers:
-    """Keep the counts above the positive integer at which they sum to nearest `total`, and rescale them (JTree, 4.4).
+    """Keep the counts above the positive integer at which they sum to nearest `total`, and rescale them (JTree, 4.3).
 
     Uniform when no count is above 1.
 

@@ -26,14 +26,13 @@ CHUNK: Final = 1 << 15
 ATTEMPTS: Final = 50
 
 Empty = Literal["uniform", "marginal"]
-"""What stands in for a conditional distribution that has no mass: all labels alike, or the attribute's own marginal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Draw `heads` given `given`, as `table`, which has the attributes of both, distributes them.
+    """Draw `heads` given `given`, as `table` distributes them.
 
-    Its numbers need not sum to anything, negative ones count as 0.
+    The table may have more attributes, which are summed out, and need not sum to anything; what is then negative counts as 0.
     """
 
     heads: tuple[str, ...]
@@ -43,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Codes, an array an attribute, and how often a row came to a distribution without mass."""
+    """Codes, an array an attribute, and how often a row came to a step that had no distribution for it."""
 
     codes: list[Codes]
     undefined: int = 0
@@ -57,25 +56,29 @@ class _Draw:
     given: tuple[int, ...]
     sizes: tuple[int, ...]
     conditional: Numbers
-    empty: npt.NDArray[np.bool_]
     keep: Numbers
     alias: npt.NDArray[np.int64]
+    empty: npt.NDArray[np.bool_]
+    """Lines of what the step is given, not what its earlier heads are: only for the first head of a step."""
 
 
 class Chain:
-    """A distribution over all attributes of a domain, by steps in which they are drawn."""
+    """A distribution over all attributes of a domain, by steps in which they are drawn.
+
+    Where a step has no mass for what is given, `empty` says what stands in: the distribution of its heads without regard to
+    what is given, or all of their labels alike.
+    """
 
     def __init__(self, domain: Domain, steps: Sequence[Step], *, empty: Empty = "marginal") -> None:
         self.domain = domain
         self._draws: list[_Draw] = []
         done: list[str] = []
         for step in steps:
-            for at, head in enumerate(step.heads):
-                given = (*step.given, *step.heads[:at])
-                if head in done or head not in domain.labels or not set(given) <= set(done):
-                    raise ValueError(f"expected {head} once, after {', '.join(given) or 'nothing'}, found {', '.join(done)}")
-                self._draws.append(_prepare(domain, head, given, step.table, empty=empty))
-                done.append(head)
+            if wrong := [name for name in (*step.heads, *step.given) if (name in step.heads) == (name in done)]:
+                given = ", ".join(step.given) or "nothing"
+                raise ValueError(f"expected {', '.join(step.heads)} once, after {given}, found {wrong[0]} out of its place")
+            self._draws += _prepare(domain, step, empty=empty)
+            done += step.heads
         if missing := [name for name in domain.attributes if name not in done]:
             raise ValueError(f"expected a step for every attribute, found none for {', '.join(missing)}")
 
@@ -92,7 +95,7 @@ class Chain:
         for block in self.blocks(rows, generator=generator):
             for column, part in zip(codes, block.codes, strict=True):
                 column[at : at + len(part)] = part
-            at, undefined = at + len(block.codes[0]), undefined + block.undefined
+            at, undefined = at + CHUNK, undefined + block.undefined
         return Sample(codes, undefined)
 
     def distribution(self) -> Marginal:
@@ -102,7 +105,7 @@ class Chain:
         for draw in self._draws:
             shape = (*(self.domain.shape([names[at]])[0] for at in draw.given), draw.conditional.shape[1])
             factors.append(Marginal((*(names[at] for at in draw.given), names[draw.head]), draw.conditional.reshape(shape)))
-        return reduce(lambda one, other: one * other, factors).project(names)
+        return reduce(lambda one, other: one * other, factors, Marginal((), np.array(1.0))).project(names)
 
     def _block(self, rows: int, generator: np.random.Generator) -> Sample:
         drawn: dict[int, Codes] = {}
@@ -129,18 +132,31 @@ def _width(labels: int) -> type[np.uint8 | np.uint16]:
     return np.uint8 if labels <= 256 else np.uint16
 
 
-def _prepare(domain: Domain, head: str, given: tuple[str, ...], table: Marginal, *, empty: Empty) -> _Draw:
-    size = domain.cells([head])
-    weights = np.maximum(table.project((*given, head)).values, 0.0).reshape(-1, size)
-    mass = weights.sum(axis=1)
-    none = ~(mass > 0)
-    own = weights.sum(axis=0)
-    fallback = own / own.sum() if empty == "marginal" and own.sum() > 0 else np.full(size, 1 / size)
-    conditional = np.where(none[:, None], fallback, weights / np.where(none, 1.0, mass)[:, None])
-    keep, alias = _alias(conditional)
+def _prepare(domain: Domain, step: Step, *, empty: Empty) -> Iterator[_Draw]:
+    """Take a step apart, head by head, each given the heads before it."""
     names = domain.attributes
-    at = tuple(names.index(name) for name in given)
-    return _Draw(names.index(head), at, domain.shape(given), conditional, none, keep.reshape(-1), alias.reshape(-1))
+    table = step.table.project((*step.given, *step.heads))
+    if table.values.shape != domain.shape(table.attributes) or not np.isfinite(table.values).all():
+        shape = "x".join(map(str, domain.shape(table.attributes)))
+        found = "x".join(map(str, table.values.shape))
+        raise ValueError(f"expected a table of {shape} finite numbers for {', '.join(table.attributes)}, found {found}")
+    weights = np.maximum(table.values, 0.0).reshape(domain.cells(step.given), -1)
+    none = ~(weights.sum(axis=1) > 0)
+    own = weights.sum(axis=0)
+    weights[none] = own if empty == "marginal" and own.sum() > 0 else 1.0
+    whole = Marginal(table.attributes, weights.reshape(table.values.shape))
+    for at, head in enumerate(step.heads):
+        given = (*step.given, *step.heads[:at])
+        size = domain.cells([head])
+        lines = whole.project((*given, head)).values.reshape(-1, size)
+        mass = lines.sum(axis=1, keepdims=True)
+        # A line without mass here begins with heads that are never drawn; any distribution will do.
+        conditional = np.divide(lines, mass, out=np.full(lines.shape, 1 / size), where=mass > 0)
+        keep, alias = _alias(conditional)
+        yield _Draw(
+            names.index(head), tuple(names.index(name) for name in given), domain.shape(given), conditional,
+            keep.reshape(-1), alias.reshape(-1), none if at == 0 else none[:0],
+        )  # fmt: skip
 
 
 def _alias(conditional: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
@@ -186,18 +202,18 @@ def synthesise(chain: Chain, rows: int, *, generator: np.random.Generator, binar
         sample = chain.sample(rows, generator=generator)
         return Synthesis(sample.codes, sample.undefined, 0, 0)
     codes: list[Codes] = [np.zeros(rows, _width(len(labels))) for labels in binary.domain.labels.values()]
-    missing = np.arange(rows)
+    missing = np.arange(rows if binary.bits.labels else 0)  # without bits there is one row that anybody can have
     undefined = rejected = replaced = 0
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         sample = chain.sample(len(missing), generator=generator)
         found, valid = binary.decode(sample.codes)
         for column, drawn in zip(codes, found, strict=True):
             column[missing] = drawn
         undefined += sample.undefined
         missing = missing[~valid]
-        rejected += len(missing)
-        if not len(missing):
+        if not len(missing) or attempt + 1 == ATTEMPTS:
             break
+        rejected += len(missing)
     for column, labels in zip(codes, binary.domain.labels.values(), strict=True):
         wrong = missing[column[missing] >= len(labels)]
         column[wrong] = generator.integers(0, len(labels), len(wrong))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..curator.projections import norm_sub
 from ..messages import UsageError
@@ -111,14 +112,14 @@ def judge(
     }
 
 
-def judge_marginals(real: Records, published: Sequence[tuple[tuple[str, ...], Sequence[float]]]) -> dict[str, Any]:
+def judge_marginals(real: Records, published: Sequence[tuple[tuple[str, ...], npt.NDArray[np.float64]]]) -> dict[str, Any]:
     """Compare published marginals, made distributions by `norm_sub`, with the real ones."""
     distances: dict[int, list[float]] = {}
     wanted = [attributes for attributes, _ in published]
     for (attributes, cells), counts in zip(published, real.marginals(wanted), strict=True):
-        noisy = norm_sub(np.asarray(cells, np.float64), float(len(real)))
+        noisy = norm_sub(cells, float(len(real)))
         distances.setdefault(len(attributes), []).append(float(np.abs(counts - noisy).sum()) / (2 * len(real)))
-    return {"tvd": {str(ways): float(np.mean(found)) for ways, found in sorted(distances.items())}}
+    return {"tvd": {str(ways): float(np.mean(found)) for ways, found in sorted(distances.items())}, "distances": []}
 
 
 def _schema(real: str | pd.DataFrame, synthetic: str | pd.DataFrame, given: Any, notes: list[str]) -> tuple[Schema, str]:

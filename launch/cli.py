@@ -22,6 +22,7 @@ from ..protocols import available, find
 from .doctor import examine
 from .identities import write_identity
 from .job import Job, instantiate
+from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
 from .progress import Progress, Work
@@ -107,6 +108,7 @@ def run_command(
     mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
     mpi_arg: Annotated[list[str] | None, typer.Option(help="a word to add to mpiexec's arguments")] = None,
     transcript: Annotated[bool, typer.Option("--transcript", help="digest everything that is said, edge by edge")] = False,
+    no_judge: Annotated[bool, typer.Option("--no-judge", help="do not measure what was published against the data")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print report.json on standard output")] = False,
@@ -145,6 +147,8 @@ def run_command(
         hosts=Hosts(hosts=settings.hosts, hostfile=settings.hostfile, extra=tuple(settings.mpi_arg or ())),
         progress=Progress(shown=shown),
     )
+    if not no_judge:
+        files = judged(job, files)
     put(files, folder=folder)
     _tell(files, folder=folder, quiet=quiet, as_json=as_json)
 

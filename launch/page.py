@@ -42,6 +42,19 @@ def page(report: Mapping[str, Any]) -> str:
             "<h2>Predicted and measured</h2>",
             _table(names, [[line[name] for name in names] for line in exchanged["predicted"]]),
         ]
+    if report["utility"] is not None and report["utility"].get("distances"):
+        columns = ("average", "one_way", "uniform", "worst")
+        sections += [
+            "<h2>Utility</h2>",
+            "<p>Average distance of marginals; beside it that of the real one-way tables alone, and of the uniform one.</p>",
+            _table(
+                ("ways", *columns, "worst marginal"),
+                [
+                    [own["ways"], *(round(own[name], 4) for name in columns), " x ".join(own["worst_marginal"])]
+                    for own in report["utility"]["distances"]
+                ],
+            ),
+        ]
     columns_of_release = ("party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to")
     sections += [
         "<h2>Privacy</h2>",

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ..messages import CURATOR, Entry, UsageError, role_name
+from ..parties import write_schema
 from .job import Job, instantiate
 from .page import page
 from .report import make_report
@@ -33,6 +34,8 @@ def published_files(job: Job, concluded: Concluded, *, transport: str, library: 
         files["marginals.csv"] = outcome.marginals.to_csv(index=False).encode()
     if outcome.model is not None:
         files["model.json"] = msgspec.json.format(msgspec.json.encode(outcome.model), indent=2)
+    if concluded.schema is not None:
+        files["schema.json"] = write_schema(concluded.schema).encode()
     report = make_report(job, instantiate(job), concluded, transport=transport, library=library)
     files["ledger.csv"] = ledger_csv(concluded.entries)
     files["report.json"] = report_json(report)
@@ -81,7 +84,7 @@ def put(files: Mapping[str, bytes], *, folder: Path) -> None:
             (staging / name).write_bytes(data)
         folder.mkdir(exist_ok=True)
         whole_run = "report.json" in files
-        for stale in {"synthetic.csv", "marginals.csv", "model.json"} - files.keys() if whole_run else ():
+        for stale in {"synthetic.csv", "marginals.csv", "model.json", "schema.json"} - files.keys() if whole_run else ():
             with contextlib.suppress(FileNotFoundError):
                 (folder / stale).unlink()
         for name in sorted(files, key=lambda name: (name == "report.json", name)):

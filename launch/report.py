@@ -133,10 +133,21 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         measured = sum(line["measured_payload_bytes"] for line in exchanged["predicted"])
         agrees = "as predicted" if foreseen == measured else f"predicted {foreseen:,} bytes of payload, found {measured:,}"
         lines.append(("cost", agrees))
+    if report["utility"] is not None:
+        lines.append(("utility", _distances(report["utility"])))
     epsilon = ", ".join(f"{view.replace('_', ' ')} {float(value):g}" for view, value in privacy["epsilon"].items())
     lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
+
+
+def _distances(utility: Mapping[str, Any]) -> str:
+    floors = {str(own["ways"]): own["one_way"] for own in utility.get("distances", ())}
+    shown = [
+        f"{ways}-way {value:.4f}" + (f" (one-way tables only: {floors[ways]:.4f})" if ways in floors else "")
+        for ways, value in utility["tvd"].items()
+    ]
+    return f"average total variation distance {', '.join(shown)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -18,6 +18,7 @@ from ..messages import CURATOR, PeerFailedError, Role, SottovoceError, Wire, thr
 from ..parties import read_schema
 from .identities import read_identities
 from .job import Job, Transport, instantiate
+from .judgement import judged
 from .mpiexec import find_launcher
 from .progress import Progress
 from .publish import published_files
@@ -62,6 +63,7 @@ def run(
     insecure_test_keys: bool = False,
     timeout: float = 3600.0,
     transcript: bool = False,
+    judge: bool = True,
     **parameters: Any,
 ) -> Run:
     """Run a protocol and return what it published.
@@ -81,6 +83,7 @@ def run(
         insecure_test_keys: allow less than 2048.
         timeout: seconds that any wait may last.
         transcript: digest everything that is said, edge by edge.
+        judge: measure what was published against the data, after the run.
         parameters: the protocol's own, such as `epsilon=0.8`.
 
     Raises:
@@ -110,6 +113,8 @@ def run(
             Job,
         )  # fmt: skip
         files = run_job(job, transport=transport, tables=tables)
+        if judge:
+            files = judged(job, files, tables=tables)
     return _opened(files)
 
 

@@ -3,7 +3,7 @@
 from .inference import infer, merge
 from .partition import Split, read_split
 from .party import Party
-from .records import Records, load
+from .records import Records, load, unite
 from .schema import DEMO_SCHEMA, Bins, Categories, Schema, read_schema, write_schema
 from .sources import DEMO, blocks
 
@@ -22,5 +22,6 @@ __all__ = [
     "merge",
     "read_schema",
     "read_split",
+    "unite",
     "write_schema",
 ]

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import UsageError
-from .schema import MISSING_TEXTS, MOST_LABELS, Bins, Categories, Missing, Schema
+from ..privacy.domain import MOST_LABELS
+from .schema import MISSING_TEXTS, Bins, Categories, Missing, Schema
 
 if TYPE_CHECKING:
     import pandas as pd

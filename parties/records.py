@@ -19,7 +19,7 @@ from .sources import blocks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "load"]
+__all__ = ["Records", "load", "unite"]
 
 
 class Records:
@@ -123,6 +123,12 @@ def load(
             keys = [_key(whole, name, schema) for name in split.by]
             whole = _take(whole, split.of_sorted(keys, party=party, rows=before, seed=seed))
     return Records(whole if schema is None else Counter(whole, schema.domain))
+
+
+def unite(tables: Sequence[Records]) -> Records:
+    """Put coded records of one domain together. For the judge: no party has another's."""
+    domain = tables[0].domain
+    return Records(Counter(_join([[table.codes(name) for name in domain.attributes] for table in tables]), domain))
 
 
 def _name(source: str | pd.DataFrame) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import UsageError
-from ..privacy.domain import Domain
+from ..privacy.domain import MOST_LABELS, Domain
 from .demo import DEMO_CATEGORIES, DEMO_RANGES
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ Codes = list[npt.NDArray[np.unsignedinteger[Any]]]
 """An array an attribute, of 8 bits where they are enough and of 16 otherwise."""
 Missing = Literal["refuse", "category", "drop"]
 
-MOST_LABELS: Final = 65_536
-"""Codes are of 16 bits at most."""
 MISSING_TEXTS: Final = ("?", "", "NA", "N/A", "NaN", "nan", "<NA>", "null", "None")
 ABSENT, WRONG = -1, -2
 

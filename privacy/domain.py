@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
@@ -21,13 +21,21 @@ from ..messages import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Domain", "marginal_table"]
+__all__ = ["MOST_LABELS", "Domain", "marginal_table"]
+
+MOST_LABELS: Final = 65_536
+"""Codes are of 16 bits at most."""
 
 
 class Domain(msgspec.Struct, frozen=True):
     """Attributes in order, and the labels of each one's codes 0, 1, 2 ..."""
 
     labels: dict[str, tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name, labels in self.labels.items():
+            if not 1 <= len(labels) <= MOST_LABELS:
+                raise UsageError(f"expected 1 to {MOST_LABELS} labels of {name}, found {len(labels)}")
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -57,6 +65,9 @@ class Domain(msgspec.Struct, frozen=True):
         """Write codes, an array an attribute, as a table of labels; a code without a label is a `ValueError`."""
         import pandas as pd
 
+        for (name, labels), column in zip(self.labels.items(), codes, strict=True):
+            if len(column) and not (column.min() >= 0 and column.max() < len(labels)):
+                raise ValueError(f"expected codes of {name} below {len(labels)}, found {column.min()} to {column.max()}")
         return pd.DataFrame(
             {
                 name: pd.Categorical.from_codes(column, categories=pd.Index(labels, dtype="str"))

@@ -67,6 +67,11 @@ def test_own_marginals() -> None:
     )
 
 
+def test_own_marginals_that_exclude_what_there_is() -> None:
+    table = pair([[0.4, 0.1], [0.1, 0.4]])
+    assert mutual_information(table, ["x"], base=2, own=(Marginal(("x",), np.array([1.0, 0])), table.project(["y"]))) == np.inf
+
+
 def test_dependence(random: Random) -> None:
     table = random.generator.poisson(2, (3, 4)) + np.eye(3, 4)
     p = table / table.sum()

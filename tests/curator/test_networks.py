@@ -53,6 +53,10 @@ def test_circles_and_missing_tables_are_refused() -> None:
     domain = Domain(dict.fromkeys("abc", ("0", "1")))
     with pytest.raises(ValueError, match=r"without circles, found (a -> b|b -> c|c -> a)"):
         BayesianNetwork(domain, {"b": "a", "c": "b", "a": "c"})
+    with pytest.raises(ValueError, match="different parents of b, found a, a"):
+        BayesianNetwork(domain, {"b": ("a", "a")})
+    with pytest.raises(ValueError, match="found one from a to itself"):
+        dependency_graph(domain, [("a", "a")])
     with pytest.raises(ValueError, match="a table that covers a, b, found none"):
         BayesianNetwork(domain, {"b": "a"}).fit([Marginal.uniform(domain, ["a", "c"])])
 
@@ -137,6 +141,10 @@ def test_reconstruction() -> None:
     covered = reconstruct(domain, "abd", estimates)
     for pair in ("ab", "bd", "ad"):
         assert covered.project(pair).distance(joint.project(pair)) < 1e-6
+    noisy = [Estimate(Marginal(("a", "b"), np.array([[-1.0, -2], [-1, 0]])), 1.0)]
+    assert (
+        pytest.approx(np.array([[0.225, 0.125], [0.225, 0.325]]) + 0.025) == reconstruct(domain, "ba", noisy, total=10).values.T
+    )
     with pytest.raises(ValueError, match="estimates that cover d, found none"):
         reconstruct(domain, "ad", estimates[:1])
 

@@ -38,6 +38,13 @@ def test_norm_sub_is_the_nearest_distribution(random: Random) -> None:
     assert np.all((values * total)[found == 0] <= shift[0] + 1e-9 * total)
 
 
+def test_norm_sub_of_large_numbers() -> None:
+    assert norm_sub(np.array([1e17, 0.0])).tolist() == [1, 0]
+    assert norm_sub(np.array([2.0**53 + 2, 0])).tolist() == [1, 0]
+    assert norm_sub(np.full(4, 1e16)).tolist() == [0.25] * 4
+    assert norm_sub(np.array([1.0, 0.0]), 0.0).tolist() == [0, 0]
+
+
 def test_norm_mul(random: Random) -> None:
     values = random.generator.normal(0, 1, 9)
     found = norm_mul(values, 5.0)

@@ -87,9 +87,8 @@ def test_where_there_is_no_distribution(empty: Any, expected: list[float]) -> No
     ("steps", "message"),
     [
         ([(("a",), ())], "a step for every attribute, found none for b"),
-        ([(("a",), ()), (("a", "b"), ())], "expected a once"),
-        ([(("a",), ("b",)), (("b",), ())], "expected a once, after b"),
-        ([(("c",), ())], "expected c once"),
+        ([(("a",), ()), (("a", "b"), ())], "expected a, b once, after nothing, found a out of its place"),
+        ([(("a",), ("b",)), (("b",), ())], "expected a once, after b, found b out of its place"),
     ],
 )
 def test_steps_that_are_no_chain(steps: list[Any], message: str) -> None:
@@ -99,6 +98,32 @@ def test_steps_that_are_no_chain(steps: list[Any], message: str) -> None:
 
 
 DOMAIN = Domain({"size": tuple(map(str, range(5))), "kind": ("x",), "sex": ("f", "m"), "town": tuple(map(str, range(41)))})
+
+
+def test_heads_in_any_order_and_an_empty_line_keeps_their_dependence() -> None:
+    domain = Domain({"s": ("0", "1"), "a": ("0", "1"), "b": ("0", "1")})
+    table = Marginal(("s", "a", "b"), np.array([[[-5.0, 5], [3, 1]], [[0, -1], [0, 0]]]))
+    for heads in (("a", "b"), ("b", "a")):
+        first = Step(("s",), (), Marginal.uniform(domain, ["s"]))
+        chain = Chain(domain, [first, Step(heads, ("s",), table)])
+        for line in chain.distribution().values * 2:  # of the line that has none, the heads' distribution without s
+            assert line == pytest.approx(np.array([[0, 5], [3, 1]]) / 9)
+        sample = chain.sample(1000, generator=np.random.default_rng(0))
+        assert sample.undefined == int(sample.codes[0].sum())
+
+
+def test_tables_of_another_shape_are_refused() -> None:
+    domain = Domain({"a": ("0", "1")})
+    for table in (np.ones(4), np.array([1, np.nan])):
+        with pytest.raises(ValueError, match="a table of 2 finite numbers for a"):
+            Chain(domain, [Step(("a",), (), Marginal(("a",), table))])
+
+
+def test_nothing_to_draw() -> None:
+    binary = Binary(Domain({"a": ("x",), "b": ("y",)}))
+    found = synthesise(Chain(binary.bits, []), 5, generator=np.random.default_rng(0), binary=binary)
+    assert [column.tolist() for column in found.codes] == [[0] * 5] * 2
+    assert Chain(Domain({}), []).sample(3, generator=np.random.default_rng(0)).codes == []
 
 
 def test_binarisation() -> None:
@@ -138,4 +163,5 @@ def test_a_model_that_never_gives_a_code_ends() -> None:
     chain = Chain(binary.bits, [Step(table.attributes, (), table) for table in tables])
     found = synthesise(chain, 100, generator=np.random.default_rng(3), binary=binary)
     assert found.replaced == 100
+    assert found.rejected == 4900
     assert set(found.codes[0].tolist()) == set(range(5))

@@ -1,0 +1,62 @@
+"""The judgement on a run: what was published, measured against the real tables, and written into its report.
+
+Made by whoever started the run, after it has ended, if the tables can be read there. The curator, who writes the report, does
+not see them, so a run inside somebody else's MPI job has none: `sottovoce evaluate` makes it afterwards.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..evaluation import judge, judge_marginals
+from ..messages import UsageError
+from ..parties import Records, Schema, load, read_schema, unite
+from .page import page
+from .publish import report_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .job import Job
+
+__all__ = ["judged"]
+
+WAYS: Final = (2, 3)
+
+
+def judged(job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = ()) -> dict[str, bytes]:
+    """Add the utility to report.json and report.html; as they are when there is nothing to measure or to measure by."""
+    if "schema.json" not in files or not files.keys() & {"synthetic.csv", "marginals.csv"}:
+        return dict(files)
+    schema = read_schema(json.loads(files["schema.json"]))
+    try:
+        sources = tables or job.data
+        real = unite([load(source, schema=schema, rows=job.rows, seed=job.public_seed) for source in sources])
+    except UsageError:  # the files are on the parties' hosts
+        return dict(files)
+    report = json.loads(files["report.json"])
+    report["utility"] = _utility(real, files, schema)
+    return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
+
+
+def _utility(real: Records, files: Mapping[str, bytes], schema: Schema) -> dict[str, Any] | None:
+    import pandas as pd
+
+    if "synthetic.csv" in files:
+        table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype="category", keep_default_na=False)
+        ways = [way for way in WAYS if way <= len(schema.attributes)]
+        found = judge(real, load(table, schema=schema), ways=ways, binary=False)
+        return {name: found[name] for name in ("tvd", "distances", "dependence", "notes")}
+    table = pd.read_csv(io.BytesIO(files["marginals.csv"]), dtype=str, keep_default_na=False)
+    names = table[[column for column in table.columns if column.startswith("attribute_")]].to_numpy(dtype=str)
+    new = [0, *(1 + at for at in (names[1:] != names[:-1]).any(axis=1).nonzero()[0])] if len(names) else []
+    published = []
+    for start, end in zip(new, [*new[1:], len(names)], strict=True):
+        attributes = tuple(str(name) for name in names[start] if name)
+        if end - start != real.domain.cells(attributes):
+            return None  # not the whole table of a marginal: nothing that can be compared
+        published.append((attributes, table["count"].iloc[start:end].to_numpy(dtype=float)))
+    return judge_marginals(real, published) if published else None
