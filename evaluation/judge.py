@@ -87,7 +87,8 @@ def judge(
     bits: list[Distance] = []
     if binary:
         pair = real.binary(), synthetic.binary()
-        bits = [distance(*pair, ways=way, attributes="binary", seed=seed, told=told) for way in sorted(set(ways))]
+        possible = [way for way in sorted(set(ways)) if way <= len(pair[0].attributes)]
+        bits = [distance(*pair, ways=way, attributes="binary", seed=seed, told=told) for way in possible]
     notes += [
         f"compared {own.marginals:,} of the {own.of:,} {own.ways}-way marginals of {own.attributes} attributes, drawn at random"
         for own in (*distances, *bits)

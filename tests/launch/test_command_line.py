@@ -36,6 +36,52 @@ def test_json_and_quiet(tmp_path: Path) -> None:
     assert sottovoce(*words, "--quiet").stdout == ""
 
 
+def test_a_run_is_judged_and_can_be_judged_again(tmp_path: Path) -> None:
+    words = ["run", "noisy-marginals", "--rows", "900", "--set", "aggregator=clear", "--transport", "threads", "--out", "out"]
+    ran = sottovoce(*words, "--split", "by:age@0.5", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "utility" in ran.stdout
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert set(report["utility"]["tvd"]) == {"1", "2"}
+    assert 0 < report["utility"]["tvd"]["1"] < report["utility"]["tvd"]["2"] < 1
+    assert "Utility" not in (tmp_path / "out" / "report.html").read_text()
+    assert sottovoce(*words, "--no-judge", cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["utility"] is None
+    written = json.loads((tmp_path / "out" / "schema.json").read_text())
+    assert written["age"] == {"bins": 16, "range": [17, 90]}
+
+
+def test_evaluate(tmp_path: Path) -> None:
+    from sottovoce.parties.demo import demo_table
+
+    demo_table(800, seed=1).to_csv(tmp_path / "real.csv", index=False)
+    demo_table(700, seed=2).to_csv(tmp_path / "synthetic.csv.gz", index=False)
+    words = ["evaluate", "real.csv", "synthetic.csv.gz", "--ways", "1", "2", "--classify", "income", "sex", "--drop", "race"]
+    ran = sottovoce(*words, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "800 real rows, 700 synthetic ones; schema inferred" in ran.stdout
+    assert len([line for line in ran.stdout.splitlines() if line.startswith(("original", "binary"))]) == 4
+    found = json.loads(sottovoce(*words, "--json", cwd=tmp_path).stdout)
+    assert set(found["tvd"]) == {"1", "2"}
+    assert [own["target"] for own in found["classification"]] == ["income", "sex"]
+    assert found["classification"][0]["dropped"] == ["race"]
+
+
+def test_a_schema_to_edit(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,job\n" + "".join(f"{age},{'cook' if age % 2 else '?'}\n" for age in range(99)))
+    ran = sottovoce("schema", "people.csv", "--out", "schema.json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "NOT private" in ran.stderr
+    assert json.loads((tmp_path / "schema.json").read_text()) == {
+        "age": {"bins": 16, "range": [0, 98]},
+        "job": {"categories": ["cook"], "missing": "category"},
+    }
+    assert sottovoce("schema", "people.csv", "--out", "schema.json", cwd=tmp_path).returncode == 2
+    demo = sottovoce("schema", "demo", cwd=tmp_path)
+    assert len(json.loads(demo.stdout)) == 15
+    assert demo.stderr == ""
+
+
 def test_the_default_folder(tmp_path: Path) -> None:
     ran = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", cwd=tmp_path)
     assert ran.returncode == 0
@@ -64,6 +110,17 @@ def test_the_default_folder(tmp_path: Path) -> None:
         (["report", "/no/where"], "expected a run"),
         (["new", "Bad Name"], "expected a name"),
         (["dance"], "No such command"),
+        (["evaluate", "demo"], "Missing argument"),
+        (["evaluate", "none.csv", "demo"], "found none at none.csv"),
+        (["evaluate", "demo", "demo", "--ways", "2", "99"], "--ways from 1 to the 15 attributes of the data, found 99"),
+        (["evaluate", "demo", "demo", "--ways", "two"], "--ways"),
+        (["evaluate", "demo", "demo", "--classify", "hair"], "found 'hair'"),
+        (["evaluate", "demo", "."], "expected synthetic.csv in ., found none"),
+        (["evaluate", "demo", "demo", "--schema", "none.json"], "expected a schema at none.json"),
+        (["schema", "none.csv"], "found none at none.csv"),
+        (["run", "noisy-marginals", "--split", "odd"], "expected --split even"),
+        (["run", "noisy-marginals", "--split", "by:hair"], "found 'hair'"),
+        (["run", "noisy-marginals", "--split", "sizes:1,2"], "3 whole numbers"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(words: list[str], complaint: str, tmp_path: Path) -> None:

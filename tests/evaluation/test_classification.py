@@ -1,0 +1,83 @@
+"""Classifiers: what is learnt from a synthetic table, beside the references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce import UsageError
+from sottovoce.evaluation.classification import classify, read_target, revealing
+from sottovoce.parties import DEMO_SCHEMA, load
+from sottovoce.parties.demo import demo_table
+
+REAL = load(demo_table(6000, seed=3), schema=DEMO_SCHEMA)
+
+
+def test_targets() -> None:
+    target = read_target(REAL.domain, "education>=Bachelors")
+    codes = REAL.codes("education")
+    first = REAL.domain.labels["education"].index("Bachelors")
+    assert np.array_equal(target.of(REAL), codes >= first)
+    races = read_target(REAL.domain, "race=Black|Other").of(REAL)
+    assert races.sum() == np.isin(REAL.column("race"), ["Black", "Other"]).sum()
+    assert np.array_equal(read_target(REAL.domain, "race").of(REAL), REAL.codes("race"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hair", "expected an attribute of the data"),
+        ("hair=red", "expected an attribute of the data"),
+        ("race=Green", r"expected a label of race \(White, .*\) in --classify race=Green, found 'Green'"),
+        ("education>=PhD", "expected a label of education .*found 'PhD'"),
+    ],
+)
+def test_targets_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_target(REAL.domain, text)
+
+
+def test_learning_from_another_sample_is_as_good_and_from_noise_is_not() -> None:
+    target = read_target(REAL.domain, "income")
+    made = load(demo_table(6000, seed=4), schema=DEMO_SCHEMA)
+    generator = np.random.default_rng(1)
+    noise = load(demo_table(6000, seed=4).assign(income=generator.choice(["<=50K", ">50K"], 6000)), schema=DEMO_SCHEMA)
+    good, bad = classify(REAL, made, target), classify(REAL, noise, target)
+    assert good.tested == 1200
+    assert good.classes == 2
+    assert good.synthetic < good.majority - 0.03
+    assert abs(good.synthetic - good.real) < 0.03
+    assert bad.synthetic > bad.majority + 0.05
+    assert classify(REAL, made, target) == good
+
+
+def test_people_of_their_own_are_the_test() -> None:
+    people = load(demo_table(500, seed=9), schema=DEMO_SCHEMA)
+    found = classify(REAL, REAL, read_target(REAL.domain, "income"), test=people)
+    assert found.tested == 500
+    assert found.synthetic == found.real
+
+
+def test_what_reveals_the_label_is_named() -> None:
+    target = read_target(REAL.domain, "education>=Bachelors")
+    assert revealing(REAL, target) == ["education-num"]
+    table = pd.DataFrame({"education": ["a", "b", "c"] * 20, "number": [1, 2, 3] * 20, "other": [1, 2] * 30})
+    found = sottovoce.evaluate(table, table, ways=[1], binary=False, classify=["education=a|b"])
+    assert found["notes"] == ["number alone decides education=a|b: drop it with --drop number"]
+    assert found["classification"][0]["synthetic"] == 0
+    dropped = sottovoce.evaluate(table, table, ways=[1], binary=False, classify=["education=a|b"], drop=["number"])
+    assert dropped["notes"] == []
+    assert dropped["classification"][0]["dropped"] == ("number",) or dropped["classification"][0]["dropped"] == ["number"]
+    with pytest.raises(UsageError, match="attributes from which to predict education, found all dropped"):
+        sottovoce.evaluate(table, table, ways=[1], classify=["education"], drop=["number", "other"])
+    with pytest.raises(UsageError, match="expected an attribute of the data"):
+        sottovoce.evaluate(table, table, ways=[1], classify=["education"], drop=["hair"])
+
+
+def test_a_synthetic_table_of_one_label() -> None:
+    table = demo_table(1000, seed=3)
+    target = read_target(REAL.domain, "income")
+    found = classify(REAL, load(table.assign(income="<=50K"), schema=DEMO_SCHEMA), target)
+    assert found.synthetic == found.majority
