@@ -28,7 +28,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
     split: str = "even"
     """How one source is split: public, and drawn from the seed."""
-    seed: int | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Also chooses, publicly, which rows of one file belong to which party; without it that choice is 0's."""
     mode: Mode = "rigorous"
     timeout: Annotated[float, msgspec.Meta(gt=0)] = DEFAULT_TIMEOUT

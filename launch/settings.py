@@ -24,7 +24,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     parties: Annotated[int, msgspec.Meta(ge=1, le=65_535)] | None = None
     epsilon: float | None = None
     out: str | None = None
-    seed: int | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     mode: str | None = None
     transport: Transport | None = None
     schema: str | None = None

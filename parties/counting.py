@@ -40,12 +40,12 @@ WORDS: Final = 1000
 class Counter:
     """Codes of a domain, an array an attribute, ready to be counted."""
 
-    def __init__(self, codes: Codes, domain: Domain) -> None:
+    def __init__(self, codes: Codes, domain: Domain, *, rows: int | None = None) -> None:
         if len(codes) != len(domain.labels) or len({len(column) for column in codes}) > 1:
             raise MisuseError(f"expected {len(domain.labels)} columns of one length, found {[len(column) for column in codes]}")
         self.codes = list(codes)
         self.domain = domain
-        self.rows = len(codes[0]) if codes else 0
+        self.rows = rows if rows is not None else len(codes[0]) if codes else 0
         self._words: Words | None = None
         """A line of bits for each attribute, made when first needed."""
 
@@ -101,7 +101,7 @@ class Counter:
                         fused.append((at, codes))
                         continue
                     before, cells = fused[-1][1], prod(sizes[a] for a, _ in fused)
-                    kind = np.dtype(np.uint16 if cells * sizes[at] <= 1 << 16 else np.int64)
+                    kind = np.dtype(np.uint16 if cells * sizes[at] < 1 << 16 else np.int64)
                     fused.append((at, np.multiply(before, sizes[at], dtype=kind, casting="unsafe") + codes))
                 tables[number] += np.bincount(fused[-1][1], minlength=len(tables[number]))
         return tables

@@ -12,11 +12,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ..messages import UsageError
 from ..privacy.domain import MOST_LABELS
-from .schema import MISSING_TEXTS, Bins, Categories, Missing, Schema
+from .schema import MISSING_TEXTS, Bins, Categories, Missing, Schema, number, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +25,8 @@ __all__ = ["infer", "merge"]
 MOST_NUMBERS: Final = 64
 """A column with more different numbers than this is numeric."""
 INFERRED_BINS: Final = 16
+NOTHING: Final = "(none)"
+"""The category of a column without a single value: an attribute needs one."""
 
 
 class _Column:
@@ -39,34 +40,32 @@ class _Column:
         self.missing = False
 
     def see(self, column: pd.Series[Any]) -> None:
-        import pandas as pd
-
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            column = column.cat.remove_unused_categories()
-            values, missing = column.cat.categories, bool(column.isna().any())
-        else:
-            places, values = pd.factorize(column, use_na_sentinel=True)
-            missing = bool((places < 0).any())
-        texts = {str(value) for value in values}
-        self.missing |= missing or bool(texts & set(MISSING_TEXTS))
-        texts -= set(MISSING_TEXTS)
-        numbers = pd.to_numeric(pd.Series([*texts], dtype="str"), errors="coerce").to_numpy(dtype=np.float64)
+        places, values = values_of(column)
+        here = {values[place] for place in np.unique(places).tolist() if place >= 0}
+        self.missing |= bool((places < 0).any()) or not here.isdisjoint(MISSING_TEXTS)
+        new = here.difference(MISSING_TEXTS, self.texts)
+        numbers = np.array([number(text) for text in new])
         finite = numbers[np.isfinite(numbers)]
-        self.only_numbers &= len(finite) == len(texts)
+        self.only_numbers &= len(finite) == len(new)
         if len(finite):
             self.low, self.high = min(self.low, float(finite.min())), max(self.high, float(finite.max()))
         if len(self.texts) <= MOST_LABELS:
-            self.texts |= texts
+            self.texts |= new
         if not self.only_numbers and len(self.texts) > MOST_LABELS:
-            found = f"found more than {MOST_LABELS} different texts in {self.name!r}"
-            raise UsageError(f"expected a table of categories and numbers, {found}: give --schema")
+            raise UsageError(_too_many(self.name))
 
     def rule(self) -> Categories | Bins:
         missing: Missing = "category" if self.missing else "refuse"
         if self.only_numbers and len(self.texts) > MOST_NUMBERS and self.low < self.high:
             return Bins(edges=(self.low, self.high), missing=missing)
-        # A column without a single value is one category, the missing one, and a first that nobody has.
-        return Categories(categories=tuple(sorted(self.texts)) or ("",), missing=missing)
+        if len(self.texts) + self.missing > MOST_LABELS:
+            raise UsageError(_too_many(self.name))
+        return Categories(categories=tuple(sorted(self.texts)) or (NOTHING,), missing=missing)
+
+
+def _too_many(name: str) -> str:
+    found = f"found more than {MOST_LABELS} different texts in {name!r}"
+    return f"expected a table of categories and numbers, {found}: give --schema"
 
 
 def infer(blocks: Iterable[pd.DataFrame]) -> Schema:
@@ -90,24 +89,27 @@ def merge(schemas: Iterable[Schema]) -> Schema:
 def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
     missing: Missing = "category" if any(rule.missing == "category" for rule in rules) else "refuse"
     texts = {label for rule in rules if isinstance(rule, Categories) for label in rule.categories}
+    texts = texts - {NOTHING} or texts
     edges = [edge for rule in rules if isinstance(rule, Bins) for edge in rule.edges]
     if not edges:
+        if len(texts) + (missing == "category") > MOST_LABELS:
+            raise UsageError(_too_many(name))
         return Categories(categories=_in_order(texts), missing=missing)
-    try:
-        numbers: npt.NDArray[np.float64] = np.array([*edges, *(float(text) for text in texts - {""})])
-    except ValueError:
-        numbers = np.array([math.nan])
+    numbers = np.array([*edges, *(number(text) for text in texts - {NOTHING})])
     if not np.isfinite(numbers).all():
         raise UsageError(f"expected numbers or categories in {name!r}, found numbers at one party and texts at another")
-    return Bins.equal(float(numbers.min()), float(numbers.max()), bins=INFERRED_BINS, missing=missing)
+    low, high = float(numbers.min()), float(numbers.max())
+    try:
+        return Bins.equal(low, high, bins=INFERRED_BINS, missing=missing)
+    except ValueError:
+        found = f"found {low:g} to {high:g} in {name!r}"
+        raise UsageError(f"expected a range that {INFERRED_BINS} bins can divide, {found}: give --schema") from None
 
 
 def _in_order(labels: set[str]) -> tuple[str, ...]:
     """Sort numbers as numbers, texts as texts."""
-    labels = labels - {""} or labels
-    try:
-        numbers = {label: float(label) for label in labels}
-    except ValueError:
+    numbers = {label: number(label) for label in labels}
+    if not any(math.isfinite(value) for value in numbers.values()):
         return tuple(sorted(labels))
     # NaN has no place among numbers, and every role must come to the same order.
     return tuple(

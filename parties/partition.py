@@ -94,7 +94,7 @@ def read_split(text: str, *, parties: int) -> Split:
 
 def _weights(rest: str, text: str, *, parties: int) -> tuple[int, ...]:
     try:
-        weights = tuple(int(part) for part in rest.split(","))
+        weights = tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in rest.split(","))
     except ValueError:
         weights = ()
     if len(weights) != parties or min(weights) < 1 or sum(weights) >= 1 << 31:

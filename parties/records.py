@@ -57,7 +57,7 @@ class Records:
     def binary(self) -> Records:
         """Write the records bit by bit: `Binary(domain).bits` is the domain."""
         binary = Binary(self.domain)
-        return Records(Counter(binary.encode(self._coded.codes), binary.bits))
+        return Records(Counter(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
 
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Take one attribute of all rows, as codes of the domain."""
@@ -158,4 +158,6 @@ def _key(whole: Any, name: str, schema: Schema | None) -> npt.NDArray[Any]:
         raise UsageError(f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, found {name!r}")
     if schema is not None:
         return np.asarray(whole[names.index(name)])
-    return np.unique(whole[name].astype(str).to_numpy(dtype=str), return_inverse=True)[1]
+    import pandas as pd
+
+    return np.asarray(pd.factorize(whole[name].astype(str), sort=True)[0])

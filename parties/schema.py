@@ -79,9 +79,8 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
     def labels(self) -> tuple[str, ...]:
         return self.with_missing(self.categories)
 
-    @property
-    def wanted(self) -> str:
-        return f"a category of {{}} ({', '.join(self.categories[:8])}{', ...' if len(self.categories) > 8 else ''})"
+    def wanted(self, name: str) -> str:
+        return f"a category of {name} ({', '.join(self.categories[:8])}{', ...' if len(self.categories) > 8 else ''})"
 
     def look_up(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the code of each text: ABSENT for a missing value, WRONG for what is none."""
@@ -95,11 +94,8 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if (
-            not 2 <= len(self.edges) <= MOST_LABELS
-            or not np.all(np.isfinite(self.edges))
-            or not np.all(np.diff(self.edges) > 0)
-        ):
+        rising = all(low < high for low, high in pairwise(self.edges))
+        if not 2 <= len(self.edges) <= MOST_LABELS or not rising or not np.isfinite(self.edges).all():
             found = list(self.edges) if len(self.edges) < 20 else f"{len(self.edges)} of them"
             raise ValueError(f"expected 2 to {MOST_LABELS} finite bin edges that rise, found {found}")
         self.check_missing(self.own_labels)
@@ -117,9 +113,8 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     def labels(self) -> tuple[str, ...]:
         return self.with_missing(self.own_labels)
 
-    @property
-    def wanted(self) -> str:
-        return f"a number from {self.edges[0]:g} to {self.edges[-1]:g} for {{}}"
+    def wanted(self, name: str) -> str:
+        return f"a number from {self.edges[0]:g} to {self.edges[-1]:g} for {name}"
 
     def bin(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Find the bin of each number; WRONG outside of all, and for no number."""
@@ -131,12 +126,13 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     def look_up(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the bin of each text: of a number, or of a bin's own label, as a published table has them."""
         at = {label: code for code, label in enumerate(self.own_labels)}
-        codes = self.bin(np.array([_number(text) for text in texts], np.float64))
+        codes = self.bin(np.array([number(text) for text in texts], np.float64))
         others = [at.get(text, ABSENT if self.absent(text) else WRONG) for text in texts]
         return np.where(codes == WRONG, np.array(others, np.int64), codes)
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float:
+    """Read a number as Python does; anything else is not a number."""
     try:
         return float(text) if "_" not in text else np.nan
     except ValueError:
@@ -181,8 +177,8 @@ class Schema(msgspec.Struct, frozen=True):
                 raise UsageError(f"expected a column {name!r}, as the schema says, found {', '.join(map(str, table.columns))}")
             codes = _codes(rule, table[name])
             if len(wrong := np.flatnonzero((codes == WRONG) | ((codes == ABSENT) & (rule.missing == "refuse")))):
-                found = str(table[name].iloc[wrong[0]])
-                raise UsageError(f"expected {rule.wanted.format(name)}, found {found!r} in row {before + int(wrong[0]) + 1}")
+                row, found = before + int(wrong[0]) + 1, _show(table[name].iloc[wrong[0]])
+                raise UsageError(f"expected {rule.wanted(name)}, found {found} in row {row}")
             if rule.missing == "category":
                 codes = np.where(codes == ABSENT, len(rule.labels) - 1, codes)
             else:
@@ -198,19 +194,36 @@ def code_type(labels: int) -> type[np.uint8 | np.uint16]:
     return np.uint8 if labels <= 256 else np.uint16
 
 
+def _show(value: object) -> str:
+    """Quote a value as it was written, as far as that is known, and not all of a long one."""
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
 def _codes(rule: Categories | Bins, column: pd.Series[Any]) -> npt.NDArray[np.int64]:
     """Look a column up, each different value once; nulls are ABSENT."""
-    import pandas as pd
-
     if isinstance(rule, Bins) and column.dtype.kind in "iuf":
         numbers = column.to_numpy(dtype=np.float64)
         return np.where(np.isnan(numbers), ABSENT, rule.bin(numbers))
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        places, values = column.cat.codes.to_numpy(), column.cat.categories
-    else:
-        places, values = pd.factorize(column, use_na_sentinel=True)
-    found = np.append(rule.look_up([str(value) for value in values]), ABSENT)  # place -1, a null, is the last
+    places, texts = values_of(column)
+    found = np.append(rule.look_up(texts), ABSENT)  # place -1, a null, is the last
     return found[places]
+
+
+def values_of(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """List a column's values as texts, and say for each row which it has: -1 for a null. A text may be listed twice."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return np.asarray(column.cat.codes, np.int64), [str(value) for value in column.cat.categories]
+    if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) != "string":
+        # 1, 1.0 and True are equal and have one hash, but are three texts.
+        texts = [None if null else str(value) for value, null in zip(column, column.isna(), strict=True)]
+        column = pd.Series(texts, dtype=object)
+    elif column.dtype.kind == "f":
+        column = column + 0.0
+    places, values = pd.factorize(column, use_na_sentinel=True)
+    return np.asarray(places, np.int64), [str(value) for value in values]
 
 
 class _Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -239,15 +252,27 @@ def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
     """Read a schema from a file, or from a dictionary; what is wrong in it is a `UsageError` that names the attribute."""
     path = "the schema" if isinstance(source, Mapping) else str(source)
     try:
-        written = msgspec.json.encode(source) if isinstance(source, Mapping) else Path(source).read_bytes()
-        found = msgspec.json.decode(written, type=dict[str, Any])
+        found = dict(source) if isinstance(source, Mapping) else _parse(Path(source).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"expected a schema at {path}, found {error.strerror}") from None
-    except msgspec.MsgspecError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"expected a schema, a JSON object, in {path}, found: {error}") from None
     if not found:
         raise UsageError(f"expected at least one attribute in {path}, found none")
     return Schema({name: _read_rule(name, rule, path) for name, rule in found.items()})
+
+
+def _parse(text: str) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} twice")
+        return dict(pairs)
+
+    found = json.loads(text, object_pairs_hook=once)
+    if not isinstance(found, dict):
+        raise ValueError(f"no object but {text.strip()[:20]}")  # noqa: TRY004 - of the text, not of a type in the program
+    return found
 
 
 def _read_rule(name: str, written: Any, path: str) -> Categories | Bins:

@@ -1,5 +1,6 @@
 """Records: what can be read, who gets which rows, and what is refused."""
 
+import gzip
 from itertools import chain
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def test_every_format_gives_the_same_text(name: str, tmp_path: Path) -> None:
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
         ("latin.csv", b"a\n\xff\xfe\n", "utf-8"),
         ("broken.csv.gz", b"not gzip", "gzip"),
+        ("broken.zip", b"not zip", "zip"),
+        ("broken.csv.xz", b"not xz", "expected a CSV"),
+        ("flipped.csv.gz", gzip.compress(b"a\n" + bytes(range(48, 58)) * 400)[:20] + b"\xff" * 40, "expected a CSV"),
+        ("twice.csv", b"a,b,a\n1,2,3\n", "different names of columns in .*twice.csv, found a twice"),
+        ("trailing.csv", b"a,b\n1,2,\n", "Expected 2 fields in line 2, saw 3"),
         ("broken.parquet", b"not parquet", "Parquet"),
     ],
 )
@@ -113,6 +119,12 @@ def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:
     assert sorted(int(row) for own in shares for row in own.column("row")) == list(range(0, 300, 3))
     with pytest.raises(UsageError, match="at least one row without missing values in the table, found 1 rows with some"):
         load(table.iloc[1:2], schema=schema)
+
+
+def test_a_column_that_the_file_lacks_is_named_beside_those_it_has(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age;town\n1;x\n")
+    with pytest.raises(UsageError, match="expected a column 'age', as the schema says, found age;town"):
+        load(str(tmp_path / "t.csv"), schema=read_schema({"age": ["1"]}))
 
 
 def test_records_are_not_shown() -> None:

@@ -9,7 +9,19 @@ import pandas as pd
 import pytest
 
 from sottovoce.messages import UsageError
-from sottovoce.parties import DEMO_SCHEMA, Bins, Categories, Records, Schema, infer, load, merge, read_schema, write_schema
+from sottovoce.parties import (
+    DEMO_SCHEMA,
+    Bins,
+    Categories,
+    Records,
+    Schema,
+    blocks,
+    infer,
+    load,
+    merge,
+    read_schema,
+    write_schema,
+)
 from sottovoce.parties.demo import demo_table
 
 SCHEMA = read_schema({"colour": ["red", "blue"], "size": {"edges": [0, 1, 2.5, 9]}, "age": {"bins": 4, "range": [0, 8]}})
@@ -229,3 +241,105 @@ def test_names_of_columns() -> None:
     assert load(pd.DataFrame({0: [1], "b": [2]})).attributes == ("0", "b")
     with pytest.raises(UsageError, match="found b twice"):
         load(pd.DataFrame([[1, 2]], columns=["b", "b"]))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["01", "02"], ["01", "1"], ["0", "0.5", "1"], ["1.10", "2.20"], ["true", "false"], ["INF", "1"], ["+1", "-1"],
+        ["1e5", "2e5"], ["True", "1", "1.0"], ["1", "x"], [" 1", "1 "], ["{q}", "{0}", "{"],
+    ],
+)  # fmt: skip
+def test_texts_stay_texts(labels: list[str], tmp_path: Path) -> None:
+    """A reader that finds numbers or truth values in a block of texts would count some under another name."""
+    table = pd.DataFrame({"a": labels * 3 + labels[:1], "b": 1})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    schema = read_schema({"a": labels})
+    for source in (str(tmp_path / "t.csv"), str(tmp_path / "t.parquet"), table, table.astype({"a": "category"})):
+        assert load(source, schema=schema).marginal(["a"]).tolist() == [4, *[3] * (len(labels) - 1)]
+        assert set(infer(blocks(source)).domain.labels["a"]) == set(labels)
+    table.iloc[:1].assign(a="?").to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(UsageError, match=r"expected a category of a .*found '\?' in row 1"):
+        load(str(tmp_path / "t.csv"), schema=schema)
+
+
+def test_equal_values_of_different_types_are_different_texts() -> None:
+    schema = read_schema({"a": ["0", "1", "True", "False"]})
+    for values in ([1, True, 0, False], [True, 1, False, 0]):
+        found = load(pd.DataFrame({"a": values}, dtype=object), schema=schema).column("a")
+        assert list(found) == [str(value) for value in values]
+    zeros = pd.DataFrame({"a": [-0.0, 0.0]})
+    assert load(zeros, schema=read_schema({"a": ["0.0"]})).marginal(["a"]).tolist() == [2]
+
+
+def test_integers_of_parquet_with_nulls_stay_integers(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = str(tmp_path / "t.parquet")
+    large = 2**60 + 1
+    for values in (arrow.array([1, 2, None, large], arrow.int64()), arrow.array([1, 2, None, large]).dictionary_encode()):
+        parquet.write_table(arrow.table({"k": values}), path)
+        assert merge([infer(blocks(path))]).domain.labels["k"] == ("1", "2", str(large), "?")
+        schema = read_schema({"k": {"edges": [0, 1, 9], "missing": "drop"}})
+        assert load(path, schema=schema, rows=3).marginal(["k"]).tolist() == [1, 1]
+    parquet.write_table(arrow.table({"k": [[1], [2]]}), path)
+    with pytest.raises(UsageError, match=r"expected texts and numbers in .*found list<.*in column 'k'"):
+        infer(blocks(path))
+
+
+def test_row_groups_are_no_blocks(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = str(tmp_path / "t.parquet")
+    parquet.write_table(arrow.table({"k": list(range(140_000))}), path, row_group_size=777)
+    assert [len(block) for block in blocks(path)] == [65_536, 65_536, 8_928]
+    assert [len(block) for block in blocks(path, rows=70_000)] == [65_536, 4_464]
+    assert [block["k"].iloc[0] for block in blocks(path)] == [0, 65_536, 131_072]
+
+
+def test_a_column_without_values(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n,1\n?,1\n")
+    for source in (str(tmp_path / "t.csv"), pd.DataFrame({"a": ["", "?"], "b": 1}), pd.DataFrame({"a": [None, "?"], "b": 1})):
+        schema = merge([infer(blocks(source))])
+        assert load(source, schema=schema).marginal(["a"]).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([str(10**18 + i) for i in range(100)], "a range that 16 bins can divide, found 1e.18 to 1e.18 in 'a': give --schema"),
+        (["-1.7e308", "1.7e308", *map(str, range(100))], "a range that 16 bins can divide"),
+        ([f"p{i}" for i in range(65_536)] + [""], "more than 65536 different texts in 'a'"),
+    ],
+)
+def test_what_cannot_be_inferred(values: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        merge([infer([pd.DataFrame({"a": values})])])
+
+
+def test_parties_with_too_many_texts_together() -> None:
+    tables = [pd.DataFrame({"a": [f"{name}{i}" for i in range(40_000)]}) for name in "pq"]
+    with pytest.raises(UsageError, match="more than 65536 different texts in 'a'"):
+        merge([infer([table]) for table in tables])
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (b'{"a": ["\xff"]}', "expected a schema, a JSON object"),
+        (b"[" * 100_000, "expected a schema, a JSON object"),
+        (b'{"a": ["x"], "a": ["y"]}', "found: 'a' twice"),
+        (b'{"a": {"edges": [0, NaN]}}', "finite bin edges"),
+        (b'{"a": {"edges": [-1.7e308, 1e999]}}', "finite bin edges"),
+    ],
+)
+def test_schemas_that_are_no_json(written: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_bytes(written)
+    with pytest.raises(UsageError, match=message) as caught:
+        read_schema(tmp_path / "s.json")
+    assert len(str(caught.value)) < 500
+    (tmp_path / "s.json").write_bytes(b'\xef\xbb\xbf{"a": {"edges": [-1.7e308, 1.7e308]}}')
+    assert read_schema(tmp_path / "s.json").domain.shape(["a"]) == (1,)
