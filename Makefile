@@ -40,6 +40,8 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/paillier.py
 	$(BIN)/python benchmarks/marginals.py
+	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/judging.py
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done

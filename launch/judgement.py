@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..evaluation import judge, judge_marginals
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
+from ..privacy.domain import read_marginal_table
 from .page import page
 from .publish import report_json
 
@@ -50,13 +51,8 @@ def _utility(real: Records, files: Mapping[str, bytes], schema: Schema) -> dict[
         ways = [way for way in WAYS if way <= len(schema.attributes)]
         found = judge(real, load(table, schema=schema), ways=ways, binary=False)
         return {name: found[name] for name in ("tvd", "distances", "dependence", "notes")}
-    table = pd.read_csv(io.BytesIO(files["marginals.csv"]), dtype=str, keep_default_na=False)
-    names = table[[column for column in table.columns if column.startswith("attribute_")]].to_numpy(dtype=str)
-    new = [0, *(1 + at for at in (names[1:] != names[:-1]).any(axis=1).nonzero()[0])] if len(names) else []
-    published = []
-    for start, end in zip(new, [*new[1:], len(names)], strict=True):
-        attributes = tuple(str(name) for name in names[start] if name)
-        if end - start != real.domain.cells(attributes):
-            return None  # not the whole table of a marginal: nothing that can be compared
-        published.append((attributes, table["count"].iloc[start:end].to_numpy(dtype=float)))
-    return judge_marginals(real, published) if published else None
+    table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
+    try:
+        return judge_marginals(real, read_marginal_table(real.domain, table))
+    except UsageError:  # not the whole tables of marginals: nothing that can be compared
+        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import tempfile
 import threading
 import traceback
@@ -16,6 +17,7 @@ import msgspec
 
 from ..messages import CURATOR, PeerFailedError, Role, SottovoceError, Wire, thread_wires
 from ..parties import read_schema
+from ..privacy import Domain
 from .identities import read_identities
 from .job import Job, Transport, instantiate
 from .judgement import judged
@@ -45,6 +47,11 @@ class Run:
     ledger: pd.DataFrame
     files: dict[str, bytes]
     """Everything as it would stand in the folder."""
+
+    @property
+    def domain(self) -> Domain | None:
+        """The public domain of what was published, if the protocol has one."""
+        return read_schema(json.loads(self.files["schema.json"])).domain if "schema.json" in self.files else None
 
 
 def run(

@@ -21,7 +21,7 @@ from ..messages import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_LABELS", "Domain", "marginal_table"]
+__all__ = ["MOST_LABELS", "Domain", "marginal_table", "read_marginal_table"]
 
 MOST_LABELS: Final = 65_536
 """Codes are of 16 bits at most."""
@@ -92,3 +92,20 @@ def marginal_table(
             columns[f"attribute_{i + 1}"] += [attributes[i] if given else ""] * cells
             columns[f"value_{i + 1}"] += values[i] if given else [""] * cells
     return pd.DataFrame({**columns, "count": np.concatenate(counts)})
+
+
+def read_marginal_table(domain: Domain, table: pd.DataFrame) -> list[tuple[tuple[str, ...], npt.NDArray[np.float64]]]:
+    """Read what `marginal_table` wrote, as a run publishes it: the attributes of each marginal, and its cells in order.
+
+    A marginal of which cells are missing is a `UsageError`.
+    """
+    names = table[[column for column in table.columns if str(column).startswith("attribute_")]].fillna("").to_numpy(dtype=str)
+    counts = table["count"].to_numpy(dtype=np.float64)
+    starts = [0, *(np.flatnonzero((names[1:] != names[:-1]).any(axis=1)) + 1).tolist()] if len(names) else []
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
+        attributes = tuple(str(name) for name in names[start] if name)
+        if end - start != (cells := domain.cells(attributes)):
+            raise UsageError(f"expected {cells} rows for the marginal of {' x '.join(attributes)}, found {end - start}")
+        found.append((attributes, counts[start:end]))
+    return found

@@ -138,7 +138,7 @@ def test_reconstruction() -> None:
     joint = Marginal(tuple("abcd"), generator.dirichlet(np.ones(16)).reshape(2, 2, 2, 2))
     estimates = [Estimate(joint.project(own), 1.0) for own in ("abc", "bcd", "ad")]
     assert reconstruct(domain, "cb", estimates).distance(joint.project("cb")) < 1e-12
-    covered = reconstruct(domain, "abd", estimates)
+    covered = reconstruct(domain, ("a", "b", "d"), estimates)
     for pair in ("ab", "bd", "ad"):
         assert covered.project(pair).distance(joint.project(pair)) < 1e-6
     noisy = [Estimate(Marginal(("a", "b"), np.array([[-1.0, -2], [-1, 0]])), 1.0)]

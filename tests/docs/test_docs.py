@@ -1,5 +1,6 @@
 """What the documentation shows is what happens."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -113,3 +114,23 @@ def test_the_manifest_has_a_worker_for_every_rank() -> None:
     assert "expected a folder for --out" in parsed.stderr  # everything before it was understood
     for role in replicas.values():
         assert role["template"]["spec"]["restartPolicy"] == "Never"
+
+
+NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
+    """In a kernel of its own, from the first cell to the last; it has assertions of its own."""
+    script = (
+        "import sys, nbformat, nbclient; book = nbformat.read(sys.argv[1], as_version=4); "
+        "nbclient.NotebookClient(book, timeout=300, kernel_name='python3').execute()"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=400, cwd=tmp_path)
+
+
+def test_notebooks_hold_no_output() -> None:
+    assert NOTEBOOKS
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text())["cells"]
+        assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells), path.name
