@@ -34,13 +34,13 @@ def predict_keys(options: SumOptions, public: Public, *, phase: str, told_rows: 
 
 def predict_sum(
     options: SumOptions, public: Public, *, noise: NoiseKind, phase: str, cells: int, sensitivity: int, epsilon: float,
-    rows: int | None = None,
+    rows: int | None = None, weight: int = 1,
 ) -> list[Cost]:  # fmt: skip
     """Predict the messages of one batch."""
     parties, bits = public.parties, public.key_bits
     batch = Batch(
-        cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=public.rows if rows is None else rows, parties=parties,
-        colluding=colluding(options, parties=parties),
+        cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=weight * (public.rows if rows is None else rows),
+        parties=parties, colluding=colluding(options, parties=parties),
     )  # fmt: skip
     if options.aggregator != "paillier":
         masked = options.aggregator == "masks"

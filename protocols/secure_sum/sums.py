@@ -53,7 +53,8 @@ class PartySums:
         self._shares = noise == "shares"
         self._hidden = options.aggregator != "clear"
         self._batches = 0
-        self._rows = rows if rows is not None else self._count_rows()
+        self.rows = rows if rows is not None else self._count_rows()
+        """All parties' rows, or the bound on them."""
         self._side: Contributor
         if options.aggregator == "clear":
             self._side = PartyInTheClear(me)
@@ -64,13 +65,16 @@ class PartySums:
         else:
             self._side = RingParty(me, exponent=options.randomness)
 
-    def contribute(self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float) -> None:
+    def contribute(self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> None:
         """Add this party's tables to a batch, with this party's part of its noise.
+
+        A batch has noise of one scale. Tables that come multiplied by whole numbers, of which `weight` is the largest, have
+        after division the less noise for it, and the sensitivity counts each by its number.
 
         What leaves here is one release of `epsilon`, though nobody sees it but in the sum: the accountant records it now.
         """
         batch = Batch(
-            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self._rows, parties=len(self._me.parties),
+            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows * weight, parties=len(self._me.parties),
             colluding=self._colluding,
         )  # fmt: skip
         self._side.contribute(tables, batch, number=self._batches, seen=self._seen(batch))
@@ -122,24 +126,25 @@ class CuratorSums:
         else:
             self._side = KeyHolder(desk)
 
-    def pages(self, *, cells: int, sensitivity: int, epsilon: float) -> Iterator[Counts]:
+    def pages(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""
-        batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon)
+        batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
         number, self._batches = self._batches, self._batches + 1
         return self._side.collect(batch, number=number)
 
-    def total(self, *, cells: int, sensitivity: int, epsilon: float) -> Counts:
+    def total(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Counts:
         """Receive a batch as one array."""
-        pages = list(self.pages(cells=cells, sensitivity=sensitivity, epsilon=epsilon))
+        pages = list(self.pages(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight))
         return np.concatenate(pages) if pages else np.zeros(0, np.int64)
 
-    def batch(self, *, cells: int, sensitivity: int, epsilon: float) -> Batch:
+    def batch(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Batch:
         """Say what a batch is, its noise's variance among the rest."""
         return Batch(
-            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows, parties=len(self._desk.parties),
+            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows * weight, parties=len(self._desk.parties),
             colluding=self._colluding,
         )  # fmt: skip
 
-    def variance(self, *, cells: int, sensitivity: int, epsilon: float) -> float:
+    def variance(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> float:
         """The variance of the noise in every cell of such a batch."""
-        return self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon).variance(shares=self._shares)
+        batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
+        return batch.variance(shares=self._shares)

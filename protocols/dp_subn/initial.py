@@ -1,0 +1,125 @@
+"""Structure initialisation (Su et al. 2016, section VI-A, phase 2): the parties choose N_0 in turn, each on its own records.
+
+    P_1      -> P_2      what P_1 chose              each choice by the exponential mechanism, eps2 / q_k of P_k's budget
+    P_k      -> P_(k+1)  all choices so far
+    P_K      -> T        N_0
+
+A choice is private when it is made, so whoever hears it learns nothing more about the records. Every party spends eps2 on
+its own records alone; the q_k picks of one party compose sequentially. Of d attributes the first needs no pick, so there are
+d - 1, shared out evenly (the printed d_1 = floor(d / K) is one too many in all, and leaves everything to the last party when
+K > d: spec E9).
+
+*em*, as printed: an attribute of V and parents from U, by mutual information. *forest*: any edge that closes no circle, at most
+as many as are worth their noise, by the distance from independence less the noise that the edge's table will have. The
+distance has a far smaller sensitivity than information has, for what it tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from ...curator import Curator
+from ...messages import CURATOR, message
+from ...parties import Party, Records
+from ...privacy.exponential import choose
+from .plan import Family, Score, Sizes
+from .scores import score_families, sensitivity_of
+
+__all__ = ["Initialisation", "choose_forest", "choose_parents", "pass_on", "quotas", "receive_structure"]
+
+
+class Initialisation:
+    """What is said."""
+
+    @message
+    class Chosen:
+        """Families so far, each an attribute after its parents, in the order in which they were chosen."""
+
+        families: tuple[tuple[str, ...], ...]
+
+
+def quotas(picks: int, *, parties: int) -> list[int]:
+    """Share out picks among the parties.
+
+    >>> quotas(51, parties=3), quotas(9, parties=4)
+    ([17, 17, 17], [3, 2, 2, 2])
+    """
+    return [picks // parties + (k < picks % parties) for k in range(parties)]
+
+
+def choose_parents(me: Party, records: Records, *, sizes: Sizes, degree: int, epsilon: float, score: Score) -> None:
+    """Take one's turn in *em*: choose an attribute and its parents, as often as is one's share."""
+    names = records.domain.attributes
+    mine = quotas(len(names) - 1, parties=len(me.parties))[me.number - 1]
+    chosen = _heard(me)
+    if not chosen:
+        chosen = [(names[me.randomness("first attribute").below(len(names))],)]  # free: it looks at nothing
+    for pick in range(mine):
+        known = [family[-1] for family in chosen]
+        candidates = [
+            (*parents, name)
+            for name in names
+            if name not in known
+            for parents in sizes.parent_sets(name, sorted(known, key=names.index), degree=degree)
+        ]
+        chosen.append(_choose(me, records, candidates, epsilon=epsilon / mine, score=score))
+        me.progress(pick + 1, of=mine)
+    pass_on(me, chosen)
+
+
+def choose_forest(me: Party, records: Records, *, edges: int, epsilon: float, score: Score, noise_of_a_cell: float) -> None:
+    """Take one's turn in *forest*: choose edges, as often as is one's share.
+
+    `noise_of_a_cell` is what a cell's noise will cost in total variation, public like the number of cells.
+    """
+    domain = records.domain
+    mine = quotas(edges, parties=len(me.parties))[me.number - 1]
+    chosen = _heard(me)
+    tree = {name: name for name in domain.attributes}
+    for one, other in chosen:
+        _join(tree, one, other)
+    for pick in range(mine):
+        candidates = [pair for pair in combinations(domain.attributes, 2) if tree[pair[0]] != tree[pair[1]]]
+        cost = [domain.cells(pair) * noise_of_a_cell for pair in candidates]
+        edge = _choose(me, records, candidates, epsilon=epsilon / mine, score=score, less=cost)
+        chosen.append(edge)
+        _join(tree, *edge)
+        me.progress(pick + 1, of=mine)
+    pass_on(me, chosen)
+
+
+def _choose(
+    me: Party, records: Records, candidates: Sequence[Family], *, epsilon: float, score: Score, less: Sequence[float] = ()
+) -> Family:
+    scores = score_families(records, candidates, score=score)
+    if less:
+        scores = scores - np.array(less)
+    sensitivity = sensitivity_of(records, candidates, score=score)
+    # Released to the curator, and so to all: the next party hears of it first.
+    return candidates[me.release(choose(scores, sensitivity=sensitivity, epsilon=epsilon), to=CURATOR)]
+
+
+def _heard(me: Party) -> list[Family]:
+    if me.number == 1:
+        return []
+    return list(me.receive(Initialisation.Chosen, source=me.rank - 1).families)
+
+
+def pass_on(me: Party, chosen: Sequence[Family]) -> None:
+    """Tell the next party, or the curator, what was chosen so far."""
+    me.send(Initialisation.Chosen(tuple(chosen)), to=me.rank + 1 if me.number < len(me.parties) else CURATOR)
+
+
+def receive_structure(desk: Curator) -> list[Family]:
+    """Receive N_0. Called by the curator."""
+    return list(desk.receive(Initialisation.Chosen, source=len(desk.parties)).families)
+
+
+def _join(tree: dict[str, str], one: str, other: str) -> None:
+    gone, kept = tree[other], tree[one]
+    for name, root in tree.items():
+        if root == gone:
+            tree[name] = kept

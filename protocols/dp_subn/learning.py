@@ -1,0 +1,73 @@
+"""What the curator learns from noisy tables: correlations of all pairs, and networks. All of it is post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+
+from ...curator import BayesianNetwork, Estimate, combine, dependency_graph, mutual_information
+from ...curator.projections import norm_mul
+from ...privacy import Domain
+from .frontier import Correlations
+from .plan import Family, Sizes
+
+__all__ = ["correlations_of", "directed", "select_parents", "structure_of"]
+
+
+def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int) -> Correlations:
+    """Compute the mutual information of every pair, in bits, from the views in which each stands (section 5.1 of the spec).
+
+    n is public, so each view is given that sum. What all views with an attribute say of it alone is averaged, and every pair's
+    table takes these averages for its margins: of its own it keeps only how the two belong together. That is free, and takes a
+    third off the error.
+    """
+    names = domain.attributes
+    tables = [Estimate(view.table + (rows - view.table.total) / view.table.cells, view.variance) for view in views]
+    alone = {name: combine(tables, (name,)).table for name in names}
+    information = np.zeros((len(names), len(names)))
+    home = {pair: view for view in tables for pair in combinations(sorted(view.attributes, key=names.index), 2)}
+    for x, y in combinations(range(len(names)), 2):
+        table = home[names[x], names[y]].table.project((names[x], names[y]))
+        left, right = alone[names[x]], alone[names[y]]
+        table += (left - table.project(left.attributes)) / right.cells
+        table += (right - table.project(right.attributes)) / left.cells
+        found = mutual_information(table.map(norm_mul), (names[x],), base=2)
+        information[x, y] = information[y, x] = max(found, 0.0)
+    return information
+
+
+def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
+    """Direct a forest away from the first attribute of each tree."""
+    graph = dependency_graph(domain, [(one, other) for one, other in edges])
+    parents: dict[str, tuple[str, ...]] = {}
+    for name in domain.attributes:
+        if name not in parents:
+            parents[name] = ()
+            parents |= {child: (parent,) for parent, child in nx.bfs_edges(graph, name)}
+    return BayesianNetwork(domain, parents)
+
+
+def structure_of(domain: Domain, families: Sequence[Family]) -> BayesianNetwork:
+    """Read families, each an attribute after its parents."""
+    return BayesianNetwork(domain, {family[-1]: family[:-1] for family in families})
+
+
+def select_parents(frontier: BayesianNetwork, counted: Sequence[Estimate], *, sizes: Sizes, degree: int) -> BayesianNetwork:
+    """Choose each attribute's parents among the frontier's: those with which its noisy table has most information.
+
+    As many as may be, since information only grows with them. The frontier has no circle, so no choice has one.
+    """
+    parents: dict[str, tuple[str, ...]] = {}
+    for name, own in frontier.parents.items():
+        family = (*own, name)
+        table = min((e.table for e in counted if e.table.covers(family)), key=lambda covering: covering.cells)
+        table = table.project(family)
+        scored = [
+            (-mutual_information(table.project((*chosen, name)).map(norm_mul), (name,), base=2) if chosen else 0.0, chosen)
+            for chosen in sizes.parent_sets(name, own, degree=degree)
+        ]
+        parents[name] = min(scored)[1]
+    return BayesianNetwork(frontier.domain, parents)

@@ -1,0 +1,52 @@
+"""Scores of attributes and parent sets on one party's own records: what the exponential mechanism chooses by.
+
+Local and exact, so they never leave the party: only choices do, and each is a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...curator import Marginal, dependence, mutual_information
+from ...parties import Records
+from ...privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
+from .plan import Family, Score
+
+__all__ = ["score_families", "sensitivity_of"]
+
+
+def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score) -> float:
+    """Bound what one replaced record changes any of these families' scores by; mutual information is in bits."""
+    if score == "R":
+        return dependence_sensitivity(len(records))
+    domain = records.domain
+    binary = all(min(domain.cells(family[-1:]), domain.cells(family[:-1])) <= 2 for family in families)
+    return mutual_information_sensitivity(len(records), binary=binary, base=2)
+
+
+def score_families(records: Records, families: Sequence[Family], *, score: Score) -> npt.NDArray[np.float64]:
+    """Score each family: how much its last attribute has to do with the others; 0 without others."""
+    sizes = {records.domain.shape(family) for family in families}
+    if score == "I" and len(sizes) == 1 and len(families[0]) > 1:
+        return _all_alike(np.array(list(records.marginals(families)), np.float64), *sizes)
+    found = []
+    for family, cells in zip(families, records.marginals(families), strict=True):
+        table = Marginal.of(records.domain, family, cells)
+        if len(family) == 1:
+            found.append(0.0)
+        elif score == "I":
+            found.append(mutual_information(table, family[-1:], base=2))
+        else:
+            found.append(dependence(table, family[-1:]))
+    return np.array(found)
+
+
+def _all_alike(tables: npt.NDArray[np.float64], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Compute the mutual information of many tables of one shape at once, the last axis against the others."""
+    p = tables.reshape(len(tables), -1, shape[-1]) / tables.sum(axis=1)[:, None, None]
+    product = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
+    logs = np.log2(np.divide(p, product, out=np.ones_like(p), where=p > 0))
+    return np.asarray((p * logs).sum(axis=(1, 2)))
