@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
@@ -29,6 +30,10 @@ from .plan import Family, Score, Sizes
 from .scores import score_families, sensitivity_of
 
 __all__ = ["Initialisation", "choose_forest", "choose_parents", "pass_on", "quotas", "receive_structure"]
+
+
+NO_EDGE: Final[Family] = ()
+"""Chosen when no edge is worth its table's noise."""
 
 
 class Initialisation:
@@ -83,10 +88,11 @@ def choose_forest(me: Party, records: Records, *, edges: int, epsilon: float, sc
         _join(tree, one, other)
     for pick in range(mine):
         candidates = [pair for pair in combinations(domain.attributes, 2) if tree[pair[0]] != tree[pair[1]]]
-        cost = [domain.cells(pair) * noise_of_a_cell for pair in candidates]
-        edge = _choose(me, records, candidates, epsilon=epsilon / mine, score=score, less=cost)
-        chosen.append(edge)
-        _join(tree, *edge)
+        cost = [*(domain.cells(pair) * noise_of_a_cell for pair in candidates), 0.0]
+        edge = _choose(me, records, [*candidates, NO_EDGE], epsilon=epsilon / mine, score=score, less=cost)
+        if edge != NO_EDGE:
+            chosen.append(edge)
+            _join(tree, *edge)
         me.progress(pick + 1, of=mine)
     pass_on(me, chosen)
 

@@ -23,8 +23,8 @@ from ..secure_sum import CuratorSums, PartySums
 from .views import algorithm_2, best_design, mixed_design, pairs_missed, views_of
 
 __all__ = [
-    "Budget", "Family", "Init", "Score", "Sizes", "Tables", "Update", "Views", "binary_degree", "edges_worth", "most_cells",
-    "view_families",
+    "Budget", "Family", "Init", "Score", "Sizes", "Tables", "Update", "Views", "binary_degree", "edges_worth", "forest_budget",
+    "most_cells", "view_families",
 ]  # fmt: skip
 
 Family: TypeAlias = tuple[str, ...]
@@ -57,7 +57,7 @@ class Budget:
         except ValueError:
             parts = []
         if len(parts) != 4 or min(parts) < 0 or abs(sum(parts) - 1) > 1e-9 or parts[3] == 0:
-            raise UsageError(f"expected split=a,b,c,d, four shares that sum to 1, the last above 0, found {shares!r}")
+            raise UsageError(f"expected budget=a,b,c,d, four shares that sum to 1, the last above 0, found {shares!r}")
         return cls(*(epsilon * part for part in parts))
 
 
@@ -78,11 +78,31 @@ def most_cells(*, rows: int, attributes: int, epsilon: float, theta: float, infl
     return floor(rows * epsilon / sqrt(inflation) / (2 * attributes * theta))
 
 
-def edges_worth(domain: Domain, *, rows: int, epsilon: float, inflation: float, theta: float) -> int:
-    """Say how many two-way tables are worth their noise: as many as keep the average one's to 1/theta in total variation.
+def forest_budget(
+    domain: Domain, *, rows: int, epsilon: float, inflation: float, theta: float, initialisation: float = 0.1
+) -> tuple[Budget, int]:
+    """Split epsilon between the tables of single attributes and those of M edges, and say how many edges that is.
 
-    M tables have noise of the scale 2 M / epsilon in each of their cells.
+    d tables of A cells in all have the squared error 2 A (2 d / eps1)^2, M tables of B cells 2 M B (2 M / eps4)^2; their sum
+    is least for eps1 / eps4 = (A d^2 / (B M^3))^(1/3). M is the largest number of edges whose average table then has its noise
+    below 1/theta in total variation.
     """
+    names = domain.attributes
+    single = sum(domain.shape(names))
+    pairs = [domain.cells(pair) for pair in combinations(names, 2)]
+    average = float(np.mean(pairs)) if pairs else 0.0
+    for edges in range(len(names) - 1, 0, -1):
+        ratio = (single * len(names) ** 2 / (average * edges**3)) ** (1 / 3)
+        parameters = (1 - initialisation) / (1 + ratio)
+        noise = NOISE * average * 2 * edges / (epsilon * parameters) * sqrt(2 * inflation) / rows
+        if noise <= 1 / theta:
+            shares = (1 - initialisation - parameters, initialisation, 0.0, parameters)
+            return Budget(*(epsilon * share for share in shares)), edges
+    return Budget(epsilon, 0.0, 0.0, 0.0), 0
+
+
+def edges_worth(domain: Domain, *, rows: int, epsilon: float, inflation: float, theta: float) -> int:
+    """Say how many edges' tables are worth their noise for so much epsilon: the average one's below 1/theta."""
     pairs = [domain.cells(pair) for pair in combinations(domain.attributes, 2)]
     if not pairs:
         return 0

@@ -55,6 +55,7 @@ from .plan import (
     Views,
     binary_degree,
     edges_worth,
+    forest_budget,
     most_cells,
     view_families,
 )  # fmt: skip
@@ -64,6 +65,8 @@ __all__ = ["DPSUBN"]
 Usefulness: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
 Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 
+BY_SIZE: Final = "by size"
+"""A budget that is split by how large the tables are: `plan.forest_budget`."""
 MOST_PARENTS: Final = 4
 
 
@@ -78,7 +81,7 @@ class Choices(SumOptions):
     init: Annotated[Init | None, msgspec.Meta(description="how N_0 is found")] = None
     update: Annotated[Update | None, msgspec.Meta(description="how the network is made better")] = None
     score: Annotated[Score | None, msgspec.Meta(description="mutual information, or distance from independence")] = None
-    split: Annotated[str | None, msgspec.Meta(description="shares of epsilon for phases 1 to 4, such as 0.3,0,0.1,0.6")] = None
+    budget: Annotated[str | None, msgspec.Meta(description="shares of epsilon for phases 1 to 4, such as 0.3,0,0.1,0.6")] = None
     theta: Annotated[Usefulness | None, msgspec.Meta(description="usefulness that the network's tables must have")] = None
     theta_frontier: Annotated[Usefulness | None, msgspec.Meta(description="the same, of the search frontier's")] = None
     updates: Annotated[int, msgspec.Meta(ge=1, le=20, description="joint updates, which share eps3")] = 1
@@ -94,13 +97,13 @@ class Profile:
     init: Init
     update: Update
     score: Score
-    split: str
+    budget: str
     theta: float
     theta_frontier: float
 
 
 PROFILES: Final = {
-    ("rigorous", "original"): Profile("one-way", "forest", "none", "R", "0.5,0.1,0,0.4", 3.2, 4.0),
+    ("rigorous", "original"): Profile("one-way", "forest", "none", "R", BY_SIZE, 3.5, 4.0),
     ("rigorous", "binary"): Profile("nocd", "mst", "joint", "I", "0.3,0,0.1,0.6", 12.0, 4.0),
     ("paper", "original"): Profile("pairs", "em", "replace", "I", "0.25,0.25,0.25,0.25", 6.0, 2.0),
     ("paper", "binary"): Profile("algorithm-2", "em", "replace", "I", "0.25,0.25,0.25,0.25", 6.0, 2.0),
@@ -163,26 +166,35 @@ class DPSUBN(Protocol):
         profile = PROFILES[mode, attributes]
         said = {name: getattr(parameters, name) for name in Profile.__slots__}
         self.profile = Profile(**{name: getattr(profile, name) if own is None else own for name, own in said.items()})
-        self.budget = Budget.split(parameters.epsilon, self.profile.split)
+        self.budget: Budget | None = None
+        """None: it follows from the sizes of the tables, which are not known yet."""
+        if self.profile.budget != BY_SIZE:
+            self.budget = Budget.split(parameters.epsilon, self.profile.budget)
         check(self.profile, self.budget)
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> Plan:
         """Plan the run from public figures."""
-        p, profile, budget = self.parameters, self.profile, self.budget
+        p, profile = self.parameters, self.profile
         inflation = parties / (parties - min(p.colluding, parties - 1)) if self.noise == "shares" else 1.0
-        figures: dict[str, Any] = {"rows": rows, "attributes": len(domain.attributes), "inflation": inflation}
+        figures: dict[str, Any] = {"rows": rows, "inflation": inflation}
+        edges = 0
+        if self.budget is None:
+            budget, edges = forest_budget(domain, epsilon=p.epsilon, theta=profile.theta, **figures)
+        else:
+            budget = self.budget
+            if profile.init == "forest":
+                edges = edges_worth(domain, epsilon=budget.parameters, theta=profile.theta, **figures)
+        figures["attributes"] = len(domain.attributes)
+        spent = budget.parameters or p.epsilon
         if set(domain.shape(domain.attributes)) == {2}:
-            k = binary_degree(epsilon=budget.parameters, theta=profile.theta, **figures)
-            wide = binary_degree(epsilon=budget.update or budget.parameters, theta=profile.theta_frontier, **figures)
+            k = binary_degree(epsilon=spent, theta=profile.theta, **figures)
+            wide = binary_degree(epsilon=budget.update or spent, theta=profile.theta_frontier, **figures)
             k = max(k, 1) if self.mode == "paper" else k
             most, most_wide = 2 ** (k + 1), 2 ** (max(k + 1, wide) + 1)
         else:
-            most = most_cells(epsilon=budget.parameters, theta=profile.theta, **figures)
-            most_wide = most_cells(epsilon=budget.update or budget.parameters, theta=profile.theta_frontier, **figures)
+            most = most_cells(epsilon=spent, theta=profile.theta, **figures)
+            most_wide = most_cells(epsilon=budget.update or spent, theta=profile.theta_frontier, **figures)
         sizes, wide_sizes = Sizes(domain, most), Sizes(domain, max(most, most_wide))
-        edges = 0
-        if profile.init == "forest":
-            edges = edges_worth(domain, rows=rows, epsilon=budget.parameters, inflation=inflation, theta=profile.theta)
         flat = edges == 0 if profile.init == "forest" else sizes.degree == 0
         views = view_families(domain, views="one-way" if flat else profile.views, largest=p.largest_view)
         if flat:
@@ -190,7 +202,7 @@ class DPSUBN(Protocol):
         scale = 2 * edges / budget.parameters if budget.parameters else 0.0
         return Plan(
             domain, rows, budget, views, edges, sizes, min(sizes.degree, MOST_PARENTS), wide_sizes,
-            min(wide_sizes.degree, MOST_PARENTS + 2), flat, NOISE * scale * sqrt(2 * inflation) / 4 / rows,
+            min(wide_sizes.degree, MOST_PARENTS + 2), flat, NOISE * scale * sqrt(2 * inflation) / rows,
         )  # fmt: skip
 
     def party(self, me: Party) -> None:
@@ -332,17 +344,21 @@ class DPSUBN(Protocol):
         return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
 
 
-def check(profile: Profile, budget: Budget) -> None:
+def check(profile: Profile, budget: Budget | None) -> None:
     """Refuse choices that do not go together."""
+    if budget is None:
+        if (profile.views, profile.init, profile.update) != ("one-way", "forest", "none"):
+            raise UsageError("expected budget=a,b,c,d, four shares of epsilon, for other phases than the default's, found none")
+        return
     if profile.init != "mst" and not budget.initialisation:
-        raise UsageError(f"expected a share of epsilon for init={profile.init} in split, the second, found 0")
+        raise UsageError(f"expected a share of epsilon for init={profile.init} in budget, the second, found 0")
     if profile.init == "mst" and budget.initialisation:
-        raise UsageError("expected no share of epsilon for init=mst in split, the second: it looks at no record")
+        raise UsageError("expected no share of epsilon for init=mst in budget, the second: it looks at no record")
     if profile.init == "mst" and profile.views == "one-way":
         raise UsageError("expected views of pairs for init=mst, found one-way, which shows no correlations")
     if profile.update == "joint" and (not budget.update or profile.views == "one-way"):
-        raise UsageError("expected views of pairs and a share of epsilon for update=joint, the third of split, found none")
+        raise UsageError("expected views of pairs and a share of epsilon for update=joint, the third of budget, found none")
     if profile.update == "none" and budget.update:
-        raise UsageError("expected no share of epsilon for update=none in split, the third")
+        raise UsageError("expected no share of epsilon for update=none in budget, the third")
     if not budget.correlations:
-        raise UsageError("expected a share of epsilon for the correlations in split, the first, found 0")
+        raise UsageError("expected a share of epsilon for the correlations in budget, the first, found 0")

@@ -32,16 +32,12 @@ def score_families(records: Records, families: Sequence[Family], *, score: Score
     sizes = {records.domain.shape(family) for family in families}
     if score == "I" and len(sizes) == 1 and len(families[0]) > 1:
         return _all_alike(np.array(list(records.marginals(families)), np.float64), *sizes)
-    found = []
-    for family, cells in zip(families, records.marginals(families), strict=True):
-        table = Marginal.of(records.domain, family, cells)
-        if len(family) == 1:
-            found.append(0.0)
-        elif score == "I":
-            found.append(mutual_information(table, family[-1:], base=2))
-        else:
-            found.append(dependence(table, family[-1:]))
-    return np.array(found)
+    found = np.zeros(len(families))
+    some = [at for at, family in enumerate(families) if len(family) > 1]
+    for at, cells in zip(some, records.marginals([families[at] for at in some]), strict=True):
+        table, child = Marginal.of(records.domain, families[at], cells), families[at][-1:]
+        found[at] = mutual_information(table, child, base=2) if score == "I" else dependence(table, child)
+    return found
 
 
 def _all_alike(tables: npt.NDArray[np.float64], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:

@@ -1,0 +1,71 @@
+"""The exponential mechanism: its law, and what rounding costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from sottovoce.crypto import RandomStream
+from sottovoce.privacy.exponential import GRID, ExponentialChoice, choose
+
+
+def law(scores: list[float], *, sensitivity: float, epsilon: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    weights = np.exp(epsilon * (np.array(scores) - max(scores)) / (2 * sensitivity))
+    return np.asarray(weights / weights.sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_its_law(epsilon: float) -> None:
+    """By chi-squared, 20,000 draws; a right sampler fails once in a million runs."""
+    scores = [0.0, 0.01, 0.013, -0.02, 0.01]
+    choice = choose(scores, sensitivity=0.01, epsilon=epsilon)
+    stream = RandomStream(bytes([int(epsilon * 10)] * 32))
+    counts = np.bincount([choice.draw(stream) for _ in range(20_000)], minlength=5)
+    expected = 20_000 * law(scores, sensitivity=0.01, epsilon=epsilon)
+    assert chi2.ppf(5e-7, 4) < ((counts - expected) ** 2 / expected).sum() < chi2.ppf(1 - 5e-7, 4)
+
+
+def test_every_neighbour_of_every_score_keeps_epsilon() -> None:
+    """By enumeration, on the rounded scores: no candidate's probability changes by more than e^epsilon."""
+    generator = np.random.default_rng(3)
+    for _ in range(300):
+        sensitivity = float(generator.uniform(1e-4, 2))
+        epsilon = float(generator.uniform(0.01, 5))
+        scores = generator.uniform(-3, 3, 6)
+        other = scores + generator.choice([-sensitivity, sensitivity], 6)
+        rounded = []
+        for own in (scores, other):
+            choice = choose(own, sensitivity=sensitivity, epsilon=epsilon)
+            behind = (choice.steps - choice.steps.max()).astype(float) * epsilon / (2 * (GRID + 2))
+            rounded.append(behind - np.log(np.exp(behind).sum()))
+        assert np.abs(rounded[0] - rounded[1]).max() <= epsilon * (1 + 1e-9)
+
+
+def test_scores_far_behind_are_still_possible() -> None:
+    choice = choose([0.0, -1000.0], sensitivity=1.0, epsilon=1.0)
+    stream = RandomStream(bytes(32))
+    assert {choice.draw(stream) for _ in range(100)} == {0}
+    assert choice.sensitivity == pytest.approx(1, rel=1e-5)
+    assert choice.scale == pytest.approx(2, rel=1e-5)
+    assert choose([5.0], sensitivity=1, epsilon=1).draw(stream) == 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "sensitivity", "epsilon", "message"),
+    [
+        ([], 1, 1, "at least one score"),
+        ([1.0, float("nan")], 1, 1, "all finite"),
+        ([1.0], 0, 1, "sensitivity and finite epsilon above 0"),
+        ([1.0], 1, 0, "sensitivity and finite epsilon above 0"),
+        ([1.0], 1, float("inf"), "sensitivity and finite epsilon above 0"),
+    ],
+)
+def test_what_is_refused(scores: list[float], sensitivity: float, epsilon: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        choose(scores, sensitivity=sensitivity, epsilon=epsilon)
+
+
+def test_scores_are_not_shown() -> None:
+    assert "array" not in repr(choose([1.0, 2.0], sensitivity=1, epsilon=1))
+    assert isinstance(choose([1.0], sensitivity=1, epsilon=1), ExponentialChoice)

@@ -1,0 +1,214 @@
+"""Plans: usefulness, budgets, weighted tables, and the structure chosen in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sottovoce import UsageError
+from sottovoce.curator import Curator, Estimate, Marginal
+from sottovoce.parties import Party, Records, read_schema
+from sottovoce.privacy import Domain
+from sottovoce.protocols.dp_subn import DPSUBN
+from sottovoce.protocols.dp_subn.initial import choose_forest, choose_parents, quotas, receive_structure
+from sottovoce.protocols.dp_subn.learning import correlations_of, directed, select_parents, structure_of
+from sottovoce.protocols.dp_subn.plan import (
+    Budget,
+    Sizes,
+    Tables,
+    binary_degree,
+    edges_worth,
+    forest_budget,
+    most_cells,
+    view_families,
+)  # fmt: skip
+from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions
+
+Converse = Callable[..., Any]
+SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5}
+DOMAIN = Domain({name: tuple(map(str, range(size))) for name, size in SIZES.items()})
+SCHEMA = read_schema({name: list(labels) for name, labels in DOMAIN.labels.items()})
+
+
+def people(rows: int, *, seed: int) -> pd.DataFrame:
+    """Make a table in which b follows a, d follows b, and c and e go their own ways."""
+    generator = np.random.default_rng(seed)
+    a = generator.integers(0, 2, rows)
+    b = np.where(generator.random(rows) < 0.8, a, generator.integers(0, 3, rows))
+    d = np.where(generator.random(rows) < 0.9, b > 0, generator.integers(0, 2, rows))
+    columns = {"a": a, "b": b, "c": generator.integers(0, 4, rows), "d": d, "e": generator.integers(0, 5, rows)}
+    return pd.DataFrame({name: column.astype(int).astype(str) for name, column in columns.items()})
+
+
+def test_usefulness() -> None:
+    """Known answer 17."""
+    for epsilon, theta, degree in ((0.05, 6, 0), (0.05, 2, 2), (0.4, 6, 3), (0.4, 2, 5), (0.2, 6, 2), (0.2, 2, 4)):
+        assert binary_degree(rows=45222, attributes=52, epsilon=epsilon, theta=theta, inflation=1) == degree
+    assert [binary_degree(rows=45222, attributes=52, epsilon=0.4, theta=10, inflation=i) for i in (1, 1.5)] == [3, 2]
+    assert most_cells(rows=45222, attributes=15, epsilon=1, theta=4, inflation=1) == 376
+
+
+def test_quotas() -> None:
+    assert quotas(51, parties=3) == [17, 17, 17]
+    assert quotas(9, parties=4) == [3, 2, 2, 2]
+    assert quotas(1, parties=3) == [1, 0, 0]
+
+
+@pytest.mark.parametrize("shares", ["", "1", "0.5,0.5", "0.5,0.1,0.1,0.4", "1,0,0,0", "0.6,-0.1,0,0.5", "a,b,c,d"])
+def test_budgets_that_are_none(shares: str) -> None:
+    with pytest.raises(UsageError, match="four shares that sum to 1"):
+        Budget.split(1.0, shares)
+
+
+def test_the_budget_of_a_forest_has_the_least_error() -> None:
+    for rows in (2_000, 20_000, 200_000):
+        budget, edges = forest_budget(DOMAIN, rows=rows, epsilon=0.5, inflation=1.5, theta=3.5)
+        spent = budget.correlations + budget.initialisation + budget.update + budget.parameters
+        assert spent == pytest.approx(0.5)
+        if not edges:
+            assert budget.correlations == 0.5
+            continue
+        single = sum(SIZES.values())
+        pair = np.mean([x * y for n, x in enumerate(SIZES.values()) for y in list(SIZES.values())[:n]])
+
+        def error(one: float, edges: int = edges, pair: float = float(pair), single: int = single) -> float:
+            return single * 5**2 / one**2 + edges * pair * edges**2 / (0.45 - one) ** 2
+
+        grid = np.linspace(0.01, 0.44, 4301)
+        assert budget.correlations == pytest.approx(grid[np.argmin([error(own) for own in grid])], abs=2e-4)
+        assert edges_worth(DOMAIN, rows=rows, epsilon=budget.parameters, inflation=1.5, theta=3.5) >= edges
+    assert forest_budget(DOMAIN, rows=200_000, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 4
+    assert forest_budget(DOMAIN, rows=10, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 0
+
+
+def test_parent_sets() -> None:
+    sizes = Sizes(DOMAIN, 24)
+    found = sizes.parent_sets("a", ["b", "c", "e"], degree=3)
+    assert set(found) == {("b", "c"), ("e",)}  # 2 x 3 x 4 = 24; 2 x 5 = 10, but 2 x 5 x 3 = 30
+    assert sizes.parent_sets("a", ["b", "c"], degree=1) == [("b",), ("c",)]
+    assert Sizes(DOMAIN, 3).parent_sets("a", ["b"], degree=2) == [()]
+
+
+@pytest.mark.parametrize("aggregator", ["clear", "masks", "paillier"])
+def test_weighted_tables(converse: Converse, aggregator: str) -> None:
+    """Each table's noise is that of its weight: at a high epsilon the sums are exact."""
+    tables = Tables(DOMAIN, (("a",), ("b", "c"), ("c", "e")), 400.0, weighted=True)
+    assert tables.weights == [3, 6, 8]
+    assert tables.batch == {"cells": 34, "sensitivity": 34, "epsilon": 400.0, "weight": 8}
+    assert Tables(DOMAIN, (("a", "b"), ("b", "a")), 1.0, weighted=True).weights == [1, 1]
+    options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options, noise="shares")
+        with me.phase("count"):
+            tables.contribute(me.records, sums)
+
+    def curator(desk: Curator) -> list[Estimate]:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, options, noise="shares")
+        with desk.phase("count"):
+            return tables.receive(sums)
+
+    own = [people(50, seed=seed) for seed in range(3)]
+    talk = converse(party, curator, tables=own, schema=SCHEMA)
+    everybody = Records(pd.concat(own, ignore_index=True), schema=SCHEMA)
+    for estimate, weight in zip(talk.curator, tables.weights, strict=True):
+        exact = Marginal.of(DOMAIN, estimate.attributes, everybody.marginal(estimate.attributes))
+        assert 2 * estimate.table.distance(exact) < 1.5 / weight * exact.cells
+        assert estimate.variance * weight**2 == pytest.approx(talk.curator[0].variance * 9)
+
+
+def test_scores() -> None:
+    records = Records(people(500, seed=1), schema=SCHEMA)
+    families = [("a", "d"), ("d", "a")]
+    both = score_families(records, families, score="I")
+    assert both[0] == pytest.approx(both[1])
+    one = [score_families(records, [family], score="I")[0] for family in (("a", "b"), ("a", "b", "d"), ())]
+    assert one[2] == 0
+    mixed = score_families(records, [("a", "b"), ("a", "b", "d"), ()], score="I")
+    assert mixed == pytest.approx(one)
+    assert sensitivity_of(records, [("a", "b")], score="I") < sensitivity_of(records, [("b", "c")], score="I")
+    assert sensitivity_of(records, [("b", "c")], score="R") == 3 / 500 + 2 / 500**2
+
+
+def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int = 2000) -> Any:
+    def party(me: Party) -> None:
+        with me.phase("initialisation"):
+            act(me, me.records)
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("initialisation"):
+            return receive_structure(desk)
+
+    tables = [people(rows, seed=seed) for seed in range(3)]
+    return converse(party, curator, tables=tables, schema=SCHEMA, kinds=DPSUBN.kinds())
+
+
+def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
+    def act(me: Party, records: Records) -> None:
+        choose_forest(me, records, edges=4, epsilon=20.0, score="R", noise_of_a_cell=0.004)
+
+    talk = play(converse, act)
+    # c and e belong to nobody: an edge to them is not worth its table.
+    assert {frozenset(edge) for edge in talk.curator} == {frozenset("ab"), frozenset("bd")}
+    network = directed(DOMAIN, talk.curator)
+    assert network.parents == {"a": (), "b": ("a",), "c": (), "d": ("b",), "e": ()}
+    spent = [talk.party(number).accountant.releases for number in (1, 2, 3)]
+    assert [len(own) for own in spent] == [2, 1, 1]
+    assert all(sum(release.epsilon for release in own) == pytest.approx(20) for own in spent)
+    assert {release.mechanism for own in spent for release in own} == {"exponential"}
+
+
+def test_parents_are_chosen_in_turn(converse: Converse) -> None:
+    def act(me: Party, records: Records) -> None:
+        choose_parents(me, records, sizes=Sizes(DOMAIN, 12), degree=2, epsilon=40.0, score="I")
+
+    talk = play(converse, act)
+    network = structure_of(DOMAIN, talk.curator)
+    assert sorted(family[-1] for family in talk.curator) == list(DOMAIN.attributes)
+    assert all(DOMAIN.cells(family) <= 12 for family in network.families)
+    joined = {frozenset((x, y)) for x, own in network.parents.items() for y in own}
+    assert {frozenset("ab"), frozenset("bd")} <= joined
+
+
+def test_correlations_without_noise_are_the_real_ones() -> None:
+    records = Records(people(3000, seed=2), schema=SCHEMA)
+    families = view_families(DOMAIN, views="nocd", largest=12)
+    views = [Estimate(Marginal.of(DOMAIN, own, records.marginal(own)), 1.0) for own in families]
+    found = correlations_of(DOMAIN, views, rows=3000)
+    names = DOMAIN.attributes
+    for x in range(5):
+        for y in range(x):
+            assert found[x, y] == pytest.approx(score_families(records, [(names[x], names[y])], score="I")[0], abs=1e-9)
+
+
+def test_margins_that_are_averaged_have_less_error() -> None:
+    """The average of all views with an attribute replaces each pair's own: information of independent pairs is nearer to 0."""
+    generator = np.random.default_rng(0)
+    domain = Domain({f"x{at}": ("0", "1") for at in range(13)})
+    families = view_families(domain, views="nocd", largest=12)
+    records = Records(
+        pd.DataFrame({name: generator.integers(0, 2, 5000).astype(str) for name in domain.attributes}),
+        schema=read_schema({name: ["0", "1"] for name in domain.attributes}),
+    )
+    views = [
+        Estimate(Marginal.of(domain, own, records.marginal(own) + generator.laplace(0, 60, 2 ** len(own))), 7200.0)
+        for own in families
+    ]
+    averaged = correlations_of(domain, views, rows=5000)
+    alone = [correlations_of(domain.project(view.attributes), [view], rows=5000) for view in views]
+    assert averaged.sum() < sum(own.sum() for own in alone)
+
+
+def test_parents_are_selected_from_the_frontier() -> None:
+    records = Records(people(4000, seed=3), schema=SCHEMA)
+    frontier = structure_of(DOMAIN, [("a",), ("a", "c", "b"), ("c",), ("a", "b", "c", "d"), ("e",)])
+    counted = [Estimate(Marginal.of(DOMAIN, own, records.marginal(own)), 1.0) for own in frontier.maximal_families]
+    found = select_parents(frontier, counted, sizes=Sizes(DOMAIN, 12), degree=1)
+    assert found.parents == {"a": (), "b": ("a",), "c": (), "d": ("b",), "e": ()}
