@@ -6,8 +6,16 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint types unit docs package mpich bench clean
 
+# DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
 demo: $(VENV)/.done
-	$(BIN)/sottovoce run head-count --data demo --parties 3 --epsilon 1
+	@echo 'As printed in 2016 (mode paper): Pathak noise, sequential updates, secure noise replacement under Paillier'
+	$(BIN)/sottovoce run dp-subn --mode paper --data demo --parties 3 --epsilon 1 --out runs/demo-as-printed
+	@echo
+	@echo 'Corrected (the default)'
+	$(BIN)/sottovoce run dp-subn --data demo --parties 3 --epsilon 1 --out runs/demo
+	@echo
+	@echo 'Compare the two lines "epsilon" (who learns how much of one record) and "utility" (0 is perfect).'
+	@echo 'The reports: runs/demo-as-printed/report.html and runs/demo/report.html'
 
 test: lint types unit docs package
 

@@ -17,12 +17,12 @@ from .plan import Family, Sizes
 __all__ = ["correlations_of", "directed", "select_parents", "structure_of"]
 
 
-def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int) -> Correlations:
+def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True) -> Correlations:
     """Compute the mutual information of every pair, in bits, from the views in which each stands (section 5.1 of the spec).
 
     n is public, so each view is given that sum. What all views with an attribute say of it alone is averaged, and every pair's
     table takes these averages for its margins: of its own it keeps only how the two belong together. That is free, and takes a
-    third off the error.
+    third off the error. The paper does not (`averaged=False`): it takes each pair's table as it comes.
     """
     names = domain.attributes
     tables = [Estimate(view.table + (rows - view.table.total) / view.table.cells, view.variance) for view in views]
@@ -32,8 +32,9 @@ def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int) -> 
     for x, y in combinations(range(len(names)), 2):
         table = home[names[x], names[y]].table.project((names[x], names[y]))
         left, right = alone[names[x]], alone[names[y]]
-        table += (left - table.project(left.attributes)) / right.cells
-        table += (right - table.project(right.attributes)) / left.cells
+        if averaged:
+            table += (left - table.project(left.attributes)) / right.cells
+            table += (right - table.project(right.attributes)) / left.cells
         found = mutual_information(table.map(norm_mul), (names[x],), base=2)
         information[x, y] = information[y, x] = max(found, 0.0)
     return information

@@ -12,7 +12,7 @@ Su, Tang, Cheng, Chen, Wu, "Differentially private multi-party high-dimensional 
 
     1  correlations      T: noisy views, in which every pair stands once             eps1    sum of all parties
     2  initialisation    P_1 -> ... -> P_K -> T: N_0, chosen in turn                 eps2    each party's own records
-    3  update            T -> all: the search frontier; noisy tables of it; a better network     eps3    sum of all parties
+    3  update            T -> all: the search frontier; noisy tables of it; a better network     eps3    sum of all, or in turn
     4  parameters        T -> all: the network; noisy tables of its families         eps4    sum of all parties
     5  synthesis         T draws the table
 
@@ -27,19 +27,19 @@ those. All tables are then made to agree before the network is fitted to them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from ...curator import BayesianNetwork, Curator, Estimate, Marginal, agree, synthesise
-from ...curator.bayesian_network import maximal
 from ...messages import CURATOR, UsageError, message
 from ...parties import Party
 from ...privacy import Binary, Domain
+from ..noise_replacement import CuratorReplacement, PartyReplacement
 from ..protocol import Cost, Epsilon, Mode, Outcome, Protocol, Public
-from ..secure_sum import CuratorSums, PartySums, SecureSums, SumOptions, choose_noise, predict_keys, predict_sum, sum_warnings
+from ..secure_sum import CuratorSums, PartySums, SumOptions, choose_noise, predict_keys, predict_sum, sum_warnings
 from .frontier import Correlations, search_frontier, spanning_tree
 from .initial import Initialisation, choose_forest, choose_parents, receive_structure
 from .learning import correlations_of, directed, select_parents, structure_of
@@ -58,6 +58,15 @@ from .plan import (
     forest_budget,
     most_cells,
     view_families,
+)  # fmt: skip
+from .updates import (
+    Updates,
+    collect_in_turn,
+    collect_jointly,
+    count_in_turn,
+    count_jointly,
+    replace_in_turn,
+    take_turns,
 )  # fmt: skip
 
 __all__ = ["DPSUBN"]
@@ -138,16 +147,10 @@ class DPSUBN(Protocol):
     summary = "a synthetic table of all parties' records, from a Bayesian network"
     paper = "Su, Tang, Cheng, Chen, Wu 2016"
     trust = "nobody with a record; paillier: the curator colludes with no party"
-    modes = ("rigorous",)
+    modes = ("rigorous", "paper")
     neighbours = "replace-one"
     needs_schema = True
-    uses = (SecureSums, Initialisation)
-
-    @message
-    class Frontier:
-        """To all: the families whose tables are counted in this update."""
-
-        families: tuple[tuple[str, ...], ...]
+    uses = (Updates, Initialisation)
 
     @message
     class Network:
@@ -171,6 +174,11 @@ class DPSUBN(Protocol):
         if self.profile.budget != BY_SIZE:
             self.budget = Budget.split(parameters.epsilon, self.profile.budget)
         check(self.profile, self.budget)
+        if self.profile.update == "replace" and (mode != "paper" or parameters.aggregator != "paillier"):
+            raise UsageError(
+                "expected update=joint or sequential, found replace, which is as printed and needs --mode paper and "
+                "aggregator=paillier"
+            )
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> Plan:
         """Plan the run from public figures."""
@@ -208,8 +216,11 @@ class DPSUBN(Protocol):
     def party(self, me: Party) -> None:
         p, profile = self.parameters, self.profile
         records = me.records.binary() if self.binary else me.records
+        replacement = None
         with me.phase("keys"):
             sums = PartySums(me, p, noise=self.noise)
+            if profile.update == "replace":
+                replacement = PartyReplacement(me, domain=records.domain, exponent=p.randomness)
         plan = self.plan(records.domain, rows=sums.rows, parties=len(me.parties))
         if plan.budget.correlations:
             with me.phase("correlations"):  # 1
@@ -225,11 +236,15 @@ class DPSUBN(Protocol):
                     )
                 else:
                     choose_parents(me, records, sizes=plan.sizes, degree=plan.degree, epsilon=eps2, score=profile.score)
-        if profile.update == "joint":
+        if profile.update != "none":
             with me.phase("update"):  # 3
-                for _ in range(p.updates):
-                    frontier = me.receive(self.Frontier, source=CURATOR).families
-                    self.of_update(plan, frontier).contribute(records, sums)
+                eps3 = plan.budget.update
+                if profile.update == "joint":
+                    count_jointly(me, records, sums, updates=p.updates, epsilon=eps3, weighted=self.weighted)
+                elif profile.update == "sequential":
+                    count_in_turn(me, records, rows=sums.rows, epsilon=eps3)
+                elif replacement is not None:
+                    take_turns(me, records, replacement, epsilon=eps3)
         with me.phase("parameters"):  # 4
             families = me.receive(self.Network, source=CURATOR).families
             if families:
@@ -238,8 +253,11 @@ class DPSUBN(Protocol):
     def curator(self, desk: Curator) -> Outcome:
         p, profile = self.parameters, self.profile
         domain = Binary(desk.domain).bits if self.binary else desk.domain
+        replacement = None
         with desk.phase("keys"):
             sums = CuratorSums(desk, p, noise=self.noise)
+            if profile.update == "replace":
+                replacement = CuratorReplacement(desk, domain=domain, rows=sums.rows)
         plan = self.plan(domain, rows=sums.rows, parties=len(desk.parties))
         known: list[Estimate] = []
         if plan.budget.correlations:
@@ -247,7 +265,11 @@ class DPSUBN(Protocol):
                 known = self.correlations(plan).receive(sums)
         network = BayesianNetwork(domain, {})
         if not plan.flat:
-            information = correlations_of(domain, known, rows=sums.rows) if profile.views != "one-way" else None
+            information = (
+                correlations_of(domain, known, rows=sums.rows, averaged=self.mode == "rigorous")
+                if profile.views != "one-way"
+                else None
+            )
             with desk.phase("initialisation"):  # 2
                 if plan.budget.initialisation:
                     found = receive_structure(desk)
@@ -255,14 +277,9 @@ class DPSUBN(Protocol):
                 elif information is not None:
                     root = desk.randomness("root").below(len(domain.attributes))
                     network = self.tree(plan, information, root=root)
-            if profile.update == "joint" and information is not None:
+            if profile.update != "none" and information is not None:
                 with desk.phase("update"):  # 3
-                    for _ in range(p.updates):
-                        frontier = self.frontier(plan, network, information)
-                        tables = maximal(frontier.maximal_families)
-                        desk.broadcast(self.Frontier(tables))
-                        counted = self.of_update(plan, tables).receive(sums)
-                        network = select_parents(frontier, counted, sizes=plan.sizes, degree=plan.degree)
+                    network = self.updated(desk, network, plan, information, sums=sums, replacement=replacement)
             with desk.phase("parameters"):  # 4
                 families = tuple(family for family in network.maximal_families if not self.known(family))
                 desk.broadcast(self.Network(families))
@@ -275,9 +292,6 @@ class DPSUBN(Protocol):
 
     def correlations(self, plan: Plan) -> Tables:
         return Tables(plan.domain, plan.views, plan.budget.correlations, weighted=self.weighted)
-
-    def of_update(self, plan: Plan, families: Sequence[Family]) -> Tables:
-        return Tables(plan.domain, tuple(families), plan.budget.update / self.parameters.updates, weighted=self.weighted)
 
     def of_parameters(self, plan: Plan, families: Sequence[Family]) -> Tables:
         return Tables(plan.domain, tuple(families), plan.budget.parameters, weighted=self.weighted)
@@ -294,6 +308,25 @@ class DPSUBN(Protocol):
         fits = lambda x, parents: plan.sizes.fits(names[x], [names[y] for y in parents])  # noqa: E731
         found = spanning_tree(information, root=root, fits=fits)
         return BayesianNetwork(plan.domain, {names[x]: tuple(names[y] for y in own) for x, own in found.items()})
+
+    def updated(
+        self, desk: Curator, network: BayesianNetwork, plan: Plan, information: Correlations, *, sums: CuratorSums,
+        replacement: CuratorReplacement | None,
+    ) -> BayesianNetwork:  # fmt: skip
+        """Learn a better network from the parties' tables of frontiers."""
+
+        def around(own: BayesianNetwork) -> BayesianNetwork:
+            return self.frontier(plan, own, information)
+
+        def learn(frontier: BayesianNetwork, counted: Sequence[Estimate]) -> BayesianNetwork:
+            return select_parents(frontier, counted, sizes=plan.sizes, degree=plan.degree)
+
+        how: dict[str, Any] = {"around": around, "learn": learn, "epsilon": plan.budget.update}
+        if replacement is not None:
+            return replace_in_turn(desk, network, replacement, **how)
+        if self.profile.update == "sequential":
+            return collect_in_turn(desk, network, rows=sums.rows, **how)
+        return collect_jointly(desk, network, sums, updates=self.parameters.updates, weighted=self.weighted, **how)
 
     def frontier(self, plan: Plan, network: BayesianNetwork, information: Correlations) -> BayesianNetwork:
         names = plan.domain.attributes
@@ -312,7 +345,7 @@ class DPSUBN(Protocol):
         return known if self.profile.views == "one-way" else ()
 
     def synthesise(self, desk: Curator, network: BayesianNetwork, known: Sequence[Estimate], *, rows: int) -> Outcome:
-        settled = agree(known, total=rows)
+        settled = agree(known, total=rows) if self.mode == "rigorous" else known
         tables: list[Marginal] = [estimate.table for estimate in settled]
         binary = Binary(desk.domain) if self.binary else None
         generator = desk.randomness("sampling").generator()
@@ -335,13 +368,25 @@ class DPSUBN(Protocol):
         domain = Binary(public.domain).bits if self.binary else public.domain
         plan = self.plan(domain, rows=public.rows, parties=public.parties)
         lines = predict_keys(self.parameters, public, phase="keys")
+        if self.profile.update == "replace":  # which has a key of its own
+            own = [line for line in lines if line.kind == "EncryptionKey"]
+            twice = [replace(line, messages=2 * line.messages, payload_bytes=2 * line.payload_bytes) for line in own]
+            lines = [*(line for line in lines if line not in own), *twice]
         if plan.budget.correlations:
             batch = self.correlations(plan).batch
             lines += predict_sum(self.parameters, public, noise=self.noise, phase="correlations", **batch)  # type: ignore[arg-type]
         return lines
 
     def warnings(self, public: Public) -> list[str]:
-        return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
+        said = sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
+        if self.profile.update == "replace" and self.budget is not None and public.parties > 1:
+            claimed, more = self.parameters.epsilon, (public.parties - 1) * self.budget.update
+            said.append(
+                f"update=replace claims epsilon {claimed:g} for every party, but each later party's turn releases the earlier "
+                f"ones' records again: towards the curator party 1 pays {claimed + more:g}, {1 + more / claimed:.3g} times "
+                "as much; against another party no epsilon holds"
+            )
+        return said
 
 
 def check(profile: Profile, budget: Budget | None) -> None:
@@ -356,8 +401,10 @@ def check(profile: Profile, budget: Budget | None) -> None:
         raise UsageError("expected no share of epsilon for init=mst in budget, the second: it looks at no record")
     if profile.init == "mst" and profile.views == "one-way":
         raise UsageError("expected views of pairs for init=mst, found one-way, which shows no correlations")
-    if profile.update == "joint" and (not budget.update or profile.views == "one-way"):
-        raise UsageError("expected views of pairs and a share of epsilon for update=joint, the third of budget, found none")
+    if profile.update != "none" and (not budget.update or profile.views == "one-way"):
+        raise UsageError(
+            f"expected views of pairs and a share of epsilon for update={profile.update}, the third of budget, found none"
+        )
     if profile.update == "none" and budget.update:
         raise UsageError("expected no share of epsilon for update=none in budget, the third")
     if not budget.correlations:

@@ -23,7 +23,9 @@ class TestConformance(ProtocolConformance):
 
 class TestConformanceOnBits(ProtocolConformance):
     protocol = "dp-subn"
-    parameters: ClassVar[dict[str, Any]] = {"epsilon": 8.0, "attributes": "binary", "aggregator": "masks", "largest_view": 6}
+    parameters: ClassVar[dict[str, Any]] = {
+        "epsilon": 8.0, "attributes": "binary", "aggregator": "masks", "largest_view": 6, "theta": 40.0,
+    }  # fmt: skip
     rows = 2000
     parties = 2
 
@@ -126,3 +128,44 @@ def test_adult(adult: Any) -> None:
         ]
         found = np.mean([done.report["utility"]["tvd"]["2"] for done in runs])
         assert found < most, epsilon
+
+
+class TestConformanceAsPrinted(ProtocolConformance):
+    protocol = "dp-subn"
+    mode = "paper"
+    parameters: ClassVar[dict[str, Any]] = {"epsilon": 30.0, "theta": 500.0, "theta_frontier": 100.0, **KEYS}
+    rows = 900
+
+
+@pytest.mark.parametrize(("parties", "paid"), [(2, [1.25, 1.0]), (3, [1.5, 1.25, 1.0])])
+def test_what_the_printed_algorithm_costs(parties: int, paid: list[float]) -> None:
+    """Known answer 16: towards the curator party k pays epsilon (1 + (K - k) / 4), and no epsilon holds against a party."""
+    table = demo_table(1500, seed=2)[["age", "sex", "race", "income", "relationship"]]
+    done = sottovoce.run("dp-subn", table, parties=parties, mode="paper", epsilon=8.0, seed=1, **KEYS)
+    privacy = done.report["privacy"]
+    for own, times in zip(privacy["by_party"].values(), paid, strict=True):
+        assert own["curator"] == pytest.approx(8 * times)
+        assert own["public"] == pytest.approx(8 * times)
+        assert own["other_party"] == "infinity"
+    assert any(f"party 1 pays {8 * paid[0]:g}, {paid[0]:.3g} times as much" in text for text in done.report["warnings"])
+    claimed = [sum(r["epsilon"] for r in privacy["releases"] if r["party"] == own) for own in range(1, parties + 1)]
+    assert claimed == pytest.approx([8.0] * parties)
+    assert {r["mechanism"] for r in privacy["releases"]} == {"selected-laplace", "exponential", "replaced-laplace"}
+
+
+def test_the_printed_algorithm_on_the_original_attributes() -> None:
+    table = demo_table(3000, seed=2)[["age", "sex", "race", "income", "relationship"]]
+    done = sottovoce.run("dp-subn", table, parties=2, mode="paper", attributes="original", epsilon=40.0, seed=1, **KEYS)
+    assert done.synthetic is not None
+    assert len(done.synthetic) == 3000
+
+
+def test_sequential_updates_keep_epsilon() -> None:
+    done = run(rows=3000, attributes="binary", update="sequential", budget="0.3,0,0.1,0.6", epsilon=30.0, largest_view=6)
+    assert done.report["privacy"]["epsilon"] == {"public": 30.0, "curator": 30.0, "other_party": 30.0}
+    assert done.report["communication"]["by_kind"]["Noisy"]["messages"] == 3
+
+
+def test_replacement_is_for_mode_paper() -> None:
+    with pytest.raises(UsageError, match="update=joint or sequential, found replace"):
+        run(attributes="binary", update="replace", aggregator="paillier", **KEYS)
