@@ -21,6 +21,7 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ...curator import Curator
 from ...messages import CURATOR, message
@@ -62,6 +63,7 @@ def choose_parents(me: Party, records: Records, *, sizes: Sizes, degree: int, ep
     chosen = _heard(me)
     if not chosen:
         chosen = [(names[me.randomness("first attribute").below(len(names))],)]  # free: it looks at nothing
+    scored: dict[Family, float] = {}
     for pick in range(mine):
         known = [family[-1] for family in chosen]
         candidates = [
@@ -70,7 +72,11 @@ def choose_parents(me: Party, records: Records, *, sizes: Sizes, degree: int, ep
             if name not in known
             for parents in sizes.parent_sets(name, sorted(known, key=names.index), degree=degree)
         ]
-        chosen.append(_choose(me, records, candidates, epsilon=epsilon / mine, score=score))
+        # The records stay the same, so what was scored for an earlier pick need not be again.
+        new = [family for family in candidates if family not in scored]
+        scored.update(zip(new, score_families(records, new, score=score).tolist(), strict=True))
+        scores = np.array([scored[family] for family in candidates])
+        chosen.append(_choose(me, records, candidates, scores, epsilon=epsilon / mine, score=score))
         me.progress(pick + 1, of=mine)
     pass_on(me, chosen)
 
@@ -88,8 +94,9 @@ def choose_forest(me: Party, records: Records, *, edges: int, epsilon: float, sc
         _join(tree, one, other)
     for pick in range(mine):
         candidates = [pair for pair in combinations(domain.attributes, 2) if tree[pair[0]] != tree[pair[1]]]
-        cost = [*(domain.cells(pair) * noise_of_a_cell for pair in candidates), 0.0]
-        edge = _choose(me, records, [*candidates, NO_EDGE], epsilon=epsilon / mine, score=score, less=cost)
+        cost = np.array([domain.cells(pair) * noise_of_a_cell for pair in candidates])
+        worth = np.append(score_families(records, candidates, score=score) - cost, 0.0)
+        edge = _choose(me, records, [*candidates, NO_EDGE], worth, epsilon=epsilon / mine, score=score)
         if edge != NO_EDGE:
             chosen.append(edge)
             _join(tree, *edge)
@@ -98,11 +105,8 @@ def choose_forest(me: Party, records: Records, *, edges: int, epsilon: float, sc
 
 
 def _choose(
-    me: Party, records: Records, candidates: Sequence[Family], *, epsilon: float, score: Score, less: Sequence[float] = ()
+    me: Party, records: Records, candidates: Sequence[Family], scores: npt.NDArray[np.float64], *, epsilon: float, score: Score
 ) -> Family:
-    scores = score_families(records, candidates, score=score)
-    if less:
-        scores = scores - np.array(less)
     sensitivity = sensitivity_of(records, candidates, score=score)
     # Released to the curator, and so to all: the next party hears of it first.
     return candidates[me.release(choose(scores, sensitivity=sensitivity, epsilon=epsilon), to=CURATOR)]

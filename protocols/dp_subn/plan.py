@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import floor, gcd, log, prod, sqrt
+from math import comb, floor, gcd, log, prod, sqrt
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -194,11 +194,15 @@ class Sizes:
 
     def parent_sets(self, child: str, parents: Sequence[str], *, degree: int) -> list[tuple[str, ...]]:
         """List the subsets of `parents` of at most `degree` that fit and to which none of the others could be added."""
-        found = []
-        for size in range(min(degree, len(parents)), -1, -1):
+        of = dict(zip(self.domain.attributes, self.domain.shape(self.domain.attributes), strict=True))
+        room = self.most // of[child]
+        largest = min(degree, len(parents))
+        found = [chosen for chosen in combinations(parents, largest) if prod([of[name] for name in chosen]) <= room]
+        if len(found) == comb(len(parents), largest):
+            return found  # every smaller set is part of one of these
+        for size in range(largest - 1, -1, -1):
             for chosen in combinations(parents, size):
-                more = [other for other in parents if other not in chosen]
-                full = size == degree or not any(self.fits(child, (*chosen, other)) for other in more)
-                if full and self.fits(child, chosen):
+                own = prod([of[name] for name in chosen])
+                if own <= room and all(own * of[name] > room for name in parents if name not in chosen):
                     found.append(chosen)
         return found or [()]

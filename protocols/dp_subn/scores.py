@@ -6,6 +6,8 @@ Local and exact, so they never leave the party: only choices do, and each is a r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +19,32 @@ from .plan import Family, Score
 
 __all__ = ["score_families", "sensitivity_of"]
 
+MANY: Final = 20_000
+"""Tables that are scored at a time."""
+
 
 def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score) -> float:
     """Bound what one replaced record changes any of these families' scores by; mutual information is in bits."""
     if score == "R":
         return dependence_sensitivity(len(records))
-    domain = records.domain
-    binary = all(min(domain.cells(family[-1:]), domain.cells(family[:-1])) <= 2 for family in families)
+    sizes = dict(zip(records.domain.attributes, records.domain.shape(records.domain.attributes), strict=True))
+    binary = set(sizes.values()) <= {1, 2} or all(
+        min(sizes[family[-1]], prod(sizes[name] for name in family[:-1])) <= 2 for family in families if family
+    )
     return mutual_information_sensitivity(len(records), binary=binary, base=2)
 
 
 def score_families(records: Records, families: Sequence[Family], *, score: Score) -> npt.NDArray[np.float64]:
     """Score each family: how much its last attribute has to do with the others; 0 without others."""
-    sizes = {records.domain.shape(family) for family in families}
-    if score == "I" and len(sizes) == 1 and len(families[0]) > 1:
-        return _all_alike(np.array(list(records.marginals(families)), np.float64), *sizes)
+    sizes = set(records.domain.shape(records.domain.attributes))
+    if score == "I" and len(sizes) == 1 and len(set(map(len, families))) == 1 and len(families[0]) > 1:
+        (size,) = sizes
+        return np.concatenate(
+            [
+                _all_alike(np.array(list(records.marginals(families[at : at + MANY])), np.float64), size)
+                for at in range(0, len(families), MANY)
+            ]
+        )
     found = np.zeros(len(families))
     some = [at for at, family in enumerate(families) if len(family) > 1]
     for at, cells in zip(some, records.marginals([families[at] for at in some]), strict=True):
@@ -40,9 +53,9 @@ def score_families(records: Records, families: Sequence[Family], *, score: Score
     return found
 
 
-def _all_alike(tables: npt.NDArray[np.float64], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """Compute the mutual information of many tables of one shape at once, the last axis against the others."""
-    p = tables.reshape(len(tables), -1, shape[-1]) / tables.sum(axis=1)[:, None, None]
+def _all_alike(tables: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:
+    """Compute the mutual information of many tables of one shape at once: the last axis, of `size` labels, against the rest."""
+    p = tables.reshape(len(tables), -1, size) / tables.sum(axis=1)[:, None, None]
     product = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
     logs = np.log2(np.divide(p, product, out=np.ones_like(p), where=p > 0))
     return np.asarray((p * logs).sum(axis=(1, 2)))
