@@ -82,7 +82,7 @@ class Accountant:
             BudgetError: the budget would be exceeded; nothing was recorded and nothing drawn.
         """
         after = self.spent + mechanism.epsilon
-        if after > self._budget * (1 + 1e-9):  # sums of shares such as eps/3 may round up in the last digit
+        if not after <= self._budget * (1 + 1e-9):  # shares such as eps/3 may round up in the last digit; not NaN
             raise BudgetError(
                 f"expected to spend at most epsilon {self._budget:g} on party {self._party}'s records, "
                 f"found {after:g} after this {mechanism.name} release"

@@ -30,6 +30,8 @@ STEPS: Final = GRID + 2
 """Of the grid, that a score may change: two neighbouring ones are each rounded by half a step, and by what floats add."""
 WEIGHT_BITS: Final = 120
 FINE_BITS: Final = 192
+FARTHEST: Final = 2.0**50
+"""Steps behind the best: weights are long at their least, and steps still fit into 64 bits."""
 DIGIT: Final = 9
 MASK: Final = (1 << DIGIT) - 1
 
@@ -98,4 +100,5 @@ def choose(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> Expo
     if not sensitivity > 0 or not 0 < epsilon < math.inf:
         raise ValueError(f"expected sensitivity and finite epsilon above 0, found {sensitivity:g} and {epsilon:g}")
     step = sensitivity / GRID
+    values = np.maximum(values - values.max(), -step * FARTHEST)
     return ExponentialChoice(np.rint(values / step).astype(np.int64), step, epsilon)

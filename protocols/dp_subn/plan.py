@@ -56,7 +56,7 @@ class Budget:
             parts = [float(part) for part in shares.split(",")]
         except ValueError:
             parts = []
-        if len(parts) != 4 or min(parts) < 0 or abs(sum(parts) - 1) > 1e-9 or parts[3] == 0:
+        if len(parts) != 4 or not min(parts) >= 0 or not abs(sum(parts) - 1) <= 1e-9 or parts[3] == 0:  # NaN is none of it
             raise UsageError(f"expected budget=a,b,c,d, four shares that sum to 1, the last above 0, found {shares!r}")
         return cls(*(epsilon * part for part in parts))
 
@@ -83,9 +83,9 @@ def forest_budget(
 ) -> tuple[Budget, int]:
     """Split epsilon between the tables of single attributes and those of M edges, and say how many edges that is.
 
-    d tables of A cells in all have the squared error 2 A (2 d / eps1)^2, M tables of B cells 2 M B (2 M / eps4)^2; their sum
-    is least for eps1 / eps4 = (A d^2 / (B M^3))^(1/3). M is the largest number of edges whose average table then has its noise
-    below 1/theta in total variation.
+    Counted alike, d tables of A cells in all have the squared error 2 A (2 d / eps1)^2, M tables of B cells each
+    2 M B (2 M / eps4)^2; their sum is least for eps1 / eps4 = (A d^2 / (B M^3))^(1/3). M is the largest number of edges whose
+    average table then has its noise below 1/theta in total variation.
     """
     names = domain.attributes
     single = sum(domain.shape(names))
@@ -94,8 +94,8 @@ def forest_budget(
     for edges in range(len(names) - 1, 0, -1):
         ratio = (single * len(names) ** 2 / (average * edges**3)) ** (1 / 3)
         parameters = (1 - initialisation) / (1 + ratio)
-        noise = NOISE * average * 2 * edges / (epsilon * parameters) * sqrt(2 * inflation) / rows
-        if noise <= 1 / theta:
+        noise = NOISE * average * 2 * edges * sqrt(2 * inflation)  # times 1 / (epsilon parameters)
+        if noise * theta <= epsilon * parameters * rows:
             shares = (1 - initialisation - parameters, initialisation, 0.0, parameters)
             return Budget(*(epsilon * share for share in shares)), edges
     return Budget(epsilon, 0.0, 0.0, 0.0), 0
@@ -133,8 +133,8 @@ def view_families(domain: Domain, *, views: Views, largest: int) -> tuple[Family
 class Tables:
     """Tables that are counted in one batch. A replaced record changes each by at most 2.
 
-    `weighted` tables share the budget by the root of their sizes, which makes their total error least: each is counted in
-    multiples of a whole number, and divided again.
+    `weighted` tables share the budget by the root of their sizes, which makes the sum of all cells' absolute errors least: each
+    is counted in multiples of a whole number, and divided again.
     """
 
     domain: Domain
@@ -187,9 +187,9 @@ class Sizes:
     @property
     def degree(self) -> int:
         """How many parents an average attribute may have."""
-        sizes = self.domain.shape(self.domain.attributes)
-        if self.most < 2 or prod(sizes) == 1:
-            return 0
+        sizes = [size for size in self.domain.shape(self.domain.attributes) if size > 1]
+        if len(sizes) < 2 or prod(sorted(sizes)[:2]) > self.most:
+            return 0  # not even the smallest pair fits
         return max(1, round(log(self.most) / (sum(map(log, sizes)) / len(sizes))) - 1)
 
     def parent_sets(self, child: str, parents: Sequence[str], *, degree: int) -> list[tuple[str, ...]]:

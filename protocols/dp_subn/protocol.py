@@ -71,7 +71,7 @@ from .updates import (
 
 __all__ = ["DPSUBN"]
 
-Usefulness: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
+Usefulness: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 
 BY_SIZE: Final = "by size"
@@ -183,6 +183,8 @@ class DPSUBN(Protocol):
     def plan(self, domain: Domain, *, rows: int, parties: int) -> Plan:
         """Plan the run from public figures."""
         p, profile = self.parameters, self.profile
+        if not domain.attributes:
+            raise UsageError("expected attributes with two or more labels for attributes=binary, found none")
         inflation = parties / (parties - min(p.colluding, parties - 1)) if self.noise == "shares" else 1.0
         figures: dict[str, Any] = {"rows": rows, "inflation": inflation}
         edges = 0
@@ -196,12 +198,12 @@ class DPSUBN(Protocol):
         spent = budget.parameters or p.epsilon
         if set(domain.shape(domain.attributes)) == {2}:
             k = binary_degree(epsilon=spent, theta=profile.theta, **figures)
-            wide = binary_degree(epsilon=budget.update or spent, theta=profile.theta_frontier, **figures)
-            k = max(k, 1) if self.mode == "paper" else k
-            most, most_wide = 2 ** (k + 1), 2 ** (max(k + 1, wide) + 1)
+            wide = binary_degree(epsilon=budget.update / p.updates or spent, theta=profile.theta_frontier, **figures)
+            k = min(max(k, 1) if self.mode == "paper" else k, MOST_PARENTS)
+            most, most_wide = 2 ** (k + 1), 2 ** (min(max(k + 1, wide), MOST_PARENTS + 2) + 1)
         else:
             most = most_cells(epsilon=spent, theta=profile.theta, **figures)
-            most_wide = most_cells(epsilon=budget.update or spent, theta=profile.theta_frontier, **figures)
+            most_wide = most_cells(epsilon=budget.update / p.updates or spent, theta=profile.theta_frontier, **figures)
         sizes, wide_sizes = Sizes(domain, most), Sizes(domain, max(most, most_wide))
         flat = edges == 0 if profile.init == "forest" else sizes.degree == 0
         views = view_families(domain, views="one-way" if flat else profile.views, largest=p.largest_view)
@@ -247,8 +249,7 @@ class DPSUBN(Protocol):
                     take_turns(me, records, replacement, epsilon=eps3)
         with me.phase("parameters"):  # 4
             families = me.receive(self.Network, source=CURATOR).families
-            if families:
-                self.of_parameters(plan, families).contribute(records, sums)
+            self.of_parameters(plan, families).contribute(records, sums)
 
     def curator(self, desk: Curator) -> Outcome:
         p, profile = self.parameters, self.profile
@@ -282,9 +283,9 @@ class DPSUBN(Protocol):
                     network = self.updated(desk, network, plan, information, sums=sums, replacement=replacement)
             with desk.phase("parameters"):  # 4
                 families = tuple(family for family in network.maximal_families if not self.known(family))
+                families = families or network.maximal_families  # no edges: what is left goes to the same tables again
                 desk.broadcast(self.Network(families))
-                if families:
-                    known = [*self.worth_keeping(known), *self.of_parameters(plan, families).receive(sums)]
+                known = [*self.worth_keeping(known), *self.of_parameters(plan, families).receive(sums)]
         with desk.phase("synthesis"):  # 5
             return self.synthesise(desk, network, known, rows=sums.rows)
 
@@ -407,5 +408,7 @@ def check(profile: Profile, budget: Budget | None) -> None:
         )
     if profile.update == "none" and budget.update:
         raise UsageError("expected no share of epsilon for update=none in budget, the third")
+    if profile.update == "none" and profile.init != "mst" and profile.views != "one-way":
+        raise UsageError(f"expected views=one-way for init={profile.init} and update=none, as nobody reads the correlations")
     if not budget.correlations:
         raise UsageError("expected a share of epsilon for the correlations in budget, the first, found 0")

@@ -25,13 +25,14 @@ MANY: Final = 20_000
 
 def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score) -> float:
     """Bound what one replaced record changes any of these families' scores by; mutual information is in bits."""
+    rows = max(2, len(records))  # of a single record every score is 0, whatever it is
     if score == "R":
-        return dependence_sensitivity(len(records))
+        return dependence_sensitivity(rows)
     sizes = dict(zip(records.domain.attributes, records.domain.shape(records.domain.attributes), strict=True))
     binary = set(sizes.values()) <= {1, 2} or all(
         min(sizes[family[-1]], prod(sizes[name] for name in family[:-1])) <= 2 for family in families if family
     )
-    return mutual_information_sensitivity(len(records), binary=binary, base=2)
+    return mutual_information_sensitivity(rows, binary=binary, base=2)
 
 
 def score_families(records: Records, families: Sequence[Family], *, score: Score) -> npt.NDArray[np.float64]:

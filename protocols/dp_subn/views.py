@@ -42,6 +42,10 @@ __all__ = [
 
 View = tuple[int, ...]
 
+MOST_ATTRIBUTES = 80
+"""Of which all grids within grids are searched in seconds."""
+MOST_MIXED = 24
+"""The same, for merging views of attributes of any sizes."""
 MOST_CELLS = 4096
 """Of a view of attributes that are not binary."""
 
@@ -111,11 +115,12 @@ def _cells(view: View, sizes: Sequence[int] | None) -> int:
 def best_design(attributes: int, *, largest: int = 16, primes_only: bool = False) -> list[View]:
     """Find the design of binary attributes with the least pair error: grids within grids, and planes.
 
-    `largest` bounds the attributes of a view; `primes_only` keeps to the paper's grids.
+    `largest` bounds the attributes of a view; `primes_only` keeps to the paper's grids. Beyond 80 attributes grids take too
+    long to search: planes, or all pairs where those are too large.
     """
     if attributes < 2:
         return []
-    front = _front(attributes, largest, primes_only)
+    front = _front(attributes, largest, primes_only) if attributes <= MOST_ATTRIBUTES else ()
     candidates: list[list[View]] = []
     if front:
         best = min(front, key=lambda one: (one.views**2 * one.weight, one.views))
@@ -213,10 +218,13 @@ def algorithm_2(attributes: int) -> Grid | None:
 def mixed_design(domain: Domain) -> list[View]:
     """Find a design of attributes of any sizes: from all pairs, by merging while that lowers the error.
 
-    A view takes one attribute more in place of its pairs with the view's own; at most `MOST_CELLS` cells.
+    A view takes one attribute more in place of its pairs with the view's own; at most `MOST_CELLS` cells. Of more than 24
+    attributes the pairs are left as they are, as the search would take minutes.
     """
     sizes = domain.shape(domain.attributes)
     views: list[View] = list(combinations(range(len(sizes)), 2))
+    if len(sizes) > MOST_MIXED:
+        return views
     pair = {view: view for view in views}
     """The view of every pair."""
 

@@ -49,6 +49,7 @@ def test_scores_far_behind_are_still_possible() -> None:
     assert choice.sensitivity == pytest.approx(1, rel=1e-5)
     assert choice.scale == pytest.approx(2, rel=1e-5)
     assert choose([5.0], sensitivity=1, epsilon=1).draw(stream) == 0
+    assert choose([-1e300, 0.0, -1e20], sensitivity=1e-9, epsilon=1).draw(stream) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sottovoce
@@ -80,8 +81,7 @@ def test_without_a_network_all_goes_to_single_attributes() -> None:
          "theta": 1.0, "theta_frontier": 1.0},
         {"attributes": "original", "views": "pairs", "init": "em", "update": "joint", "score": "R", "budget": "0.3,0.1,0.2,0.4",
          "theta": 1.0, "theta_frontier": 1.0, "updates": 2},
-        {"attributes": "binary", "views": "algorithm-2", "init": "em", "update": "none",
-         "budget": "0.1,0.3,0,0.6", "theta": 40.0},
+        {"attributes": "binary", "views": "algorithm-2", "init": "em", "budget": "0.1,0.3,0.1,0.5", "theta": 40.0},
         {"attributes": "binary", "largest_view": 4, "updates": 2},
         {"synthetic_rows": 500},
         {"parties": 1},
@@ -110,6 +110,10 @@ def test_settings(settings: dict[str, Any]) -> None:
         ({"budget": "0,0.5,0,0.5"}, "a share of epsilon for the correlations"),
         ({"budget": "1,1,1,1"}, "four shares that sum to 1"),
         ({"theta": 0}, "parameter theta"),
+        ({"theta": float("inf")}, "parameter theta"),
+        ({"budget": "nan,0.1,0,0.9"}, "four shares that sum to 1"),
+        ({"attributes": "binary", "init": "em", "update": "none", "budget": "0.2,0.3,0,0.5"}, "nobody reads the correlations"),
+        ({"epsilon": 5e-324}, "epsilon"),
         ({"views": "all"}, "parameter views"),
     ],
 )
@@ -158,6 +162,33 @@ def test_the_printed_algorithm_on_the_original_attributes() -> None:
     done = sottovoce.run("dp-subn", table, parties=2, mode="paper", attributes="original", epsilon=40.0, seed=1, **KEYS)
     assert done.synthetic is not None
     assert len(done.synthetic) == 3000
+
+
+def test_bits_that_are_worth_no_network_have_all_of_epsilon() -> None:
+    """The k = 0 rule: phases 1 to 3 are skipped, and one batch of single bits gets everything."""
+    done = run(rows=3000, attributes="binary", epsilon=0.1)
+    assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
+    assert [(r["phase"], r["epsilon"]) for r in done.report["privacy"]["releases"]] == [("correlations", 0.1)] * 3
+
+
+def test_when_no_edge_is_worth_it_the_rest_is_spent_on_the_same_tables() -> None:
+    generator = np.random.default_rng(1)
+    table = pd.DataFrame({name: generator.integers(0, 4, 6000).astype(str) for name in "abcd"})
+    done = sottovoce.run("dp-subn", table, seed=1, epsilon=3.0, aggregator="masks")
+    assert done.report["privacy"]["epsilon"]["public"] == pytest.approx(3.0)
+    assert "parameters" in {release["phase"] for release in done.report["privacy"]["releases"]}
+
+
+@pytest.mark.parametrize("attributes", ["original", "binary"])
+def test_small_and_odd_tables(attributes: str) -> None:
+    few = pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "w"], "c": ["1"] * 3})
+    for table in (few, few[["a"]], few[["a", "c"]]):
+        done = sottovoce.run("dp-subn", table, seed=1, epsilon=500.0, aggregator="masks", attributes=attributes)
+        assert done.synthetic is not None
+        assert len(done.synthetic) == 3
+    if attributes == "binary":
+        with pytest.raises(UsageError, match="two or more labels for attributes=binary, found none"):
+            sottovoce.run("dp-subn", few[["c"]], seed=1, aggregator="masks", attributes=attributes)
 
 
 def test_sequential_updates_keep_epsilon() -> None:

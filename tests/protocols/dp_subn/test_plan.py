@@ -53,6 +53,12 @@ def test_usefulness() -> None:
     assert most_cells(rows=45222, attributes=15, epsilon=1, theta=4, inflation=1) == 376
 
 
+def test_not_even_a_pair() -> None:
+    bits = Domain({f"x{at}": ("0", "1") for at in range(5)})
+    assert [Sizes(bits, most).degree for most in (2, 4, 8, 16)] == [0, 1, 2, 3]
+    assert [Sizes(DOMAIN, most).degree > 0 for most in (3, 4)] == [False, True]
+
+
 def test_quotas() -> None:
     assert quotas(51, parties=3) == [17, 17, 17]
     assert quotas(9, parties=4) == [3, 2, 2, 2]
