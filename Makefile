@@ -50,6 +50,7 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/judging.py
+	$(BIN)/python benchmarks/dp_subn.py
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done
