@@ -1,0 +1,38 @@
+"""One-way tables: the laws of every protocol, and the floor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+import sottovoce
+from sottovoce.protocols.conformance import ProtocolConformance
+
+
+class TestConformance(ProtocolConformance):
+    protocol = "one-way"
+    parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
+
+
+class TestConformanceAsPrinted(ProtocolConformance):
+    protocol = "one-way"
+    mode = "paper"
+    parameters: ClassVar[dict[str, Any]] = {"key_bits": 512, "insecure_test_keys": True}
+
+
+def test_it_reaches_the_floor_and_no_further() -> None:
+    done = sottovoce.run("one-way", rows=20_000, seed=1, epsilon=100.0, aggregator="masks")
+    two, _ = done.report["utility"]["distances"]
+    assert two["average"] == pytest.approx(two["one_way"], abs=0.01)
+    assert done.synthetic is not None
+    assert len(done.synthetic) == 20_000
+    assert done.report["privacy"]["epsilon"] == {"public": 100.0, "curator": 100.0, "other_party": 100.0}
+
+
+def test_one_attribute_of_one_label() -> None:
+    import pandas as pd
+
+    done = sottovoce.run("one-way", pd.DataFrame({"a": ["x"] * 9}), seed=1, aggregator="masks")
+    assert done.synthetic is not None
+    assert done.synthetic["a"].tolist() == ["x"] * 9
