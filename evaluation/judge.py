@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "judge", "judge_marginals"]
 
-Table = "str | os.PathLike[str] | pd.DataFrame"
 SCHEMA_FILE: Final = "schema.json"
 
 

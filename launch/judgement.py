@@ -47,7 +47,7 @@ def _utility(real: Records, files: Mapping[str, bytes], schema: Schema) -> dict[
     import pandas as pd
 
     if "synthetic.csv" in files:
-        table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype="category", keep_default_na=False)
+        table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
         ways = [way for way in WAYS if way <= len(schema.attributes)]
         found = judge(real, load(table, schema=schema), ways=ways, binary=False)
         return {name: found[name] for name in ("tvd", "distances", "dependence", "notes")}

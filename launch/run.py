@@ -219,7 +219,12 @@ def _opened(files: dict[str, bytes]) -> Run:
     import pandas as pd
 
     def table(name: str) -> pd.DataFrame | None:
-        return pd.read_csv(io.BytesIO(files[name])) if name in files else None
+        """Read a table of labels: as text, since a label such as 01 or NA is no number and no null."""
+        if name not in files:
+            return None
+        numbers = {"count"} if name == "marginals.csv" else set()
+        read = pd.read_csv(io.BytesIO(files[name]), dtype=object, keep_default_na=False)
+        return read.assign(**{column: pd.to_numeric(read[column]) for column in numbers & {*read.columns}})
 
     return Run(
         synthetic=table("synthetic.csv"),

@@ -108,8 +108,6 @@ class Counter:
 
     def _count_bits(self, columns: npt.NDArray[np.int64]) -> list[Counts]:
         """Count tables of as many binary attributes each, a line of `columns` a table."""
-        if self._words is None:
-            self._words = _pack(self.codes, self.domain, self.rows)
         ways = columns.shape[1]
         ones = np.empty((len(columns), *(2,) * ways), np.int64)
         """Cell (1, 0, 1): rows in which the first and the third are 1, whatever the second; made the table in place."""
@@ -124,7 +122,9 @@ class Counter:
         """Count the rows in which all attributes of a set are 1, for many sets of one size, each in rising order."""
         if sets.shape[1] == 0:
             return np.full(len(sets), self.rows)
-        assert self._words is not None  # noqa: S101 - made by the caller
+        if self._words is None:
+            self._words = _pack(self.codes, self.domain, self.rows)
+        lines = self._words
         keys = sets @ len(self.codes) ** np.arange(sets.shape[1] - 1, -1, -1)
         _, first, back = np.unique(keys, return_index=True, return_inverse=True)
         different = sets[first]
@@ -136,8 +136,8 @@ class Counter:
         counts = np.zeros(len(different), np.int64)
         most = max(end - start for start, end in groups)
         met, ones = np.empty((most, WORDS), np.uint64), np.empty((most, WORDS), np.uint8)  # reused: fresh pages cost more
-        for at in range(0, self._words.shape[1], WORDS):
-            words = self._words[:, at : at + WORDS]
+        for at in range(0, lines.shape[1], WORDS):
+            words = lines[:, at : at + WORDS]
             width = words.shape[1]
             for start, end in groups:
                 tails, here, set_bits = different[start:end, -1], met[: end - start, :width], ones[: end - start, :width]

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,21 @@ def test_a_run_is_judged_and_can_be_judged_again(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "report.json").read_text())["utility"] is None
     written = json.loads((tmp_path / "out" / "schema.json").read_text())
     assert written["age"] == {"bins": 16, "range": [17, 90]}
+
+
+def test_labels_that_look_like_numbers_are_judged_and_returned_as_they_are() -> None:
+    import pandas as pd
+
+    import sottovoce as package
+
+    table = pd.DataFrame({"a": ["01", "1", "1.0", "NA", "?"] * 400})
+    ways: dict[str, Any] = {"ways": "1"}
+    for protocol, more in (("one-way", {}), ("noisy-marginals", ways)):
+        schema = {"a": ["01", "1", "1.0", "NA", "?"]}
+        done = package.run(protocol, table, schema=schema, seed=1, epsilon=50.0, aggregator="masks", **more)
+        assert done.report["utility"] is not None
+        published = done.synthetic["a"] if done.synthetic is not None else done.marginals["value_1"]  # type: ignore[index]
+        assert set(published) == {"01", "1", "1.0", "NA", "?"}
 
 
 def test_evaluate(tmp_path: Path) -> None:
