@@ -127,7 +127,7 @@ def take_part(
             outcome = protocol.curator(role)
             role.end()
     else:
-        accountant = Accountant(party=wire.rank, budget=protocol.epsilon, neighbours=protocol.neighbours)
+        accountant = Accountant(party=wire.rank, parties=job.parties, budget=protocol.epsilon, neighbours=protocol.neighbours)
         identity, pinned = read_identities(job.identities, party=wire.rank, parties=job.parties)
         role = Party(
             wire, protocol=protocol.name, kinds=protocol.kinds(), records=records, accountant=accountant,

@@ -245,6 +245,8 @@ class ArrayField:
     def check(self, value: Any) -> npt.NDArray[Any]:
         if not isinstance(value, np.ndarray):
             raise MisuseError(f"expected an array of {self.dtype}, found {_found(value)}")
+        if refusal := getattr(value, "unsayable", ""):
+            raise MisuseError(refusal)
         if value.dtype != self.dtype and value.dtype.newbyteorder("<") != self.dtype:
             raise MisuseError(f"expected an array of {self.dtype}, found one of {value.dtype}")
         if self.shape is not None and not self.shape.admits(value.shape):

@@ -12,6 +12,7 @@ from ..messages import MisuseError, UsageError
 from ..privacy.binary import Binary
 from ..privacy.domain import Domain
 from .counting import Counter
+from .exact import exact
 from .partition import Split
 from .schema import Schema
 from .sources import blocks
@@ -52,7 +53,7 @@ class Records:
 
     def marginals(self, wanted: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
         """Count many marginals, in the order asked for: some at a time, so memory stays bounded."""
-        return self._coded.marginals(wanted)
+        return map(exact, self._coded.marginals(wanted))
 
     def binary(self) -> Records:
         """Write the records bit by bit: `Binary(domain).bits` is the domain."""
@@ -62,7 +63,7 @@ class Records:
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Take one attribute of all rows, as codes of the domain."""
         self.domain.shape([attribute])
-        return self._coded.codes[self.domain.attributes.index(attribute)]
+        return exact(self._coded.codes[self.domain.attributes.index(attribute)])
 
     def __len__(self) -> int:
         return self._rows.rows if isinstance(self._rows, Counter) else len(self._rows)
@@ -79,9 +80,9 @@ class Records:
         if attribute not in self.attributes:
             raise UsageError(f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}")
         if isinstance(self._rows, Counter):
-            return np.asarray(np.array(self.domain.labels[attribute], dtype=object)[self.codes(attribute)])
+            return exact(np.array(self.domain.labels[attribute], dtype=object)[self.codes(attribute)])
         column = self._rows[attribute]
-        return column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=object)
+        return exact(column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=object))
 
     def count(self, attribute: str, value: str) -> int:
         """Count the rows in which the attribute has the value, compared as text."""

@@ -1,6 +1,6 @@
 """What makes it private: mechanisms, the domain they are defined on, and the accountant."""
 
-from .accountant import Accountant, Mechanism, Neighbours, Release, epsilon_by_view
+from .accountant import Accountant, Mechanism, Neighbours, Release, coalition, epsilon_by_view, views, with_curator
 from .binary import Binary
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace
@@ -17,7 +17,10 @@ __all__ = [
     "Release",
     "SelectedNoise",
     "SharedLaplace",
+    "coalition",
     "epsilon_by_view",
     "laplace",
     "read_marginal_table",
+    "views",
+    "with_curator",
 ]

@@ -1,10 +1,20 @@
 """The accountant: every release of information is an event, checked, then recorded, then carried out.
 
-A release is the only way to draw a mechanism's noise (`Accountant.release`), so nothing is released without spending.
-Views: an event to the curator is counted for the curator, and, because what is published is computed from it, for the
-public and for every other party too; an event to one party is counted for the parties alone. Epsilons of one party's
-releases add up (sequential composition); records of different parties are disjoint, so the run's epsilon is the largest
-of the parties' (parallel composition).
+A release is the only way to draw a mechanism's noise (`Accountant.release`), so nothing is released without spending. Exact
+numbers from records cannot be said by mistake either: messages refuse them (`privacy.exact`).
+
+Who learns of a record of party k, its views:
+
+    public          what is published
+    curator         what the curator hears, all by itself
+    other_party     what is published and what one other party hears, which knows its own noise
+    c_parties       the same of c other parties that pool what they know
+    curator_and_c   the curator and c other parties together
+
+An event to the curator is seen in every view, because what is published is computed from it; an event to a party in those
+with parties. A mechanism says where it costs more, or less, than its epsilon. Epsilons of one party's releases add up in each
+view (sequential composition); records of different parties are disjoint, so the run's epsilon is the largest of the parties'
+(parallel composition).
 """
 
 from __future__ import annotations
@@ -17,16 +27,33 @@ import msgspec
 from ..crypto import RandomStream
 from ..messages import CURATOR, BudgetError
 
-__all__ = ["Accountant", "Mechanism", "Neighbours", "Release", "epsilon_by_view"]
-
-VIEWS = {True: ("public", "curator", "other_party"), False: ("other_party",)}
-"""Who sees, at last, what is told to the curator, and what is told to a party."""
+__all__ = ["Accountant", "Mechanism", "Neighbours", "Release", "coalition", "epsilon_by_view", "views", "with_curator"]
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
 Neighbours = Literal["replace-one", "add-or-remove-one"]
 """Which two tables must look alike: one record replaced, or one record more or less."""
+
+
+def coalition(size: int) -> str:
+    """Name the view of so many parties, other than the one whose records they look at."""
+    return "other_party" if size == 1 else f"{size}_parties"
+
+
+def with_curator(size: int) -> str:
+    """Name the view of the curator and so many parties."""
+    return f"curator_and_{size}" if size else "curator"
+
+
+def views(parties: int) -> list[str]:
+    """List the views on one party's records; alone it has no other party, and that view is shown for its absence.
+
+    >>> views(3)
+    ['public', 'curator', 'other_party', '2_parties', 'curator_and_1', 'curator_and_2']
+    """
+    together = range(1, max(parties, 2))
+    return ["public", *map(with_curator, range(1)), *map(coalition, together), *map(with_curator, range(1, parties))]
 
 
 class Mechanism(Protocol[T_co]):
@@ -65,10 +92,11 @@ class Release(msgspec.Struct, frozen=True):
 class Accountant:
     """One party's budget. The neighbouring relation has no default."""
 
-    def __init__(self, *, party: int, budget: float, neighbours: Neighbours) -> None:
+    def __init__(self, *, party: int, parties: int, budget: float, neighbours: Neighbours) -> None:
         self.neighbours = neighbours
         self.releases: list[Release] = []
-        self._party = party
+        self.party = party
+        self._views = views(parties)
         self._budget = budget
 
     @property
@@ -84,29 +112,44 @@ class Accountant:
         after = self.spent + mechanism.epsilon
         if not after <= self._budget * (1 + 1e-9):  # shares such as eps/3 may round up in the last digit; not NaN
             raise BudgetError(
-                f"expected to spend at most epsilon {self._budget:g} on party {self._party}'s records, "
+                f"expected to spend at most epsilon {self._budget:g} on party {self.party}'s records, "
                 f"found {after:g} after this {mechanism.name} release"
             )
         self.releases.append(
             Release(
-                party=self._party,
+                party=self.party,
                 phase=phase,
                 mechanism=mechanism.name,
                 sensitivity=mechanism.sensitivity,
                 scale=mechanism.scale,
                 epsilon=mechanism.epsilon,
                 to=to,
-                seen=dict.fromkeys(VIEWS[to == CURATOR], mechanism.epsilon) | dict(mechanism.seen),
+                seen=self._seen(mechanism, to=to),
             )
         )
         return mechanism.draw(randomness)
 
+    def _seen(self, mechanism: Mechanism[T], *, to: int) -> dict[str, float]:
+        unknown = mechanism.seen.keys() - set(self._views)
+        if unknown:
+            raise ValueError(f"expected views among {', '.join(self._views)}, found {', '.join(sorted(unknown))}")
+        reached = self._views if to == CURATOR else [view for view in self._views if view not in ("public", "curator")]
+        return dict.fromkeys(reached, mechanism.epsilon) | dict(mechanism.seen)
 
-def epsilon_by_view(releases: Iterable[Release], *, parties: Iterable[int]) -> dict[str, Any]:
+
+def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, Any]:
     """Add up, per party and per view, what was released."""
-    by_party = {str(party): dict.fromkeys(VIEWS[True], 0.0) for party in parties}
+    names = views(parties)
+    by_party = {str(party): dict.fromkeys(names, 0.0) for party in range(1, parties + 1)}
     for release in releases:
         for view, epsilon in release.seen.items():
             by_party[str(release.party)][view] += epsilon
-    worst = {view: max((own[view] for own in by_party.values()), default=0.0) for view in VIEWS[True]}
-    return {"epsilon": worst, "by_party": by_party}
+    # Thirds of epsilon may add up to its last digit and one more.
+    by_party = {party: {view: round(spent, 12) for view, spent in own.items()} for party, own in by_party.items()}
+    worst = {view: max(own[view] for own in by_party.values()) for view in names}
+    shown = ("public", "curator", "other_party")
+    return {
+        "epsilon": {view: worst[view] for view in shown},
+        "coalitions": {view: epsilon for view, epsilon in worst.items() if view not in shown},
+        "by_party": by_party,
+    }

@@ -70,11 +70,15 @@ def noise_bound(*, sensitivity: int, epsilon: float, cells: int, parties: int = 
 
 
 def excess(*, rate: float, shape: float) -> float:
-    """Say by which factor one share alone falls short of what the sum promises: its largest log-ratio per count, over the rate.
+    """Say by which factor shares of this shape in all fall short of what full noise promises: log-ratio per count, over rate.
 
-    A report's figure, in floating point. The law of a share peaks at 0 and its log-ratios fall from there towards the rate.
+    A report's figure, in floating point. The law of less than a full noise (shape < 1) peaks at 0 and its log-ratios fall from
+    there towards the rate; from shape 1 on they rise towards it, so that the promise holds.
     """
     from scipy.special import hyp2f1
+
+    if shape >= 1:
+        return 1.0
 
     # P[0] = (1 - a)^2r F(r, r; 1; a^2) and P[1] = (1 - a)^2r r a F(r, r + 1; 2; a^2).
     a = math.exp(-rate)
@@ -156,7 +160,7 @@ class SharedLaplace:
         law = NegativeBinomial(shape=shape, rate=self.batch.rate)
         for page in self.pages:
             added = law.draw(len(page), randomness=randomness)
-            yield page + added - law.draw(len(page), randomness=randomness)
+            yield np.asarray(page) + added - law.draw(len(page), randomness=randomness)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

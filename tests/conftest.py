@@ -115,7 +115,7 @@ def _converse(
                 role = Curator(wires[0], randomness=tree, key_bits=key_bits, domain=domain, **common)
             else:
                 table = pd.DataFrame({"x": range(rows)}) if tables is None else tables[rank - 1]
-                accountant = Accountant(party=rank, budget=budget, neighbours=neighbours)
+                accountant = Accountant(party=rank, parties=parties, budget=budget, neighbours=neighbours)
                 role = Party(
                     wires[rank], records=Records(table, schema=schema), accountant=accountant, randomness=tree,
                     key_bits=key_bits, pinned=(pinned or {}).get(rank), **common,

@@ -55,7 +55,7 @@ class Counting(RandomStream):
 
 
 def test_nothing_is_drawn_beyond_the_budget() -> None:
-    accountant = Accountant(party=2, budget=1.0, neighbours="add-or-remove-one")
+    accountant = Accountant(party=2, parties=3, budget=1.0, neighbours="add-or-remove-one")
     stream = Counting(bytes(32))
     for _ in range(3):
         accountant.release(laplace(0, sensitivity=1, epsilon=1 / 3), to=0, phase="p", randomness=stream)
@@ -70,6 +70,6 @@ def test_views_and_parties() -> None:
         seen = dict.fromkeys(("public", "curator", "other_party") if to == 0 else ("other_party",), epsilon)
         return Release(party, "p", "m", 1, 1, epsilon, to, seen)
 
-    views = epsilon_by_view([release(1, 0.5, 0), release(1, 0.25, 2), release(2, 0.6, 0)], parties=[1, 2])
-    assert views["by_party"]["1"] == {"curator": 0.5, "public": 0.5, "other_party": 0.75}
+    views = epsilon_by_view([release(1, 0.5, 0), release(1, 0.25, 2), release(2, 0.6, 0)], parties=2)
+    assert views["by_party"]["1"] == {"curator": 0.5, "public": 0.5, "other_party": 0.75, "curator_and_1": 0}
     assert views["epsilon"] == {"curator": 0.6, "public": 0.6, "other_party": 0.75}

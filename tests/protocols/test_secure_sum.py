@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from scipy import stats
 from sottovoce.curator import Curator
 from sottovoce.messages import BudgetError, MessageError, MisuseError, SottovoceError
 from sottovoce.parties import Party
-from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
+from sottovoce.privacy import Batch, coalition, with_curator
+from sottovoce.privacy.shares import SelectedNoise, SharedLaplace, excess
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, masks, ring, selected
 from sottovoce.protocols.secure_sum import pages as pages_module
 from sottovoce.protocols.secure_sum.pages import page_sizes, recut
+from sottovoce.protocols.secure_sum.views import seen_of
 
 Converse = Callable[..., Any]
 WAYS = [("paillier", "shares"), ("masks", "shares"), ("clear", "shares"), ("paillier", "selected")]
@@ -129,6 +132,9 @@ def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
     patch.setattr(SharedLaplace, "draw", spied)
 
 
+VIEWS = ("public", "curator", "other_party", "2_parties", "curator_and_1", "curator_and_2")
+
+
 def test_seen(converse: Converse) -> None:
     """What each choice really costs, by view."""
 
@@ -136,12 +142,54 @@ def test_seen(converse: Converse) -> None:
         found: dict[str, float] = sum_up(converse, epsilon=0.05, count=5, **more).party(1).accountant.releases[0].seen
         return found
 
-    plain = {"public": 0.05, "curator": 0.05, "other_party": 0.05}
-    assert seen() == seen(aggregator="masks") == seen(colluding=2) == plain
-    assert seen(parties=1, noise="selected") == seen(parties=1, aggregator="clear") == seen(parties=1) == plain
-    assert seen(noise="selected") == plain | {"other_party": float("inf")}
-    assert seen(aggregator="clear")["curator"] > 10 * 0.05
+    plain = dict.fromkeys(VIEWS, 0.05)
+    one_of_two = 0.05 * excess(rate=0.025, shape=0.5)  # a share of 1/2 where a whole was due
+    assert one_of_two == pytest.approx(0.05 * 17, rel=0.01)
+    assert seen(aggregator="masks") == plain | dict.fromkeys(("2_parties", "curator_and_2"), one_of_two)
+    # Next to party 1 in the ring, one party and the curator have its share alone.
+    assert seen() == plain | dict.fromkeys(("2_parties", "curator_and_1", "curator_and_2"), one_of_two)
+    assert seen(colluding=2, aggregator="masks") == seen(colluding=2) == plain
+    alone = dict.fromkeys(("public", "curator", "other_party"), 0.05)
+    assert seen(parties=1, noise="selected") == seen(parties=1, aggregator="clear") == seen(parties=1) == alone
+    assert seen(noise="selected") == plain | dict.fromkeys(VIEWS[2:], float("inf"))
+    assert seen(aggregator="clear")["curator"] == one_of_two
     assert seen(colluding=0)["other_party"] == pytest.approx(7.3 * 0.05, rel=0.01)
+
+
+@pytest.mark.parametrize("parties", [2, 3, 4, 6])
+def test_what_coalitions_can_work_out(parties: int) -> None:
+    """Against linear algebra: from what a coalition holds, the fewest outsiders' tables whose sum it can isolate."""
+    for victim in range(1, parties + 1):
+        for aggregator in ("paillier", "masks", "clear"):
+            seen = seen_of(
+                Batch(cells=1, sensitivity=2, epsilon=0.5, rows=10, parties=parties, colluding=1),
+                party=victim, aggregator=aggregator, noise="shares",
+            )  # fmt: skip
+            for size in range(1, parties):
+                coalitions = [own for own in combinations(range(1, parties + 1), size) if victim not in own]
+                for curator in (False, True):
+                    fewest = min(isolated(victim, own, parties, aggregator, curator) for own in coalitions)
+                    expected = 0.5 * excess(rate=0.25, shape=fewest / (parties - 1))
+                    view = with_curator(size) if curator else coalition(size)
+                    assert seen[view] == pytest.approx(expected), (victim, aggregator, view)
+
+
+def isolated(victim: int, colluding: tuple[int, ...], parties: int, aggregator: str, curator: bool) -> int:
+    """Search all sets of outsiders with the victim for the smallest whose sum lies in the span of what is known."""
+    known = [np.ones(parties)]  # the sum of all, which is published
+    known += [np.eye(parties)[own - 1] for own in colluding]
+    if curator and aggregator == "paillier":  # what P_j was handed, decrypted
+        known += [(np.arange(1, parties + 1) < own).astype(float) for own in colluding]
+    if curator and aggregator == "clear":
+        known += list(np.eye(parties))
+    rank = np.linalg.matrix_rank(np.array(known))
+    outside = [own for own in range(1, parties + 1) if own not in colluding and own != victim]
+    for more in range(len(outside) + 1):
+        for others in combinations(outside, more):
+            aim = np.isin(np.arange(1, parties + 1), (victim, *others)).astype(float)
+            if np.linalg.matrix_rank(np.array([*known, aim])) == rank:
+                return 1 + more
+    raise AssertionError("the sum of all outsiders follows from the sum of all")
 
 
 def test_the_budget_is_checked_before_anything_is_sent(converse: Converse) -> None:
