@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,12 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
     minutes = concluded.minutes
     rows = sum(own.rows for own in minutes)
     schema = concluded.schema
-    public = Public(parties=job.parties, rows=rows, key_bits=job.key_bits, domain=None if schema is None else schema.domain)
+    public = Public(
+        parties=job.parties, rows=rows, key_bits=job.key_bits, domain=None if schema is None else schema.domain,
+        model=concluded.outcome.model,
+    )  # fmt: skip
     exchanged = communication(concluded.entries, predicted=_predicted(protocol, concluded, public))
+    exchanged["formulas"] = _formulas(protocol, concluded, public)
     phases = [
         {
             "name": name,
@@ -57,8 +62,9 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         "privacy": _writable(
             {
                 "claimed_epsilon": protocol.epsilon,
+                "claimed_coalition": protocol.colluding,
                 "neighbours": protocol.neighbours,
-                **epsilon_by_view(concluded.releases, parties=range(1, job.parties + 1)),
+                **epsilon_by_view(concluded.releases, parties=job.parties),
                 "releases": [msgspec.to_builtins(release) for release in concluded.releases],
                 "key_bits": job.key_bits,
                 "identities": job.identities or "made for the run",
@@ -97,6 +103,16 @@ def _predicted(protocol: Protocol, concluded: Concluded, public: Public) -> list
                 "measured_payload_bytes": sum(entry.payload_bytes for entry in measured),
             }
         )
+    return beside
+
+
+def _formulas(protocol: Protocol, concluded: Concluded, public: Public) -> list[dict[str, Any]]:
+    """Put the paper's formulas, printed and corrected, beside what was measured."""
+    beside = []
+    for formula in protocol.formulas(public):
+        own = [entry for entry in concluded.entries if entry.phase == formula.phase]
+        measured = {"measured_rounds": len({entry.round for entry in own}), "measured_bytes": sum(e.payload_bytes for e in own)}
+        beside.append(asdict(formula) | measured)
     return beside
 
 

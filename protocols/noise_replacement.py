@@ -24,28 +24,27 @@ told so at the line that releases. The rigorous alternative is to count the fron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from ..crypto import Ciphertexts, Packing
-from ..crypto.paillier import Exponent
-from ..curator import Curator
-from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, MisuseError, UsageError, message
-from ..parties import Party
-from ..privacy import Batch, Domain
+from ..crypto import Ciphertexts, Packing, PublicKey
+from ..crypto.sealed import SEAL
+from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, MisuseError, Role, UsageError, message, to_bytes
+from ..privacy import Batch, Domain, coalition, with_curator
 from ..privacy.shares import SelectedNoise
-from .secure_sum import SecureSums
+from .protocol import Cost, Public, add_up
+from .secure_sum import Family, SecureSums
+from .secure_sum.predict import BIGINTS
 from .secure_sum.ring import KeyHolder, RingParty
 
-__all__ = ["CuratorReplacement", "Kept", "NoiseReplacement", "PartyReplacement"]
+__all__ = ["CuratorReplacement", "Kept", "NoiseReplacement", "PartyReplacement", "Round", "plan_round", "predict_replacement"]
 
 Counts = npt.NDArray[np.int64]
-Family: TypeAlias = tuple[str, ...]
 
 
 class NoiseReplacement(SecureSums):
@@ -110,12 +109,12 @@ def _packing(bound: int, *, key_bits: int) -> Packing:
 
 
 class PartyReplacement:
-    """A party's side; made within the phase in which keys are exchanged."""
+    """A party's side, under the key of the ring."""
 
-    def __init__(self, me: Party, *, domain: Domain, exponent: Exponent = "half") -> None:
-        self._me = me
+    def __init__(self, ring: RingParty, *, domain: Domain) -> None:
+        self._me = ring.me
         self._domain = domain
-        self._ring = RingParty(me, exponent=exponent)
+        self._ring = ring
         self._noise: dict[Family, Counts] = {}
 
     def round(self, turn: int, *, count: Callable[[Family], Counts], epsilon: float) -> None:
@@ -134,11 +133,11 @@ class PartyReplacement:
         after = len(me.parties) - me.number
         # The printed claim is epsilon. In truth this noise is replaced in every later round, with these records in the sum;
         # and the last party knows the noise of what is published.
-        seen = {
-            "curator": (after + 1) * epsilon,
-            "public": (after + 1) * epsilon,
-            "other_party": float("inf") if after else epsilon,
-        }
+        others = range(1, len(me.parties))
+        seen = dict.fromkeys(("curator", "public"), (after + 1) * epsilon)
+        if after:
+            # P_K's noise is in what is published; and every later owner's noise opens S to the curator, with these records.
+            seen |= {view(size): float("inf") for size in others for view in (coalition, with_curator)}
         tables = (np.asarray(count(family)).reshape(-1) for family in said.families)
         released = me.release(SelectedNoise(pages=tables, batch=batch, seen=seen, name="replaced-laplace"), to=CURATOR)
         noisy: list[Counts] = []
@@ -151,7 +150,7 @@ class PartyReplacement:
             fresh = encryptor.encrypt(packing.pack(cells))
             if owner:
                 negated = me.receive(NoiseReplacement.Negated, source=owner)
-                fresh = fresh + _received(me, ring, negated.cells, count=packing.plaintexts(len(cells)))
+                fresh = fresh + _received(me, ring.key, negated.cells, count=packing.plaintexts(len(cells)))
             me.send(NoiseReplacement.Replaced(fresh.travel()), to=CURATOR)
 
     def _hand_over(self, turn: int) -> None:
@@ -172,72 +171,124 @@ class PartyReplacement:
         me.send(NoiseReplacement.Negated(encrypted.travel()), to=turn)  # sealed: the curator could decrypt it
 
 
-class CuratorReplacement(KeyHolder):
-    """The curator's side; `kept` is all that it knows."""
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round is to do, as it follows from what is kept and from the frontier."""
 
-    def __init__(self, desk: Curator, *, domain: Domain, rows: int) -> None:
-        super().__init__(desk)
+    families: tuple[Family, ...]
+    """Those of one owner stand together, in an order that does not depend on how they were given."""
+    sources: dict[Family, Family | None]
+    """The kept table from which each goes on."""
+    owners: tuple[int, ...]
+    batch: Batch
+    noise: int
+    """A bound on the new noise in any cell."""
+    bound: int
+    """A bound on counts_k + noise_k - noise_o in any cell."""
+
+    def handovers(self, turn: int) -> list[tuple[int, NoiseReplacement.Handover]]:
+        """List what every earlier party is told: which noise of its own to hand over."""
+        told = []
+        for owner in range(1, turn):
+            own = tuple(family for family, of in zip(self.families, self.owners, strict=True) if of == owner)
+            taken = tuple(self.sources[family] or family for family in own)
+            told.append((owner, NoiseReplacement.Handover(own, taken, self.bound)))
+        return told
+
+
+def plan_round(
+    kept: Mapping[Family, Kept], families: Sequence[Family], *, domain: Domain, rows: int, parties: int, epsilon: float
+) -> Round:
+    """Plan a round. Of what is kept it looks at owners, contributors and bounds alone."""
+
+    def source_of(family: Family) -> Family | None:
+        """Find the table to go on from: the family's own, or one that contains it, whichever has most contributors."""
+        if family in kept:
+            return family
+        within = [other for other in kept if set(family) <= set(other)]
+        return max(within, key=lambda other: (len(kept[other].contributors), -len(other)), default=None)
+
+    def noise_before(family: Family, source: Family | None) -> int:
+        """Bound the owner's noise in a cell of the family: of as many cells of the source as are summed in it."""
+        return 0 if source is None else kept[source].noise * (domain.cells(source) // domain.cells(family))
+
+    sources = {family: source_of(family) for family in families}
+    owner_of = {family: 0 if source is None else kept[source].owner for family, source in sources.items()}
+    order = tuple(sorted(sources, key=lambda family: (owner_of[family], family)))
+    batch = _batch(sum(map(domain.cells, order)), len(order), epsilon=epsilon, rows=rows, parties=parties)
+    noise = batch.bound(shares=False) - batch.rows
+    # An owner's noise has the scale of its own frontier, and is a sum of cells where a table was summed out.
+    before = max(noise_before(family, source) for family, source in sources.items())
+    return Round(order, sources, tuple(owner_of[family] for family in order), batch, noise, rows + noise + before)
+
+
+class CuratorReplacement:
+    """The curator's side, under the key of the ring; `kept` is all that it knows."""
+
+    def __init__(self, holder: KeyHolder, *, domain: Domain, rows: int) -> None:
+        self._desk = holder.desk
+        self._key = holder.private
         self._domain = domain
         self._rows = rows
         self.kept: dict[Family, Kept] = {}
 
     def round(self, turn: int, families: Sequence[Family], *, epsilon: float) -> None:
         """Let party `turn` add its records to these families' tables and replace their noise by its own."""
-        desk, parties = self.desk, len(self.desk.parties)
+        desk, parties = self._desk, len(self._desk.parties)
         if not families:
             raise MisuseError("expected at least one family to count, found none", where=desk.where)
-        sources = {family: self._source(family) for family in families}
-        # Families of one owner stand together, in an order that does not depend on how they were given.
-        order = sorted(sources, key=lambda family: (self._owner(sources[family]), family))
-        owners = [self._owner(sources[family]) for family in order]
-        shapes = {family: self._domain.shape(family) for family in order}
-        cells = sum(map(_size, shapes.values()))
-        batch = _batch(cells, len(order), epsilon=epsilon, rows=self._rows, parties=parties)
-        noise = batch.bound(shares=False) - batch.rows
-        # An owner's noise has the scale of its own frontier, and is a sum of cells where a table was summed out.
-        before = {family: self._noise_before(family, source) for family, source in sources.items()}
-        bound = self._rows + noise + max(before.values())
-        packing = _packing(bound, key_bits=self.private.public.bits)
-        desk.send(NoiseReplacement.Frontier(tuple(order), tuple(owners), bound), to=turn)
-        for owner in range(1, turn):
-            own = [family for family, of in zip(order, owners, strict=True) if of == owner]
-            taken = tuple(sources[family] or family for family in own)
-            desk.send(NoiseReplacement.Handover(tuple(own), taken, bound), to=owner)
+        plan = plan_round(self.kept, families, domain=self._domain, rows=self._rows, parties=parties, epsilon=epsilon)
+        packing = _packing(plan.bound, key_bits=self._key.public.bits)
+        desk.send(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound), to=turn)
+        for owner, handover in plan.handovers(turn):
+            desk.send(handover, to=owner)
         replaced: dict[Family, Kept] = {}  # put into `kept` at the end: sources are the tables before this round
-        for _, at in _by_owner(owners):
-            sizes = [_size(shapes[order[i]]) for i in at]
+        for _, at in _by_owner(plan.owners):
+            own = [plan.families[i] for i in at]
+            sizes = [self._domain.cells(family) for family in own]
             said = desk.receive(NoiseReplacement.Replaced, source=turn)
-            received = _received(desk, self, said.cells, count=packing.plaintexts(sum(sizes)))
+            received = _received(desk, self._key.public, said.cells, count=packing.plaintexts(sum(sizes)))
             try:
-                changes = packing.unpack(self.private.decrypt(received, workers=desk.workers), cells=sum(sizes))
+                changes = packing.unpack(self._key.decrypt(received, workers=desk.workers), cells=sum(sizes))
             except OverflowError as error:
                 raise MessageError(f"{error}: a party's counts exceed its rows, or noise its bound", where=desk.where) from None
-            for i, change in zip(at, np.split(changes, np.cumsum(sizes)[:-1]), strict=True):
-                family, added = order[i], change.reshape(shapes[order[i]])
-                source = sources[family]
+            for family, change in zip(own, np.split(changes, np.cumsum(sizes)[:-1]), strict=True):
+                source, added = plan.sources[family], change.reshape(self._domain.shape(family))
                 if source is None:
-                    replaced[family] = Kept(added, turn, (turn,), noise)
+                    replaced[family] = Kept(added, turn, (turn,), plan.noise)
                 else:
                     held = self.kept[source]
                     table = sum_out(held.table, family=family, source=source) + added
-                    replaced[family] = Kept(table, turn, (*held.contributors, turn), noise)
+                    replaced[family] = Kept(table, turn, (*held.contributors, turn), plan.noise)
         self.kept |= replaced
 
-    def _source(self, family: Family) -> Family | None:
-        """Find the table to go on from: the family's own, or one that contains it, whichever has most contributors."""
-        if family in self.kept:
-            return family
-        within = [kept for kept in self.kept if set(family) <= set(kept)]
-        return max(within, key=lambda kept: (len(self.kept[kept].contributors), -len(kept)), default=None)
 
-    def _owner(self, source: Family | None) -> int:
-        return 0 if source is None else self.kept[source].owner
+def predict_replacement(
+    frontiers: Sequence[Sequence[Family]], public: Public, *, domain: Domain, phase: str, epsilon: float
+) -> list[Cost]:
+    """Predict what rounds with these frontiers send, one party's turn after another's."""
+    lines: list[Cost] = []
+    kept: dict[Family, Kept] = {}
+    nothing = np.zeros(0, np.int64)
 
-    def _noise_before(self, family: Family, source: Family | None) -> int:
-        """Bound the owner's noise in a cell of the family: of as many cells of the source as are summed in it."""
-        if source is None:
-            return 0
-        return self.kept[source].noise * (self._domain.cells(source) // self._domain.cells(family))
+    def said(kind: str, payload: int) -> None:
+        lines.append(Cost(phase=phase, kind=kind, messages=1, payload_bytes=payload))
+
+    for turn, families in enumerate(frontiers, start=1):
+        plan = plan_round(kept, families, domain=domain, rows=public.rows, parties=public.parties, epsilon=epsilon)
+        packing = _packing(plan.bound, key_bits=public.key_bits)
+        said("Frontier", len(to_bytes(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound))))
+        for _, handover in plan.handovers(turn):
+            said("Handover", len(to_bytes(handover)))
+        for owner, at in _by_owner(plan.owners):
+            count = packing.plaintexts(sum(domain.cells(plan.families[i]) for i in at))
+            ciphertexts = BIGINTS + count * 2 * -(-public.key_bits // 8)
+            if owner:
+                said("Negated", ciphertexts + SEAL)
+            said("Replaced", ciphertexts)
+        contributors = {f: () if (s := plan.sources[f]) is None else kept[s].contributors for f in plan.families}
+        kept |= {f: Kept(nothing, turn, (*contributors[f], turn), plan.noise) for f in plan.families}
+    return add_up(lines)
 
 
 def _batch(cells: int, families: int, *, epsilon: float, rows: int, parties: int) -> Batch:
@@ -252,8 +303,7 @@ def _by_owner(owners: Sequence[int]) -> list[tuple[int, list[int]]]:
     return [(owner, list(at)) for owner, at in groupby(range(len(owners)), key=lambda i: owners[i])]
 
 
-def _received(role: Party | Curator, side: RingParty | KeyHolder, numbers: BigInts, *, count: int) -> Ciphertexts:
-    key = side.key if isinstance(side, RingParty) else side.private.public
+def _received(role: Role, key: PublicKey, numbers: BigInts, *, count: int) -> Ciphertexts:
     try:
         return Ciphertexts.received(key, numbers, count=count)
     except ValueError as error:

@@ -26,8 +26,8 @@ from ..curator import Curator
 from ..messages import UsageError
 from ..parties import Party
 from ..privacy.domain import Domain, marginal_table
-from .protocol import Cost, Epsilon, Mode, Outcome, Protocol, Public
-from .secure_sum import CuratorSums, PartySums, SecureSums, SumOptions, choose_noise, predict_keys, predict_sum, sum_warnings
+from .protocol import Cost, Epsilon, Outcome, Public
+from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, predict_keys, predict_sum
 
 __all__ = ["NoisyMarginals", "requested"]
 
@@ -35,17 +35,12 @@ MOST_CELLS: Final = 1 << 27
 """Of all marginals together: what a curator can hold, and a file that somebody may open."""
 
 
-class NoisyMarginals(Protocol):
+class NoisyMarginals(SummingProtocol):
     """Count marginals of the union of all parties' tables."""
 
     name = "noisy-marginals"
     summary = "1-way, 2-way, ... or named marginals of all parties' tables together, with noise"
     paper = "Pathak, Rane, Raj 2010; Su et al. 2016"
-    trust = "nobody with a record; paillier: the curator colludes with no party"
-    modes = ("rigorous", "paper")
-    neighbours = "replace-one"
-    needs_schema = True
-    uses = (SecureSums,)
 
     class Parameters(SumOptions):
         epsilon: Epsilon = 1.0
@@ -56,10 +51,6 @@ class NoisyMarginals(Protocol):
 
         def __post_init__(self) -> None:
             ways_of(self.ways)
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
-        super().__init__(parameters, mode=mode)
-        self.noise = choose_noise(parameters, mode=mode)
 
     def batch(self, domain: Domain) -> dict[str, Any]:
         """What everybody knows of the one batch: its size, its sensitivity and its budget."""
@@ -103,9 +94,6 @@ class NoisyMarginals(Protocol):
             *predict_keys(self.parameters, public, phase="keys"),
             *predict_sum(self.parameters, public, noise=self.noise, phase="count", **self.batch(public.domain)),
         ]
-
-    def warnings(self, public: Public) -> list[str]:
-        return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
 
 
 def ways_of(ways: str | int | list[int]) -> list[int]:

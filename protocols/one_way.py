@@ -11,37 +11,25 @@ Whatever learns how attributes belong together has to be better than this at the
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..curator import BayesianNetwork, Curator, agree, synthesise
 from ..messages import UsageError
 from ..parties import Party
 from ..privacy import Domain
-from .dp_subn.plan import Tables
-from .protocol import Cost, Epsilon, Mode, Outcome, Protocol, Public
-from .secure_sum import CuratorSums, PartySums, SecureSums, SumOptions, choose_noise, predict_keys, predict_sum, sum_warnings
+from .protocol import Cost, Epsilon, Outcome, Public
+from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, Tables, predict_keys
 
 __all__ = ["OneWay"]
 
 
-class OneWay(Protocol):
+class OneWay(SummingProtocol):
     """Count every attribute by itself, and draw each from its own table."""
 
     name = "one-way"
     summary = "a synthetic table of independent attributes: the floor"
     paper = "the floor of Su et al. 2016 (spec E22)"
-    trust = "nobody with a record; paillier: the curator colludes with no party"
-    modes = ("rigorous", "paper")
-    neighbours = "replace-one"
-    needs_schema = True
-    uses = (SecureSums,)
 
     class Parameters(SumOptions):
         epsilon: Epsilon = 1.0
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
-        super().__init__(parameters, mode=mode)
-        self.noise = choose_noise(parameters, mode=mode)
 
     def tables(self, domain: Domain) -> Tables:
         """What everybody knows of the one batch."""
@@ -70,11 +58,5 @@ class OneWay(Protocol):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        batch = self.tables(public.domain).batch
-        return [
-            *predict_keys(self.parameters, public, phase="keys"),
-            *predict_sum(self.parameters, public, noise=self.noise, phase="count", **batch),  # type: ignore[arg-type]
-        ]
-
-    def warnings(self, public: Public) -> list[str]:
-        return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
+        counted = self.tables(public.domain).predict(self.parameters, public, noise=self.noise, phase="count")
+        return [*predict_keys(self.parameters, public, phase="keys"), *counted]

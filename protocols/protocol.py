@@ -19,7 +19,7 @@ Messages nested in the class, in its bases and in the sub-protocols it names in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -33,7 +33,7 @@ from ..privacy import Domain, Neighbours
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cost", "Epsilon", "Mode", "Options", "Outcome", "Protocol", "Public"]
+__all__ = ["Cost", "Epsilon", "Formula", "Mode", "Options", "Outcome", "Protocol", "Public", "add_up"]
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
 Epsilon: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")]
@@ -53,6 +53,29 @@ class Cost:
     payload_bytes: int
 
 
+def add_up(lines: Iterable[Cost]) -> list[Cost]:
+    """Add up the lines of the same kind in the same phase."""
+    found: dict[tuple[str, str], Cost] = {}
+    for line in lines:
+        before = found.get((line.phase, line.kind), Cost(phase=line.phase, kind=line.kind, messages=0, payload_bytes=0))
+        found[line.phase, line.kind] = Cost(
+            phase=line.phase, kind=line.kind, messages=before.messages + line.messages,
+            payload_bytes=before.payload_bytes + line.payload_bytes,
+        )  # fmt: skip
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formula:
+    """What a paper says that a phase costs: by its formula as printed, and as it should read, for this run's figures."""
+
+    phase: str
+    printed_rounds: float
+    printed_bytes: float
+    corrected_rounds: float
+    corrected_bytes: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Public:
     """What everybody knows of a run, and a predicted cost may depend on."""
@@ -61,6 +84,8 @@ class Public:
     rows: int
     key_bits: int
     domain: Domain | None
+    model: Mapping[str, Any] | None = None
+    """What was published of the structure that was found: a cost may follow from it that nobody knew beforehand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +132,21 @@ class Protocol(ABC):
         """Speak for the curator, and publish."""
 
     def predict(self, public: Public) -> Sequence[Cost] | None:  # noqa: ARG002 - part of the signature
-        """Predict the cost as a formula of public figures; `None` when it cannot be known beforehand."""
+        """Predict the cost as a formula of public figures; `None` when it cannot be known."""
         return None
+
+    def formulas(self, public: Public) -> Sequence[Formula]:  # noqa: ARG002 - part of the signature
+        """Put the paper's own formulas beside their corrections, phase by phase."""
+        return ()
 
     def warnings(self, public: Public) -> Sequence[str]:  # noqa: ARG002 - part of the signature
         """Say in plain words what the person gives up with these parameters; they stand in every report."""
         return ()
+
+    @property
+    def colluding(self) -> int | None:
+        """How many other parties may pool what they know while the claim still holds; `None`: as many as there are."""
+        return None
 
     @property
     def epsilon(self) -> float:

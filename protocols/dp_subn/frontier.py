@@ -23,7 +23,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Fits", "search_frontier", "spanning_tree"]
+__all__ = ["Correlations", "Fits", "Parents", "search_frontier", "spanning_tree"]
 
 Correlations = npt.NDArray[np.float64]
 Parents = dict[int, list[int]]

@@ -26,11 +26,16 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...messages import CURATOR, message
 from ...parties import Party, Records
+from ...privacy import Domain
 from ...privacy.exponential import choose
-from .plan import Family, Score, Sizes
+from ..secure_sum import Family
+from .plan import Plan, Sizes
 from .scores import score_families, sensitivity_of
+from .settings import Score
 
-__all__ = ["Initialisation", "choose_forest", "choose_parents", "pass_on", "quotas", "receive_structure"]
+__all__ = [
+    "Initialisation", "choose_forest", "choose_parents", "first_attribute", "pick_parents", "quotas", "receive_structure",
+]  # fmt: skip
 
 
 NO_EDGE: Final[Family] = ()
@@ -56,52 +61,66 @@ def quotas(picks: int, *, parties: int) -> list[int]:
     return [picks // parties + (k < picks % parties) for k in range(parties)]
 
 
-def choose_parents(me: Party, records: Records, *, sizes: Sizes, degree: int, epsilon: float, score: Score) -> None:
+def choose_parents(me: Party, records: Records, plan: Plan, *, epsilon: float, score: Score) -> None:
     """Take one's turn in *em*: choose an attribute and its parents, as often as is one's share."""
-    names = records.domain.attributes
-    mine = quotas(len(names) - 1, parties=len(me.parties))[me.number - 1]
-    chosen = _heard(me)
-    if not chosen:
-        chosen = [(names[me.randomness("first attribute").below(len(names))],)]  # free: it looks at nothing
+    mine = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
+    chosen = _heard(me) or [first_attribute(me, records.domain)]
+    _pass_on(
+        me, pick_parents(me, records, chosen, picks=mine, sizes=plan.sizes, degree=plan.degree, epsilon=epsilon, score=score)
+    )
+
+
+def first_attribute(me: Party, domain: Domain) -> Family:
+    """Choose where to begin: at random, which looks at nothing and costs nothing."""
+    return (domain.attributes[me.randomness("first attribute").below(len(domain.attributes))],)
+
+
+def pick_parents(
+    me: Party,
+    records: Records,
+    chosen: Sequence[Family],
+    *,
+    picks: int,
+    sizes: Sizes,
+    degree: int,
+    epsilon: float,
+    score: Score,
+) -> list[Family]:
+    """Add so many families to those chosen, each by the exponential mechanism on one's own records."""
+    found = list(chosen)
     scored: dict[Family, float] = {}
-    for pick in range(mine):
-        known = [family[-1] for family in chosen]
-        candidates = [
-            (*parents, name)
-            for name in names
-            if name not in known
-            for parents in sizes.parent_sets(name, sorted(known, key=names.index), degree=degree)
-        ]
+    for pick in range(picks):
+        candidates = sizes.extensions([family[-1] for family in found], degree=degree)
         # The records stay the same, so what was scored for an earlier pick need not be again.
         new = [family for family in candidates if family not in scored]
         scored.update(zip(new, score_families(records, new, score=score).tolist(), strict=True))
         scores = np.array([scored[family] for family in candidates])
-        chosen.append(_choose(me, records, candidates, scores, epsilon=epsilon / mine, score=score))
-        me.progress(pick + 1, of=mine)
-    pass_on(me, chosen)
+        found.append(_choose(me, records, candidates, scores, epsilon=epsilon / picks, score=score))
+        me.progress(pick + 1, of=picks)
+    return found
 
 
-def choose_forest(me: Party, records: Records, *, edges: int, epsilon: float, score: Score, noise_of_a_cell: float) -> None:
+def choose_forest(me: Party, records: Records, plan: Plan, *, epsilon: float, score: Score) -> None:
     """Take one's turn in *forest*: choose edges, as often as is one's share.
 
-    `noise_of_a_cell` is what a cell's noise will cost in total variation, public like the number of cells.
+    What is subtracted for an edge's noise is public, like the number of its cells.
     """
     domain = records.domain
-    mine = quotas(edges, parties=len(me.parties))[me.number - 1]
+    mine = quotas(plan.edges, parties=len(me.parties))[me.number - 1]
     chosen = _heard(me)
     tree = {name: name for name in domain.attributes}
     for one, other in chosen:
         _join(tree, one, other)
     for pick in range(mine):
         candidates = [pair for pair in combinations(domain.attributes, 2) if tree[pair[0]] != tree[pair[1]]]
-        cost = np.array([domain.cells(pair) * noise_of_a_cell for pair in candidates])
+        cost = np.array([domain.cells(pair) * plan.noise_of_a_cell for pair in candidates])
         worth = np.append(score_families(records, candidates, score=score) - cost, 0.0)
         edge = _choose(me, records, [*candidates, NO_EDGE], worth, epsilon=epsilon / mine, score=score)
         if edge != NO_EDGE:
             chosen.append(edge)
             _join(tree, *edge)
         me.progress(pick + 1, of=mine)
-    pass_on(me, chosen)
+    _pass_on(me, chosen)
 
 
 def _choose(
@@ -118,7 +137,7 @@ def _heard(me: Party) -> list[Family]:
     return list(me.receive(Initialisation.Chosen, source=me.rank - 1).families)
 
 
-def pass_on(me: Party, chosen: Sequence[Family]) -> None:
+def _pass_on(me: Party, chosen: Sequence[Family]) -> None:
     """Tell the next party, or the curator, what was chosen so far."""
     me.send(Initialisation.Chosen(tuple(chosen)), to=me.rank + 1 if me.number < len(me.parties) else CURATOR)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import networkx as nx
@@ -11,10 +12,11 @@ import numpy as np
 from ...curator import BayesianNetwork, Estimate, combine, dependency_graph, mutual_information
 from ...curator.projections import norm_mul
 from ...privacy import Domain
-from .frontier import Correlations
-from .plan import Family, Sizes
+from ..secure_sum import Family
+from .frontier import Correlations, Fits, Parents, search_frontier, spanning_tree
+from .plan import Plan, Sizes
 
-__all__ = ["correlations_of", "directed", "select_parents", "structure_of"]
+__all__ = ["Search", "correlations_of", "directed", "select_parents", "structure_of", "tree_of"]
 
 
 def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True) -> Correlations:
@@ -54,6 +56,43 @@ def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
 def structure_of(domain: Domain, families: Sequence[Family]) -> BayesianNetwork:
     """Read families, each an attribute after its parents."""
     return BayesianNetwork(domain, {family[-1]: family[:-1] for family in families})
+
+
+def tree_of(information: Correlations, plan: Plan, *, root: int) -> BayesianNetwork:
+    """Take the tree of largest correlations for N_0."""
+    return _named(plan.domain, spanning_tree(information, root=root, fits=_fitting(plan.sizes)))
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What the curator searches with from one update to the next: the frontier around a network, the network in a frontier."""
+
+    plan: Plan
+    information: Correlations
+    extended: bool
+
+    def around(self, network: BayesianNetwork) -> BayesianNetwork:
+        """Build the search frontier around a network."""
+        places = {name: at for at, name in enumerate(self.plan.domain.attributes)}
+        start = {places[x]: [places[y] for y in own] for x, own in network.parents.items()}
+        found = search_frontier(
+            start, self.information, fits=_fitting(self.plan.wide), degree=self.plan.wide_degree, extended=self.extended
+        )
+        return _named(self.plan.domain, found)
+
+    def within(self, frontier: BayesianNetwork, counted: Sequence[Estimate]) -> BayesianNetwork:
+        """Select the best network within a frontier by its tables."""
+        return select_parents(frontier, counted, sizes=self.plan.sizes, degree=self.plan.degree)
+
+
+def _fitting(sizes: Sizes) -> Fits:
+    names = sizes.domain.attributes
+    return lambda x, parents: sizes.fits(names[x], [names[y] for y in parents])
+
+
+def _named(domain: Domain, parents: Parents) -> BayesianNetwork:
+    names = domain.attributes
+    return BayesianNetwork(domain, {names[x]: tuple(names[y] for y in own) for x, own in parents.items()})
 
 
 def select_parents(frontier: BayesianNetwork, counted: Sequence[Estimate], *, sizes: Sizes, degree: int) -> BayesianNetwork:

@@ -10,55 +10,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb, floor, gcd, log, prod, sqrt
-from typing import Final, Literal, TypeAlias
+from math import comb, floor, log, prod, sqrt
+from typing import Any, Final
 
 import numpy as np
 
-from ...curator import Estimate, Marginal
+from ...curator import BayesianNetwork
 from ...messages import UsageError
-from ...parties import Records
 from ...privacy import Domain
-from ..secure_sum import CuratorSums, PartySums
+from ..protocol import Mode
+from ..secure_sum import Family, Tables
+from .settings import Budget, Choices, Settings, Views
 from .views import algorithm_2, best_design, mixed_design, pairs_missed, views_of
 
 __all__ = [
-    "Budget", "Family", "Init", "Score", "Sizes", "Tables", "Update", "Views", "binary_degree", "edges_worth", "forest_budget",
-    "most_cells", "view_families",
+    "Plan", "Sizes", "binary_degree", "edges_worth", "forest_budget", "most_cells", "plan_run", "view_families",
 ]  # fmt: skip
 
-Family: TypeAlias = tuple[str, ...]
-"""An attribute after its parents, or any set of attributes that is counted as one table."""
-Views: TypeAlias = Literal["nocd", "algorithm-2", "pairs", "one-way"]
-Init: TypeAlias = Literal["mst", "em", "forest"]
-Update: TypeAlias = Literal["none", "joint", "sequential", "replace"]
-Score: TypeAlias = Literal["I", "R"]
-
-WEIGHTS: Final = 8
-"""The most that one table may be weighed against another."""
+MOST_PARENTS: Final = 4
 NOISE: Final = 0.4
 """Of the standard deviation: by how much noise moves a cell's share of the total variation distance, E|X| / 2."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Epsilon of the four phases that look at records."""
-
-    correlations: float
-    initialisation: float
-    update: float
-    parameters: float
-
-    @classmethod
-    def split(cls, epsilon: float, shares: str) -> Budget:
-        """Split by shares such as 0.3,0,0.1,0.6, which must sum to 1."""
-        try:
-            parts = [float(part) for part in shares.split(",")]
-        except ValueError:
-            parts = []
-        if len(parts) != 4 or not min(parts) >= 0 or not abs(sum(parts) - 1) <= 1e-9 or parts[3] == 0:  # NaN is none of it
-            raise UsageError(f"expected budget=a,b,c,d, four shares that sum to 1, the last above 0, found {shares!r}")
-        return cls(*(epsilon * part for part in parts))
 
 
 def binary_degree(*, rows: int, attributes: int, epsilon: float, theta: float, inflation: float) -> int:
@@ -130,51 +101,6 @@ def view_families(domain: Domain, *, views: Views, largest: int) -> tuple[Family
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """Tables that are counted in one batch. A replaced record changes each by at most 2.
-
-    `weighted` tables share the budget by the root of their sizes, which makes the sum of all cells' absolute errors least: each
-    is counted in multiples of a whole number, and divided again.
-    """
-
-    domain: Domain
-    families: tuple[Family, ...]
-    epsilon: float
-    weighted: bool = False
-
-    @property
-    def weights(self) -> list[int]:
-        cells = [self.domain.cells(family) for family in self.families]
-        if not self.weighted:
-            return [1] * len(cells)
-        weights = [max(1, round(WEIGHTS * sqrt(own / max(cells)))) for own in cells]
-        return [weight // gcd(*weights) for weight in weights]
-
-    @property
-    def batch(self) -> dict[str, int | float]:
-        """What everybody knows of the batch: its size, its sensitivity and its budget."""
-        weights = self.weights
-        cells = sum(self.domain.cells(family) for family in self.families)
-        return {"cells": cells, "sensitivity": 2 * sum(weights), "epsilon": self.epsilon, "weight": max(weights)}
-
-    def contribute(self, records: Records, sums: PartySums) -> None:
-        """Count them and add them to the batch. Called by a party."""
-        counted = zip(self.weights, records.marginals(self.families), strict=True)
-        sums.contribute((weight * counts for weight, counts in counted), **self.batch)  # type: ignore[arg-type]
-
-    def receive(self, sums: CuratorSums) -> list[Estimate]:
-        """Receive the noisy sums. Called by the curator."""
-        batch = self.batch
-        variance = sums.variance(**batch)  # type: ignore[arg-type]
-        ends = np.cumsum([self.domain.cells(family) for family in self.families])[:-1]
-        cells = np.split(sums.total(**batch), ends)  # type: ignore[arg-type]
-        return [
-            Estimate(Marginal.of(self.domain, family, own / weight), variance / weight**2)
-            for family, own, weight in zip(self.families, cells, self.weights, strict=True)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
 class Sizes:
     """Which families are small enough."""
 
@@ -192,6 +118,14 @@ class Sizes:
             return 0  # not even the smallest pair fits
         return max(1, round(log(self.most) / (sum(map(log, sizes)) / len(sizes))) - 1)
 
+    def extensions(self, known: Sequence[str], *, degree: int) -> list[Family]:
+        """List every attribute that is not known yet, after each of its largest parent sets among the known."""
+        names = self.domain.attributes
+        own = sorted(known, key=names.index)
+        return [
+            (*parents, name) for name in names if name not in known for parents in self.parent_sets(name, own, degree=degree)
+        ]
+
     def parent_sets(self, child: str, parents: Sequence[str], *, degree: int) -> list[tuple[str, ...]]:
         """List the subsets of `parents` of at most `degree` that fit and to which none of the others could be added."""
         of = dict(zip(self.domain.attributes, self.domain.shape(self.domain.attributes), strict=True))
@@ -206,3 +140,95 @@ class Sizes:
                 if own <= room and all(own * of[name] > room for name in parents if name not in chosen):
                     found.append(chosen)
         return found or [()]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What every role knows before a record is looked at."""
+
+    domain: Domain
+    rows: int
+    budget: Budget
+    views: tuple[Family, ...]
+    updates: int
+    """How many frontiers share eps3."""
+    edges: int
+    """How many a forest may have."""
+    noise_of_a_cell: float
+    """What a cell's noise in the table of one of its edges costs, in total variation."""
+    sizes: Sizes
+    degree: int
+    """The network's k."""
+    wide: Sizes
+    wide_degree: int
+    """The frontier's k'."""
+    flat: bool
+    """No network is worth its noise: all of epsilon goes to the tables of single attributes."""
+    weighted: bool
+    """Whether tables share a batch's budget by their sizes; those of bits are alike, and the paper knows no such thing."""
+
+    @property
+    def correlations(self) -> Tables:
+        """Phase 1: the views."""
+        return Tables(self.domain, self.views, self.budget.correlations, weighted=self.weighted)
+
+    def frontier(self, families: Sequence[Family]) -> Tables:
+        """Phase 3: one of the joint frontiers."""
+        return Tables(self.domain, tuple(families), self.budget.update / self.updates, weighted=self.weighted)
+
+    def parameters(self, families: Sequence[Family]) -> Tables:
+        """Phase 4: what the network is fitted to."""
+        return Tables(self.domain, tuple(families), self.budget.parameters, weighted=self.weighted)
+
+    def to_count(self, network: BayesianNetwork) -> tuple[Family, ...]:
+        """List the families that phase 4 counts: the maximal ones, but for those that phase 1 counted for themselves."""
+        maximal = network.maximal_families
+        new = tuple(family for family in maximal if len(family) > 1 or family not in self.views)
+        return new or maximal  # no edges were found: what is left goes to the same tables again
+
+
+def plan_run(domain: Domain, choices: Choices, settings: Settings, *, mode: Mode, rows: int, parties: int) -> Plan:
+    """Plan a run from public figures."""
+    if not domain.attributes:
+        raise UsageError("expected attributes with two or more labels for attributes=binary, found none")
+    profile, epsilon = settings.profile, choices.epsilon
+    shared = settings.noise == "shares"
+    inflation = parties / (parties - min(choices.colluding, parties - 1)) if shared else 1.0
+    public: dict[str, Any] = {"rows": rows, "inflation": inflation}
+    edges = 0
+    if settings.budget is None:
+        budget, edges = forest_budget(domain, epsilon=epsilon, theta=profile.theta, **public)
+    else:
+        budget = settings.budget
+        if profile.init == "forest":
+            edges = edges_worth(domain, epsilon=budget.parameters, theta=profile.theta, **public)
+    public["attributes"] = len(domain.attributes)
+    spent, searched = budget.parameters or epsilon, budget.update / choices.updates or budget.parameters or epsilon
+    if set(domain.shape(domain.attributes)) == {2}:
+        k = binary_degree(epsilon=spent, theta=profile.theta, **public)
+        wide = binary_degree(epsilon=searched, theta=profile.theta_frontier, **public)
+        k = min(max(k, 1) if mode == "paper" else k, MOST_PARENTS)
+        most, most_wide = 2 ** (k + 1), 2 ** (min(max(k + 1, wide), MOST_PARENTS + 2) + 1)
+    else:
+        most = most_cells(epsilon=spent, theta=profile.theta, **public)
+        most_wide = most_cells(epsilon=searched, theta=profile.theta_frontier, **public)
+    sizes, wide_sizes = Sizes(domain, most), Sizes(domain, max(most, most_wide))
+    flat = edges == 0 if profile.init == "forest" else sizes.degree == 0
+    if flat:
+        budget = Budget(epsilon, 0.0, 0.0, 0.0)
+    scale = 2 * edges / budget.parameters if budget.parameters else 0.0
+    return Plan(
+        domain=domain,
+        rows=rows,
+        budget=budget,
+        views=view_families(domain, views="one-way" if flat else profile.views, largest=choices.largest_view),
+        updates=choices.updates,
+        edges=edges,
+        noise_of_a_cell=NOISE * scale * sqrt(2 * inflation) / rows,
+        sizes=sizes,
+        degree=min(sizes.degree, MOST_PARENTS),
+        wide=wide_sizes,
+        wide_degree=min(wide_sizes.degree, MOST_PARENTS + 2),
+        flat=flat,
+        weighted=mode == "rigorous" and not settings.binary,
+    )

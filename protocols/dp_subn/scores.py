@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...curator import Marginal, dependence, mutual_information
+from ...curator import Marginal, dependence, informations
 from ...parties import Records
 from ...privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
-from .plan import Family, Score
+from ..secure_sum import Family
+from .settings import Score
 
 __all__ = ["score_families", "sensitivity_of"]
 
@@ -37,26 +38,16 @@ def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score
 
 def score_families(records: Records, families: Sequence[Family], *, score: Score) -> npt.NDArray[np.float64]:
     """Score each family: how much its last attribute has to do with the others; 0 without others."""
-    sizes = set(records.domain.shape(records.domain.attributes))
-    if score == "I" and len(sizes) == 1 and len(set(map(len, families))) == 1 and len(families[0]) > 1:
-        (size,) = sizes
-        return np.concatenate(
-            [
-                _all_alike(np.array(list(records.marginals(families[at : at + MANY])), np.float64), size)
-                for at in range(0, len(families), MANY)
-            ]
-        )
+    sizes = dict(zip(records.domain.attributes, records.domain.shape(records.domain.attributes), strict=True))
     found = np.zeros(len(families))
     some = [at for at, family in enumerate(families) if len(family) > 1]
-    for at, cells in zip(some, records.marginals([families[at] for at in some]), strict=True):
-        table, child = Marginal.of(records.domain, families[at], cells), families[at][-1:]
-        found[at] = mutual_information(table, child, base=2) if score == "I" else dependence(table, child)
+    for start in range(0, len(some), MANY):
+        part = some[start : start + MANY]
+        own = [families[at] for at in part]
+        tables = records.marginals(own)
+        if score == "I":
+            found[part] = informations(tables, [sizes[family[-1]] for family in own], base=2)
+        else:
+            named = (Marginal.of(records.domain, family, cells) for family, cells in zip(own, tables, strict=True))
+            found[part] = [dependence(table, table.attributes[-1:]) for table in named]
     return found
-
-
-def _all_alike(tables: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:
-    """Compute the mutual information of many tables of one shape at once: the last axis, of `size` labels, against the rest."""
-    p = tables.reshape(len(tables), -1, size) / tables.sum(axis=1)[:, None, None]
-    product = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
-    logs = np.log2(np.divide(p, product, out=np.ones_like(p), where=p > 0))
-    return np.asarray((p * logs).sum(axis=(1, 2)))

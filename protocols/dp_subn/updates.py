@@ -13,7 +13,8 @@ earlier parties were not asked for has only the later ones' records; asking agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +24,14 @@ from ...messages import CURATOR, MessageError, message, role_name
 from ...parties import Party, Records
 from ...privacy import Batch, Domain, SharedLaplace
 from ..noise_replacement import CuratorReplacement, NoiseReplacement, PartyReplacement
-from ..secure_sum import CuratorSums, PartySums
-from .plan import Family, Tables
+from ..secure_sum import CuratorSums, Family, PartySums
+from .learning import Search
+from .plan import Plan
 
 __all__ = [
-    "Updates", "collect_in_turn", "collect_jointly", "count_in_turn", "count_jointly", "replace_in_turn", "take_turns",
+    "Found", "Updates", "collect_in_turn", "collect_jointly", "count_in_turn", "count_jointly", "own_batch", "replace_in_turn",
+    "take_turns",
 ]  # fmt: skip
-
-Learn = Callable[[BayesianNetwork, Sequence[Estimate]], BayesianNetwork]
-"""Selects a network within a frontier by its tables."""
-Around = Callable[[BayesianNetwork], BayesianNetwork]
-"""Builds the frontier around a network."""
 
 
 class Updates(NoiseReplacement):
@@ -52,45 +50,50 @@ class Updates(NoiseReplacement):
         cells: npt.NDArray[np.int64]
 
 
-def count_jointly(me: Party, records: Records, sums: PartySums, *, updates: int, epsilon: float, weighted: bool) -> None:
-    """Count every frontier that the curator sends. Called by every party."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an update leads to, and through which frontiers' tables."""
+
+    network: BayesianNetwork
+    frontiers: tuple[tuple[Family, ...], ...]
+
+
+def count_jointly(me: Party, records: Records, sums: PartySums, plan: Plan, *, updates: int) -> None:
+    """Count every frontier that the curator sends: *joint*. Called by every party."""
     for _ in range(updates):
         families = me.receive(Updates.Candidates, source=CURATOR).families
-        Tables(records.domain, families, epsilon / updates, weighted=weighted).contribute(records, sums)
+        plan.frontier(families).contribute(records, sums)
 
 
-def collect_jointly(
-    desk: Curator, network: BayesianNetwork, sums: CuratorSums, *, around: Around, learn: Learn, updates: int, epsilon: float,
-    weighted: bool,
-) -> BayesianNetwork:  # fmt: skip
-    """Send frontiers and learn from their tables. Called by the curator."""
+def collect_jointly(desk: Curator, network: BayesianNetwork, search: Search, sums: CuratorSums, *, updates: int) -> Found:
+    """Send frontiers and learn from their tables: *joint*. Called by the curator."""
+    asked = []
     for _ in range(updates):
-        frontier = around(network)
+        frontier = search.around(network)
         families = frontier.maximal_families
         desk.broadcast(Updates.Candidates(families))
-        network = learn(frontier, Tables(network.domain, families, epsilon / updates, weighted=weighted).receive(sums))
-    return network
+        network = search.within(frontier, search.plan.frontier(families).receive(sums))
+        asked.append(families)
+    return Found(network, tuple(asked))
 
 
 def count_in_turn(me: Party, records: Records, *, rows: int, epsilon: float) -> None:
     """Release one's own tables when the curator asks: *sequential*. Called by every party."""
     families = me.receive(Updates.Candidates, source=CURATOR).families
-    batch = _own_batch(records.domain, families, rows=rows, epsilon=epsilon)
+    batch = own_batch(records.domain, families, rows=rows, epsilon=epsilon)
     # The whole noise, not a share: the curator sees this party's tables by themselves.
     noisy = me.release(SharedLaplace(pages=records.marginals(families), batch=batch), to=CURATOR)
     me.send(Updates.Noisy(np.concatenate(list(noisy))), to=CURATOR)
 
 
-def collect_in_turn(
-    desk: Curator, network: BayesianNetwork, *, around: Around, learn: Learn, rows: int, epsilon: float
-) -> BayesianNetwork:
+def collect_in_turn(desk: Curator, network: BayesianNetwork, search: Search, *, rows: int) -> Found:
     """Ask one party after another and add up: *sequential*. Called by the curator."""
-    domain, held = network.domain, dict[Family, Marginal]()
+    domain, held, asked = network.domain, dict[Family, Marginal](), []
     for turn in desk.parties:
-        frontier = around(network)
+        frontier = search.around(network)
         families = frontier.maximal_families
         desk.send(Updates.Candidates(families), to=turn)
-        batch = _own_batch(domain, families, rows=rows, epsilon=epsilon)
+        batch = own_batch(domain, families, rows=rows, epsilon=search.plan.budget.update)
         cells = desk.receive(Updates.Noisy, source=turn).cells
         if cells.shape != (batch.cells,):
             raise MessageError(f"expected {batch.cells} cells from {role_name(turn)}, found {cells.size}", where=desk.where)
@@ -101,29 +104,32 @@ def collect_in_turn(
             before = min((old for old in earlier.values() if old.covers(family)), key=lambda old: old.cells, default=None)
             held[family] = table if before is None else table + before.project(family)
         held = earlier | held
-        network = learn(frontier, [Estimate(held[family], 1.0) for family in families])
-    return network
+        network = search.within(frontier, [Estimate(held[family], 1.0) for family in families])
+        asked.append(families)
+    return Found(network, tuple(asked))
 
 
-def replace_in_turn(
-    desk: Curator, network: BayesianNetwork, replacement: CuratorReplacement, *, around: Around, learn: Learn, epsilon: float
-) -> BayesianNetwork:
-    """Let one party after another replace the noise in the sums: *replace*. Called by the curator."""
-    for turn in desk.parties:
-        frontier = around(network)
-        families = frontier.maximal_families
-        replacement.round(turn, families, epsilon=epsilon)
-        tables = [Marginal(family, replacement.kept[family].table.astype(np.float64)) for family in families]
-        network = learn(frontier, [Estimate(table, 1.0) for table in tables])
-    return network
-
-
-def take_turns(me: Party, records: Records, replacement: PartyReplacement, *, epsilon: float) -> None:
+def take_turns(me: Party, records: Records, sums: PartySums, *, epsilon: float) -> None:
     """Take part in every round of *replace*. Called by every party."""
+    replacement = PartyReplacement(sums.ring, domain=records.domain)
     for turn in me.parties:
         replacement.round(turn, count=records.marginal, epsilon=epsilon)
 
 
-def _own_batch(domain: Domain, families: Sequence[Family], *, rows: int, epsilon: float) -> Batch:
+def replace_in_turn(desk: Curator, network: BayesianNetwork, search: Search, sums: CuratorSums) -> Found:
+    """Let one party after another replace the noise in the sums: *replace*. Called by the curator."""
+    replacement, asked = CuratorReplacement(sums.key_holder, domain=network.domain, rows=sums.rows), []
+    for turn in desk.parties:
+        frontier = search.around(network)
+        families = frontier.maximal_families
+        replacement.round(turn, families, epsilon=search.plan.budget.update)
+        tables = [Marginal(family, replacement.kept[family].table.astype(np.float64)) for family in families]
+        network = search.within(frontier, [Estimate(table, 1.0) for table in tables])
+        asked.append(families)
+    return Found(network, tuple(asked))
+
+
+def own_batch(domain: Domain, families: Sequence[Family], *, rows: int, epsilon: float) -> Batch:
     cells = sum(domain.cells(family) for family in families)
+    """Describe one party's tables of a frontier: a replaced record changes each by at most 2, and the noise is its own."""
     return Batch(cells=cells, sensitivity=2 * len(families), epsilon=epsilon, rows=rows, parties=1, colluding=0)

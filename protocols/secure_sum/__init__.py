@@ -30,14 +30,19 @@ What hides a record within the sum (`noise`): `shares` or `selected`, see `priva
 
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
 from .predict import predict_keys, predict_sum
+from .summing import SummingProtocol
 from .sums import CuratorSums, PartySums
+from .tables import Family, Tables
 
 __all__ = [
     "CuratorSums",
+    "Family",
     "NoiseKind",
     "PartySums",
     "SecureSums",
     "SumOptions",
+    "SummingProtocol",
+    "Tables",
     "choose_noise",
     "predict_keys",
     "predict_sum",

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...messages import MisuseError
 from ...parties import Party
-from ...privacy.shares import Batch, excess, shape_of
+from ...privacy.shares import Batch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .masks import MaskingParty, UnmaskingCurator
 from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .ring import KeyHolder, RingParty
 from .selected import SelectingCurator, SelectingParty
+from .views import seen_of
 
 __all__ = ["CuratorSums", "PartySums"]
 
@@ -50,8 +51,8 @@ class PartySums:
     def __init__(self, me: Party, options: SumOptions, *, noise: NoiseKind, rows: int | None = None) -> None:
         self._me = me
         self._colluding = colluding(options, parties=len(me.parties))
-        self._shares = noise == "shares"
-        self._hidden = options.aggregator != "clear"
+        self._noise = noise
+        self._aggregator = options.aggregator
         self._batches = 0
         self.rows = rows if rows is not None else self._count_rows()
         """All parties' rows, or the bound on them."""
@@ -65,6 +66,13 @@ class PartySums:
         else:
             self._side = RingParty(me, exponent=options.randomness)
 
+    @property
+    def ring(self) -> RingParty:
+        """The party's place in the ring, with the curator's key; for sub-protocols under the same key."""
+        if not isinstance(self._side, RingParty):
+            raise MisuseError("expected aggregator=paillier, found no ring and no key", where=self._me.where)
+        return self._side
+
     def contribute(self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> None:
         """Add this party's tables to a batch, with this party's part of its noise.
 
@@ -77,22 +85,9 @@ class PartySums:
             cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows * weight, parties=len(self._me.parties),
             colluding=self._colluding,
         )  # fmt: skip
-        self._side.contribute(tables, batch, number=self._batches, seen=self._seen(batch))
+        seen = seen_of(batch, party=self._me.number, aggregator=self._aggregator, noise=self._noise)
+        self._side.contribute(tables, batch, number=self._batches, seen=seen)
         self._batches += 1
-
-    def _seen(self, batch: Batch) -> dict[str, float]:
-        """Say what the batch really costs, where that is not its epsilon."""
-        rate, alone = float(batch.rate), batch.parties == 1
-        seen = {}
-        if not self._shares and not alone:
-            seen["other_party"] = float("inf")  # it may know the one noise there is
-        if self._shares and batch.colluding == 0 and not alone:
-            # A party subtracts its share and finds K - 1 others, made for K.
-            seen["other_party"] = batch.epsilon * excess(rate=rate, shape=1 - 1 / batch.parties)
-        if not self._hidden and not alone:
-            shape = shape_of(parties=batch.parties, colluding=batch.colluding)
-            seen["curator"] = batch.epsilon * excess(rate=rate, shape=float(shape))
-        return seen
 
     def _count_rows(self) -> int:
         me = self._me
@@ -125,6 +120,13 @@ class CuratorSums:
             self._side = SelectingCurator(desk, exponent=options.randomness)
         else:
             self._side = KeyHolder(desk)
+
+    @property
+    def key_holder(self) -> KeyHolder:
+        """The curator with its key; for sub-protocols under the same key."""
+        if not isinstance(self._side, KeyHolder):
+            raise MisuseError("expected aggregator=paillier, found no key", where=self._desk.where)
+        return self._side
 
     def pages(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""

@@ -240,6 +240,7 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
 
     from sottovoce.parties import read_schema
     from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
+    from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
 
     attributes = [f"x{i}" for i in range(600)]
     schema = read_schema({name: ["0", "1"] for name in attributes})
@@ -248,14 +249,14 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
 
     def party(me: Party) -> None:
         with me.phase("keys"):
-            part = PartyReplacement(me, domain=me.records.domain)
+            part = PartyReplacement(RingParty(me, exponent="half"), domain=me.records.domain)
         with me.phase("update"):
             for turn in me.parties:
                 part.round(turn, count=me.records.marginal, epsilon=epsilon)
 
     def curator(desk: Curator) -> list[np.ndarray]:
         with desk.phase("keys"):
-            part = CuratorReplacement(desk, domain=desk.domain, rows=30)
+            part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=30)
         held = []
         with desk.phase("update"):
             for turn in desk.parties:

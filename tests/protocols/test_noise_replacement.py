@@ -14,6 +14,7 @@ from sottovoce.messages import MisuseError
 from sottovoce.parties import Party, read_schema
 from sottovoce.privacy.shares import SelectedNoise
 from sottovoce.protocols.noise_replacement import CuratorReplacement, NoiseReplacement, PartyReplacement, sum_out
+from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
 
 Converse = Callable[..., Any]
 SCHEMA = read_schema({"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"], "d": ["0", "1", "2", "3"]})
@@ -53,7 +54,7 @@ def replace(
 
     def party(me: Party) -> None:
         with me.phase("keys"):
-            part = PartyReplacement(me, domain=me.records.domain)
+            part = PartyReplacement(RingParty(me, exponent="half"), domain=me.records.domain)
         for turn in me.parties:
             with me.phase("update"):
                 part.round(turn, count=me.records.marginal, epsilon=epsilon)
@@ -62,7 +63,7 @@ def replace(
 
     def curator(desk: Curator) -> list[Any]:
         with desk.phase("keys"):
-            part = CuratorReplacement(desk, domain=desk.domain, rows=90)
+            part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=90)
         kept = []
         for turn, frontier in zip(desk.parties, frontiers, strict=True):
             with desk.phase("update"):

@@ -200,3 +200,43 @@ def test_sequential_updates_keep_epsilon() -> None:
 def test_replacement_is_for_mode_paper() -> None:
     with pytest.raises(UsageError, match="update=joint or sequential, found replace"):
         run(attributes="binary", update="replace", aggregator="paillier", **KEYS)
+
+
+ON_BITS: dict[str, Any] = {"attributes": "binary", "largest_view": 6, "epsilon": 60.0, "rows": 2000}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mode": "paper", "aggregator": "paillier", **ON_BITS, **KEYS},
+        {"update": "joint", "updates": 2, **ON_BITS},
+        {"update": "sequential", "aggregator": "clear", **ON_BITS},
+        {"init": "em", "budget": "0.2,0.2,0.2,0.4", **ON_BITS},
+        {"aggregator": "paillier", "parties": 2, **KEYS},
+        {},
+    ],
+)
+def test_the_cost_follows_from_what_is_public(settings: dict[str, Any]) -> None:
+    """To the byte, all that is said: but for a forest's choices, which depend on who found no edge worth its noise."""
+    table = demo_table(2000, seed=2)[["age", "sex", "race", "income", "relationship"]]
+    given = {"epsilon": 4.0, "aggregator": "masks", **settings}
+    done = sottovoce.run("dp-subn", table, seed=1, **{name: value for name, value in given.items() if name != "rows"})
+    exchanged = done.report["communication"]
+    for line in exchanged["predicted"]:
+        assert (line["messages"], line["payload_bytes"]) == (line["measured_messages"], line["measured_payload_bytes"]), line
+    missing = set(exchanged["by_kind"]) - {line["kind"] for line in exchanged["predicted"]}
+    assert missing == ({"Chosen"} if "attributes" not in settings else set())
+
+
+def test_the_papers_formulas_stand_beside_what_was_sent() -> None:
+    done = run(aggregator="paillier", **{**ON_BITS, "epsilon": 30.0}, **KEYS)
+    lines = {line["phase"]: line for line in done.report["communication"]["formulas"]}
+    assert list(lines) == ["correlations", "update", "parameters"]
+    for phase, line in lines.items():
+        sent = sum(own["payload_bytes"] for own in done.ledger.to_dict("records") if own["phase"] == phase)
+        assert line["measured_bytes"] == sent
+        assert line["measured_bytes"] < line["corrected_bytes"] <= line["printed_bytes"], phase
+        assert line["measured_rounds"] <= 5
+    bits = sum(2 ** len(family) for family in done.model["counted"])
+    assert lines["parameters"]["corrected_rounds"] == bits
+    assert lines["parameters"]["corrected_bytes"] == 2 * 3 * 128 * bits

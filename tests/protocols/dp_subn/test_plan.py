@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +18,28 @@ from sottovoce.protocols.dp_subn import DPSUBN
 from sottovoce.protocols.dp_subn.initial import choose_forest, choose_parents, quotas, receive_structure
 from sottovoce.protocols.dp_subn.learning import correlations_of, directed, select_parents, structure_of
 from sottovoce.protocols.dp_subn.plan import (
-    Budget,
+    Plan,
     Sizes,
-    Tables,
     binary_degree,
     edges_worth,
     forest_budget,
     most_cells,
+    plan_run,
     view_families,
 )  # fmt: skip
 from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions
+from sottovoce.protocols.dp_subn.settings import Budget, Choices, settle
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, Tables
 
 Converse = Callable[..., Any]
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5}
 DOMAIN = Domain({name: tuple(map(str, range(size))) for name, size in SIZES.items()})
 SCHEMA = read_schema({name: list(labels) for name, labels in DOMAIN.labels.items()})
+
+
+def planned() -> Plan:
+    choices = Choices()
+    return plan_run(DOMAIN, choices, settle(choices, mode="rigorous"), mode="rigorous", rows=3000, parties=3)
 
 
 def people(rows: int, *, seed: int) -> pd.DataFrame:
@@ -158,7 +165,7 @@ def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int
 
 def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
     def act(me: Party, records: Records) -> None:
-        choose_forest(me, records, edges=4, epsilon=20.0, score="R", noise_of_a_cell=0.004)
+        choose_forest(me, records, replace(planned(), edges=4, noise_of_a_cell=0.004), epsilon=20.0, score="R")
 
     talk = play(converse, act)
     # c and e belong to nobody: an edge to them is not worth its table.
@@ -173,7 +180,7 @@ def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
 
 def test_parents_are_chosen_in_turn(converse: Converse) -> None:
     def act(me: Party, records: Records) -> None:
-        choose_parents(me, records, sizes=Sizes(DOMAIN, 12), degree=2, epsilon=40.0, score="I")
+        choose_parents(me, records, replace(planned(), sizes=Sizes(DOMAIN, 12), degree=2), epsilon=40.0, score="I")
 
     talk = play(converse, act)
     network = structure_of(DOMAIN, talk.curator)

@@ -1,0 +1,31 @@
+"""What protocols have in common that see records in secure sums, and in what is as private, alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..protocol import Mode, Protocol, Public
+from .options import SecureSums, choose_noise, sum_warnings
+
+__all__ = ["SummingProtocol"]
+
+
+class SummingProtocol(Protocol):
+    """A protocol whose `Parameters` are `SumOptions` and more."""
+
+    trust = "nobody with a record; paillier: the curator colludes with no party"
+    modes = ("rigorous", "paper")
+    neighbours = "replace-one"
+    needs_schema = True
+    uses: ClassVar[tuple[type, ...]] = (SecureSums,)
+
+    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        self.noise = choose_noise(parameters, mode=mode)
+
+    @property
+    def colluding(self) -> int:
+        return int(self.parameters.colluding)
+
+    def warnings(self, public: Public) -> list[str]:
+        return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
