@@ -1,0 +1,141 @@
+"""Independent: every party publishes for itself, and the tables are put together. The baseline without a conversation.
+
+    trust       nobody: every party adds its own noise
+    collusion   any: no party's privacy rests on another's noise
+    who learns  everybody: each party's network and noisy tables
+    rounds      1
+    privacy     epsilon for each record, neighbours by replacing one; the parties' records are disjoint
+
+Each party runs PrivBayes (Zhang, Cormode, Procopiuc, Srivastava, Xiao 2014) on its own n_k records with all of epsilon: beta
+for the structure, by the exponential mechanism, the rest for the tables of the families, with one party's full noise. What it
+sends is the model, which is smaller than a table drawn from it and says the same; the curator draws n_k rows from each (n_k is
+public). What all pay for: noise as large as for the whole table, on a K-th of the records.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
+
+from ..curator import BayesianNetwork, Curator, Estimate, Marginal, agree, synthesise
+from ..messages import CURATOR, MessageError, UsageError, message, role_name
+from ..parties import Party
+from ..privacy import Batch, Binary, Domain, SharedLaplace
+from .dp_subn.initial import first_attribute, pick_parents
+from .dp_subn.plan import Sizes, binary_degree, most_cells
+from .dp_subn.settings import Score
+from .protocol import Epsilon, Mode, Options, Outcome, Protocol
+from .secure_sum import Family
+
+__all__ = ["Independent"]
+
+
+class Independent(Protocol):
+    """PrivBayes at every party by itself; the union is published."""
+
+    name = "independent"
+    summary = "a synthetic table from every party's own model: the baseline without a conversation"
+    paper = "Zhang et al. 2014; Su et al. 2016"
+    trust = "nobody: noise at each party"
+    neighbours = "replace-one"
+    needs_schema = True
+
+    @message
+    class Model:
+        """A party's network and the noisy tables of its maximal families, one after another."""
+
+        rows: int
+        families: tuple[tuple[str, ...], ...]
+        cells: NDArray[np.int64]
+
+    class Parameters(Options):
+        epsilon: Epsilon = 1.0
+        attributes: Annotated[Literal["original", "binary"], msgspec.Meta(description="as they are, or as bits")] = "original"
+        score: Annotated[
+            Score | None, msgspec.Meta(description="I (on bits), or R, the distance from independence (on originals)")
+        ] = None
+        beta: Annotated[float, msgspec.Meta(gt=0, lt=1, description="share of epsilon for the structure")] = 0.3
+        theta: Annotated[float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")] = 4.0
+        most_parents: Annotated[int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")] = 3
+
+    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        self.binary = parameters.attributes == "binary"
+        self.score: Score = parameters.score or ("I" if self.binary else "R")
+
+    def party(self, me: Party) -> None:
+        epsilon = self.parameters.epsilon
+        records = me.records.binary() if self.binary else me.records
+        domain = records.domain
+        sizes, degree = self.sizes(domain, rows=len(records))
+        chosen: list[Family] = [(name,) for name in domain.attributes]
+        spent = 0.0
+        with me.phase("model"):
+            if degree:
+                spent = self.parameters.beta * epsilon
+                chosen = pick_parents(
+                    me, records, [first_attribute(me, domain)], picks=len(domain.attributes) - 1, sizes=sizes, degree=degree,
+                    epsilon=spent, score=self.score,
+                )  # fmt: skip
+            families = network_of(domain, chosen).maximal_families
+            batch = batch_of(domain, families, rows=len(records), epsilon=epsilon - spent)
+            # The curator sees these tables: the noise in them is all that hides a record.
+            noisy = me.release(SharedLaplace(pages=records.marginals(families), batch=batch), to=CURATOR)
+            me.send(self.Model(len(records), tuple(chosen), np.concatenate(list(noisy))), to=CURATOR)
+
+    def curator(self, desk: Curator) -> Outcome:
+        import pandas as pd
+
+        domain = Binary(desk.domain).bits if self.binary else desk.domain
+        with desk.phase("model"):
+            models = desk.gather(self.Model)
+        binary = Binary(desk.domain) if self.binary else None
+        drawn, networks = [], []
+        with desk.phase("synthesis"):
+            for party, said in zip(desk.parties, models, strict=True):
+                network = network_of(domain, said.families)
+                ends = np.cumsum([domain.cells(family) for family in network.maximal_families])
+                if said.cells.size != ends[-1]:
+                    raise MessageError(
+                        f"expected {ends[-1]} cells from {role_name(party)}, found {said.cells.size}", where=desk.where
+                    )
+                tables = zip(network.maximal_families, np.split(said.cells, ends[:-1]), strict=True)
+                known = [Estimate(Marginal.of(domain, family, cells), 1.0) for family, cells in tables]
+                settled = [estimate.table for estimate in agree(known, total=said.rows)]
+                generator = desk.randomness(f"sampling {party}").generator()
+                made = synthesise(network.fit(settled), said.rows, generator=generator, binary=binary)
+                drawn.append(desk.domain.decode(made.codes))
+                networks.append(network.parents)
+                desk.progress(party, of=len(desk.parties))
+        degrees = [max(map(len, parents.values())) for parents in networks]
+        return Outcome(
+            synthetic=pd.concat(drawn, ignore_index=True),
+            model={"parents": networks},
+            summary={"networks": f"one for each party, of at most {', '.join(map(str, degrees))} parents"},
+        )
+
+    def sizes(self, domain: Domain, *, rows: int) -> tuple[Sizes, int]:
+        """Say how large a table may be, and k, by theta-usefulness on this party's records."""
+        if not domain.attributes:
+            raise UsageError("expected attributes with two or more labels for attributes=binary, found none")
+        p = self.parameters
+        public: dict[str, Any] = {"rows": rows, "attributes": len(domain.attributes), "inflation": 1.0}
+        spent = (1 - p.beta) * p.epsilon
+        if set(domain.shape(domain.attributes)) == {2}:
+            k = min(binary_degree(epsilon=spent, theta=p.theta, **public), p.most_parents, len(domain.attributes) - 1)
+            return Sizes(domain, 2 ** (k + 1)), k
+        sizes = Sizes(domain, most_cells(epsilon=spent, theta=p.theta, **public))
+        return sizes, min(sizes.degree, p.most_parents)
+
+
+def batch_of(domain: Domain, families: tuple[Family, ...], *, rows: int, epsilon: float) -> Batch:
+    """Describe one party's tables: a replaced record changes each by at most 2."""
+    cells = sum(domain.cells(family) for family in families)
+    return Batch(cells=cells, sensitivity=2 * len(families), epsilon=epsilon, rows=rows, parties=1, colluding=0)
+
+
+def network_of(domain: Domain, chosen: Any) -> BayesianNetwork:
+    return BayesianNetwork(domain, {family[-1]: family[:-1] for family in chosen})

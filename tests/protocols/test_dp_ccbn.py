@@ -1,0 +1,139 @@
+"""DP-CCBN: the laws of every protocol, what is counted, and what it costs."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce import UsageError
+from sottovoce.curator import Estimate, Marginal, mutual_information
+from sottovoce.parties.demo import demo_table
+from sottovoce.privacy import Domain
+from sottovoce.protocols.conformance import ProtocolConformance
+from sottovoce.protocols.dp_ccbn import extensions, scores_of, search_all, sets_of
+from sottovoce.protocols.dp_subn.plan import Sizes
+
+KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
+COLUMNS = ["sex", "race", "income", "relationship"]
+
+
+class TestConformance(ProtocolConformance):
+    protocol = "dp-ccbn"
+    parameters: ClassVar[dict[str, Any]] = {"epsilon": 30.0, "aggregator": "masks"}
+    rows = 1500
+
+
+class TestConformanceOfOneShot(ProtocolConformance):
+    protocol = "dp-ccbn"
+    parameters: ClassVar[dict[str, Any]] = {"epsilon": 30.0, "search": "oneshot", **KEYS}
+    rows = 600
+    parties = 2
+
+
+def run(**parameters: Any) -> sottovoce.Run:
+    given: dict[str, Any] = {"seed": 3, "aggregator": "masks", "epsilon": 60.0, **parameters}
+    return sottovoce.run("dp-ccbn", demo_table(2000, seed=5)[COLUMNS], **given)
+
+
+@pytest.mark.parametrize("search", ["iterative", "oneshot"])
+def test_without_noise_the_greedy_network_is_found(search: str) -> None:
+    """At a huge epsilon every choice is that of most information; a referee makes the same choices on the real tables."""
+    done = run(search=search, epsilon=1000.0, theta=1e-3)
+    assert done.domain is not None
+    chosen = [tuple(family) for family in done.model["chosen"]]
+    table = demo_table(2000, seed=5)[COLUMNS].astype(str)
+    for at in range(1, len(chosen)):
+        known = [family[-1] for family in chosen[:at]]
+        best = max(
+            ((*parents, name) for name in set(COLUMNS) - set(known) for parents in combinations(sorted(known), min(2, at))),
+            key=lambda family: information(table, family, done.domain),
+        )
+        assert information(table, chosen[at], done.domain) == pytest.approx(information(table, best, done.domain), abs=1e-3)
+
+
+def information(table: pd.DataFrame, family: tuple[str, ...], domain: Domain | None) -> float:
+    assert domain is not None
+    codes = [table[name].map({label: n for n, label in enumerate(domain.labels[name])}).to_numpy() for name in family]
+    cells = np.bincount(np.ravel_multi_index(codes, domain.shape(family)), minlength=domain.cells(family))
+    return mutual_information(Marginal.of(domain, family, cells), family[-1:], base=2)
+
+
+def test_what_is_spent() -> None:
+    """Half on d - 1 iterations, evenly, each of sensitivity twice its tables; half on the parameters (spec E15)."""
+    done = run(attributes="binary", epsilon=60.0)
+    releases = [release for release in done.report["privacy"]["releases"] if release["party"] == 1]
+    structure = [release for release in releases if release["phase"] == "structure"]
+    bits = len(done.model["chosen"])
+    assert [release["epsilon"] for release in structure] == pytest.approx([30 / (bits - 1)] * (bits - 1))
+    assert [release["sensitivity"] for release in structure] == [2 * (bits - i) * comb(i, min(i, 2)) for i in range(1, bits)]
+    assert sum(release["epsilon"] for release in releases) == pytest.approx(60)
+    alone = run(attributes="binary", epsilon=60.0, search="oneshot")
+    (once,) = [r for r in alone.report["privacy"]["releases"] if r["party"] == 1 and r["phase"] == "structure"]
+    assert (once["epsilon"], once["sensitivity"]) == (30.0, 2 * comb(bits, 3))
+
+
+def test_the_formulas_of_the_paper() -> None:
+    """Known answers 19 and 20: what d C(d, k + 1) stands for is C(d + 1, k + 2)."""
+    done = run(attributes="binary", aggregator="paillier", epsilon=200.0, most_parents=1, **KEYS)
+    line = done.report["communication"]["formulas"][0]
+    bits = len(done.model["chosen"])
+    assert line["printed_rounds"] == bits * comb(bits, 2) * 4
+    assert line["corrected_rounds"] == comb(bits + 1, 3) * 4
+    assert line["measured_bytes"] < line["corrected_bytes"] < line["printed_bytes"]
+    assert [sum((52 - i) * comb(i, k) for i in range(1, 52)) for k in (1, 2, 3)] == [comb(53, k + 2) for k in (1, 2, 3)]
+
+
+def test_the_cost_follows_from_the_network() -> None:
+    for settings in ({}, {"search": "oneshot"}, {"epsilon": 0.01}, {"attributes": "binary", "aggregator": "clear"}):
+        exchanged = run(**settings).report["communication"]
+        assert {line["kind"] for line in exchanged["predicted"]} == set(exchanged["by_kind"])
+        for line in exchanged["predicted"]:
+            assert (line["messages"], line["payload_bytes"]) == (line["measured_messages"], line["measured_payload_bytes"])
+
+
+def test_nothing_worth_its_noise() -> None:
+    done = run(epsilon=0.01)
+    assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
+    assert {release["epsilon"] for release in done.report["privacy"]["releases"]} == {0.01}
+    assert run(epsilon=0.01, mode="paper", aggregator="masks").report["outcome"]["network"] == "at most 1 parents"
+
+
+def test_every_set_is_covered_once() -> None:
+    domain = Domain({name: tuple(map(str, range(size))) for name, size in zip("abcde", (2, 3, 4, 2, 6), strict=True)})
+    for most in (1, 6, 12, 24, 1000):
+        found = sets_of(Sizes(domain, most), 2)
+        assert all(len(own) == 1 or domain.cells(own) <= most for own in found)
+        for size in range(1, 4):
+            for own in combinations(domain.attributes, size):
+                fits = size == 1 or domain.cells(own) <= most
+                assert fits == any(set(own) <= set(other) for other in found)
+        assert not any(set(own) < set(other) for own in found for other in found)
+
+
+def test_one_shot_scores_are_the_tables() -> None:
+    generator = np.random.default_rng(2)
+    domain = Domain({name: tuple(map(str, range(size))) for name, size in zip("abcd", (2, 3, 4, 2), strict=True)})
+    whole = Marginal.of(domain, domain.attributes, generator.gamma(0.3, size=48))
+    sizes = Sizes(domain, 24)
+    counted = [Estimate(whole.project(own), 1.0) for own in sets_of(sizes, 2)]
+    chosen = search_all(counted, [("b",)], sizes=sizes, degree=2)
+    for at in range(1, 4):
+        families = extensions(sizes, chosen[:at], 2)
+        scores = [mutual_information(whole.project(family), family[-1:], base=2) for family in families]
+        again = scores_of([Estimate(whole.project(family), 1.0) for family in families], families, domain)
+        assert again == pytest.approx(scores)
+        assert chosen[at] == families[int(np.argmax(scores))]
+
+
+def test_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sottovoce.protocols.dp_ccbn.MOST_TABLES", 5)
+    with pytest.raises(UsageError, match="at most 5 candidates to count at once, found 6: set most_parents lower"):
+        run(search="oneshot", most_parents=1)
+    with pytest.raises(UsageError, match="two or more labels for attributes=binary"):
+        sottovoce.run("dp-ccbn", pd.DataFrame({"a": ["x"] * 3}), attributes="binary", seed=1, aggregator="masks")

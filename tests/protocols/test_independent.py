@@ -1,0 +1,81 @@
+"""Independent: the laws of every protocol, and what each party pays for by itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce import UsageError
+from sottovoce.parties.demo import demo_table
+from sottovoce.protocols.conformance import ProtocolConformance
+
+
+class TestConformance(ProtocolConformance):
+    protocol = "independent"
+    parameters: ClassVar[dict[str, Any]] = {"epsilon": 20.0}
+    rows = 1500
+
+
+class TestConformanceOnBits(ProtocolConformance):
+    protocol = "independent"
+    parameters: ClassVar[dict[str, Any]] = {"epsilon": 60.0, "attributes": "binary", "most_parents": 1}
+    rows = 600
+    parties = 2
+
+
+def run(**parameters: Any) -> sottovoce.Run:
+    given: dict[str, Any] = {"seed": 3, "epsilon": 30.0, **parameters}
+    return sottovoce.run("independent", demo_table(3000, seed=5), **given)
+
+
+def test_what_is_published() -> None:
+    done = run(split="sizes:4,1,1")
+    assert done.synthetic is not None
+    assert len(done.synthetic) == 3000
+    assert len(done.model["parents"]) == 3
+    two, three = done.report["utility"]["distances"]
+    assert two["average"] < two["one_way"]
+    assert three["average"] < three["one_way"]
+
+
+def test_each_party_spends_all_of_epsilon_on_its_own_records() -> None:
+    privacy = run(epsilon=2.0).report["privacy"]
+    assert {tuple(own.values()) for own in privacy["by_party"].values()} == {(2.0,) * 6}
+    # No party's privacy rests on another's: even the curator and all other parties together see epsilon.
+    assert set(privacy["coalitions"].values()) == {2.0}
+    for party in (1, 2, 3):
+        own = [release for release in privacy["releases"] if release["party"] == party]
+        chosen = [release["epsilon"] for release in own if release["mechanism"] == "exponential"]
+        assert sum(chosen) == pytest.approx(0.6)
+        assert len(chosen) == 14
+
+
+def test_a_party_with_few_records_has_no_network() -> None:
+    """The k = 0 rule: then nothing is spent on the structure."""
+    done = run(epsilon=0.4, split="sizes:98,1,1")
+    first, second, third = done.model["parents"]
+    assert any(first.values())
+    assert not any([*second.values(), *third.values()])
+    own = [release for release in done.report["privacy"]["releases"] if release["party"] == 2]
+    assert [(release["mechanism"], release["epsilon"]) for release in own] == [("multi-party-laplace", 0.4)]
+
+
+def test_two_likenesses_of_different_parties_stay_apart() -> None:
+    """Without noise the union has each party's own dependence, which no single network of the union could have."""
+    same = pd.DataFrame({"x": ["a", "b"] * 500, "y": ["a", "b"] * 500})
+    other = pd.DataFrame({"x": ["a", "b"] * 500, "y": ["b", "a"] * 500})
+    done = sottovoce.run("independent", [same, other], seed=1, epsilon=1000.0)
+    assert done.synthetic is not None
+    drawn = done.synthetic
+    assert (drawn["x"][:1000] == drawn["y"][:1000]).mean() > 0.99
+    assert (drawn["x"][1000:] == drawn["y"][1000:]).mean() < 0.01
+
+
+def test_refusals() -> None:
+    with pytest.raises(UsageError, match="two or more labels for attributes=binary"):
+        sottovoce.run("independent", pd.DataFrame({"a": ["x", "x"]}), parties=2, attributes="binary", seed=1)
+    with pytest.raises(UsageError, match="beta"):
+        run(beta=1.0)
