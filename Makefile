@@ -9,13 +9,15 @@ BIN := $(VENV)/bin
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
 demo: $(VENV)/.done
 	@echo 'As printed in 2016 (mode paper): Pathak noise, sequential updates, secure noise replacement under Paillier'
-	$(BIN)/sottovoce run dp-subn --mode paper --data demo --parties 3 --epsilon 1 --out runs/demo-as-printed
+	$(BIN)/sottovoce run dp-subn --mode paper --parties 3 --epsilon 1 --classify income --out runs/as-printed
 	@echo
 	@echo 'Corrected (the default)'
-	$(BIN)/sottovoce run dp-subn --data demo --parties 3 --epsilon 1 --out runs/demo
+	$(BIN)/sottovoce run dp-subn --parties 3 --epsilon 1 --classify income --out runs/corrected
 	@echo
-	@echo 'Compare the two lines "epsilon" (who learns how much of one record) and "utility" (0 is perfect).'
-	@echo 'The reports: runs/demo-as-printed/report.html and runs/demo/report.html'
+	@echo 'Side by side: people made up for the demo, three parties and a curator, Paillier keys of 3072 bits'
+	$(BIN)/sottovoce compare runs/as-printed runs/corrected
+	@echo
+	@echo 'The tables are synthetic.csv in runs/as-printed and runs/corrected; beside them, report.html'
 
 test: lint types unit docs package
 

@@ -11,24 +11,23 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 from typer.core import TyperCommand
 
 from ..evaluation import evaluate
 from ..messages import CURATOR, SottovoceError, UsageError
 from ..parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..protocols import available, find
+from .comparison import compare, read_report
 from .doctor import examine
 from .identities import write_identity
 from .job import Job, instantiate
 from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
+from .printing import print_comparison, print_summary, print_table, print_verdict
 from .progress import Progress, Work
 from .publish import check_folder, put
 from .rank import be_a_rank
-from .report import summary_lines
 from .run import run_job
 from .scaffold import write_package
 from .settings import Settings, parse_assignments, read_settings
@@ -109,6 +108,7 @@ def run_command(
     mpi_arg: Annotated[list[str] | None, typer.Option(help="a word to add to mpiexec's arguments")] = None,
     transcript: Annotated[bool, typer.Option("--transcript", help="digest everything that is said, edge by edge")] = False,
     no_judge: Annotated[bool, typer.Option("--no-judge", help="do not measure what was published against the data")] = False,
+    classify: Annotated[list[str] | None, typer.Option(help="measure how well this is predicted: income, 'age>=40'")] = None,
     progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print report.json on standard output")] = False,
@@ -148,7 +148,7 @@ def run_command(
         progress=Progress(shown=shown),
     )
     if not no_judge:
-        files = judged(job, files)
+        files = judged(job, files, classify=classify or ())
     put(files, folder=folder)
     _tell(files, folder=folder, quiet=quiet, as_json=as_json)
 
@@ -173,15 +173,7 @@ def _tell(files: dict[str, bytes], *, folder: Path, quiet: bool, as_json: bool) 
     if as_json:
         sys.stdout.write(files["report.json"].decode())
     elif not quiet:
-        _summary(report, folder=folder, names=sorted(files))
-
-
-def _summary(report: dict[str, Any], *, folder: Path, names: list[str]) -> None:
-    lines = [*summary_lines(report), *(("warning", text) for text in report["warnings"])]
-    lines.append(("written", f"{folder}/: {', '.join(names)}"))
-    width = max(len(name) for name, _ in lines)
-    for name, text in lines:
-        sys.stdout.write(f"{name:<{width}}  {text}\n")
+        print_summary(report, folder=folder, names=sorted(files))
 
 
 @app.command("protocols")
@@ -213,7 +205,7 @@ def protocols_command(
     ):
         sys.stdout.write(f"{title:<10} {text}\n")
     sys.stdout.write(f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n")
-    _print_table(("parameter", "type", "default", "meaning"), rows)
+    print_table(("parameter", "type", "default", "meaning"), rows)
 
 
 def _values(rule: dict[str, Any]) -> str:
@@ -239,33 +231,35 @@ def _list_protocols(*, as_json: bool) -> None:
         head = ("name", "paper", "trust", "publishes")
         sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
     else:
-        _print_table(("name", "paper", "trust", "publishes"), rows)
-
-
-def _print_table(head: tuple[str, ...], rows: list[list[str]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name in head:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console = Console(markup=False, highlight=False)
-    if not console.is_terminal:
-        console.width = 200  # a pipe has no width; do not fold what a program reads
-    console.print(table)
+        print_table(("name", "paper", "trust", "publishes"), rows)
 
 
 @app.command("report")
 def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a run")]) -> None:
     """Write report.html anew from report.json and print the summary again."""
+    report = read_report(folder)
     try:
-        report = json.loads((folder / "report.json").read_text())
         text = page(report)
-    except OSError as error:
-        raise UsageError(f"expected a run with report.json in {folder}, found {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
     put({"report.html": text.encode()}, folder=folder)
-    _summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+    print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+
+
+@app.command("compare")
+def compare_command(
+    folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR...")],
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions."""
+    names = [folder.name or str(folder) for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    rows = compare({name: read_report(folder) for name, folder in zip(names, folders, strict=True)})
+    if as_json:
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    else:
+        print_comparison(rows)
 
 
 class _Greedy(TyperCommand):
@@ -317,39 +311,7 @@ def evaluate_command(
     if as_json:
         sys.stdout.write(json.dumps(found, indent=2) + "\n")
     else:
-        _verdict(found)
-
-
-def _verdict(found: dict[str, Any]) -> None:
-    """Print what the judge found."""
-    rows = found["rows"]
-    sys.stdout.write(f"{rows['real']:,} real rows, {rows['synthetic']:,} synthetic ones; schema {found['schema']}\n\n")
-    sys.stdout.write("total variation distance of marginals, from 0 (alike) to 1\n")
-    _print_table(
-        ("attributes", "ways", "average", "one-way only", "uniform", "worst", "marginal"),
-        [
-            [own["attributes"], str(own["ways"]), *(f"{own[key]:.4f}" for key in ("average", "one_way", "uniform", "worst")),
-             " x ".join(own["worst_marginal"])]
-            for own in found["distances"]
-        ],
-    )  # fmt: skip
-    kept = found["dependence"]
-    if kept["largest_pair"]:
-        sys.stdout.write(
-            f"\nmutual information of two attributes: {kept['difference']:.4f} bits off on average, "
-            f"{kept['largest']:.4f} at most ({' x '.join(kept['largest_pair'])})\n"
-        )
-    if found["classification"]:
-        sys.stdout.write("\nshare of real people predicted wrong by a linear support vector machine that learnt from\n")
-        _print_table(
-            ("target", "synthetic", "real", "majority", "tested"),
-            [
-                [own["target"], *(f"{own[key]:.4f}" for key in ("synthetic", "real", "majority")), f"{own['tested']:,}"]
-                for own in found["classification"]
-            ],
-        )
-    for note in found["notes"]:
-        sys.stdout.write(f"note: {note}\n")
+        print_verdict(found)
 
 
 @app.command("schema")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..evaluation import judge, judge_marginals
+from ..evaluation.classification import read_target
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
 from ..privacy.domain import read_marginal_table
@@ -28,7 +29,9 @@ __all__ = ["judged"]
 WAYS: Final = (2, 3)
 
 
-def judged(job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = ()) -> dict[str, bytes]:
+def judged(
+    job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = (), classify: Sequence[str] = ()
+) -> dict[str, bytes]:
     """Add the utility to report.json and report.html; as they are when there is nothing to measure or to measure by."""
     if "schema.json" not in files or not files.keys() & {"synthetic.csv", "marginals.csv"}:
         return dict(files)
@@ -39,18 +42,25 @@ def judged(job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, 
     except UsageError:  # the files are on the parties' hosts
         return dict(files)
     report = json.loads(files["report.json"])
-    report["utility"] = _utility(real, files, schema)
+    targets = []
+    for text in classify:
+        try:
+            read_target(real.domain, text)
+            targets.append(text)
+        except UsageError as error:  # the run has ended, and what it published must not be lost
+            report["warnings"].append(f"nothing was classified by {text}: {error}")
+    report["utility"] = _utility(real, files, schema, targets)
     return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
 
 
-def _utility(real: Records, files: Mapping[str, bytes], schema: Schema) -> dict[str, Any] | None:
+def _utility(real: Records, files: Mapping[str, bytes], schema: Schema, targets: Sequence[str]) -> dict[str, Any] | None:
     import pandas as pd
 
     if "synthetic.csv" in files:
         table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
         ways = [way for way in WAYS if way <= len(schema.attributes)]
-        found = judge(real, load(table, schema=schema), ways=ways, binary=False)
-        return {name: found[name] for name in ("tvd", "distances", "dependence", "notes")}
+        found = judge(real, load(table, schema=schema), ways=ways, binary=False, targets=targets)
+        return {name: found[name] for name in ("tvd", "distances", "dependence", "classification", "notes")}
     table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
     try:
         return judge_marginals(real, read_marginal_table(real.domain, table))

@@ -22,6 +22,11 @@ td.number, th.number { text-align: right; } .warn { color: var(--warn); font-wei
 code { font-size: .9em; overflow-wrap: anywhere; }
 """
 
+CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that learnt from the synthetic
+table, from the real one, and by the most frequent answer."""
+FORMULAS: Final = """A round and two ciphertexts a party for every cell: as printed, and for the cells that were really counted,
+with this run's ciphertexts. Beside it what the run sent: many cells share a ciphertext, and a batch goes in one round."""
+
 
 def page(report: Mapping[str, Any]) -> str:
     """Write the page of a report."""
@@ -55,11 +60,23 @@ def page(report: Mapping[str, Any]) -> str:
                 ],
             ),
         ]
+        if classified := report["utility"].get("classification"):
+            figures = ("target", "synthetic", "real", "majority", "tested")
+            sections += [
+                f"<p>{CLASSIFIED}</p>",
+                _table(figures, [[_rounded(own[name]) for name in figures] for own in classified]),
+            ]
+    if exchanged.get("formulas"):
+        sections += [
+            "<h2>The paper's formulas</h2>",
+            f"<p>{FORMULAS}</p>",
+            _table(tuple(exchanged["formulas"][0]), [[_rounded(v) for v in line.values()] for line in exchanged["formulas"]]),
+        ]
     columns_of_release = ("party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to")
     sections += [
         "<h2>Privacy</h2>",
         f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}.</p>",
-        _table(("view", "epsilon"), privacy["epsilon"].items()),
+        _table(("who looks", "claimed", "real"), _claims(privacy)),
         _table(
             columns_of_release,
             [[release[name] for name in columns_of_release] for release in privacy["releases"]],
@@ -89,6 +106,20 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     top = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(classes, names, strict=True)) if any(head) else ""
     lines = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in cells)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _claims(privacy: Mapping[str, Any]) -> list[tuple[str, object, object]]:
+    """Put what is claimed beside what holds, for every view that somebody may have."""
+    upto, lines = privacy["claimed_coalition"], []
+    for view, real in {**privacy["epsilon"], **privacy["coalitions"]}.items():
+        size = int(view.split("_")[0]) if view[0].isdigit() else 1
+        claimed = not view.startswith("curator_and") and (upto is None or view in ("public", "curator") or size <= upto)
+        lines.append((view.replace("_", " "), privacy["claimed_epsilon"] if claimed else "nothing", _rounded(real)))
+    return lines
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def _is_number(value: Any) -> bool:

@@ -58,7 +58,7 @@ def run(
     protocol: str,
     data: str | os.PathLike[str] | pd.DataFrame | Sequence[str | os.PathLike[str] | pd.DataFrame] = "demo",
     *,
-    parties: int = 3,
+    parties: int | None = None,
     seed: int | None = None,
     mode: str = "rigorous",
     transport: Transport = "threads",
@@ -71,6 +71,7 @@ def run(
     timeout: float = 3600.0,
     transcript: bool = False,
     judge: bool = True,
+    classify: Sequence[str] = (),
     **parameters: Any,
 ) -> Run:
     """Run a protocol and return what it published.
@@ -78,7 +79,7 @@ def run(
     Args:
         protocol: a name that `sottovoce protocols` lists, or `module:Class`.
         data: one table to split among the parties, or one for each: paths, DataFrames, or "demo".
-        parties: how many parties; the curator comes on top.
+        parties: how many parties, 3 or one for each table; the curator comes on top.
         seed: makes the run reproducible to the byte, and not private.
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
         transport: "threads" (in this process) or "mpi" (starts mpiexec).
@@ -91,6 +92,7 @@ def run(
         timeout: seconds that any wait may last.
         transcript: digest everything that is said, edge by edge.
         judge: measure what was published against the data, after the run.
+        classify: measure how well these are predicted from what was published: "income", "education>=Bachelors".
         parameters: the protocol's own, such as `epsilon=0.8`.
 
     Raises:
@@ -111,7 +113,8 @@ def run(
             tables = ()
         job = msgspec.convert(
             {
-                "protocol": protocol, "parameters": parameters, "mode": mode, "parties": parties, "seed": seed, "rows": rows,
+                "parties": parties if parties is not None else len(given) if len(given) > 1 else 3,
+                "protocol": protocol, "parameters": parameters, "mode": mode, "seed": seed, "rows": rows,
                 "split": split, "timeout": timeout, "transcript": transcript, "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys, "identities": None if identities is None else str(identities),
                 "schema": read_schema(schema) if schema is not None else None,
@@ -121,7 +124,7 @@ def run(
         )  # fmt: skip
         files = run_job(job, transport=transport, tables=tables)
         if judge:
-            files = judged(job, files, tables=tables)
+            files = judged(job, files, tables=tables, classify=classify)
     return _opened(files)
 
 

@@ -1,0 +1,92 @@
+"""Runs side by side: what each published, what it cost, what it spent, and how good it is, in one table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ..messages import UsageError
+
+__all__ = ["LEGEND", "compare", "comparison_table", "read_report"]
+
+LEGEND: Final = (
+    ("epsilon", "what the run claims: how much anybody may learn of one record; less is more private"),
+    ("public, curator, party", "what it really costs towards whoever reads what is published, the curator, another party"),
+    (
+        "2-way, 3-way",
+        "average distance of the published tables of two and of three attributes from the real ones; 0 is perfect",
+    ),
+    ("wrong", "share of real people predicted wrong by what was learnt from the published table"),
+)
+
+_VIEWS: Final = ("public", "curator", "other_party")
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """Read the report.json of a run's folder."""
+    try:
+        report = json.loads((folder / "report.json").read_text())
+    except OSError as error:
+        raise UsageError(f"expected a run with report.json in {folder}, found {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
+    if not isinstance(report, dict) or not report.keys() >= {"protocol", "communication", "privacy", "utility"}:
+        raise UsageError(f"expected report.json of a run in {folder}, found something else")
+    return report
+
+
+def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Take from each report what runs are compared by; one dictionary a run, and one for each floor that the judge knows.
+
+    A floor is what no protocol should fall below: the real tables of single attributes, without any noise, and for a
+    prediction the most frequent answer.
+    """
+    rows = [_row(name, report) for name, report in reports.items()]
+    floors: dict[str, float] = {}
+    truth: dict[str, float] = {}
+    for report in reports.values():
+        utility = report["utility"] or {}
+        floors |= {f"{own['ways']}-way": own["one_way"] for own in utility.get("distances", ())}
+        floors |= {f"wrong: {own['target']}": own["majority"] for own in utility.get("classification", ())}
+        truth |= {f"wrong: {own['target']}": own["real"] for own in utility.get("classification", ())}
+    if len({(report["rows"], tuple(report["data"])) for report in reports.values()}) == 1:
+        rows += [{"run": "floor: real one-way tables, the majority", **floors}] if floors else []
+        rows += [{"run": "the real data", **truth}] if truth else []
+    return rows
+
+
+def _row(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
+    exchanged, privacy, utility = report["communication"], report["privacy"], report["utility"] or {}
+    return {
+        "run": name,
+        "protocol": report["protocol"] + (" (paper)" if report["mode"] == "paper" else ""),
+        "parties": report["parties"],
+        "epsilon": privacy["claimed_epsilon"],
+        **{view: privacy["epsilon"][view] for view in _VIEWS},
+        "bytes": exchanged["payload_bytes"],
+        "rounds": exchanged["rounds"],
+        "seconds": round(report["seconds"], 2),
+        **{f"{ways}-way": value for ways, value in utility.get("tvd", {}).items()},
+        **{f"wrong: {own['target']}": own["synthetic"] for own in utility.get("classification", ())},
+    }
+
+
+def comparison_table(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Write the rows as text, with a column for every figure that some run has."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    heads = tuple(key.replace("other_party", "party") for key in keys)
+    return heads, [[_text(key, row.get(key)) for key in keys] for row in rows]
+
+
+def _text(key: str, value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if key in ("epsilon", *_VIEWS):
+        return f"{value:.3g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if key.endswith("-way") or key.startswith("wrong"):
+        return f"{value:.4f}"
+    return str(value)

@@ -1,0 +1,85 @@
+"""What the commands print, where it is more than a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from .comparison import LEGEND, comparison_table
+from .report import summary_lines
+
+__all__ = ["print_comparison", "print_summary", "print_table", "print_verdict"]
+
+
+def print_summary(report: Mapping[str, Any], *, folder: Path, names: Sequence[str]) -> None:
+    """Print what a run's report says first."""
+    lines = [*summary_lines(report), *(("warning", text) for text in report["warnings"])]
+    lines.append(("written", f"{folder}/: {', '.join(names)}"))
+    width = max(len(name) for name, _ in lines)
+    for name, text in lines:
+        sys.stdout.write(f"{name:<{width}}  {text}\n")
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; in a pipe, which has no width, without folding what a program reads."""
+    table = Table(box=None, pad_edge=False)
+    for at, name in enumerate(head):
+        numbers = all(_is_figure(row[at]) for row in rows)
+        table.add_column(name, overflow="fold", justify="right" if numbers else "left")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+
+
+def print_verdict(found: Mapping[str, Any]) -> None:
+    """Print what the judge found."""
+    rows = found["rows"]
+    sys.stdout.write(f"{rows['real']:,} real rows, {rows['synthetic']:,} synthetic ones; schema {found['schema']}\n\n")
+    sys.stdout.write("total variation distance of marginals, from 0 (alike) to 1\n")
+    print_table(
+        ("attributes", "ways", "average", "one-way only", "uniform", "worst", "marginal"),
+        [
+            [own["attributes"], str(own["ways"]), *(f"{own[key]:.4f}" for key in ("average", "one_way", "uniform", "worst")),
+             " x ".join(own["worst_marginal"])]
+            for own in found["distances"]
+        ],
+    )  # fmt: skip
+    kept = found["dependence"]
+    if kept["largest_pair"]:
+        sys.stdout.write(
+            f"\nmutual information of two attributes: {kept['difference']:.4f} bits off on average, "
+            f"{kept['largest']:.4f} at most ({' x '.join(kept['largest_pair'])})\n"
+        )
+    if found["classification"]:
+        sys.stdout.write("\nshare of real people predicted wrong by a linear support vector machine that learnt from\n")
+        print_table(
+            ("target", "synthetic", "real", "majority", "tested"),
+            [
+                [own["target"], *(f"{own[key]:.4f}" for key in ("synthetic", "real", "majority")), f"{own['tested']:,}"]
+                for own in found["classification"]
+            ],
+        )
+    for note in found["notes"]:
+        sys.stdout.write(f"note: {note}\n")
+
+
+def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print runs side by side, and what the columns mean."""
+    print_table(*comparison_table(rows))
+    sys.stdout.write("\n")
+    width = max(len(name) for name, _ in LEGEND)
+    for name, meaning in LEGEND:
+        if name != "wrong" or any(key.startswith("wrong") for row in rows for key in row):
+            sys.stdout.write(f"{name:<{width}}  {meaning}\n")
+
+
+def _is_figure(text: str) -> bool:
+    return not text or text == "infinity" or text.replace(",", "").replace(".", "", 1).isdigit()
