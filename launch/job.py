@@ -64,6 +64,10 @@ def instantiate(job: Job) -> Protocol:
         raise UsageError(f"expected --mode {' or '.join(kind.modes)} for {kind.name}, found {job.mode}")
     if job.parties < kind.least_parties:
         raise UsageError(f"expected at least {kind.least_parties} parties for {kind.name}, found {job.parties}")
+    if kind.most_parties is not None and job.parties > kind.most_parties:
+        raise UsageError(
+            f"expected at most {kind.most_parties} parties for {kind.name}, found {job.parties}: --parties {kind.most_parties}"
+        )
     names = kind.Parameters.__struct_fields__
     for name in job.parameters:
         if name not in names:

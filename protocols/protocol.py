@@ -113,6 +113,7 @@ class Protocol(ABC):
     """Who is trusted with what, in a few words."""
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     least_parties: ClassVar[int] = 1
+    most_parties: ClassVar[int | None] = None
     neighbours: ClassVar[Neighbours]
     needs_schema: ClassVar[bool] = False
     """Whether records come as codes of a public domain (`me.records.marginal`, `desk.domain`)."""
