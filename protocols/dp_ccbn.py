@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..curator import BayesianNetwork, Curator, Estimate, agree, informations, synthesise
-from ..messages import CURATOR, UsageError, message, to_bytes
+from ..messages import CURATOR, UsageError, encoded_size, message
 from ..parties import Party
 from ..privacy import Binary, Domain
 from .dp_subn.plan import Sizes, binary_degree, most_cells
@@ -193,7 +193,7 @@ class DPCCBN(SummingProtocol):
             lines += batch.predict(self.parameters, public, noise=self.noise, phase=phase)
         chosen = [tuple(family) for family in public.model["chosen"]]
         for told in [tuple(chosen)] if self.oneshot and chosen else [(family,) for family in chosen]:
-            size = len(to_bytes(Candidates.Chosen(told)))
+            size = encoded_size(Candidates.Chosen(told))
             lines.append(Cost(phase="structure", kind="Chosen", messages=public.parties, payload_bytes=public.parties * size))
         return add_up(lines)
 

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from ..crypto import Ciphertexts, Packing, PublicKey
 from ..crypto.sealed import SEAL
-from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, MisuseError, Role, UsageError, message, to_bytes
+from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, MisuseError, Role, UsageError, encoded_size, message
 from ..privacy import Batch, Domain, coalition, with_curator
 from ..privacy.shares import SelectedNoise
 from .protocol import Cost, Public, add_up
@@ -277,9 +277,9 @@ def predict_replacement(
     for turn, families in enumerate(frontiers, start=1):
         plan = plan_round(kept, families, domain=domain, rows=public.rows, parties=public.parties, epsilon=epsilon)
         packing = _packing(plan.bound, key_bits=public.key_bits)
-        said("Frontier", len(to_bytes(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound))))
+        said("Frontier", encoded_size(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound)))
         for _, handover in plan.handovers(turn):
-            said("Handover", len(to_bytes(handover)))
+            said("Handover", encoded_size(handover))
         for owner, at in _by_owner(plan.owners):
             count = packing.plaintexts(sum(domain.cells(plan.families[i]) for i in at))
             ciphertexts = BIGINTS + count * 2 * -(-public.key_bits // 8)

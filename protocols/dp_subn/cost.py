@@ -20,7 +20,7 @@ from math import comb
 from typing import Any
 
 from ...crypto.sealed import SEAL
-from ...messages import to_bytes
+from ...messages import encoded_size
 from ...privacy import Domain
 from ..noise_replacement import predict_replacement
 from ..protocol import Cost, Formula, Public, add_up
@@ -56,7 +56,7 @@ def predict(choices: Choices, settings: Settings, plan: Plan, public: Public) ->
         lines += predict_replacement(frontiers, public, domain=plan.domain, phase="update", epsilon=plan.budget.update)
     for asked in frontiers if profile.update in ("joint", "sequential") else ():
         told = parties if profile.update == "joint" else 1
-        size = len(to_bytes(Updates.Candidates(asked)))
+        size = encoded_size(Updates.Candidates(asked))
         lines.append(Cost(phase="update", kind="Candidates", messages=told, payload_bytes=told * size))
         if profile.update == "joint":
             lines += plan.frontier(asked).predict(choices, public, noise=noise, phase="update")
@@ -64,7 +64,7 @@ def predict(choices: Choices, settings: Settings, plan: Plan, public: Public) ->
             cells = own_batch(plan.domain, asked, rows=plan.rows, epsilon=plan.budget.update).cells
             lines.append(Cost(phase="update", kind="Noisy", messages=1, payload_bytes=ARRAY + 8 * cells))
     counted = _families(public.model["counted"])
-    size = len(to_bytes(Updates.Candidates(counted)))  # Network's one field is alike
+    size = encoded_size(Updates.Candidates(counted))  # Network's one field is alike
     lines.append(Cost(phase="parameters", kind="Network", messages=parties, payload_bytes=parties * size))
     return add_up([*lines, *plan.parameters(counted).predict(choices, public, noise=noise, phase="parameters")])
 
@@ -75,7 +75,7 @@ def _predict_turns(initial: Sequence[Family], plan: Plan, *, parties: int, seal:
     # In the order of choice the first attribute stands alone and every parent stands before its children.
     for turn, mine in enumerate(quotas(len(plan.domain.attributes) - 1, parties=parties), start=1):
         chosen += mine
-        size = len(to_bytes(Initialisation.Chosen(tuple(initial[:chosen]))))
+        size = encoded_size(Initialisation.Chosen(tuple(initial[:chosen])))
         lines.append(
             Cost(phase="initialisation", kind="Chosen", messages=1, payload_bytes=size + (seal if turn < parties else 0))
         )
