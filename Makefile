@@ -53,6 +53,8 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/judging.py
 	$(BIN)/python benchmarks/dp_subn.py
+	$(BIN)/python benchmarks/family.py parties=3,10
+	$(BIN)/python benchmarks/views.py
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done

@@ -1,40 +1,74 @@
-"""The error of dp-subn on a table of one's own, beside the floor, by epsilon.
+"""The error of DP-SUBN and of its baselines, on the demo table or on one's own, by epsilon.
 
-    python benchmarks/utility.py FILE [SEEDS] [NAME=VALUE ...]
+    python benchmarks/utility.py [FILE] [SEEDS] [schema=FILE] [parties=3] [epsilon=0.2,0.4,0.8,1.6] [judge=original|binary]
+                                 [protocols=dp-subn,one-way,...] [NAME=VALUE ...]
 
-Prints the average total variation distance of two-way and three-way marginals, K = 3, a mean over seeds, and what single
-attributes alone reach: with noise (`one-way`) and exactly. NAME=VALUE are parameters of dp-subn; schema=FILE is the schema.
+Prints the average total variation distance of two-way and three-way marginals, a mean over seeds with the deviation of the
+two-way mean, what single attributes alone reach exactly, and at the end ratios to dp-subn. NAME=VALUE are parameters of the
+protocols that have them, such as attributes=binary. Noise does not depend on keys, so where there must be some they are short.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
 import numpy as np
+from family import FAMILY
 
 import sottovoce
+from sottovoce.parties import DEMO
+from sottovoce.parties.demo import demo_table
+from sottovoce.protocols import find
 
 
-def error(protocol: str, data: str, *, seeds: int, **settings: Any) -> tuple[list[float], list[float]]:
-    runs = [sottovoce.run(protocol, data, seed=seed, aggregator="masks", **settings).report for seed in range(seeds)]
-    found = np.mean([[own["average"] for own in run["utility"]["distances"]] for run in runs], axis=0)
-    return found.tolist(), [own["one_way"] for own in runs[0]["utility"]["distances"]]
+def errors(protocol: str, data: Any, *, seeds: int, judge: str, **settings: Any) -> list[list[float]]:
+    """For each seed: the two-way and the three-way distance, and what exact single attributes have."""
+    found = []
+    for seed in range(seeds):
+        run = sottovoce.run(protocol, data, seed=seed, judge=False, **settings)
+        schema = json.loads(run.files["schema.json"])
+        real = demo_table() if isinstance(data, str) and data == DEMO else data
+        verdict = sottovoce.evaluate(real, run.synthetic, schema=schema, binary=judge == "binary")
+        own = [one for one in verdict["distances"] if one["attributes"] == judge]
+        found.append([one["average"] for one in own] + [one["one_way"] for one in own])
+    return found
 
 
 def main() -> None:
-    data, *words = sys.argv[1:]
-    seeds = int(words.pop(0)) if words and words[0].isdigit() else 3
-    settings: dict[str, Any] = dict(word.split("=", 1) for word in words)
-    schema = {"schema": settings.pop("schema")} if "schema" in settings else {}
-    for epsilon in (0.2, 0.4, 0.8, 1.6):
-        ours, exact = error("dp-subn", data, seeds=seeds, epsilon=epsilon, **schema, **settings)
-        floor, _ = error("one-way", data, seeds=seeds, epsilon=epsilon, **schema)
-        shown = ", ".join(
-            f"{name} {' / '.join(f'{value:.4f}' for value in values)}"
-            for name, values in (("dp-subn", ours), ("one-way", floor), ("exact one-way", exact))
-        )
-        print(f"epsilon {epsilon}: {shown}", flush=True)
+    settings: dict[str, Any] = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+    words = [word for word in sys.argv[1:] if "=" not in word]
+    seeds = int(words.pop()) if words and words[-1].isdigit() else 3
+    data = words[0] if words else DEMO
+    judge = settings.pop("judge", "original")
+    protocols = settings.pop("protocols", "dp-subn,one-way").split(",")
+    common = {"parties": int(settings.pop("parties", 3))}
+    common |= {"schema": settings.pop("schema")} if "schema" in settings else {}
+    means: dict[tuple[str, str], float] = {}
+    for epsilon in settings.pop("epsilon", "0.2,0.4,0.8,1.6").split(","):
+        exact: list[float] = []
+        shown = []
+        for title in protocols:
+            name, fixed = FAMILY[title]
+            known = find(name).Parameters.__struct_fields__
+            own = {key: value for key, value in settings.items() if key in known} | fixed
+            if "aggregator" in known:
+                paper = own.get("mode") == "paper"
+                own |= (
+                    {"aggregator": "paillier", "key_bits": 512, "insecure_test_keys": True}
+                    if paper
+                    else {"aggregator": "masks"}
+                )
+            found = np.array(errors(name, data, seeds=seeds, judge=judge, epsilon=float(epsilon), **common, **own))
+            two, three, *exact = found.mean(axis=0).tolist()
+            means[title, epsilon] = two
+            spread = found[:, 0].std(ddof=1) / np.sqrt(seeds) if seeds > 1 else 0.0
+            shown.append(f"  {title:<16} {two:.4f} (+- {spread:.4f}) / {three:.4f}")
+        print(f"epsilon {epsilon}, exact one-way tables {exact[0]:.4f} / {exact[1]:.4f}", *shown, sep="\n", flush=True)
+    for title in protocols[1:]:
+        ratios = ", ".join(f"{means[title, e] / means[protocols[0], e]:.2f}" for (own, e) in means if own == protocols[0])
+        print(f"{title} has {ratios} times the two-way distance of {protocols[0]}")
 
 
 if __name__ == "__main__":

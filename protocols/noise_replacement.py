@@ -1,4 +1,4 @@
-"""Secure noise replacement (Su et al. 2016, section VI-C), for mode paper: a growing sum with a single noise.
+"""Secure noise replacement (Su et al. 2016, section VI-A, phase 3), for mode paper: a growing sum with a single noise.
 
 State at the curator T: for each family of attributes its noisy table S_f, whose noise is in it (the owner), whose records are.
 In round k, for the frontier F of that round:

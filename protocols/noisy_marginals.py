@@ -10,7 +10,7 @@
                 M marginals have sensitivity 2 M
     error       unbiased; each cell's noise has variance K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M)
 
-After Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016, section V-C).
+After Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016, section III-A).
 """
 
 from __future__ import annotations

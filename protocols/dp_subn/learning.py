@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import networkx as nx
 import numpy as np
 
-from ...curator import BayesianNetwork, Estimate, combine, dependency_graph, mutual_information
+from ...curator import BayesianNetwork, Estimate, Marginal, combine, dependency_graph, mutual_information
 from ...curator.projections import norm_mul
 from ...privacy import Domain
 from ..secure_sum import Family
 from .frontier import Correlations, Fits, Parents, search_frontier, spanning_tree
 from .plan import Plan, Sizes
 
-__all__ = ["Search", "correlations_of", "directed", "select_parents", "structure_of", "tree_of"]
+__all__ = ["Search", "correlations_of", "directed", "pair_tables", "select_parents", "structure_of", "tree_of"]
 
 
 def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True) -> Correlations:
-    """Compute the mutual information of every pair, in bits, from the views in which each stands (section 5.1 of the spec).
+    """Compute the mutual information of every pair, in bits, from the views in which each stands."""
+    information = np.zeros((len(domain.attributes),) * 2)
+    for x, y, table in pair_tables(domain, views, rows=rows, averaged=averaged):
+        found = mutual_information(table.map(norm_mul), table.attributes[:1], base=2)
+        information[x, y] = information[y, x] = max(found, 0.0)
+    return information
+
+
+def pair_tables(
+    domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True
+) -> Iterator[tuple[int, int, Marginal]]:
+    """Read the table of every pair from its views (section 5.1 of the spec); noise may have left cells below 0.
 
     n is public, so each view is given that sum. What all views with an attribute say of it alone is averaged, and every pair's
     table takes these averages for its margins: of its own it keeps only how the two belong together. That is free, and takes a
@@ -29,17 +40,17 @@ def correlations_of(domain: Domain, views: Sequence[Estimate], *, rows: int, ave
     names = domain.attributes
     tables = [Estimate(view.table + (rows - view.table.total) / view.table.cells, view.variance) for view in views]
     alone = {name: combine(tables, (name,)).table for name in names}
-    information = np.zeros((len(names), len(names)))
-    home = {pair: view for view in tables for pair in combinations(sorted(view.attributes, key=names.index), 2)}
+    homes: dict[Family, list[Estimate]] = {}
+    for view in tables:
+        for pair in combinations(sorted(view.attributes, key=names.index), 2):
+            homes.setdefault(pair, []).append(view)
     for x, y in combinations(range(len(names)), 2):
-        table = home[names[x], names[y]].table.project((names[x], names[y]))
+        table = combine(homes[names[x], names[y]], (names[x], names[y])).table
         left, right = alone[names[x]], alone[names[y]]
         if averaged:
             table += (left - table.project(left.attributes)) / right.cells
             table += (right - table.project(right.attributes)) / left.cells
-        found = mutual_information(table.map(norm_mul), (names[x],), base=2)
-        information[x, y] = information[y, x] = max(found, 0.0)
-    return information
+        yield x, y, table
 
 
 def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:

@@ -20,6 +20,7 @@ from ...messages import UsageError
 from ...privacy import Domain
 from ..protocol import Mode
 from ..secure_sum import Family, Tables
+from .covering import covering
 from .settings import Budget, Choices, Settings, Views
 from .views import algorithm_2, best_design, mixed_design, pairs_missed, views_of
 
@@ -81,7 +82,7 @@ def edges_worth(domain: Domain, *, rows: int, epsilon: float, inflation: float, 
     return min(len(domain.attributes) - 1, floor(rows / theta / noise_of_one))
 
 
-def view_families(domain: Domain, *, views: Views, largest: int) -> tuple[Family, ...]:
+def view_families(domain: Domain, *, views: Views, largest: int, block: int = 8) -> tuple[Family, ...]:
     """List the tables that quantify all correlations."""
     names = domain.attributes
     sizes = domain.shape(names)
@@ -89,13 +90,18 @@ def view_families(domain: Domain, *, views: Views, largest: int) -> tuple[Family
         return tuple((name,) for name in names)
     if views == "algorithm-2":
         chosen = views_of(algorithm_2(len(names)), len(names))
+    elif views == "priview":
+        if set(sizes) != {2}:
+            raise UsageError("expected attributes=binary for views=priview, found others, whose blocks would be too large")
+        chosen = covering(len(names), size=block)
     elif views == "pairs":
         chosen = list(combinations(range(len(names)), 2))
     elif set(sizes) == {2}:
         chosen = best_design(len(names), largest=largest)
     else:
         chosen = mixed_design(domain)
-    if pairs_missed(chosen, len(names)) != (0, 0):
+    missed, twice = pairs_missed(chosen, len(names))
+    if missed or (twice and views != "priview"):
         raise AssertionError(f"views={views} do not cover every pair of {len(names)} attributes exactly once")
     return tuple(tuple(names[at] for at in view) for view in chosen)
 
@@ -213,6 +219,7 @@ def plan_run(domain: Domain, choices: Choices, settings: Settings, *, mode: Mode
         most = most_cells(epsilon=spent, theta=profile.theta, **public)
         most_wide = most_cells(epsilon=searched, theta=profile.theta_frontier, **public)
     sizes, wide_sizes = Sizes(domain, most), Sizes(domain, max(most, most_wide))
+    views: dict[str, Any] = {"largest": choices.largest_view, "block": choices.block}
     flat = edges == 0 if profile.init == "forest" else sizes.degree == 0
     if flat:
         budget = Budget(epsilon, 0.0, 0.0, 0.0)
@@ -221,7 +228,7 @@ def plan_run(domain: Domain, choices: Choices, settings: Settings, *, mode: Mode
         domain=domain,
         rows=rows,
         budget=budget,
-        views=view_families(domain, views="one-way" if flat else profile.views, largest=choices.largest_view),
+        views=view_families(domain, views="one-way" if flat else profile.views, **views),
         updates=choices.updates,
         edges=edges,
         noise_of_a_cell=NOISE * scale * sqrt(2 * inflation) / rows,

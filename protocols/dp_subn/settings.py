@@ -13,7 +13,7 @@ from ..secure_sum import NoiseKind, SumOptions, choose_noise
 
 __all__ = ["PROFILES", "Budget", "Choices", "Init", "Profile", "Score", "Settings", "Update", "Views", "settle"]
 
-Views: TypeAlias = Literal["nocd", "algorithm-2", "pairs", "one-way"]
+Views: TypeAlias = Literal["nocd", "algorithm-2", "priview", "pairs", "one-way"]
 Init: TypeAlias = Literal["mst", "em", "forest"]
 Update: TypeAlias = Literal["none", "joint", "sequential", "replace"]
 Score: TypeAlias = Literal["I", "R"]
@@ -40,6 +40,7 @@ class Choices(SumOptions):
     theta_frontier: Annotated[Usefulness | None, msgspec.Meta(description="the same, of the search frontier's")] = None
     updates: Annotated[int, msgspec.Meta(ge=1, le=20, description="joint updates, which share eps3")] = 1
     largest_view: Annotated[int, msgspec.Meta(ge=2, le=20, description="attributes in a view of bits")] = 12
+    block: Annotated[int, msgspec.Meta(ge=2, le=12, description="attributes in a block of views=priview")] = 8
     synthetic_rows: Annotated[Rows | None, msgspec.Meta(description="as many as all parties have, if not said")] = None
 
 

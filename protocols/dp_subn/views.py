@@ -23,13 +23,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from math import ceil, comb, prod
+from math import ceil, comb, inf, prod
 
 from ...privacy import Domain
 from .galois import field, is_prime, prime_power
 
 __all__ = [
     "Grid",
+    "View",
     "algorithm_2",
     "best_design",
     "mixed_design",
@@ -103,9 +104,15 @@ def table_error(views: Sequence[View], *, sizes: Sequence[int] | None = None) ->
 
 
 def pair_error(views: Sequence[View], *, attributes: int, sizes: Sequence[int] | None = None) -> float:
-    """Average the variance of a pair's table, all its cells, over all pairs, at epsilon 1."""
-    weight = sum(comb(len(view), 2) * _cells(view, sizes) for view in views)
-    return 8 * len(views) ** 2 * weight / comb(attributes, 2)
+    """Average the variance of a pair's table, all its cells, over all pairs, at epsilon 1.
+
+    A pair that stands in several views has the inverse-variance average of what they say; in no view, no error is finite.
+    """
+    precision = dict.fromkeys(combinations(range(attributes), 2), 0.0)
+    for view in views:
+        for pair in combinations(sorted(view), 2):
+            precision[pair] += 1 / _cells(view, sizes)
+    return 8 * len(views) ** 2 * sum(1 / one if one else inf for one in precision.values()) / comb(attributes, 2)
 
 
 def _cells(view: View, sizes: Sequence[int] | None) -> int:

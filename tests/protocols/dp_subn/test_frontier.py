@@ -20,7 +20,7 @@ FIGURE = np.zeros((7, 7))
 for line, values in enumerate(TRIANGLE, start=1):
     FIGURE[line, : len(values)] = FIGURE[: len(values), line] = values
 NETWORK = {1: [0], 2: [0], 3: [2], 5: [2], 4: [3], 6: [1]}
-"""X1 -> X2, X1 -> X3, X3 -> X4, X3 -> X6, X4 -> X5, X2 -> X7: figure 1 (b), which is missing in print."""
+"""X1 -> X2, X1 -> X3, X3 -> X4, X3 -> X6, X4 -> X5, X2 -> X7: figure 1 (b), as inferred: the text has only its caption."""
 
 
 def at_most(degree: int) -> object:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import product
-from math import ceil
+from itertools import combinations, product
+from math import ceil, prod
 
 import pytest
 
 from sottovoce.privacy import Domain
+from sottovoce.protocols.dp_subn.covering import covering, fewest_blocks
 from sottovoce.protocols.dp_subn.galois import field, is_prime, prime_power
 from sottovoce.protocols.dp_subn.views import (
     Grid,
@@ -169,3 +170,35 @@ def test_attributes_of_any_sizes() -> None:
     direct = [(a, b) for b in range(15) for a in range(b)]
     assert pair_error(direct, attributes=15, sizes=sizes) == 8 * 105 * 17290
     assert pair_error(views, attributes=15, sizes=sizes) <= 1.291e7
+
+
+def test_coverings_cover() -> None:
+    """Every pair, in blocks of one size, with as few as a greedy search finds and not fewer than can be."""
+    for attributes in range(2, 61):
+        for size in (3, 6, 8):
+            blocks = covering(attributes, size=size)
+            assert pairs_missed(blocks, attributes)[0] == 0
+            assert {len(block) for block in blocks} == {min(size, attributes)}
+            if attributes > size:
+                assert fewest_blocks(attributes, size=size) <= len(blocks) <= 1.7 * fewest_blocks(attributes, size=size) + 2
+    with pytest.raises(ValueError, match="at least 2 attributes, found 1"):
+        covering(5, size=1)
+
+
+def test_nocd_beside_priview() -> None:
+    """Spec 6.4 and E8: the prime grids have a larger error than a covering has, the default a smaller one."""
+    errors = {size: pair_error(covering(52, size=size), attributes=52) for size in (5, 6, 8)}
+    prime = pair_error(best_design(52, primes_only=True), attributes=52)
+    assert pair_error(best_design(52), attributes=52) < 0.85 * min(errors.values()) < min(errors.values()) < prime
+
+
+def test_the_error_of_a_pair_in_several_views() -> None:
+    """Against the variance itself: the inverse-variance average of the views' sums, by the rule for linear combinations."""
+    views = [(0, 1, 2), (0, 1), (1, 2), (0, 2, 3), (1, 3)]
+    sizes = [2, 3, 4, 5]
+    total = 0.0
+    for x, y in combinations(range(4), 2):
+        own = [prod(sizes[at] for at in view) / (sizes[x] * sizes[y]) for view in views if {x, y} <= set(view)]
+        weights = [1 / cells / sum(1 / other for other in own) for cells in own]
+        total += sizes[x] * sizes[y] * sum(weight**2 * cells for weight, cells in zip(weights, own, strict=True))
+    assert pair_error(views, attributes=4, sizes=sizes) == pytest.approx(8 * 25 * total / 6)
