@@ -77,7 +77,8 @@ def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
     sys.stdout.write("\n")
     width = max(len(name) for name, _ in LEGEND)
     for name, meaning in LEGEND:
-        if name != "wrong" or any(key.startswith("wrong") for row in rows for key in row):
+        shown = any(key.startswith(name) for row in rows for key in row) or any(row["run"] == name for row in rows)
+        if name not in ("wrong", "floor") or shown:
             sys.stdout.write(f"{name:<{width}}  {meaning}\n")
 
 

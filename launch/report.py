@@ -149,6 +149,13 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         measured = sum(line["measured_payload_bytes"] for line in exchanged["predicted"])
         agrees = "as predicted" if foreseen == measured else f"predicted {foreseen:,} bytes of payload, found {measured:,}"
         lines.append(("cost", agrees))
+    if formulas := exchanged.get("formulas"):
+        sums = {key: sum(line[key] for line in formulas) for key in formulas[0] if key != "phase"}
+        printed, corrected = (
+            f"{sums[which + '_bytes']:,.0f} bytes in {sums[which + '_rounds']:,.0f} rounds"
+            for which in ("printed", "corrected")
+        )
+        lines.append(("formulas", f"the paper's, a ciphertext for each cell: {printed}; corrected: {corrected}"))
     if report["utility"] is not None:
         lines.append(("utility", _distances(report["utility"])))
     epsilon = ", ".join(f"{view.replace('_', ' ')} {float(value):g}" for view, value in privacy["epsilon"].items())
