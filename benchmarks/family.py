@@ -21,6 +21,7 @@ FAMILY: dict[str, tuple[str, dict[str, Any]]] = {
     "dp-ccbn-oneshot": ("dp-ccbn", {"search": "oneshot"}),
     "independent": ("independent", {}),
     "one-way": ("one-way", {}),
+    "dist-diff-gen": ("dist-diff-gen", {}),  # two parties
 }
 ATTRIBUTES = ("dp-subn", "dp-ccbn", "independent")
 

@@ -1,11 +1,13 @@
 """The error of DP-SUBN and of its baselines, on the demo table or on one's own, by epsilon.
 
     python benchmarks/utility.py [FILE] [SEEDS] [schema=FILE] [parties=3] [epsilon=0.2,0.4,0.8,1.6] [judge=original|binary]
-                                 [protocols=dp-subn,one-way,...] [NAME=VALUE ...]
+                                 [classify=LABEL] [protocols=dp-subn,one-way,...] [NAME=VALUE ...]
 
 Prints the average total variation distance of two-way and three-way marginals, a mean over seeds with the deviation of the
-two-way mean, what single attributes alone reach exactly, and at the end ratios to dp-subn. NAME=VALUE are parameters of the
-protocols that have them, such as attributes=binary. Noise does not depend on keys, so where there must be some they are short.
+two-way mean, what single attributes alone reach exactly, and at the end ratios to the first protocol. NAME=VALUE are parameters
+of the protocols that have them, such as attributes=binary. With classify also the share that a linear classifier of LABEL gets
+wrong (`education-num`, which is `education`, is kept from it). Noise does not depend on keys, so where there must be some they
+are short.
 """
 
 from __future__ import annotations
@@ -23,16 +25,24 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.protocols import find
 
 
-def errors(protocol: str, data: Any, *, seeds: int, judge: str, **settings: Any) -> list[list[float]]:
+def errors(protocol: str, data: Any, *, seeds: int, judge: str, classify: list[str], **settings: Any) -> list[list[float]]:
     """For each seed: the two-way and the three-way distance, and what exact single attributes have."""
     found = []
     for seed in range(seeds):
         run = sottovoce.run(protocol, data, seed=seed, judge=False, **settings)
         schema = json.loads(run.files["schema.json"])
         real = demo_table() if isinstance(data, str) and data == DEMO else data
-        verdict = sottovoce.evaluate(real, run.synthetic, schema=schema, binary=judge == "binary")
+        verdict = sottovoce.evaluate(
+            real,
+            run.synthetic,
+            schema=schema,
+            binary=judge == "binary",
+            classify=classify,
+            drop=["education-num"] if classify else [],
+        )
         own = [one for one in verdict["distances"] if one["attributes"] == judge]
-        found.append([one["average"] for one in own] + [one["one_way"] for one in own])
+        wrong = [one["synthetic"] for one in verdict["classification"]] or [np.nan]
+        found.append([one["average"] for one in own] + [one["one_way"] for one in own] + wrong)
     return found
 
 
@@ -42,6 +52,7 @@ def main() -> None:
     seeds = int(words.pop()) if words and words[-1].isdigit() else 3
     data = words[0] if words else DEMO
     judge = settings.pop("judge", "original")
+    classify = [settings.pop("classify")] if "classify" in settings else []
     protocols = settings.pop("protocols", "dp-subn,one-way").split(",")
     common = {"parties": int(settings.pop("parties", 3))}
     common |= {"schema": settings.pop("schema")} if "schema" in settings else {}
@@ -60,11 +71,15 @@ def main() -> None:
                     if paper
                     else {"aggregator": "masks"}
                 )
-            found = np.array(errors(name, data, seeds=seeds, judge=judge, epsilon=float(epsilon), **common, **own))
-            two, three, *exact = found.mean(axis=0).tolist()
+            found = np.array(
+                errors(name, data, seeds=seeds, judge=judge, classify=classify, epsilon=float(epsilon), **common, **own)
+            )
+            two, three, *exact, wrong = found.mean(axis=0).tolist()
             means[title, epsilon] = two
             spread = found[:, 0].std(ddof=1) / np.sqrt(seeds) if seeds > 1 else 0.0
-            shown.append(f"  {title:<16} {two:.4f} (+- {spread:.4f}) / {three:.4f}")
+            shown.append(
+                f"  {title:<16} {two:.4f} (+- {spread:.4f}) / {three:.4f}" + (f"  wrong {wrong:.4f}" if classify else "")
+            )
         print(f"epsilon {epsilon}, exact one-way tables {exact[0]:.4f} / {exact[1]:.4f}", *shown, sep="\n", flush=True)
     for title in protocols[1:]:
         ratios = ", ".join(f"{means[title, e] / means[protocols[0], e]:.2f}" for (own, e) in means if own == protocols[0])

@@ -32,16 +32,24 @@ WAYS: Final = (2, 3)
 def judged(
     job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = (), classify: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """Add the utility to report.json and report.html; as they are when there is nothing to measure or to measure by."""
-    if "schema.json" not in files or not files.keys() & {"synthetic.csv", "marginals.csv"}:
+    """Add the utility to report.json and report.html; as they are when there is nothing to measure or to measure by.
+
+    With it the number of rows, where the parties could not tell it. Neither is private: both are for who has the tables.
+    """
+    report = json.loads(files["report.json"])
+    comparable = "schema.json" in files and files.keys() & {"synthetic.csv", "marginals.csv"}
+    if not comparable and report["rows"] is not None:
         return dict(files)
-    schema = read_schema(json.loads(files["schema.json"]))
+    schema = read_schema(json.loads(files["schema.json"])) if comparable else None
     try:
-        sources = tables or job.data
-        real = unite([load(source, schema=schema, rows=job.rows, seed=job.public_seed) for source in sources])
+        parts = [load(source, schema=schema, rows=job.rows, seed=job.public_seed) for source in tables or job.data]
     except UsageError:  # the files are on the parties' hosts
         return dict(files)
-    report = json.loads(files["report.json"])
+    if report["rows"] is None:
+        report["rows"] = sum(map(len, parts))
+    if schema is None:
+        return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
+    real = unite(parts)
     targets = []
     for text in classify:
         try:

@@ -26,10 +26,11 @@ __all__ = ["make_report", "summary_lines"]
 def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, Any]:
     """Put the report together from what the curator holds."""
     minutes = concluded.minutes
-    rows = sum(own.rows for own in minutes)
+    told = [own.rows for own in minutes[1:] if own.rows is not None]
+    rows = sum(told) if len(told) == job.parties else None
     schema = concluded.schema
     public = Public(
-        parties=job.parties, rows=rows, key_bits=job.key_bits, domain=None if schema is None else schema.domain,
+        parties=job.parties, rows=rows or 0, key_bits=job.key_bits, domain=None if schema is None else schema.domain,
         model=concluded.outcome.model,
     )  # fmt: skip
     exchanged = communication(concluded.entries, predicted=_predicted(protocol, concluded, public))
@@ -135,12 +136,13 @@ def _warnings(job: Job, schema: Schema | None) -> list[str]:
 def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Say what a person wants to know first, as pairs of a name and a sentence."""
     exchanged, privacy = report["communication"], report["privacy"]
+    rows = "" if report["rows"] is None else f", {report['rows']:,} rows"
     sent = (
         f"{_count(exchanged['messages'], 'message')} in {_count(exchanged['rounds'], 'round')}: "
         f"{exchanged['payload_bytes']:,} bytes of payload, {exchanged['frame_bytes']:,} with frames"
     )
     lines = [
-        ("protocol", f"{report['protocol']} ({report['mode']}), {_parties(report['parties'])}, {report['rows']:,} rows"),
+        ("protocol", f"{report['protocol']} ({report['mode']}), {_parties(report['parties'])}{rows}"),
         *((name, _figure(value)) for name, value in report["outcome"].items()),
         ("sent", sent),
     ]

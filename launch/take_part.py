@@ -39,7 +39,8 @@ class Minutes(msgspec.Struct, frozen=True):
     acts: list[Act]
     phases: dict[str, float]
     releases: list[Release]
-    rows: int
+    rows: int | None
+    """A party's records; of nobody else, and of nobody where neighbours differ by a record more or less: then it is secret."""
     host: str
     transcript: dict[str, str]
 
@@ -114,7 +115,7 @@ def take_part(
     randomness = RandomTree(job.seed, role=wire.rank)
     outcome: Outcome | None = None
     releases: list[Release] = []
-    rows = 0
+    rows: int | None = None
     role: Party | Curator
     if records is None:
         role = Curator(
@@ -138,7 +139,8 @@ def take_part(
         with _placed(role):
             protocol.party(role)
             role.end()
-        releases, rows = accountant.releases, len(records)
+        releases = accountant.releases
+        rows = len(records) if protocol.neighbours == "replace-one" else None
     minutes = Minutes(role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript)
     if outcome is None:
         role.control(What.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)

@@ -9,6 +9,7 @@ from ..crypto import Channel, Keypair, RandomStream, RandomTree
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
+from ..privacy.exact import released
 from .records import Records
 
 __all__ = ["Party"]
@@ -69,4 +70,4 @@ class Party(Role):
         if not self._phase:
             raise MisuseError("expected a release within a phase: `with party.phase(name)`", where=self.where)
         stream = self.randomness(f"release {len(self.accountant.releases)}")
-        return self.accountant.release(mechanism, to=to, phase=self._phase, randomness=stream)
+        return released(self.accountant.release(mechanism, to=to, phase=self._phase, randomness=stream))  # type: ignore[no-any-return]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ..messages import MisuseError, UsageError
 from ..privacy.binary import Binary
 from ..privacy.domain import Domain
+from ..privacy.exact import exact
 from .counting import Counter
-from .exact import exact
 from .partition import Split
 from .schema import Schema
 from .sources import blocks

@@ -11,8 +11,8 @@ Who learns of a record of party k, its views:
     c_parties       the same of c other parties that pool what they know
     curator_and_c   the curator and c other parties together
 
-An event to the curator is seen in every view, because what is published is computed from it; an event to a party in those
-with parties. A mechanism says where it costs more, or less, than its epsilon. Epsilons of one party's releases add up in each
+An event is seen in every view: what is published is computed from what the curator hears, and what a party hears it may pass
+on. A mechanism says where it costs more, or less, than its epsilon. Epsilons of one party's releases add up in each
 view (sequential composition); records of different parties are disjoint, so the run's epsilon is the largest of the parties'
 (parallel composition).
 """
@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from ..crypto import RandomStream
-from ..messages import CURATOR, BudgetError
+from ..messages import BudgetError
 
 __all__ = ["Accountant", "Mechanism", "Neighbours", "Release", "coalition", "epsilon_by_view", "views", "with_curator"]
 
@@ -124,17 +124,16 @@ class Accountant:
                 scale=mechanism.scale,
                 epsilon=mechanism.epsilon,
                 to=to,
-                seen=self._seen(mechanism, to=to),
+                seen=self._seen(mechanism),
             )
         )
         return mechanism.draw(randomness)
 
-    def _seen(self, mechanism: Mechanism[T], *, to: int) -> dict[str, float]:
+    def _seen(self, mechanism: Mechanism[T]) -> dict[str, float]:
         unknown = mechanism.seen.keys() - set(self._views)
         if unknown:
             raise ValueError(f"expected views among {', '.join(self._views)}, found {', '.join(sorted(unknown))}")
-        reached = self._views if to == CURATOR else [view for view in self._views if view not in ("public", "curator")]
-        return dict.fromkeys(reached, mechanism.epsilon) | dict(mechanism.seen)
+        return dict.fromkeys(self._views, mechanism.epsilon) | dict(mechanism.seen)
 
 
 def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, Any]:
@@ -145,7 +144,7 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, A
         for view, epsilon in release.seen.items():
             by_party[str(release.party)][view] += epsilon
     # Thirds of epsilon may add up to its last digit and one more.
-    by_party = {party: {view: round(spent, 12) for view, spent in own.items()} for party, own in by_party.items()}
+    by_party = {party: {view: float(f"{spent:.12g}") for view, spent in own.items()} for party, own in by_party.items()}
     worst = {view: max(own[view] for own in by_party.values()) for view in names}
     shown = ("public", "curator", "other_party")
     return {

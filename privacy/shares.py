@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from ..messages import UsageError
+from .exact import exact
 from .negative_binomial import NegativeBinomial
 
 __all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "shape_of"]
@@ -134,13 +135,20 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedLaplace:
-    """One party's part of a batch, page by page, each cell with this party's share of the noise."""
+    """One party's part of a batch, page by page, each cell with this party's share of the noise.
+
+    A share is less than the batch's epsilon stands for, so whoever releases one says what it costs in each view (`seen`).
+    """
 
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
     seen: Mapping[str, float] = field(default_factory=dict)
 
     name = "multi-party-laplace"
+
+    def __post_init__(self) -> None:
+        if not self.seen and shape_of(parties=self.batch.parties, colluding=self.batch.colluding) < 1:
+            raise ValueError("expected seen, what a mere share of the noise costs in each view, found nothing")
 
     @property
     def sensitivity(self) -> int:
@@ -185,8 +193,8 @@ class SelectedNoise:
         return self.batch.scale
 
     def draw(self, randomness: RandomStream) -> Iterator[tuple[Counts, Counts]]:
-        """Draw a noise for every cell; counts and noise go on apart, to meet under encryption."""
+        """Draw a noise for every cell; counts and noise go on apart, to meet under encryption. The counts are as they were."""
         law = NegativeBinomial(shape=Fraction(1), rate=self.batch.rate)
         for page in self.pages:
             added = law.draw(len(page), randomness=randomness)
-            yield page, added - law.draw(len(page), randomness=randomness)
+            yield exact(np.asarray(page)), added - law.draw(len(page), randomness=randomness)

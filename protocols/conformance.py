@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -117,34 +118,100 @@ class ProtocolConformance:
                 worst = max(float(own.get(view, 0.0)) for own in privacy["by_party"].values())
                 assert worst <= privacy["claimed_epsilon"] * (1 + 1e-9), view
 
-    def test_nothing_of_a_record_is_said_without_a_release(self, reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("kind", ["others", "first", "last"])
+    def test_nothing_of_a_record_is_said_without_a_release(
+        self, reference: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Other records, the same answers of all releases: if every record is behind a release, nothing that is said differs.
 
-        Records keep their number, which is public where neighbours differ by a replaced one, and their domain.
+        The records are drawn anew, or are all alike with the first or the last label. Where neighbours differ by a record more
+        or less there are fewer of them, else as many, since then their number is public; and so is their domain.
+
+        What it cannot see: a mechanism of one's own with too little noise, and what is kept from one run to the next.
+        """
+        tables, given = self._tables(reference)
+        other = [self._others(table, kind, number) for number, table in enumerate(tables)]
+        if find(reference).neighbours != "replace-one":
+            other = [table.iloc[:-7] for table in other]
+        recorded, replayed = self._twice(reference, tables, other, monkeypatch, **given)
+        assert replayed.report["transcript"] == recorded.report["transcript"], "something is said of records without a release"
+        assert replayed.report["privacy"] == recorded.report["privacy"], "what is released depends on records"
+        for key in ("warnings", "outcome"):
+            assert replayed.report[key] == recorded.report[key], f"{key} depend on records without a release"
+        named = [[(phase["name"], phase["bytes"]) for phase in run.report["phases"]] for run in (recorded, replayed)]
+        assert named[0] == named[1], "the names of phases depend on records"
+        order = [column for column in recorded.ledger.columns if not column.endswith("_at")]
+        assert recorded.ledger[order].equals(replayed.ledger[order]), "who speaks when depends on records"
+        for name in recorded.files.keys() - {"report.json", "report.html", "ledger.csv"}:
+            assert replayed.files[name] == recorded.files[name], f"{name} has something of records without a release"
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_one_record_changes_no_more_than_the_sensitivity(
+        self, reference: str, seed: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Replace one record and give the same answers: what is to be released next changes by no more than was said.
+
+        Looks into mechanisms whose exact answer is in `value`, `counts` or `pages` (L1), and into choices by score, where only
+        differences of scores matter: half of what two of them move apart.
         """
         import numpy as np
-        import pandas as pd
+
+        tables, given = self._tables(reference)
+        generator = np.random.default_rng(seed)
+        other = list(tables)
+        who = int(generator.integers(len(tables)))
+        other[who] = tables[who].copy()
+        at = int(generator.integers(len(other[who])))
+        for column, name in enumerate(other[who].columns):
+            labels = [label for label in tables[who][name].unique() if label != tables[who][name].iloc[at]]
+            if labels:
+                other[who].iat[at, column] = generator.choice(labels)
+        tapes: list[Tape] = []
+        self._twice(reference, tables, other, monkeypatch, tapes=tapes, **given)
+        for one, two in zip(tapes[0].exact, tapes[0].replayed, strict=True):
+            name, sensitivity, before, after = one[0], one[1], one[2], two[2]
+            assert name == two[0]
+            if before is not None:
+                change = np.asarray(after, float) - np.asarray(before, float)
+                moved = np.ptp(change) / 2 if name == "exponential" else np.abs(change).sum()
+                assert moved <= sensitivity * (1 + 1e-9), (
+                    f"{name} in a run: sensitivity {sensitivity}, found a change of {moved}"
+                )
+
+    def _tables(self, reference: str) -> tuple[list[Any], dict[str, Any]]:
+        """Split the suite's table among the parties, and settle on a schema if one is needed."""
+        import numpy as np
 
         table = demo_table(self.rows) if self.data == "demo" else next(blocks(self.data, rows=self.rows)).astype(str)
-        one = [table.iloc[at].reset_index(drop=True) for at in np.array_split(np.arange(len(table)), self.parties)]
-        generator = np.random.default_rng(1)
-        other = [
-            pd.DataFrame({name: generator.choice(table[name].unique(), len(part)) for name in part.columns}) for part in one
-        ]
+        parts = [table.iloc[at].reset_index(drop=True) for at in np.array_split(np.arange(len(table)), self.parties)]
         given: dict[str, Any] = {"rows": None, "judge": False}
         if find(reference).needs_schema:
             schema = DEMO_SCHEMA if self.data == "demo" else merge([infer([table])])
             given["schema"] = json.loads(write_schema(schema))
+        return parts, given
+
+    def _others(self, table: Any, kind: str, number: int) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        generator = np.random.default_rng(number)
+        labels = {name: sorted(table[name].unique()) for name in table.columns}
+        if kind == "others":
+            return pd.DataFrame({name: generator.choice(own, len(table)) for name, own in labels.items()})
+        return pd.DataFrame({name: [own[0 if kind == "first" else -1]] * len(table) for name, own in labels.items()})
+
+    def _twice(
+        self, reference: str, tables: list[Any], other: list[Any], monkeypatch: pytest.MonkeyPatch, *,
+        tapes: list[Tape] | None = None, **given: Any,
+    ) -> tuple[Run, Run]:  # fmt: skip
+        """Run on the tables, then on the others with the same answers."""
         tape = Tape()
+        if tapes is not None:
+            tapes.append(tape)
         monkeypatch.setattr(Accountant, "release", tape.record)
-        recorded = self._run(reference, data=one, **given)
+        recorded = self._run(reference, data=tables, **given)
         monkeypatch.setattr(Accountant, "release", tape.replay)
-        replayed = self._run(reference, data=other, **given)
-        assert replayed.report["transcript"] == recorded.report["transcript"], "something is said of records without a release"
-        assert replayed.report["privacy"] == recorded.report["privacy"], "what is released depends on records"
-        assert replayed.report["warnings"] == recorded.report["warnings"]
-        for name in recorded.files.keys() - {"report.json", "report.html", "ledger.csv"}:
-            assert replayed.files[name] == recorded.files[name], f"{name} has something of records without a release"
+        return recorded, self._run(reference, data=other, **given)
 
     @pytest.mark.parametrize("side", ["party", "curator"])
     def test_a_role_that_fails_ends_all(self, reference: str, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,14 +242,29 @@ class Tape:
     def __init__(self) -> None:
         self._release = Accountant.release
         self._answers: dict[int, list[Any]] = {}
+        self._exact: dict[tuple[int, int], tuple[str, float, Any]] = {}
+        self._replayed: dict[tuple[int, int], tuple[str, float, Any]] = {}
+
+    @property
+    def exact(self) -> list[tuple[str, float, Any]]:
+        """Every release's name, sensitivity, and exact answer where it can be seen."""
+        return [self._exact[key] for key in sorted(self._exact)]
+
+    @property
+    def replayed(self) -> list[tuple[str, float, Any]]:
+        """The same of the second run."""
+        return [self._replayed[key] for key in sorted(self._replayed)]
 
     @property
     def record(self) -> Callable[..., Any]:
         def release(accountant: Accountant, mechanism: Any, **more: Any) -> Any:
+            mechanism, exact = _looked_into(mechanism)
             answer = self._release(accountant, mechanism, **more)
             if isinstance(answer, Iterator):  # page by page
                 answer = list(answer)
-            self._answers.setdefault(accountant.party, []).append(answer)
+            own = self._answers.setdefault(accountant.party, [])
+            self._exact[accountant.party, len(own)] = (mechanism.name, mechanism.sensitivity, exact)
+            own.append(answer)
             return iter(answer) if isinstance(answer, list) else answer
 
         return release
@@ -190,12 +272,30 @@ class Tape:
     @property
     def replay(self) -> Callable[..., Any]:
         def release(accountant: Accountant, mechanism: Any, **more: Any) -> Any:
-            silent = Silent(mechanism)
-            self._release(accountant, silent, **more)  # check and record it, without a draw
-            answer = self._answers[accountant.party][len(accountant.releases) - 1]
+            mechanism, exact = _looked_into(mechanism)
+            self._release(accountant, Silent(mechanism), **more)  # check and record it, without a draw
+            at = len(accountant.releases) - 1
+            self._replayed[accountant.party, at] = (mechanism.name, mechanism.sensitivity, exact)
+            assert at < len(self._answers.get(accountant.party, ())), "how often something is released depends on records"
+            answer = self._answers[accountant.party][at]
             return iter(answer) if isinstance(answer, list) else answer
 
         return release
+
+
+def _looked_into(mechanism: Any) -> tuple[Any, Any]:
+    """Find what a mechanism would answer without noise, if it shows that; pages are read, and put back."""
+    import numpy as np
+
+    if is_dataclass(mechanism) and not isinstance(mechanism, type) and hasattr(mechanism, "pages"):
+        pages = [np.array(page) for page in mechanism.pages]
+        return replace(mechanism, pages=pages), np.concatenate([page.reshape(-1) for page in pages]) if pages else None
+    if hasattr(mechanism, "steps"):
+        return mechanism, mechanism.steps * mechanism.step
+    for name in ("value", "counts"):
+        if hasattr(mechanism, name):
+            return mechanism, np.array(getattr(mechanism, name), float).reshape(-1)
+    return mechanism, None
 
 
 class Silent:

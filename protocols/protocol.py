@@ -82,6 +82,7 @@ class Public:
 
     parties: int
     rows: int
+    """Of all parties; 0 where it is secret, as neighbours differ by a record more or less."""
     key_bits: int
     domain: Domain | None
     model: Mapping[str, Any] | None = None

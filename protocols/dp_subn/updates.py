@@ -130,6 +130,6 @@ def replace_in_turn(desk: Curator, network: BayesianNetwork, search: Search, sum
 
 
 def own_batch(domain: Domain, families: Sequence[Family], *, rows: int, epsilon: float) -> Batch:
-    cells = sum(domain.cells(family) for family in families)
     """Describe one party's tables of a frontier: a replaced record changes each by at most 2, and the noise is its own."""
+    cells = sum(domain.cells(family) for family in families)
     return Batch(cells=cells, sensitivity=2 * len(families), epsilon=epsilon, rows=rows, parties=1, colluding=0)

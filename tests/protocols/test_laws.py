@@ -1,0 +1,211 @@
+"""The conformance suite's own referee: protocols with a mistake in them, each of which a law must find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
+
+import sottovoce
+from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
+from sottovoce.messages import MisuseError, SottovoceError
+from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
+from sottovoce.protocols.conformance import ProtocolConformance
+
+
+class Honest(Protocol):
+    """Counts women."""
+
+    name = "honest"
+    summary = "women"
+    trust = "nobody"
+    neighbours = "replace-one"
+    needs_schema = True
+
+    @message
+    class Said:
+        text: str
+        cells: NDArray[np.int64]
+
+    class Parameters(Options):
+        epsilon: Epsilon = 1.0
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            self.tell(me, me.records.count("sex", "Female"))
+
+    def tell(self, me: Party, women: int, *, text: str = "", cells: Any = ()) -> None:
+        noisy = me.release(laplace(women, sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR)
+        me.send(self.Said(f"{text} {noisy}", np.array(cells, np.int64) if isinstance(cells, tuple) else cells), to=CURATOR)
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("count"):
+            heard = desk.gather(self.Said)
+        return Outcome(summary={"said": " ".join(said.text for said in heard)})
+
+
+class Majority(Honest):
+    """Says which sex most have."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            counts = me.records.marginal(["sex"])
+            self.tell(me, int(counts[0]), text=str(int(np.argmax(counts))))
+
+
+class Support(Honest):
+    """Says which labels there are."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            self.tell(me, 5, text=str(sorted(set(me.records.column("sex").tolist()))))
+
+
+class RareBranch(Honest):
+    """Says nothing of fewer than three women, and thereby that there are fewer."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            women = me.records.count("sex", "Female")
+            if women < 3:
+                me.send(self.Said("suppressed", np.zeros(0, np.int64)), to=CURATOR)
+            else:
+                self.tell(me, women)
+
+
+class PhaseName(Honest):
+    """Names a phase, in which nothing is said, after a count."""
+
+    def party(self, me: Party) -> None:
+        with me.phase(f"women {me.records.count('sex', 'Female')}"):
+            pass
+        super().party(me)
+
+
+class Speaker(Honest):
+    """Tells its peers in an order that depends on a count."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            women = me.records.count("sex", "Female")
+            for peer in me.peers if women % 2 and women > 10 else me.peers[::-1]:
+                me.send(self.Said("", np.zeros(0, np.int64)), to=peer)
+            me.gather(self.Said, sources=me.peers)
+            self.tell(me, women)
+
+
+class Rows(Honest):
+    """Says how many rows it has, where that is secret."""
+
+    neighbours = "add-or-remove-one"  # type: ignore[assignment]
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            self.tell(me, 5, text=str(len(me.records)))
+
+
+class Sum(Honest):
+    """Says that a sum of codes changes by one."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            self.tell(me, int(me.records.codes("age").astype(int).sum()))
+
+
+class Cells(Honest):
+    """Says that a replaced record changes a table by one."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            batch = Batch(cells=2, sensitivity=1, epsilon=1.0, rows=9, parties=1, colluding=0)
+            (cells,) = me.release(SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch), to=CURATOR)
+            me.send(self.Said("", cells), to=CURATOR)
+
+
+SAID = "test_nothing_of_a_record_is_said_without_a_release"
+CHANGED = "test_one_record_changes_no_more_than_the_sensitivity"
+
+
+def broken(protocol: type[Protocol]) -> set[str]:
+    """List the laws of releases that a protocol breaks."""
+
+    class Suite(ProtocolConformance):
+        __test__ = False
+        rows = 60
+
+    Suite.protocol = f"{__name__}:{protocol.__name__}"
+    Suite.__test__ = False
+    suite, found = Suite(), set()
+    laws: list[tuple[str, Any]] = [(SAID, kind) for kind in ("others", "first", "last")]
+    laws += [(CHANGED, seed) for seed in range(3)]
+    for law, argument in laws:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sottovoce.protocols.registry.find", lambda _: protocol)
+            patch.setattr("sottovoce.protocols.conformance.find", lambda _: protocol)
+            patch.setattr("sottovoce.launch.job.find", lambda _: protocol)
+            try:
+                getattr(suite, law)("", argument, patch)
+            except (AssertionError, SottovoceError):
+                found.add(law)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "laws"),
+    [
+        (Honest, set()), (Majority, {SAID}), (Support, {SAID}), (RareBranch, {SAID}), (PhaseName, {SAID}), (Speaker, {SAID}),
+        (Rows, {SAID}), (Sum, {CHANGED}), (Cells, {CHANGED}),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_found(protocol: type[Protocol], laws: set[str]) -> None:
+    assert laws <= broken(protocol)
+    if protocol is Honest:
+        assert not broken(protocol)
+
+
+@pytest.fixture
+def counts() -> Any:
+    from sottovoce.parties import DEMO_SCHEMA, Records
+    from sottovoce.parties.demo import demo_table
+
+    return Records(demo_table(50), schema=DEMO_SCHEMA)
+
+
+def test_exact_arrays_refuse_to_be_said(counts: Any) -> None:
+    """However numpy put them together; and what was released may be said."""
+    table = counts.marginal(["sex"])
+    made = [
+        table, table * 2 - 1, np.concatenate([table, table]), np.stack([table]).reshape(-1), np.where(table > 3, table, 0),
+        np.bincount(counts.codes("sex")), np.unique(counts.codes("age"), return_counts=True)[1], np.cumsum(table), table[:1],
+    ]  # fmt: skip
+    for cells in made:
+        with pytest.raises(MisuseError, match=r"found exact numbers from records: pass them through party\.release"):
+            Honest.Said("", cells)
+    for cells in (np.zeros_like(table), np.asarray(table)):
+        Honest.Said("", cells)
+
+
+def test_a_share_must_say_what_it_costs(counts: Any) -> None:
+    batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=0)
+    with pytest.raises(ValueError, match="expected seen, what a mere share of the noise costs"):
+        SharedLaplace(pages=[counts.marginal(["sex"])], batch=batch)
+
+
+def test_what_selected_noise_hands_on_is_still_exact(counts: Any) -> None:
+    from sottovoce.crypto import RandomStream
+
+    batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=1)
+    ((page, noise),) = SelectedNoise(pages=[np.asarray(counts.marginal(["sex"]))], batch=batch).draw(RandomStream(bytes(32)))
+    with pytest.raises(MisuseError, match="exact numbers"):
+        Honest.Said("", page)
+    Honest.Said("", noise)
+
+
+def test_secret_numbers_of_rows_are_not_told() -> None:
+    """Neighbours differ by a record more or less: only who has the tables can say how many there are."""
+    given: dict[str, Any] = {"rows": 90, "seed": 1, "epsilon": 0.1}
+    assert sottovoce.run("head-count", judge=False, **given).report["rows"] is None
+    assert sottovoce.run("head-count", **given).report["rows"] == 90
+    assert sottovoce.run("one-way", judge=False, aggregator="masks", **given).report["rows"] == 90
