@@ -83,7 +83,25 @@ def _complain(text: str) -> None:
         time.sleep(LEAVE_AFTER)
 
 
-@app.command("run")
+class Greedy(TyperCommand):
+    """A command whose repeated options take all words up to the next option: --ways 2 3."""
+
+    many = ("--ways", "--classify", "--drop")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        option = ""
+        for word in args:
+            if word.startswith("-"):
+                option = word if word in self.many else ""
+                if not option:
+                    spread.append(word)
+            else:
+                spread += [option, word] if option else [word]
+        return super().parse_args(ctx, spread)
+
+
+@app.command("run", cls=Greedy)
 def run_command(
     protocol: Annotated[str | None, typer.Argument(help="a name that `sottovoce protocols` lists, or module:Class")] = None,
     data: Annotated[list[str] | None, typer.Option(help="a table to split among the parties, or one for each; or demo")] = None,
@@ -108,7 +126,9 @@ def run_command(
     mpi_arg: Annotated[list[str] | None, typer.Option(help="a word to add to mpiexec's arguments")] = None,
     transcript: Annotated[bool, typer.Option("--transcript", help="digest everything that is said, edge by edge")] = False,
     no_judge: Annotated[bool, typer.Option("--no-judge", help="do not measure what was published against the data")] = False,
-    classify: Annotated[list[str] | None, typer.Option(help="measure how well this is predicted: income, 'age>=40'")] = None,
+    classify: Annotated[
+        list[str] | None, typer.Option(help="measure how well these are predicted: income 'education>=Bachelors'")
+    ] = None,
     progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print report.json on standard output")] = False,
@@ -132,11 +152,15 @@ def run_command(
     if world is not None and world.size and settings.parties is None and settings.transport != "threads":
         settings = msgspec.structs.replace(settings, parties=world.size - 1 or None)
     job = settings.job()
+    if classify and no_judge:
+        raise UsageError("expected --classify or --no-judge, found both: the judge is who classifies")
     kind = instantiate(job)
     folder = Path(settings.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     check_folder(folder)
     if world is not None and settings.transport != "threads":
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # mpirun ends its ranks with this; one of them has said why
+        if classify and this_rank() == CURATOR:
+            sys.stderr.write("sottovoce: nothing is judged within an MPI job: `sottovoce evaluate` classifies afterwards\n")
         _join(job, world, folder=folder, quiet=quiet, as_json=as_json)
         return
     shown = progress or (not quiet and sys.stderr.isatty())
@@ -262,25 +286,7 @@ def compare_command(
         print_comparison(rows)
 
 
-class _Greedy(TyperCommand):
-    """A command whose repeated options take all words up to the next option: --ways 2 3."""
-
-    many = ("--ways", "--classify", "--drop")
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        option = ""
-        for word in args:
-            if word.startswith("-"):
-                option = word if word in self.many else ""
-                if not option:
-                    spread.append(word)
-            else:
-                spread += [option, word] if option else [word]
-        return super().parse_args(ctx, spread)
-
-
-@app.command("evaluate", cls=_Greedy)
+@app.command("evaluate", cls=Greedy)
 def evaluate_command(
     real: Annotated[str, typer.Argument(help="the real table, or demo")],
     synthetic: Annotated[str, typer.Argument(help="the synthetic one, or the folder of a run")],

@@ -22,6 +22,8 @@ LEGEND: Final = (
     ("floor", "what must be beaten: the real tables of single attributes, and always saying the most frequent answer"),
 )
 
+DIFFERENT: Final = "(not of the same records: distances cannot be compared)"
+
 _VIEWS: Final = ("public", "curator", "other_party")
 
 
@@ -44,18 +46,33 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     A floor is what no protocol should fall below: the real tables of single attributes, without any noise, and for a
     prediction the most frequent answer.
     """
-    rows = [_row(name, report) for name, report in reports.items()]
-    floors: dict[str, float] = {}
-    truth: dict[str, float] = {}
-    for report in reports.values():
-        utility = report["utility"] or {}
-        floors |= {f"{own['ways']}-way": own["one_way"] for own in utility.get("distances", ())}
-        floors |= {f"wrong: {own['target']}": own["majority"] for own in utility.get("classification", ())}
-        truth |= {f"wrong: {own['target']}": own["real"] for own in utility.get("classification", ())}
-    if len({(report["rows"], tuple(report["data"])) for report in reports.values()}) == 1:
-        rows += [{"run": "floor", **floors}] if floors else []
-        rows += [{"run": "real data", **truth}] if truth else []
+    rows, floors, truth = [], list[dict[str, float]](), list[dict[str, float]]()
+    for name, report in reports.items():
+        try:
+            rows.append(_row(name, report))
+            utility = report["utility"] or {}
+            classified = utility.get("classification", ())
+            floors.append({f"{own['ways']}-way": own["one_way"] for own in utility.get("distances", ())})
+            floors[-1] |= {f"wrong: {own['target']}": own["majority"] for own in classified}
+            truth.append({f"wrong: {own['target']}": own["real"] for own in classified})
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(f"expected report.json of a run in {name}, found {type(error).__name__}: {error}") from None
+    agreed = [_agreed(floors), _agreed(truth)]
+    if None in agreed:
+        rows.append({"run": DIFFERENT})
+    else:
+        rows += [{"run": title, **own} for title, own in zip(("floor", "real data"), agreed, strict=True) if own]
     return rows
+
+
+def _agreed(figures: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
+    """Put together what all runs were measured against; `None` if they were measured against different tables."""
+    found: dict[str, float] = {}
+    for own in figures:
+        if any(abs(found.get(key, value) - value) > 1e-12 for key, value in own.items()):
+            return None
+        found |= own
+    return found
 
 
 def _row(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +102,7 @@ def _text(key: str, value: float | str | None) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if key in ("epsilon", *_VIEWS):
-        return f"{value:.3g}"
+        return f"{value:.6g}"
     if isinstance(value, int):
         return f"{value:,}"
     if key.endswith("-way") or key.startswith("wrong"):

@@ -38,27 +38,34 @@ def judged(
     """
     report = json.loads(files["report.json"])
     comparable = "schema.json" in files and files.keys() & {"synthetic.csv", "marginals.csv"}
-    if not comparable and report["rows"] is not None:
-        return dict(files)
-    schema = read_schema(json.loads(files["schema.json"])) if comparable else None
-    try:
-        parts = [load(source, schema=schema, rows=job.rows, seed=job.public_seed) for source in tables or job.data]
-    except UsageError:  # the files are on the parties' hosts
-        return dict(files)
-    if report["rows"] is None:
-        report["rows"] = sum(map(len, parts))
-    if schema is None:
-        return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
-    real = unite(parts)
+    if classify and "synthetic.csv" not in files:
+        report["warnings"].append(f"nothing was classified: {report['protocol']} publishes no table to learn from")
+    if comparable or report["rows"] is None:
+        schema = read_schema(json.loads(files["schema.json"])) if comparable else None
+        try:
+            parts = [load(source, schema=schema, rows=job.rows, seed=job.public_seed) for source in tables or job.data]
+        except UsageError as error:  # the files are on the parties' hosts
+            if classify:
+                report["warnings"].append(f"nothing was classified, as the tables cannot be read here: {error}")
+        else:
+            report["rows"] = report["rows"] or sum(map(len, parts))
+            if schema is not None:
+                real = unite(parts)
+                targets = _targets(real, classify, report["warnings"])
+                report["utility"] = _utility(real, files, schema, targets)
+    return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
+
+
+def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> list[str]:
+    """Keep what can be predicted: the run has ended, and what it published must not be lost for a wrong word."""
     targets = []
     for text in classify:
         try:
             read_target(real.domain, text)
             targets.append(text)
-        except UsageError as error:  # the run has ended, and what it published must not be lost
-            report["warnings"].append(f"nothing was classified by {text}: {error}")
-    report["utility"] = _utility(real, files, schema, targets)
-    return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
+        except UsageError as error:
+            warnings.append(f"nothing was classified by {text}: {error}")
+    return targets
 
 
 def _utility(real: Records, files: Mapping[str, bytes], schema: Schema, targets: Sequence[str]) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +14,9 @@ from .comparison import LEGEND, comparison_table
 from .report import summary_lines
 
 __all__ = ["print_comparison", "print_summary", "print_table", "print_verdict"]
+
+WIDE: Final = 200
+"""Columns of what is no terminal: what a program reads is not folded."""
 
 
 def print_summary(report: Mapping[str, Any], *, folder: Path, names: Sequence[str]) -> None:
@@ -30,12 +33,10 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(box=None, pad_edge=False)
     for at, name in enumerate(head):
         numbers = all(_is_figure(row[at]) for row in rows)
-        table.add_column(name, overflow="fold", justify="right" if numbers else "left")
+        table.add_column(name, overflow="fold", justify="right" if numbers else "left", no_wrap=numbers)
     for row in rows:
         table.add_row(*row)
-    console = Console(markup=False, highlight=False)
-    if not console.is_terminal:
-        console.width = 200
+    console = Console(markup=False, highlight=False, width=_width())
     console.print(table)
 
 
@@ -73,14 +74,27 @@ def print_verdict(found: Mapping[str, Any]) -> None:
 
 def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print runs side by side, and what the columns mean."""
-    print_table(*comparison_table(rows))
+    heads, lines = comparison_table(rows)
+    columns = [[head, *column] for head, column in zip(heads, zip(*lines, strict=True), strict=True)]
+    if sum(max(map(len, column)) + 2 for column in columns) > _width():  # a run a column, then
+        heads, lines = tuple(columns[0]), [list(column) for column in columns[1:]]
+    print_table(heads, lines)
     sys.stdout.write("\n")
     width = max(len(name) for name, _ in LEGEND)
     for name, meaning in LEGEND:
         shown = any(key.startswith(name) for row in rows for key in row) or any(row["run"] == name for row in rows)
-        if name not in ("wrong", "floor") or shown:
+        if name not in ("wrong", "floor", "2-way, 3-way") or shown or (name[0] == "2" and "2-way" in rows[0]):
             sys.stdout.write(f"{name:<{width}}  {meaning}\n")
 
 
+def _width() -> int:
+    console = Console()
+    return console.width if console.is_terminal else WIDE
+
+
 def _is_figure(text: str) -> bool:
-    return not text or text == "infinity" or text.replace(",", "").replace(".", "", 1).isdigit()
+    try:
+        float(text.replace(",", "") or 0)
+    except ValueError:
+        return False
+    return True

@@ -33,8 +33,13 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         parties=job.parties, rows=rows or 0, key_bits=job.key_bits, domain=None if schema is None else schema.domain,
         model=concluded.outcome.model,
     )  # fmt: skip
-    exchanged = communication(concluded.entries, predicted=_predicted(protocol, concluded, public))
-    exchanged["formulas"] = _formulas(protocol, concluded, public)
+    predicted, formulas, unforeseen = None, [], []
+    try:
+        predicted = _predicted(protocol, concluded, public)
+        formulas = _formulas(protocol, concluded, public)
+    except Exception as error:  # noqa: BLE001 - epsilon is spent: whatever is wrong with a forecast, the result must not be lost
+        unforeseen = [f"the cost could not be predicted: {type(error).__name__}: {error}"]
+    exchanged = communication(concluded.entries, predicted=predicted) | {"formulas": formulas}
     phases = [
         {
             "name": name,
@@ -73,7 +78,7 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         ),
         "utility": None,
         "transcript": {edge: digest for own in minutes for edge, digest in own.transcript.items()} or None,
-        "warnings": [*_warnings(job, schema), *protocol.warnings(public)],
+        "warnings": [*_warnings(job, schema), *protocol.warnings(public), *unforeseen],
     }
 
 
@@ -147,10 +152,7 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("sent", sent),
     ]
     if exchanged["predicted"] is not None:
-        foreseen = sum(line["payload_bytes"] for line in exchanged["predicted"])
-        measured = sum(line["measured_payload_bytes"] for line in exchanged["predicted"])
-        agrees = "as predicted" if foreseen == measured else f"predicted {foreseen:,} bytes of payload, found {measured:,}"
-        lines.append(("cost", agrees))
+        lines.append(("cost", _foreseen(exchanged)))
     if formulas := exchanged.get("formulas"):
         sums = {key: sum(line[key] for line in formulas) for key in formulas[0] if key != "phase"}
         printed, corrected = (
@@ -164,6 +166,20 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
+
+
+def _foreseen(exchanged: Mapping[str, Any]) -> str:
+    """Say whether what was sent is what was predicted, and how much could not be."""
+    lines = exchanged["predicted"]
+    wrong = [
+        f"{line['phase']}/{line['kind']}: predicted {line['payload_bytes']:,} bytes, found {line['measured_payload_bytes']:,}"
+        for line in lines
+        if any(line[key] != line[f"measured_{key}"] for key in ("messages", "payload_bytes"))
+    ]
+    if wrong:
+        return "; ".join(wrong)
+    rest = exchanged["payload_bytes"] - sum(line["payload_bytes"] for line in lines)
+    return f"as predicted, but for {rest:,} bytes that depend on choices" if rest else "as predicted"
 
 
 def _distances(utility: Mapping[str, Any]) -> str:

@@ -93,7 +93,7 @@ class Independent(Protocol):
         with desk.phase("model"):
             models = desk.gather(self.Model)
         binary = Binary(desk.domain) if self.binary else None
-        drawn, networks = [], []
+        drawn, networks, rejected = [], [], 0
         with desk.phase("synthesis"):
             for party, said in zip(desk.parties, models, strict=True):
                 network = network_of(domain, said.families)
@@ -109,12 +109,16 @@ class Independent(Protocol):
                 made = synthesise(network.fit(settled), said.rows, generator=generator, binary=binary)
                 drawn.append(desk.domain.decode(made.codes))
                 networks.append(network.parents)
+                rejected += made.rejected
                 desk.progress(party, of=len(desk.parties))
         degrees = [max(map(len, parents.values())) for parents in networks]
         return Outcome(
             synthetic=pd.concat(drawn, ignore_index=True),
             model={"parents": networks},
-            summary={"networks": f"one for each party, of at most {', '.join(map(str, degrees))} parents"},
+            summary={
+                "networks": f"one for each party, with at most {', '.join(map(str, degrees))} parents each",
+                **({"rejected": rejected} if rejected else {}),
+            },
         )
 
     def sizes(self, domain: Domain, *, rows: int) -> tuple[Sizes, int]:

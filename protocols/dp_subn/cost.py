@@ -7,10 +7,10 @@ The paper counts a round and two ciphertexts of t1 bits a party for each scalar 
     update                K (d-1) 2^(k'+1)       K t1 (d-1) 2^(k'+2)
     parameters            (d-k) 2^(k+1)          K t1 (d-k) 2^(k+2)
 
-What is wrong with them (spec E17): a view of |v| bits has 2^|v| cells, not 2^(|v|+1); the update's K rounds count each frontier
-once for each party, so bits need no K; families contained in others are not counted, so the number of tables is not d - 1 or
-d - k; t1 = 1024 bits means a modulus of 512. Corrected, each line is for the cells that the run really counted. What the run
-really sends is less again: many cells share a ciphertext, and all of a batch goes in one round.
+What is wrong with them (spec E17): a view of |v| bits has 2^|v| cells, not 2^(|v|+1); families contained in others are not
+counted, so the number of tables is not d - 1 or d - k; t1 = 1024 bits means a modulus of 512. (The update's K stands for K
+frontiers, each of which takes two hops of one party.) Corrected, each line is for the cells that the run really counted. What
+it sends is less again: many cells share a ciphertext, and all of a batch goes in one round.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def printed(*, d: int, k: int, frontier: int, view: float, parties: int, t1: int
     """Evaluate the paper's formulas as they stand: rounds, and bytes, by phase. `frontier` is k', `view` |v|, `t1` in bits.
 
     >>> total = printed(d=52, k=2, frontier=4, view=6, parties=3, t1=1024).values()
-    >>> round(sum(rounds for rounds, _ in total)), round(sum(size for _, size in total) / 2**20, 2)
+    >>> round(sum(rounds for rounds, _ in total)), round(sum(size for _, size in total) / 1e6, 2)
     (16611, 10.25)
     """
-    views = comb(d, 2) / (view * (view - 1) / 2)
+    views = comb(d, 2) / (view * (view - 1) / 2) if view > 1 else 0.0  # tables of single attributes it does not know
     bits = parties * t1
     return {
         "correlations": (views * 2 ** (view + 1), bits * views * 2 ** (view + 2) / 8),
@@ -103,7 +103,7 @@ def printed(*, d: int, k: int, frontier: int, view: float, parties: int, t1: int
     }
 
 
-def formulas(plan: Plan, public: Public) -> list[Formula]:
+def formulas(settings: Settings, plan: Plan, public: Public) -> list[Formula]:
     """Evaluate the formulas for this run, t1 being the size of its ciphertexts."""
     domain, parties = plan.domain, public.parties
     if public.model is None:
@@ -119,7 +119,7 @@ def formulas(plan: Plan, public: Public) -> list[Formula]:
     for phase, families in counted.items():
         cells = _cells(domain, families)
         # A frontier of one party in turn goes two hops of its own, a joint one as the views do.
-        turns = 1 if phase == "update" and len(public.model["frontiers"]) == parties > 1 else parties
+        turns = 1 if phase == "update" and settings.profile.update in ("sequential", "replace") else parties
         corrected = 2 * turns * ciphertext * cells
         rounds, size = said[phase] if families else (0.0, 0.0)
         lines.append(

@@ -184,7 +184,7 @@ class DPSUBN(SummingProtocol):
         if public.domain is None or not self.settings.binary:
             return []  # the paper has formulas for bits alone
         plan = self.plan(self.domain(public.domain), rows=public.rows, parties=public.parties)
-        return [] if plan.flat else formulas(plan, public)
+        return [] if plan.flat else formulas(self.settings, plan, public)
 
     def warnings(self, public: Public) -> list[str]:
         said = super().warnings(public)

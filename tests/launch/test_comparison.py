@@ -11,6 +11,9 @@ import pytest
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.launch.comparison import compare, comparison_table, read_report
+from sottovoce.launch.printing import print_comparison
+from sottovoce.launch.report import summary_lines
+from sottovoce.parties.demo import demo_table
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +48,30 @@ def test_a_row_a_run_and_the_floors(reports: dict[str, Any]) -> None:
     assert lines[2][heads.index("2-way")] == ""
 
 
-def test_floors_of_other_data_are_no_floors(reports: dict[str, Any]) -> None:
-    other = reports["one-way"] | {"rows": 5}
-    assert [row["run"] for row in compare({"one": reports["one-way"], "other": other})] == ["one", "other"]
+def test_floors_of_other_records_are_no_floors(reports: dict[str, Any]) -> None:
+    """Whatever the data is called: what runs were measured against has to be the same, in any order."""
+    one, other = (
+        sottovoce.run("one-way", demo_table(500, seed=seed)[["sex", "age"]], seed=1, aggregator="masks").report
+        for seed in (1, 2)
+    )
+    for pair in ({"one": one, "other": other}, {"other": other, "one": one}):
+        assert [row["run"] for row in compare(pair)][2:] == ["(not of the same records: distances cannot be compared)"]
+    assert compare({"one": one, "again": one})[-1]["run"] == "floor"
+
+
+def test_a_narrow_terminal_has_a_run_a_column(
+    reports: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = compare(reports)
+    print_comparison(rows)
+    wide = capsys.readouterr().out.splitlines()
+    assert wide[0].split()[:3] == ["run", "protocol", "parties"]
+    monkeypatch.setattr("sottovoce.launch.printing._width", lambda: 80)
+    print_comparison(rows)
+    narrow = capsys.readouterr().out.splitlines()
+    assert narrow[0].split() == ["run", "one-way", "printed", "counts", "floor", "real", "data"]
+    assert any(line.startswith("party") and "infinity" in line for line in narrow)
+    assert max(map(len, narrow[:14])) <= 80
 
 
 def test_what_cannot_be_classified_is_said_and_nothing_lost() -> None:
@@ -57,6 +81,32 @@ def test_what_cannot_be_classified_is_said_and_nothing_lost() -> None:
     assert any(text.startswith("nothing was classified by incme: expected") for text in done.report["warnings"])
 
 
+def test_what_was_asked_for_and_not_classified_is_said() -> None:
+    done = sottovoce.run("head-count", rows=90, seed=1, classify=["income"])
+    assert "nothing was classified: head-count publishes no table to learn from" in done.report["warnings"]
+
+
+def test_a_wrong_forecast_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Epsilon is spent by then."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("sottovoce.protocols.one_way.OneWay.predict", fail)
+    done = sottovoce.run("one-way", rows=500, seed=1, aggregator="masks")
+    assert done.synthetic is not None
+    assert "the cost could not be predicted: ZeroDivisionError: division by zero" in done.report["warnings"]
+
+
+def test_what_was_not_predicted_is_said() -> None:
+    report = sottovoce.run("dp-subn", rows=4000, seed=1, aggregator="masks", epsilon=4.0).report
+    sent = report["communication"]
+    rest = sum(sums["payload_bytes"] for kind, sums in sent["by_kind"].items() if kind == "Chosen")
+    assert dict(summary_lines(report))["cost"] == f"as predicted, but for {rest:,} bytes that depend on choices"
+    sent["predicted"][0]["payload_bytes"] += 1
+    assert dict(summary_lines(report))["cost"].startswith("keys/Rows: predicted 73 bytes, found 72")
+
+
 def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected a run with report\.json in"):
         read_report(tmp_path)
@@ -64,3 +114,6 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         (tmp_path / "report.json").write_text(text)
         with pytest.raises(UsageError, match=r"expected report\.json of a run in"):
             read_report(tmp_path)
+    hollow: dict[str, Any] = {"protocol": "x", "communication": {}, "privacy": {}, "utility": None}
+    with pytest.raises(UsageError, match=r"expected report\.json of a run in some, found KeyError: 'mode'"):
+        compare({"some": hollow})

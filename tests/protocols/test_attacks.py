@@ -178,7 +178,7 @@ def _spy_shares(patch: pytest.MonkeyPatch) -> dict[int, list[np.ndarray]]:
 
     def spied(self: SharedLaplace, randomness: Any) -> Any:
         pages = list(self.pages)
-        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch), randomness))
+        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness))
         drawn[_party_of(pages[0])].append(noisy[0] - pages[0])
         return iter(noisy)
 

@@ -123,7 +123,7 @@ def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
 
     def spied(self: SharedLaplace, randomness: Any) -> Any:
         pages = list(self.pages)
-        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch), randomness))
+        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness))
         counts = np.concatenate(pages)
         party = next(p for p in (1, 2, 3) if np.array_equal(counts, cells_of(p, len(counts))))
         drawn[party] = np.concatenate(noisy) - counts

@@ -240,3 +240,29 @@ def test_the_papers_formulas_stand_beside_what_was_sent() -> None:
     bits = sum(2 ** len(family) for family in done.model["counted"])
     assert lines["parameters"]["corrected_rounds"] == bits
     assert lines["parameters"]["corrected_bytes"] == 2 * 3 * 128 * bits
+
+
+@pytest.mark.parametrize("settings", [{"updates": 2}, {"updates": 3}, {"update": "sequential"}])
+def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
+    """Each party has two ciphertexts of every cell of a joint frontier, one party those of a frontier in turn."""
+    given = {"update": "joint", "views": "nocd", "init": "mst", "budget": "0.3,0,0.1,0.6", **settings}
+    done = run(rows=2000, attributes="binary", largest_view=6, epsilon=60.0, **given)
+    (line,) = (line for line in done.report["communication"]["formulas"] if line["phase"] == "update")
+    assert line["corrected_bytes"] == 2 * 768 * line["corrected_rounds"] * (1 if "update" in settings else 3)
+
+
+def test_formulas_without_views_of_pairs() -> None:
+    """The paper has none for tables of single attributes; a run with them must not be lost for that."""
+    done = run(
+        rows=2000, attributes="binary", views="one-way", init="em", update="none", budget="0.3,0.3,0,0.4", epsilon=60.0,
+    )  # fmt: skip
+    first = done.report["communication"]["formulas"][0]
+    assert (first["phase"], first["printed_rounds"]) == ("correlations", 0.0)
+    assert not [text for text in done.report["warnings"] if "predicted" in text]
+
+
+def test_priview_is_for_bits() -> None:
+    with pytest.raises(UsageError, match="expected attributes=binary for views=priview"):
+        run(views="priview", init="mst", update="joint", budget="0.3,0,0.1,0.6")
+    done = run(attributes="binary", views="priview", rows=3000, epsilon=30.0)
+    assert len({r["sensitivity"] for r in done.report["privacy"]["releases"] if r["phase"] == "correlations"}) == 1

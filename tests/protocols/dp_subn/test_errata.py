@@ -75,7 +75,9 @@ def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
 
     def shared(self: SharedLaplace, randomness: Any) -> Iterator[Any]:
         pages = list(self.pages)
-        for counts, noisy in zip(pages, share(SharedLaplace(pages=pages, batch=self.batch), randomness), strict=True):
+        for counts, noisy in zip(
+            pages, share(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness), strict=True
+        ):
             kept.append((counts, noisy - counts))
             yield noisy
 
