@@ -6,7 +6,7 @@
 Prints the average total variation distance of two-way and three-way marginals, a mean over seeds with the deviation of the
 two-way mean, what single attributes alone reach exactly, and at the end ratios to the first protocol. NAME=VALUE are parameters
 of the protocols that have them, such as attributes=binary. With classify also the share that a linear classifier of LABEL gets
-wrong (`education-num`, which is `education`, is kept from it). Noise does not depend on keys, so where there must be some they
+wrong (of education without `education-num`, which is the same). Noise does not depend on keys, so where there must be some they
 are short.
 """
 
@@ -38,7 +38,7 @@ def errors(protocol: str, data: Any, *, seeds: int, judge: str, classify: list[s
             schema=schema,
             binary=judge == "binary",
             classify=classify,
-            drop=["education-num"] if classify else [],
+            drop=["education-num"] if classify and classify[0].startswith("education") else [],
         )
         own = [one for one in verdict["distances"] if one["attributes"] == judge]
         wrong = [one["synthetic"] for one in verdict["classification"]] or [np.nan]

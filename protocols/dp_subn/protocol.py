@@ -143,7 +143,7 @@ class DPSUBN(SummingProtocol):
             desk.broadcast(self.Network(families))
             counted = plan.parameters(families).receive(sums)
         with desk.phase("synthesis"):  # 5
-            # The views of pairs, smaller by far in what they say of a cell, would only weigh the fit down.
+            # Views of pairs, with many times the noise in a cell, would add next to nothing to the tables of phase 4.
             known = [*views, *counted] if profile.views == "one-way" else counted
             structure = {"initial": initial, "frontiers": frontiers, "counted": families}
             return self.synthesise(desk, network, known, rows=sums.rows, structure=structure)
