@@ -3,7 +3,7 @@
 from .bayesian_network import BayesianNetwork
 from .desk import Curator
 from .estimates import Estimate, agree, combine, consistent
-from .information import correlated, dependence, entropy, informations, mutual_information
+from .information import correlated, dependence, entropy, information_of_all, mutual_information
 from .junction_tree import JunctionTree, dependency_graph, junction_tree, triangulate
 from .marginal import Marginal
 from .sampling import Chain, Step, synthesise
@@ -24,7 +24,7 @@ __all__ = [
     "dependency_graph",
     "entropy",
     "junction_tree",
-    "informations",
+    "information_of_all",
     "mutual_information",
     "synthesise",
     "triangulate",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
 
-__all__ = ["correlated", "dependence", "entropy", "informations", "mutual_information"]
+__all__ = ["correlated", "dependence", "entropy", "information_of_all", "mutual_information"]
 
 
 def entropy(table: Marginal, *, base: float) -> float:
@@ -50,13 +50,13 @@ def mutual_information(
     return float(np.sum(p.values[some] * np.log(p.values[some] / product[some]))) / log(base)
 
 
-def informations(tables: Iterable[npt.NDArray[Any]], sizes: Iterable[int], *, base: float) -> Numbers:
+def information_of_all(tables: Iterable[npt.NDArray[Any]], sizes: Iterable[int], *, base: float) -> Numbers:
     """Compute, for many tables, the mutual information of the last attribute, of so many labels, and all others together.
 
     Tables of one shape are computed at once, which is 50 times faster than one by one. Negative cells count as 0; a table with
     nothing above 0 tells nothing.
 
-    >>> informations([np.array([8.0, 0.0, 0.0, 8.0]), np.array([10.0, 5.0, 5.0, 10.0])], [2, 2], base=2).round(9)
+    >>> information_of_all([np.array([8.0, 0.0, 0.0, 8.0]), np.array([10.0, 5.0, 5.0, 10.0])], [2, 2], base=2).round(9)
     array([1.        , 0.08170417])
     """
     alike: dict[tuple[int, int], list[tuple[int, npt.NDArray[Any]]]] = {}

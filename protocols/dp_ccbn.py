@@ -32,7 +32,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..curator import BayesianNetwork, Curator, Estimate, agree, dependence, informations, synthesise
+from ..curator import BayesianNetwork, Curator, Estimate, agree, dependence, information_of_all, synthesise
 from ..curator.projections import norm_mul
 from ..messages import CURATOR, UsageError, encoded_size, message
 from ..parties import Party
@@ -268,7 +268,7 @@ def scores_of(counted: Sequence[Estimate], families: Sequence[Family], domain: D
     """Score every candidate by how much its last attribute has to do with the others."""
     if set(domain.shape(domain.attributes)) == {2}:
         sizes = [2 if len(family) > 1 else 1 for family in families]
-        return informations([estimate.table.values for estimate in counted], sizes, base=2)
+        return information_of_all([estimate.table.values for estimate in counted], sizes, base=2)
     return np.array(
         [
             dependence(estimate.table.map(norm_mul), family[-1:])

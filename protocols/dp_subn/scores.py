@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...curator import Marginal, dependence, informations
+from ...curator import Marginal, dependence, information_of_all
 from ...parties import Records
 from ...privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
 from ..secure_sum import Family
@@ -46,7 +46,7 @@ def score_families(records: Records, families: Sequence[Family], *, score: Score
         own = [families[at] for at in part]
         tables = records.marginals(own)
         if score == "I":
-            found[part] = informations(tables, [sizes[family[-1]] for family in own], base=2)
+            found[part] = information_of_all(tables, [sizes[family[-1]] for family in own], base=2)
         else:
             named = (Marginal.of(records.domain, family, cells) for family, cells in zip(own, tables, strict=True))
             found[part] = [dependence(table, table.attributes[-1:]) for table in named]
