@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any, Final
 
 from .report import summary_lines
@@ -31,6 +32,7 @@ with this run's ciphertexts. Beside it what the run sent: many cells share a cip
 def page(report: Mapping[str, Any]) -> str:
     """Write the page of a report."""
     exchanged, privacy = report["communication"], report["privacy"]
+    by_party = privacy["by_party"].items()
     columns = ("messages", "payload_bytes", "frame_bytes", "ciphertext_bytes")
     sections = [
         _table(("", ""), summary_lines(report)),
@@ -64,22 +66,29 @@ def page(report: Mapping[str, Any]) -> str:
             figures = ("target", "synthetic", "real", "majority", "tested")
             sections += [
                 f"<p>{CLASSIFIED}</p>",
-                _table(figures, [[_rounded(own[name]) for name in figures] for own in classified]),
+                _table(figures, [[own[name] for name in figures] for own in classified]),
             ]
     if exchanged.get("formulas"):
         sections += [
             "<h2>The paper's formulas</h2>",
             f"<p>{FORMULAS}</p>",
-            _table(tuple(exchanged["formulas"][0]), [[_rounded(v) for v in line.values()] for line in exchanged["formulas"]]),
+            _table(tuple(exchanged["formulas"][0]), [[*line.values()] for line in exchanged["formulas"]]),
         ]
     columns_of_release = ("party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to")
     sections += [
         "<h2>Privacy</h2>",
         f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}.</p>",
         _table(("who looks", "claimed", "real"), _claims(privacy)),
+        "<p>Party by party, as far as one's own records go:</p>",
+        _table(("party", *privacy["epsilon"]), [(own, *(v[k] for k in privacy["epsilon"])) for own, v in by_party]),
         _table(
-            columns_of_release,
-            [[release[name] for name in columns_of_release] for release in privacy["releases"]],
+            (*columns_of_release, "times"),
+            [
+                [*alike, len(list(own))]
+                for alike, own in groupby(
+                    tuple(release[name] for name in columns_of_release) for release in privacy["releases"]
+                )
+            ],
         ),
         "<h2>Phases</h2>",
         _table(("phase", "seconds", "bytes"), [(p["name"], p["seconds"], p["bytes"]) for p in report["phases"]]),
@@ -108,18 +117,15 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
-def _claims(privacy: Mapping[str, Any]) -> list[tuple[str, object, object]]:
+def _claims(privacy: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Put what is claimed beside what holds, for every view that somebody may have."""
     upto, lines = privacy["claimed_coalition"], []
     for view, real in {**privacy["epsilon"], **privacy["coalitions"]}.items():
         size = int(view.split("_")[0]) if view[0].isdigit() else 1
         claimed = not view.startswith("curator_and") and (upto is None or view in ("public", "curator") or size <= upto)
-        lines.append((view.replace("_", " "), privacy["claimed_epsilon"] if claimed else "nothing", _rounded(real)))
+        shown = f"{privacy['claimed_epsilon']:g}" if claimed else "nothing"
+        lines.append((view.replace("_", " "), shown, real if isinstance(real, str) else f"{real:g}"))
     return lines
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, 4) if isinstance(value, float) else value
 
 
 def _is_number(value: Any) -> bool:
@@ -127,4 +133,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _cell(value: Any) -> str:
-    return f'<td class="number">{value:,}</td>' if _is_number(value) else f"<td>{escape(str(value))}</td>"
+    if not _is_number(value):
+        return f"<td>{escape(str(value))}</td>"
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"
+    return f'<td class="number">{shown}</td>'

@@ -162,7 +162,10 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("formulas", f"the paper's, a ciphertext for each cell: {printed}; corrected: {corrected}"))
     if report["utility"] is not None:
         lines.append(("utility", _distances(report["utility"])))
-    epsilon = ", ".join(f"{view.replace('_', ' ')} {float(value):g}" for view, value in privacy["epsilon"].items())
+    epsilon = ", ".join(
+        f"{view.replace('_', ' ')} {value if isinstance(value, str) else f'{value:g}'}"
+        for view, value in privacy["epsilon"].items()
+    )
     lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
