@@ -212,11 +212,7 @@ class DPCCBN(SummingProtocol):
         if not k:
             return []
         ciphertext, d = 2 * -(-public.key_bits // 8), len(domain.attributes)
-        bits = 8 * ciphertext * public.parties
-        said = {
-            "structure": (d * comb(d, k + 1) * 2.0 ** (k + 1), d * bits * comb(d, k + 1) * 2 ** (k + 2) / 8),
-            "parameters": ((d - k) * 2.0 ** (k + 1), bits * (d - k) * 2 ** (k + 2) / 8),
-        }
+        said = printed(d=d, k=k, parties=public.parties, t1=8 * ciphertext)
         cells = dict.fromkeys(said, 0)
         for phase, batch in self.batches(domain, public):
             cells[phase] += int(batch.batch["cells"])
@@ -227,6 +223,20 @@ class DPCCBN(SummingProtocol):
             )
             for phase, (rounds, size) in said.items()
         ]  # fmt: skip
+
+
+def printed(*, d: int, k: int, parties: int, t1: int) -> dict[str, tuple[float, float]]:
+    """Evaluate the paper's formulas as they stand: rounds, and bytes, by phase. `t1` is a ciphertext in bits.
+
+    >>> total = printed(d=52, k=2, parties=3, t1=1024).values()
+    >>> round(sum(rounds for rounds, _ in total)), round(sum(size for _, size in total) / 1e6, 2)
+    (9194000, 7060.99)
+    """
+    bits = parties * t1
+    return {
+        "structure": (d * comb(d, k + 1) * 2.0 ** (k + 1), d * bits * comb(d, k + 1) * 2 ** (k + 2) / 8),
+        "parameters": ((d - k) * 2.0 ** (k + 1), bits * (d - k) * 2 ** (k + 2) / 8),
+    }
 
 
 def extensions(sizes: Sizes, chosen: Sequence[Family], degree: int) -> list[Family]:

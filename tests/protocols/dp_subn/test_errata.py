@@ -30,7 +30,8 @@ from sottovoce.parties import Party, Records, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Accountant, Batch, Domain, laplace
 from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
-from sottovoce.protocols.dp_subn import DPSUBN, learning
+from sottovoce.protocols import dp_ccbn
+from sottovoce.protocols.dp_subn import DPSUBN, cost, learning
 from sottovoce.protocols.dp_subn.frontier import search_frontier, spanning_tree
 from sottovoce.protocols.dp_subn.galois import is_prime
 from sottovoce.protocols.dp_subn.initial import quotas
@@ -901,3 +902,29 @@ def test_the_page_names_tests_that_exist() -> None:
     assert named <= known, sorted(named - known)
     assert {name for name in named if name.startswith("test_e")} >= {name for name in globals() if re.match(r"test_e\d", name)}
     assert [f"E{n}" for n in range(1, 24)] == re.findall(r"^## (E\d+)\b", page, re.MULTILINE)
+
+
+# ---- E17. Communication
+
+
+@pytest.mark.parametrize(
+    ("given", "subn", "ccbn"),
+    [
+        ({"k": 2, "frontier": 4, "view": 6, "parties": 3}, (16611, 10.25), (9194000, 7060.99)),
+        ({"k": 2, "frontier": 4, "view": 5, "parties": 3}, (13782, 8.08), (9194000, 7060.99)),
+        ({"k": 1, "frontier": 2, "view": 6, "parties": 3}, (12743, 9.16), (276012, 211.98)),
+        ({"k": 2, "frontier": 4, "view": 6, "parties": 2}, (None, 6.83), (None, 4707)),
+        ({"k": 2, "frontier": 4, "view": 6, "parties": 5}, (None, 17.08), (None, 11768)),
+        ({"k": 2, "frontier": 4, "view": 6, "parties": 10}, (None, 34.17), (None, 23537)),
+    ],
+)
+def test_e17_the_papers_figures_follow_from_its_formulas(
+    given: dict[str, int], subn: tuple[int | None, float], ccbn: tuple[int | None, float]
+) -> None:
+    """Known answer 20: at d = 52 and t1 = 1024. They are linear in K, which the text of figure 8 denies."""
+    ours = cost.printed(d=52, t1=1024, **given)
+    theirs = dp_ccbn.printed(d=52, t1=1024, k=given["k"], parties=given["parties"])
+    for lines, (rounds, megabytes) in ((ours, subn), (theirs, ccbn)):
+        if rounds is not None:
+            assert sum(own for own, _ in lines.values()) == pytest.approx(rounds, abs=0.6)
+        assert sum(size for _, size in lines.values()) / 1e6 == pytest.approx(megabytes, abs=0.6 if megabytes > 1000 else 0.006)
