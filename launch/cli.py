@@ -272,10 +272,13 @@ def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a 
 
 @app.command("compare")
 def compare_command(
-    folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR...")],
+    folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR")],
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions."""
+    for at, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:at]]:
+            raise UsageError(f"expected each run once, found {folder} twice")
     names = [folder.name or str(folder) for folder in folders]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]

@@ -185,6 +185,30 @@ def test_protocols_lists_and_explains() -> None:
     assert {row["name"] for row in json.loads(sottovoce("protocols", "head-count", "--json").stdout)} >= {"epsilon", "value"}
 
 
+def test_runs_are_compared(tmp_path: Path) -> None:
+    for name, seed in (("one", "1"), ("two", "2")):
+        words = ("run", "head-count", "--rows", "90", "--transport", "threads", "--seed", seed, "--out", str(tmp_path / name))
+        assert sottovoce(*words).returncode == 0
+    done = sottovoce("compare", str(tmp_path / "one"), str(tmp_path / "two"))
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["run", "one", "two"]
+    rows = json.loads(sottovoce("compare", str(tmp_path / "one"), "--json").stdout)
+    assert (rows[0]["run"], rows[0]["protocol"], rows[0]["rounds"]) == ("one", "head-count", 1)
+    wrong = {"expected each run once, found": ["one", "two", "one"], "expected a run with report.json in": ["three"]}
+    for said, names in wrong.items():
+        refused = sottovoce("compare", *(str(tmp_path / name) for name in names))
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert said in refused.stderr
+
+
+def test_what_cannot_be_judged_is_refused_before_the_run(tmp_path: Path) -> None:
+    words = ("run", "one-way", "--rows", "90", "--no-judge", "--classify", "income", "sex", "--out", str(tmp_path / "x"))
+    refused = sottovoce(*words)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "expected --classify or --no-judge, found both" in refused.stderr
+    assert not (tmp_path / "x").exists()
+
+
 def test_report_writes_the_page_anew(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", "--out", str(out))
