@@ -253,8 +253,10 @@ def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
 
 def test_formulas_without_views_of_pairs() -> None:
     """The paper has none for tables of single attributes; a run with them must not be lost for that."""
-    done = run(
-        rows=2000, attributes="binary", views="one-way", init="em", update="none", budget="0.3,0.3,0,0.4", epsilon=60.0,
+    table = demo_table(2000, seed=2)[["sex", "race", "income", "relationship"]]
+    done = sottovoce.run(
+        "dp-subn", table, seed=1, aggregator="masks", attributes="binary", views="one-way", init="em", update="none",
+        budget="0.3,0.3,0,0.4", epsilon=30.0,
     )  # fmt: skip
     first = done.report["communication"]["formulas"][0]
     assert (first["phase"], first["printed_rounds"]) == ("correlations", 0.0)
