@@ -20,13 +20,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
 
-from ..curator import BayesianNetwork, Curator, Estimate, Marginal, agree, synthesise
-from ..messages import CURATOR, MessageError, UsageError, message, role_name
+from ..curator import Curator, Estimate, Marginal, agree, synthesise
+from ..messages import CURATOR, MessageError, message, role_name
 from ..parties import Party
-from ..privacy import Batch, Binary, Domain, SharedLaplace
+from ..privacy import Binary, Domain, SharedLaplace
 from .dp_subn.initial import first_attribute, pick_parents
-from .dp_subn.plan import Sizes, binary_degree, most_cells
+from .dp_subn.learning import structure_of
+from .dp_subn.plan import Sizes, useful_sizes
 from .dp_subn.settings import Score
+from .dp_subn.updates import own_batch
 from .protocol import Epsilon, Mode, Options, Outcome, Protocol
 from .secure_sum import Family
 
@@ -80,8 +82,8 @@ class Independent(Protocol):
                     me, records, [first_attribute(me, domain)], picks=len(domain.attributes) - 1, sizes=sizes, degree=degree,
                     epsilon=spent, score=self.score,
                 )  # fmt: skip
-            families = network_of(domain, chosen).maximal_families
-            batch = batch_of(domain, families, rows=len(records), epsilon=epsilon - spent)
+            families = structure_of(domain, chosen).maximal_families
+            batch = own_batch(domain, families, rows=len(records), epsilon=epsilon - spent)
             # The curator sees these tables: the noise in them is all that hides a record.
             noisy = me.release(SharedLaplace(pages=records.marginals(families), batch=batch), to=CURATOR)
             me.send(self.Model(len(records), tuple(chosen), np.concatenate(list(noisy))), to=CURATOR)
@@ -96,7 +98,7 @@ class Independent(Protocol):
         drawn, networks, rejected = [], [], 0
         with desk.phase("synthesis"):
             for party, said in zip(desk.parties, models, strict=True):
-                network = network_of(domain, said.families)
+                network = structure_of(domain, said.families)
                 ends = np.cumsum([domain.cells(family) for family in network.maximal_families])
                 if said.cells.size != ends[-1]:
                     raise MessageError(
@@ -123,23 +125,5 @@ class Independent(Protocol):
 
     def sizes(self, domain: Domain, *, rows: int) -> tuple[Sizes, int]:
         """Say how large a table may be, and k, by theta-usefulness on this party's records."""
-        if not domain.attributes:
-            raise UsageError("expected attributes with two or more labels for attributes=binary, found none")
         p = self.parameters
-        public: dict[str, Any] = {"rows": rows, "attributes": len(domain.attributes), "inflation": 1.0}
-        spent = (1 - p.beta) * p.epsilon
-        if set(domain.shape(domain.attributes)) == {2}:
-            k = min(binary_degree(epsilon=spent, theta=p.theta, **public), p.most_parents, len(domain.attributes) - 1)
-            return Sizes(domain, 2 ** (k + 1)), k
-        sizes = Sizes(domain, most_cells(epsilon=spent, theta=p.theta, **public))
-        return sizes, min(sizes.degree, p.most_parents)
-
-
-def batch_of(domain: Domain, families: tuple[Family, ...], *, rows: int, epsilon: float) -> Batch:
-    """Describe one party's tables: a replaced record changes each by at most 2."""
-    cells = sum(domain.cells(family) for family in families)
-    return Batch(cells=cells, sensitivity=2 * len(families), epsilon=epsilon, rows=rows, parties=1, colluding=0)
-
-
-def network_of(domain: Domain, chosen: Any) -> BayesianNetwork:
-    return BayesianNetwork(domain, {family[-1]: family[:-1] for family in chosen})
+        return useful_sizes(domain, rows=rows, epsilon=(1 - p.beta) * p.epsilon, theta=p.theta, most_parents=p.most_parents)

@@ -19,6 +19,8 @@ def covering(attributes: int, *, size: int) -> list[View]:
 
     >>> covering(4, size=3)
     [(0, 1, 2), (0, 1, 3), (0, 2, 3)]
+    >>> len(covering(52, size=8))
+    69
     """
     if not size >= 2:
         raise ValueError(f"expected blocks of at least 2 attributes, found {size}")

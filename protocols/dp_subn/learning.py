@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import networkx as nx
 import numpy as np
 
 from ...curator import BayesianNetwork, Estimate, Marginal, combine, dependency_graph, mutual_information
@@ -55,6 +54,8 @@ def pair_tables(
 
 def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
     """Direct a forest away from the first attribute of each tree."""
+    import networkx as nx
+
     graph = dependency_graph(domain, [(one, other) for one, other in edges])
     parents: dict[str, tuple[str, ...]] = {}
     for name in domain.attributes:

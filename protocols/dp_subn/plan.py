@@ -19,13 +19,14 @@ from ...curator import BayesianNetwork
 from ...messages import UsageError
 from ...privacy import Domain
 from ..protocol import Mode
-from ..secure_sum import Family, Tables
+from ..secure_sum import Family, NoiseKind, SumOptions, Tables
 from .covering import covering
 from .settings import Budget, Choices, Settings, Views
 from .views import algorithm_2, best_design, mixed_design, pairs_missed, views_of
 
 __all__ = [
-    "Plan", "Sizes", "binary_degree", "edges_worth", "forest_budget", "most_cells", "plan_run", "view_families",
+    "Plan", "Sizes", "binary_degree", "edges_worth", "forest_budget", "inflation_of", "most_cells", "plan_run",
+    "useful_sizes", "view_families",
 ]  # fmt: skip
 
 MOST_PARENTS: Final = 4
@@ -48,6 +49,30 @@ def binary_degree(*, rows: int, attributes: int, epsilon: float, theta: float, i
 def most_cells(*, rows: int, attributes: int, epsilon: float, theta: float, inflation: float) -> int:
     """Say how many cells a table of attributes of any sizes may have: n epsilon / (2 d theta), PrivBayes section 5."""
     return floor(rows * epsilon / sqrt(inflation) / (2 * attributes * theta))
+
+
+def useful_sizes(
+    domain: Domain, *, rows: int, epsilon: float, theta: float, most_parents: int, inflation: float = 1.0,
+    least_parents: int = 0,
+) -> tuple[Sizes, int]:  # fmt: skip
+    """Say how large a table may be, and how many parents an attribute may have, by theta-usefulness.
+
+    Of bits all tables of k parents are alike, so `least_parents` can be asked for; of others what fits decides.
+    """
+    if not domain.attributes:
+        raise UsageError("expected attributes with two or more labels for attributes=binary, found none")
+    public: dict[str, Any] = {"rows": rows, "attributes": len(domain.attributes), "inflation": inflation}
+    if set(domain.shape(domain.attributes)) == {2}:
+        k = max(binary_degree(epsilon=epsilon, theta=theta, **public), least_parents)
+        k = min(k, most_parents, len(domain.attributes) - 1)
+        return Sizes(domain, 2 ** (k + 1)), k
+    sizes = Sizes(domain, most_cells(epsilon=epsilon, theta=theta, **public))
+    return sizes, min(sizes.degree, most_parents)
+
+
+def inflation_of(options: SumOptions, *, noise: NoiseKind, parties: int) -> float:
+    """Say how many times one full noise's variance is in a sum: with shares K / (K - c)."""
+    return parties / (parties - min(options.colluding, parties - 1)) if noise == "shares" else 1.0
 
 
 def forest_budget(
@@ -198,8 +223,7 @@ def plan_run(domain: Domain, choices: Choices, settings: Settings, *, mode: Mode
     if not domain.attributes:
         raise UsageError("expected attributes with two or more labels for attributes=binary, found none")
     profile, epsilon = settings.profile, choices.epsilon
-    shared = settings.noise == "shares"
-    inflation = parties / (parties - min(choices.colluding, parties - 1)) if shared else 1.0
+    inflation = inflation_of(choices, noise=settings.noise, parties=parties)
     public: dict[str, Any] = {"rows": rows, "inflation": inflation}
     edges = 0
     if settings.budget is None:
