@@ -198,3 +198,14 @@ def adult() -> Records:
     for name in ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"):
         rules[name] = Categories(categories=tuple(map(str, range(16))))  # some bins are empty
     return load(str(path), schema=Schema(rules))
+
+
+@pytest.fixture(scope="session")
+def ten_parties() -> Any:
+    """Run DP-SUBN as printed, once, with as many parties as the paper has at most."""
+    import sottovoce
+    from sottovoce.parties.demo import demo_table
+
+    table = demo_table(600, seed=2)[["age", "sex", "race", "income", "relationship"]]
+    given: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True, "seed": 1}
+    return sottovoce.run("dp-subn", table, parties=10, mode="paper", epsilon=8.0, **given)
