@@ -1,7 +1,7 @@
-"""Random words for users by the million: word j of user u stands at one fixed place, whoever asks for it and in what order.
+"""Random words for users by the million: each word of each user stands at one fixed place, whoever asks and in what order.
 
-One AES-256-CTR keystream a stage; user u has blocks u b to u b + b - 1 of it. So results do not depend on how many ranks
-share the users, and a rank can begin anywhere. Without a seed the key is the operating system's.
+Block i of user u is AES-128 of (u, i) under the stage's key: any users' words can be drawn without those between them, so
+results do not depend on how many ranks share the users. Without a seed the key is the operating system's.
 """
 
 from __future__ import annotations
@@ -12,28 +12,60 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["UserWords"]
+__all__ = ["UserWords", "WordsOfUsers"]
 
 Words = npt.NDArray[np.uint64]
+Users = npt.NDArray[np.int64]
 
-WORDS_OF_A_BLOCK = 2
+BLOCK = 16
 
 
 class UserWords:
-    """So many 64-bit words for each user."""
+    """All words of all users in one stage. Not to be shared between threads: it keeps its buffers."""
 
-    def __init__(self, key: bytes | None, *, words: int) -> None:
-        if words < 0:
-            raise ValueError(f"expected at least 0 words for a user, found {words}")
-        self._key = os.urandom(32) if key is None else key
-        self._blocks = -(-words // WORDS_OF_A_BLOCK)
-        self.words = words
+    def __init__(self, key: bytes | None) -> None:
+        own = os.urandom(BLOCK) if key is None else key[:BLOCK]
+        if len(own) != BLOCK:
+            raise ValueError(f"expected a key of at least {BLOCK} bytes, found {len(own)}")
+        self._cipher = Cipher(algorithms.AES128(own), modes.ECB()).encryptor()  # noqa: S305 - of counters, each used once
+        self._buffers: dict[tuple[int, int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
 
-    def of(self, first: int, users: int) -> Words:
-        """Draw the words of users `first`, `first` + 1, ...: a line a user."""
-        if first < 0 or users < 0:
-            raise ValueError(f"expected users from 0 on, found {users} from {first}")
-        counter = (first * self._blocks).to_bytes(16, "big")
-        stream = Cipher(algorithms.AES256(self._key), modes.CTR(counter)).encryptor()
-        drawn = stream.update(bytes(16 * self._blocks * users))
-        return np.frombuffer(drawn, "<u8").reshape(users, WORDS_OF_A_BLOCK * self._blocks)[:, : self.words]
+    def of(self, users: Users) -> WordsOfUsers:
+        """Draw for these users, each once; what was drawn for the users before may be overwritten."""
+        return WordsOfUsers(self, users)
+
+    def take(self, users: Users, *, first: int, lines: int, words: int) -> Words:
+        """Encrypt `lines` lines of `words` words for each user, from block `first` on."""
+        blocks = -(-words // 2)
+        place = first, lines, words, len(users)
+        if place not in self._buffers:
+            if len(self._buffers) > 64:
+                self._buffers.clear()
+            counters = np.empty((lines, len(users), blocks, 2), np.uint64)
+            at = np.arange(first, first + lines * blocks, dtype=np.uint64).reshape(lines, 1, blocks)
+            counters[..., 1] = at
+            self._buffers[place] = counters, np.empty(counters.nbytes + BLOCK - 1, np.uint8)
+        counters, out = self._buffers[place]
+        numbers = users.astype(np.uint64)
+        for line in counters:  # numpy would take the shortest axis as its innermost
+            for block in range(blocks):
+                line[:, block, 0] = numbers
+        self._cipher.update_into(counters.view(np.uint8).reshape(-1).data, out.data)
+        return out[: counters.nbytes].view("<u8").reshape(lines, len(users), 2 * blocks)[:, :, :words]
+
+
+class WordsOfUsers:
+    """Words of some users, one take after another."""
+
+    def __init__(self, words: UserWords, users: Users) -> None:
+        self._words = words
+        self._users = users
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def take(self, *, lines: int = 1, words: int = 1) -> Words:
+        """Draw the next so many lines of words for each user: an array by line, user, word."""
+        first, self._next = self._next, self._next + lines * -(-words // 2)
+        return self._words.take(self._users, first=first, lines=lines, words=words)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
-from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, Words, below_exp, threshold
+from ...crypto.user_words import WordsOfUsers
+from .packing import read_integers, write_integers
+from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
 
-__all__ = ["DirectEncoding"]
+__all__ = ["DirectEncoding", "shares"]
 
 EVEN_BITS = 32
 
@@ -51,55 +53,36 @@ class DirectEncoding(Randomizer):
     def bits(self) -> int:
         return (self.cells - 1).bit_length()
 
-    @property
-    def words(self) -> int:
-        return 1
+    def said(self, values: Codes, words: WordsOfUsers) -> Codes:
+        """Draw what users say, before it is written down."""
+        drawn = words.take()[0, :, 0]
+        other = ((drawn & np.uint64((1 << EVEN_BITS) - 1)) * np.uint64(self.cells)) >> np.uint64(EVEN_BITS)
+        return np.where(coins(drawn, below=self._keep), values, other.astype(np.int64))
 
-    def randomize(self, values: Codes, words: Words) -> Reports:
-        coin, even = words[:, 0] & np.uint64((1 << 32) - 1), words[:, 0] >> np.uint64(32)
-        other = (even * np.uint64(self.cells)) >> np.uint64(EVEN_BITS)
-        said = np.where(coin < np.uint64(self._keep), values.astype(np.uint64), other)
-        return write_integers(said, bits=self.bits)
+    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+        return write_integers(self.said(values, words).astype(np.uint64)[:, None], bits=self.bits)
 
     def support(self, reports: Reports) -> Counts:
-        said = read_integers(reports, bits=self.bits)
+        said = read_integers(reports, bits=self.bits)[:, 0]
         if said.size and int(said.max()) >= self.cells:
             raise ValueError(f"expected values below {self.cells}, found {int(said.max())}")
         return np.bincount(said, minlength=self.cells).astype(np.int64)
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(counts, float(self.kept))
-        return np.asarray(kept + generator.multinomial(int(counts.sum() - kept.sum()), self._even()), np.int64)
+        even = shares(self.cells, of=1 << EVEN_BITS) / 2.0**EVEN_BITS
+        return np.asarray(kept + generator.multinomial(int(counts.sum() - kept.sum()), even), np.int64)
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
-        even = [(1 - self.kept) * share for share in self._shares()]
+        even = [(1 - self.kept) * Fraction(int(share), 1 << EVEN_BITS) for share in shares(self.cells, of=1 << EVEN_BITS)]
         even[value] += self.kept
-        return {write_integers(np.array([v], np.uint64), bits=self.bits).tobytes(): own for v, own in enumerate(even)}
-
-    def _shares(self) -> list[Fraction]:
-        ends = [-((-v << EVEN_BITS) // self.cells) for v in range(self.cells + 1)]
-        return [Fraction(end - start, 1 << EVEN_BITS) for start, end in pairwise(ends)]
-
-    def _even(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        ends = np.array([-((-v << EVEN_BITS) // self.cells) for v in range(self.cells + 1)], np.float64)
-        return np.diff(ends) / 2.0**EVEN_BITS
+        return {write_integers(np.array([[v]], np.uint64), bits=self.bits).tobytes(): own for v, own in enumerate(even)}
 
 
-def write_integers(values: Words, *, bits: int) -> Reports:
-    """Write a number a line, in as many bits, the lowest first, filled up to whole bytes.
+def shares(parts: int, *, of: int) -> npt.NDArray[np.int64]:
+    """Count, for each of so many parts y, the numbers x below `of` with floor(x parts / of) = y.
 
-    >>> write_integers(np.array([5, 6], np.uint64), bits=3).tolist()
-    [[5], [6]]
+    >>> shares(3, of=8).tolist()
+    [3, 3, 2]
     """
-    size = -(-bits // 8)
-    return np.ascontiguousarray(values).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :size].copy()
-
-
-def read_integers(reports: Reports, *, bits: int) -> Codes:
-    """Read what `write_integers` wrote."""
-    size = -(-bits // 8)
-    if reports.ndim != 2 or reports.shape[1] != size:
-        raise ValueError(f"expected reports of {size} bytes, found the shape {reports.shape}")
-    whole = np.zeros((len(reports), 8), np.uint8)
-    whole[:, :size] = reports
-    return whole.view("<u8").reshape(-1).astype(np.int64)
+    return np.diff(-((-np.arange(parts + 1) * of) // parts))

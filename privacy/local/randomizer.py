@@ -22,15 +22,19 @@ import gmpy2
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Codes", "Counts", "Randomizer", "Reports", "Words", "below_exp", "threshold"]
+from ...crypto.user_words import UserWords, WordsOfUsers
+
+__all__ = ["Codes", "Counts", "Randomizer", "Reports", "Words", "below_exp", "coins", "report", "threshold"]
 
 Codes: TypeAlias = npt.NDArray[np.int64]
 Counts: TypeAlias = npt.NDArray[np.int64]
 Reports: TypeAlias = npt.NDArray[np.uint8]
-"""Reports as they travel: a line a user, of whole bytes."""
+"""A line a user, of whole bytes, bits lowest first; what is left over of the last byte is 0."""
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 COIN_BITS = 32
+AT_A_TIME = 4096
+"""Users for whom reports are made at a time: what is touched stays in the second cache."""
 
 
 class Randomizer(ABC):
@@ -53,6 +57,9 @@ class Randomizer(ABC):
                 f"expected an epsilon that coins of {COIN_BITS} bits can express, found {self.epsilon:g}: too small"
             )
 
+    def __repr__(self) -> str:
+        return f"{self.name} of {self.cells} cells at epsilon {self.epsilon:g}"
+
     @property
     @abstractmethod
     def p(self) -> Fraction:
@@ -69,17 +76,20 @@ class Randomizer(ABC):
         """Of a report."""
 
     @property
-    @abstractmethod
-    def words(self) -> int:
-        """Random words of 64 bits that a user needs."""
+    def size(self) -> int:
+        """Bytes of a report in memory."""
+        return -(-self.bits // 8)
 
     @abstractmethod
-    def randomize(self, values: Codes, words: Words) -> Reports:
+    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
         """Make the reports of users with these values: the user's side."""
 
     @abstractmethod
     def support(self, reports: Reports) -> Counts:
-        """Count, for each value, the reports that support it: the aggregator's side."""
+        """Count, for each value, the reports that support it: the aggregator's side.
+
+        A report that no user can have made is a `ValueError`.
+        """
 
     @abstractmethod
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
@@ -92,12 +102,30 @@ class Randomizer(ABC):
     def estimate(self, support: Counts, *, users: int) -> npt.NDArray[np.float64]:
         """Estimate the frequencies, without bias."""
         p, q = float(self.p), float(self.q)
-        return (support / users - q) / (p - q)
+        return np.asarray((support / users - q) / (p - q))
 
-    def variance(self, *, users: int, frequency: float = 0.0) -> float:
+    def variance(self, *, users: int = 1, frequency: float = 0.0) -> float:
         """The variance of an estimate, given the users' values."""
         p, q = float(self.p), float(self.q)
         return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / ((p - q) ** 2 * users)
+
+    @property
+    def total_variance(self) -> float:
+        """The variances of all K estimates together, of one user, who has one of the values."""
+        return self.variance(frequency=1.0) + (self.cells - 1) * self.variance()
+
+    def _check_shape(self, reports: Reports) -> None:
+        if reports.ndim != 2 or reports.shape[1] != self.size:
+            raise ValueError(f"expected reports of {self.size} bytes, found the shape {reports.shape}")
+
+
+def report(randomizer: Randomizer, values: Codes, *, users: npt.NDArray[np.int64], words: UserWords) -> Reports:
+    """Make the reports of these users."""
+    out = np.empty((len(values), randomizer.size), np.uint8)
+    for start in range(0, len(values), AT_A_TIME):
+        part = slice(start, min(start + AT_A_TIME, len(values)))
+        out[part] = randomizer.randomize(values[part], words.of(users[part]))
+    return out
 
 
 def below_exp(epsilon: float) -> Fraction:
@@ -107,7 +135,14 @@ def below_exp(epsilon: float) -> Fraction:
         return Fraction(int(numerator), int(denominator))
 
 
-def threshold(probability: Fraction, *, up: bool = False) -> int:
-    """Round a probability to a whole number of 2^-32, down or up; a coin is a 32-bit number below it."""
-    scaled = probability * (1 << COIN_BITS)
+def threshold(probability: Fraction, *, bits: int = COIN_BITS, up: bool = False) -> int:
+    """Round a probability to a whole number of 2^-bits, down or up; a coin is a number of so many bits below it."""
+    scaled = probability * (1 << bits)
     return -((-scaled.numerator) // scaled.denominator) if up else scaled.numerator // scaled.denominator
+
+
+def coins(words: Words, *, below: int) -> npt.NDArray[np.bool_]:
+    """Toss a coin with the upper half of each word: heads with probability below / 2^32."""
+    if below >= 1 << COIN_BITS:
+        return np.ones(words.shape, np.bool_)
+    return np.asarray(words < np.uint64(below << COIN_BITS))

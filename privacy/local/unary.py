@@ -1,60 +1,109 @@
 """Unary encoding: a bit for every value, each turned over by itself. OUE (Wang et al. 2017) and SUE (basic one-time RAPPOR).
 
-OUE says yes to the own value with probability 1/2 and to any other with q = 1 / (e + 1): the least variance at f = 0. SUE
-treats both alike, p = 1 - q = s / (s + 1) with s = e^(epsilon / 2): less where frequencies are high, as at large epsilon.
+OUE says yes to any value that is not the user's with q = 1 / (e + 1), and to the user's own with p = 1/2: the least variance
+at f = 0. SUE treats both alike, p = 1 - q = s / (s + 1) with s = e^(epsilon / 2): less where frequencies are high.
+
+How q is drawn. All bits of a user are drawn at once, 64 in a word: begin with 0, and for each binary digit of q from the lowest
+take OR with a random word where it is 1, AND where it is 0. After k digits each bit is 1 with probability q, a whole number of
+2^-k. So k words buy 64 bits of any users, and the fewer digits the faster. The own bit is then raised with a coin, such that
+p (1 - q) / ((1 - p) q) is e^epsilon and nothing is given away. Near its optimum the variance is flat: with the k that is
+chosen it is at most a quarter of a percent above it, and `variance` says what it is. At epsilon 1, q = 1/4 and p = 0.4754 do,
+k = 2, and the variance is 3.6917 instead of 3.6827.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
-from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, Words, below_exp, threshold
+from ...crypto.user_words import WordsOfUsers
+from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, Words, below_exp, coins, threshold
 
-__all__ = ["OptimisedUnary", "SymmetricUnary", "Unary"]
+__all__ = ["OptimisedUnary", "SymmetricUnary", "Unary", "column_sums"]
 
-ONE = 1 << COIN_BITS
+WORD = 64
+MOST_DIGITS = 32
+LOSS = 0.0025
+"""How far above the least variance a choice of q may be."""
 
 
 class Unary(Randomizer):
     """A bit for every value."""
 
-    _yes: int
-    """Of 2^32: how likely the own value's bit is 1."""
-    _no: int
-    """How likely another's is."""
+    def __init__(self, cells: int, *, epsilon: float, digits: int | None = None) -> None:
+        """`digits`: how many binary digits q has; by default the fewest that cost nothing to speak of."""
+        super().__init__(cells, epsilon=epsilon)
+        if digits is not None and not 1 <= digits <= MOST_DIGITS:
+            raise ValueError(f"expected 1 to {MOST_DIGITS} digits, found {digits}")
+        best = self._variance(*self._choose(MOST_DIGITS))
+        enough = (k for k in range(1, MOST_DIGITS + 1) if self._variance(*self._choose(k)) <= best * (1 + LOSS))
+        self.digits = next(enough, MOST_DIGITS) if digits is None else digits
+        self._no, self._raised = self._choose(self.digits)
+        self._ones = [bool(int(self._no * (1 << self.digits)) >> at & 1) for at in range(self.digits)]
+        self._check()
+
+    @abstractmethod
+    def _choose(self, digits: int) -> tuple[Fraction, int]:
+        """Choose q of so many digits, and how likely the own bit is raised, of 2^32."""
+
+    def _variance(self, no: Fraction, raised: int) -> float:
+        q = float(no)
+        p = q + (1 - q) * raised / (1 << COIN_BITS)
+        return q * (1 - q) / (p - q) ** 2 if p > q else np.inf
 
     @property
     def p(self) -> Fraction:
-        return Fraction(self._yes, ONE)
+        return self.q + (1 - self.q) * Fraction(self._raised, 1 << COIN_BITS)
 
     @property
     def q(self) -> Fraction:
-        return Fraction(self._no, ONE)
+        return self._no
 
     @property
     def bits(self) -> int:
         return self.cells
 
-    @property
-    def words(self) -> int:
-        return -(-self.cells // 2)
+    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+        said = self._others(words)
+        raised = np.flatnonzero(coins(words.take()[0, :, 0], below=self._raised))
+        own = values[raised]
+        said.reshape(-1)[raised * self.size + (own >> 3)] |= (1 << (own & 7)).astype(np.uint8)
+        return said
 
-    def randomize(self, values: Codes, words: Words) -> Reports:
-        coins = np.ascontiguousarray(words).view(np.uint32)[:, : self.cells]
-        said = coins < self._no
-        users = np.arange(len(values))
-        said[users, values] = coins[users, values] < self._yes
-        return np.packbits(said, axis=1, bitorder="little")
+    def _others(self, words: WordsOfUsers) -> Reports:
+        """Draw every bit with probability q."""
+        drawn = self._planes(words)
+        low = self._ones.index(True)  # AND with 0 stays 0
+        said = drawn[low]
+        for one, plane in zip(self._ones[low + 1 :], drawn[low + 1 :], strict=True):
+            (np.bitwise_or if one else np.bitwise_and)(said, plane, out=said)
+        bytes_of = np.ascontiguousarray(said).view(np.uint8).reshape(len(words), -1)
+        if bytes_of.shape[1] > self.size:
+            bytes_of = bytes_of[:, : self.size].copy()
+        if self.cells % 8:
+            bytes_of[:, -1] &= np.uint8((1 << self.cells % 8) - 1)
+        return bytes_of
+
+    def _planes(self, words: WordsOfUsers) -> list[npt.NDArray[np.unsignedinteger[npt.NBitBase]]]:
+        """Draw a random bit for every value and digit; a block of 128 bits serves several digits where there are few values."""
+        if self.cells > WORD:
+            return list(words.take(lines=self.digits, words=-(-self.cells // WORD)))
+        lane = next(size for size in (8, 16, 32, 64) if self.cells <= size)
+        each = 2 * WORD // lane
+        lines = words.take(lines=-(-self.digits // each), words=2)
+        lanes = lines.view(f"<u{lane // 8}")
+        return [lanes[digit // each, :, digit % each].copy() for digit in range(self.digits)]
 
     def support(self, reports: Reports) -> Counts:
-        if reports.ndim != 2 or reports.shape[1] != -(-self.cells // 8):
-            raise ValueError(f"expected reports of {-(-self.cells // 8)} bytes, found the shape {reports.shape}")
-        said = np.unpackbits(reports, axis=1, count=self.cells, bitorder="little")
-        return np.asarray(said.sum(axis=0), np.int64)
+        self._check_shape(reports)
+        if self.cells % 8 and len(reports) and int(reports[:, -1].max()) >> self.cells % 8:
+            raise ValueError(f"expected reports of {self.cells} bits, found more")
+        return column_sums(reports, columns=self.cells)
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         # Given the values all bits of all users are independent, and columns have none in common.
@@ -79,11 +128,10 @@ class OptimisedUnary(Unary):
 
     name = "oue"
 
-    def __init__(self, cells: int, *, epsilon: float) -> None:
-        super().__init__(cells, epsilon=epsilon)
-        self._yes = ONE // 2
-        self._no = threshold(1 / (below_exp(epsilon) + 1), up=True)
-        self._check()
+    def _choose(self, digits: int) -> tuple[Fraction, int]:
+        e, one = below_exp(self.epsilon), 1 << digits
+        no = Fraction(min(max(round(one / (e + 1)), 1), one - 1), one)
+        return no, threshold((e * no / (1 - no + e * no) - no) / (1 - no))
 
 
 class SymmetricUnary(Unary):
@@ -91,9 +139,57 @@ class SymmetricUnary(Unary):
 
     name = "sue"
 
-    def __init__(self, cells: int, *, epsilon: float) -> None:
-        super().__init__(cells, epsilon=epsilon)
-        root = below_exp(epsilon / 2)
-        self._yes = threshold(root / (root + 1))
-        self._no = ONE - self._yes
-        self._check()
+    def _choose(self, digits: int) -> tuple[Fraction, int]:
+        no = Fraction(threshold(1 / (below_exp(self.epsilon / 2) + 1), bits=digits, up=True), 1 << digits)
+        return no, threshold(max(1 - 2 * no, Fraction(0)) / (1 - no)) if no < 1 else 0
+
+
+def column_sums(lines: Reports, *, columns: int) -> Counts:
+    """Count the ones in each column of bits, by carry-save adders on whole arrays (Harley and Seal).
+
+    Three numbers of weight w become one of w and one of 2 w, so a block of lines passes five operations instead of being
+    taken apart into bytes.
+
+    >>> column_sums(np.array([[5], [4], [4]], np.uint8), columns=3).tolist()
+    [1, 0, 3]
+    """
+    rows = max(64, min(2048, len(lines) // 16))
+    block = (-(-rows * lines.shape[1] // 8)) * 8
+    whole = len(lines) // rows
+    found = _taken_apart(lines[whole * rows :], columns)
+    spare: list[Words] = []
+    waiting: list[list[Words]] = []
+    one = np.empty(block // 8, np.uint64)
+    both = np.empty_like(one)
+    for at in range(whole):
+        carry = spare.pop() if spare else np.empty(block // 8, np.uint64)
+        carry.view(np.uint8)[: rows * lines.shape[1]] = lines[at * rows : (at + 1) * rows].reshape(-1)
+        carry.view(np.uint8)[rows * lines.shape[1] :] = 0
+        level = 0
+        while True:
+            if level == len(waiting):
+                waiting.append([])
+            if len(waiting[level]) < 2:
+                waiting[level].append(carry)
+                break
+            kept, other = waiting[level][0], waiting[level].pop()
+            np.bitwise_xor(kept, other, out=one)
+            np.bitwise_and(kept, other, out=both)
+            np.bitwise_xor(one, carry, out=kept)
+            np.bitwise_and(one, carry, out=one)
+            np.bitwise_or(one, both, out=other)
+            spare.append(carry)
+            carry, level = other, level + 1
+    for level, left in enumerate(waiting):
+        for words in left:
+            taken = words.view(np.uint8)[: rows * lines.shape[1]].reshape(rows, -1)
+            found += _taken_apart(taken, columns) << level
+    return found
+
+
+def _taken_apart(lines: Reports, columns: int) -> Counts:
+    found = np.zeros(columns, np.int64)
+    for start in range(0, len(lines), 255):
+        bits = np.unpackbits(lines[start : start + 255], axis=1, count=columns, bitorder="little")
+        found += bits.sum(axis=0, dtype=np.uint8)
+    return found

@@ -1,173 +1,212 @@
-"""The laws of every local randomizer: one line of parametrisation for a new one.
-
-Statistical tests have fixed seeds; each limit would be exceeded with a probability below 1e-6 if the law held.
-"""
+"""Every local randomizer that comes with sottovoce keeps the laws, and says the numbers that are known."""
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
-from math import exp
+from functools import partial
+from itertools import pairwise
+from math import comb, exp, log2
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from sottovoce.crypto.user_words import UserWords
-from sottovoce.privacy.local import DirectEncoding, HadamardResponse, OptimisedUnary, Randomizer, SymmetricUnary
+from sottovoce.messages import UsageError
+from sottovoce.privacy.local import (
+    RANDOMIZERS,
+    DirectEncoding,
+    HadamardBit,
+    HadamardResponse,
+    LocalHashing,
+    OptimisedUnary,
+    Randomizer,
+    SubsetSelection,
+    SymmetricUnary,
+    best,
+    printed_choice,
+    report,
+)
+from sottovoce.privacy.local.conformance import RandomizerConformance
 from sottovoce.privacy.local.randomizer import below_exp, threshold
-
-ALL: list[type[Randomizer]] = [DirectEncoding, OptimisedUnary, SymmetricUnary, HadamardResponse]
-EPSILONS = (0.1, 1.0, 2.0, 4.0, 8.0)
+from sottovoce.privacy.local.unary import LOSS, column_sums
 
 
-def words(randomizer: Randomizer, users: int, *, seed: int = 0) -> np.ndarray:
-    return UserWords(bytes([seed]) * 32, words=randomizer.words).of(0, users)
+class TestDirectEncoding(RandomizerConformance):
+    randomizer = DirectEncoding
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("cells", [2, 3, 5, 8])
-def test_no_report_tells_more_than_epsilon(kind: type[Randomizer], epsilon: float, cells: int) -> None:
-    """By exhaustive enumeration, exactly: e^epsilon is rounded down, and no ratio of likelihoods is above it."""
-    randomizer = kind(cells, epsilon=epsilon)
-    laws = [randomizer.law(value) for value in range(cells)]
-    most = below_exp(epsilon)
-    for law in laws:
-        assert sum(law.values()) == 1
-        assert set(law) == set(laws[0])
-    worst = max(max(own) / min(own) for own in zip(*([law[report] for report in laws[0]] for law in laws), strict=True))
-    assert worst <= most
-    assert float(worst) == pytest.approx(exp(epsilon), rel=1e-4)  # and nothing is given away
+class TestOptimisedUnary(RandomizerConformance):
+    randomizer = OptimisedUnary
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("cells", [2, 3, 5, 8])
-def test_support_follows_from_the_law(kind: type[Randomizer], cells: int) -> None:
-    """p and q, and so estimates without bias, are what the enumerated law and the aggregator's side say together."""
-    randomizer = kind(cells, epsilon=1.3)
-    for value in range(cells):
-        supported = [Fraction(0)] * cells
-        for report, likely in randomizer.law(value).items():
-            line = np.frombuffer(report, np.uint8).reshape(1, -1)
-            for told in np.flatnonzero(randomizer.support(line)):
-                supported[told] += likely
-        for at, own in enumerate(supported):
-            expected = randomizer.p if at == value else randomizer.q
-            assert float(own) == pytest.approx(float(expected), abs=1e-9)
+class TestSymmetricUnary(RandomizerConformance):
+    randomizer = SymmetricUnary
+    tight = False  # both bits have to be turned over alike, with a q of few digits
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("cells", [2, 5])
-def test_reports_have_the_law(kind: type[Randomizer], cells: int) -> None:
-    randomizer = kind(cells, epsilon=1.1)
-    users = 60_000
-    for value in range(cells):
-        law = randomizer.law(value)
-        reports = randomizer.randomize(np.full(users, value), words(randomizer, users, seed=value))
-        assert reports.shape == (users, -(-randomizer.bits // 8))
-        found = Counter(map(bytes, reports))
-        assert set(found) <= set(law)
-        expected = [float(likely) * users for likely in law.values()]
-        assert stats.chisquare([found[report] for report in law], expected).pvalue > 1e-7
+class TestSymmetricUnaryToTheLastDigit(RandomizerConformance):
+    randomizer = partial(SymmetricUnary, digits=32)
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize(("cells", "epsilon"), [(4, 0.5), (20, 1.5), (33, 4.0)])
-def test_estimates_are_unbiased_and_vary_as_said(kind: type[Randomizer], cells: int, epsilon: float) -> None:
-    """Reports and simulated counts alike: means within 6 deviations, variances within those of a chi-squared."""
-    randomizer = kind(cells, epsilon=epsilon)
-    users, runs = 600, 300
-    counts = np.random.default_rng(1).multinomial(users, np.random.default_rng(2).dirichlet(np.full(cells, 0.5)))
-    values = np.repeat(np.arange(cells), counts)
-    generator = np.random.default_rng(3)
-    drawn = UserWords(bytes(32), words=randomizer.words)
-    reported = [
-        randomizer.estimate(randomizer.support(randomizer.randomize(values, drawn.of(users * run, users))), users=users)
-        for run in range(runs)
-    ]
-    simulated = [randomizer.estimate(randomizer.simulate(counts, generator), users=users) for _ in range(runs)]
-    for found in (np.array(reported), np.array(simulated)):
-        for at in range(cells):
-            variance = randomizer.variance(users=users, frequency=counts[at] / users)
-            assert abs(found[:, at].mean() - counts[at] / users) < 6 * np.sqrt(variance / runs)
-            low, high = stats.chi2.ppf([1e-9, 1 - 1e-9], runs - 1) / (runs - 1)
-            assert low * 0.97 < found[:, at].var(ddof=1) / variance < high * 1.03
+class TestLocalHashing(RandomizerConformance):
+    randomizer = LocalHashing
+    enumerated = partial(LocalHashing, prime=11)
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_simulated_counts_vary_together_as_reports_do(kind: type[Randomizer]) -> None:
-    """Not each count alone: the covariances of all pairs, which GRR and Hadamard response have."""
-    randomizer = kind(3, epsilon=1.0)
-    counts, runs = np.array([40, 25, 10]), 6000
-    values = np.repeat(np.arange(3), counts)
-    drawn, generator = UserWords(bytes(32), words=randomizer.words), np.random.default_rng(5)
-    one = np.array([randomizer.support(randomizer.randomize(values, drawn.of(75 * run, 75))) for run in range(runs)])
-    other = np.array([randomizer.simulate(counts, generator) for _ in range(runs)])
-    scale = np.sqrt(np.outer(one.var(axis=0), one.var(axis=0)))
-    assert np.abs(np.cov(one.T) - np.cov(other.T)).max() < 7 * scale.max() * np.sqrt(2 * 2 / runs)
-    assert np.abs(one.mean(axis=0) - other.mean(axis=0)).max() < 7 * np.sqrt(2 * scale.max() / runs)
+class TestSubsetSelection(RandomizerConformance):
+    randomizer = SubsetSelection
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_what_is_wrong(kind: type[Randomizer]) -> None:
-    with pytest.raises(ValueError, match="at least 2 cells, found 1"):
-        kind(1, epsilon=1.0)
-    for epsilon in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="finite epsilon above 0"):
-            kind(4, epsilon=epsilon)
-    with pytest.raises(ValueError, match="expected reports of"):
-        kind(4, epsilon=1.0).support(np.zeros((3, 9), np.uint8))
+class TestSubsetsOfTwo(RandomizerConformance):
+    randomizer = lambda cells, *, epsilon: SubsetSelection(cells, epsilon=epsilon, chosen=min(2, cells - 1))  # noqa: E731
+
+
+class TestHadamardResponse(RandomizerConformance):
+    randomizer = HadamardResponse
+
+
+class TestHadamardBit(RandomizerConformance):
+    randomizer = HadamardBit
+
+
+KINDS = sorted(RANDOMIZERS)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_coins_cannot_express(name: str) -> None:
     with pytest.raises(ValueError, match="that coins of 32 bits can express, found 1e-12: too small"):
-        kind(4, epsilon=1e-12)
-    assert float(kind(4, epsilon=60.0).p) > float(kind(4, epsilon=60.0).q)  # what coins cannot express is rounded to less
+        RANDOMIZERS[name](4, epsilon=1e-12)
+    large = RANDOMIZERS[name](4, epsilon=60.0)
+    assert large.p > large.q  # what coins cannot express is rounded to less
+    assert report(large, np.array([1, 2]), users=np.arange(2), words=UserWords(None)).shape == (2, large.size)
 
 
-def test_values_that_cannot_be() -> None:
-    for kind in (DirectEncoding, HadamardResponse):
-        with pytest.raises(ValueError, match=r"expected (values|numbers) below"):
-            kind(5, epsilon=1.0).support(np.array([[9]], np.uint8))
+@pytest.mark.parametrize("name", KINDS)
+def test_reports_that_nobody_can_have_made(name: str) -> None:
+    randomizer = RANDOMIZERS[name](5, epsilon=1.0)
+    full = np.full((1, randomizer.size), 255, np.uint8)
+    with pytest.raises(ValueError, match="expected"):
+        randomizer.support(full)
 
 
 def test_known_answers() -> None:
-    """Specification 7: 1, 2, 3 and 4."""
-    assert [float(OptimisedUnary(9, epsilon=e).q) for e in (1, 2, 4, 8)] == pytest.approx(
+    """Specification 7: 1 to 7, and 22."""
+    exact = partial(OptimisedUnary, 9, digits=32)
+    assert [float(exact(epsilon=e).q) for e in (1, 2, 4, 8)] == pytest.approx(
         [0.268941421, 0.119202922, 0.017986210, 0.000335350], abs=1e-9
     )
-    assert [OptimisedUnary(9, epsilon=e).variance(users=1) for e in (1, 2, 4, 8)] == pytest.approx(
+    assert [exact(epsilon=e).variance() for e in (1, 2, 4, 8)] == pytest.approx(
         [3.68269438, 0.724061661, 0.0760218298, 0.00134275125], rel=2e-6
     )
-    assert float(SymmetricUnary(9, epsilon=1).p) == pytest.approx(0.622459331, abs=1e-9)
-    assert [SymmetricUnary(9, epsilon=e).variance(users=1) for e in (1, 8)] == pytest.approx(
-        [3.91769809, 0.0190054575], rel=1e-6
-    )
-    assert SymmetricUnary(9, epsilon=1).variance(users=1, frequency=0.7) == pytest.approx(3.91769809, rel=1e-6)
+    symmetric = partial(SymmetricUnary, 9, digits=32)
+    assert float(symmetric(epsilon=1).p) == pytest.approx(0.622459331, abs=1e-9)
+    assert [symmetric(epsilon=e).variance() for e in (1, 8)] == pytest.approx([3.91769809, 0.0190054575], rel=1e-6)
+    assert symmetric(epsilon=1).variance(frequency=0.7) == pytest.approx(3.91769809, rel=1e-6)
     grr = DirectEncoding(16, epsilon=2)
-    assert (float(grr.p), float(grr.q), grr.variance(users=1)) == pytest.approx(
-        (0.330029818, 0.044664679, 0.52398423), rel=1e-6
-    )
-    assert DirectEncoding(16, epsilon=8).variance(users=1) == pytest.approx(3.37264362e-4, rel=1e-5)
-    assert [HadamardResponse(16, epsilon=e).variance(users=1) for e in (1, 2, 4)] == pytest.approx(
-        [4.68269438, 1.72406166, 1.07602183], rel=1e-6
-    )
-    assert (DirectEncoding(16, epsilon=1).bits, OptimisedUnary(16, epsilon=1).bits) == (4, 16)
-    assert [HadamardResponse(cells, epsilon=1).bits for cells in (255, 256)] == [8, 9]
-    assert OptimisedUnary(8, epsilon=4.0).variance(users=10_000, frequency=0.9) * 1e8 == pytest.approx(9760.2, abs=0.1)
+    assert (float(grr.p), float(grr.q), grr.variance()) == pytest.approx((0.330029818, 0.044664679, 0.52398423), rel=1e-6)
+    assert DirectEncoding(16, epsilon=8).variance() == pytest.approx(3.37264362e-4, rel=1e-5)
+    for kind in (HadamardResponse, HadamardBit):
+        assert [kind(16, epsilon=e).variance() for e in (1, 2, 4)] == pytest.approx(
+            [4.68269438, 1.72406166, 1.07602183], rel=1e-6
+        )
+    subset = SubsetSelection(20, epsilon=1.5)
+    assert subset.chosen == 4
+    assert (float(subset.p), float(subset.q), subset.variance()) == pytest.approx((0.528395822, 0.182716009, 1.24968788))
+    hashing = LocalHashing(20, epsilon=1.5)
+    assert hashing.hashes == 5
+    assert (float(hashing.p), float(hashing.q)) == pytest.approx((0.528395822, 0.2))
+    assert exact(epsilon=4).variance(users=10_000, frequency=0.9) * 1e8 == pytest.approx(9760.2, abs=0.1)
+    q = float(OptimisedUnary(256, epsilon=1, digits=32).q)
+    entropy = 1 + 255 * -(q * np.log2(q) + (1 - q) * np.log2(1 - q))
+    assert entropy == pytest.approx(215.19, abs=0.01)
+    assert log2(comb(256, SubsetSelection(256, epsilon=1).chosen)) == pytest.approx(211.09, abs=0.01)
+
+
+def test_bits_of_a_report() -> None:
+    sizes = {name: RANDOMIZERS[name](256, epsilon=1.5).bits for name in KINDS}
+    assert sizes == {
+        "grr": 8, "oue": 256, "sue": 256, "olh": 3 * 31 + 3, "subset": 256, "hr": 9, "hadamard-bit": 10,
+    }  # fmt: skip
+    assert SubsetSelection(256, epsilon=5).bits == 2 * 8  # listed, where that is shorter
+
+
+@pytest.mark.parametrize("kind", [OptimisedUnary, SymmetricUnary])
+def test_few_digits_cost_little(kind: type[OptimisedUnary]) -> None:
+    for epsilon in np.geomspace(0.05, 12, 60):
+        few, exact = kind(16, epsilon=epsilon), kind(16, epsilon=epsilon, digits=32)
+        assert few.digits <= exact.digits
+        assert few.variance() <= exact.variance() * (1 + LOSS)
+    assert OptimisedUnary(16, epsilon=1.0).digits == 2
+    assert OptimisedUnary(16, epsilon=1.0).variance() == pytest.approx(3.6917, abs=1e-4)
+
+
+def test_adaptive_choice() -> None:
+    """Specification 7, 6: the printed rule's last domain for GRR, and the exact rule's."""
+    for epsilon, last in ((1.0, 10), (2.0, 24), (4.0, 165), (8.0, 8944)):
+        assert [printed_choice(cells, epsilon=epsilon).name for cells in (last, last + 1)] == ["grr", "oue"]
+    exact = partial(OptimisedUnary, digits=32)
+    two = (DirectEncoding, exact)
+    for epsilon, last in ((1.0, 9), (2.0, 20), (4.0, 134)):
+        assert [best(cells, epsilon=epsilon, among=two).name for cells in (last, last + 1)] == ["grr", "oue"]
+    assert best(5999, epsilon=8.0, among=two).name == "grr"  # E5: wins for every K up to 5999
+    unary = (exact, partial(SymmetricUnary, digits=32))
+    assert [best(cells, epsilon=8.0, among=unary).name for cells in (56, 57)] == ["sue", "oue"]
+    with pytest.raises(UsageError, match="some randomizer"):
+        best(4, epsilon=1.0, among=())
+
+
+def test_the_exact_rule_is_brute_force() -> None:
+    for epsilon in (0.5, 1.0, 3.0):
+        for cells in (2, 7, 30):
+            kinds: list[type[Randomizer]] = [DirectEncoding, OptimisedUnary, SymmetricUnary, SubsetSelection]
+            chosen = best(cells, epsilon=epsilon, among=kinds)
+            for kind in kinds:
+                frequencies = np.random.default_rng(cells).dirichlet(np.ones(cells))
+                own = kind(cells, epsilon=epsilon)
+                spread = sum(own.variance(frequency=float(f)) for f in frequencies)
+                assert spread == pytest.approx(own.total_variance)  # whatever the frequencies are
+                assert chosen.total_variance <= own.total_variance
+
+
+def test_hashes_of_three_values_are_independent() -> None:
+    """All 11^3 functions: the joint distribution of any three hashes is the product of their own."""
+    hashing = LocalHashing(7, epsilon=0.5, prime=11)
+    points = np.arange(11)
+    a, b, c = (axis.reshape(-1) for axis in np.meshgrid(points, points, points, indexing="ij"))
+    hashed = [((a * v + b) * v + c) % 11 * hashing.hashes // 11 for v in range(7)]
+    sizes = np.bincount(hashed[0], minlength=hashing.hashes) / 11**3
+    for trio in ((0, 1, 2), (1, 3, 6), (2, 4, 5)):
+        joint = np.zeros((hashing.hashes,) * 3)
+        np.add.at(joint, tuple(hashed[v] for v in trio), 1 / 11**3)
+        assert joint == pytest.approx(np.einsum("i,j,k->ijk", sizes, sizes, sizes))
 
 
 def test_users_words_do_not_depend_on_who_asks() -> None:
-    drawn = UserWords(b"k" * 32, words=5)
-    whole = drawn.of(0, 40)
-    assert np.array_equal(whole, np.concatenate([drawn.of(0, 13), drawn.of(13, 1), drawn.of(14, 26)]))
+    def drawn(users: list[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+        asked = UserWords(b"k" * 16).of(np.array(users))
+        return np.concatenate([asked.take(lines=2, words=3).copy(), asked.take(words=3).copy()])
+
+    whole = drawn(list(range(40)))
+    assert np.array_equal(whole[:, [3, 17, 4]], drawn([3, 17, 4]))
     assert len(np.unique(whole)) == whole.size
-    assert drawn.of(1 << 60, 2).shape == (2, 5)
-    assert not np.array_equal(UserWords(None, words=5).of(0, 4), UserWords(None, words=5).of(0, 4))
-    for first, users in ((-1, 2), (0, -1)):
-        with pytest.raises(ValueError, match="expected users from 0 on"):
-            drawn.of(first, users)
+    assert drawn([1 << 60, 7]).shape == (3, 2, 3)
+    assert not np.array_equal(UserWords(None).of(np.arange(4)).take(), UserWords(None).of(np.arange(4)).take())
+    with pytest.raises(ValueError, match="a key of at least 16 bytes"):
+        UserWords(b"short")
+
+
+def test_columns_are_added_up() -> None:
+    generator = np.random.default_rng(6)
+    for lines, columns in ((0, 5), (1, 1), (63, 8), (700, 13), (5000, 70), (40_000, 24)):
+        bits = generator.random((lines, columns)) < generator.random(columns)
+        packed = np.packbits(bits, axis=1, bitorder="little")
+        assert column_sums(packed, columns=columns).tolist() == bits.sum(axis=0).tolist()
 
 
 def test_thresholds_round_to_the_safe_side() -> None:
     third = Fraction(1, 3)
     assert threshold(third) < third * 2**32 < threshold(third, up=True) == threshold(third) + 1
-    assert below_exp(1.0) < Fraction(2718281828459045236, 10**18) < below_exp(1.0) + Fraction(1, 10**17)
+    for epsilon in (0.3, 1.0, 5.0):
+        assert below_exp(epsilon) < below_exp(epsilon) + Fraction(1, 10**17)
+        assert float(below_exp(epsilon)) == pytest.approx(exp(epsilon), rel=1e-15)
+    assert all(below_exp(low) < below_exp(high) for low, high in pairwise((0.1, 0.2, 1.0, 2.0)))
