@@ -1,10 +1,12 @@
 """What keeps it secret: Paillier and packing, sealed channels, secure and reproducible randomness."""
 
 from .ciphertexts import Ciphertexts
+from .feistel import Permutation
 from .packing import Packing
 from .paillier import Encryptor, PrivateKey, PublicKey, new_key
 from .randomness import RandomStream, RandomTree
 from .sealed import Channel, Keypair
+from .user_words import UserWords
 
 __all__ = [
     "Channel",
@@ -12,9 +14,11 @@ __all__ = [
     "Encryptor",
     "Keypair",
     "Packing",
+    "Permutation",
     "PrivateKey",
     "PublicKey",
     "RandomStream",
     "RandomTree",
+    "UserWords",
     "new_key",
 ]

@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 __all__ = ["RandomStream", "RandomTree"]
 
 BLOCK: Final = 4096
+USERS: Final = -1
+"""A role that is nobody's rank: all simulated users together."""
 
 
 class RandomStream:
@@ -76,6 +78,13 @@ class RandomTree:
             key = None if self._seed is None else stream_key(self._seed, self._role, phase, purpose)
             self._streams[phase, purpose] = RandomStream(key)
         return self._streams[phase, purpose]
+
+    def key_of_users(self, *, phase: str, purpose: str) -> bytes | None:
+        """Derive a key of the words that users draw (`user_words`), the same on every rank: each user is on one of them only.
+
+        Without a seed there is none: every rank takes its own from the operating system.
+        """
+        return None if self._seed is None else stream_key(self._seed, USERS, phase, purpose)
 
 
 def stream_key(seed: int, role: int, phase: str, purpose: str) -> bytes:

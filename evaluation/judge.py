@@ -112,13 +112,19 @@ def judge(
     }
 
 
-def judge_marginals(real: Records, published: Sequence[tuple[tuple[str, ...], npt.NDArray[np.float64]]]) -> dict[str, Any]:
-    """Compare published marginals, made distributions by `norm_sub`, with the real ones."""
+def judge_marginals(
+    real: Records, published: Sequence[tuple[tuple[str, ...], npt.NDArray[np.float64]]], *, total: int | None = None
+) -> dict[str, Any]:
+    """Compare published marginals, made distributions by `norm_sub`, with the real ones.
+
+    `total`: what a marginal sums to, if that is not the number of real rows, as where users were drawn from them.
+    """
+    sums_to = float(total or len(real))
     distances: dict[int, list[float]] = {}
     wanted = [attributes for attributes, _ in published]
     for (attributes, cells), counts in zip(published, real.marginals(wanted), strict=True):
-        noisy = norm_sub(cells, float(len(real)))
-        distances.setdefault(len(attributes), []).append(float(np.abs(counts - noisy).sum()) / (2 * len(real)))
+        noisy = norm_sub(cells, sums_to) / sums_to
+        distances.setdefault(len(attributes), []).append(float(np.abs(counts / len(real) - noisy).sum()) / 2)
     return {"tvd": {str(ways): float(np.mean(found)) for ways, found in sorted(distances.items())}, "distances": []}
 
 

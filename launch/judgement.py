@@ -6,6 +6,7 @@ not see them, so a run inside somebody else's MPI job has none: `sottovoce evalu
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,8 @@ def judged(
             if schema is not None:
                 real = unite(parts)
                 targets = _targets(real, classify, report["warnings"])
-                report["utility"] = _utility(real, files, schema, targets)
+                users = report["communication"].get("users", {}).get("users")
+                report["utility"] = _utility(real, files, schema, targets, users=users)
     return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
 
 
@@ -68,16 +70,21 @@ def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> lis
     return targets
 
 
-def _utility(real: Records, files: Mapping[str, bytes], schema: Schema, targets: Sequence[str]) -> dict[str, Any] | None:
+def _utility(
+    real: Records, files: Mapping[str, bytes], schema: Schema, targets: Sequence[str], *, users: int | None
+) -> dict[str, Any] | None:
     import pandas as pd
 
+    found: dict[str, Any] | None = None
+    if "marginals.csv" in files:
+        table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
+        with contextlib.suppress(UsageError):  # not the whole tables of marginals: nothing that can be compared
+            found = judge_marginals(real, read_marginal_table(real.domain, table), total=users)
     if "synthetic.csv" in files:
         table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
         ways = [way for way in WAYS if way <= len(schema.attributes)]
-        found = judge(real, load(table, schema=schema), ways=ways, binary=False, targets=targets)
-        return {name: found[name] for name in ("tvd", "distances", "dependence", "classification", "notes")}
-    table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
-    try:
-        return judge_marginals(real, read_marginal_table(real.domain, table))
-    except UsageError:  # not the whole tables of marginals: nothing that can be compared
-        return None
+        own = judge(real, load(table, schema=schema), ways=ways, binary=False, targets=targets)
+        synthetic = {name: own[name] for name in ("tvd", "distances", "dependence", "classification", "notes")}
+        # Marginals are what was estimated; a table drawn from a model of them is worse, and stands beside.
+        found = synthetic if found is None else {**synthetic, "tvd": found["tvd"], "tvd_synthetic": synthetic["tvd"]}
+    return found

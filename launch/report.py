@@ -40,6 +40,9 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
     except Exception as error:  # noqa: BLE001 - epsilon is spent: whatever is wrong with a forecast, the result must not be lost
         unforeseen = [f"the cost could not be predicted: {type(error).__name__}: {error}"]
     exchanged = communication(concluded.entries, predicted=predicted) | {"formulas": formulas}
+    if (said := concluded.outcome.said) is not None:
+        measured = exchanged["user_bits"] if said.simulate == "reports" else None
+        exchanged |= {"per_user_bits": said.bits / said.reports, "users": asdict(said) | {"measured_bits": measured}}
     phases = [
         {
             "name": name,
@@ -153,6 +156,8 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if exchanged["predicted"] is not None:
         lines.append(("cost", _foreseen(exchanged)))
+    if (users := exchanged.get("users")) is not None:
+        lines.append(("one user", _one_user(users, per_user=exchanged["per_user_bits"])))
     if formulas := exchanged.get("formulas"):
         sums = {key: sum(line[key] for line in formulas) for key in formulas[0] if key != "phase"}
         printed, corrected = (
@@ -169,6 +174,16 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
+
+
+def _one_user(users: Mapping[str, Any], *, per_user: float) -> str:
+    """Say what a user sends in a deployment, and what all of them do."""
+    spread = f" ({users['least']:,} to {users['most']:,})" if users["least"] < users["most"] else ""
+    how = "made and counted" if users["simulate"] == "reports" else "not made: their sums were drawn"
+    return (
+        f"sends one report of {per_user:,.4g} bits{spread}; {_count(users['reports'], 'report')}, "
+        f"{-(-users['bits'] // 8):,} bytes in all, {how}"
+    )
 
 
 def _foreseen(exchanged: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from .ledger import Act, Entry, Totals, communication, reconcile, totals
 from .message import decode, encoded_size, message, to_bytes
 from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
-from .values import CIPHERTEXT, BigInts, Shape
+from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 from .wire import Wire
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "BigInts",
     "Shape",
     "CIPHERTEXT",
+    "USER_BITS",
     "to_bytes",
     "decode",
     "encoded_size",

@@ -17,13 +17,14 @@ _U64: Final = struct.Struct("<Q")
 class Writer:
     """Collects a payload as a list of buffers; what is large stays where it lies."""
 
-    __slots__ = ("_parts", "_small", "ciphertext", "size")
+    __slots__ = ("_parts", "_small", "ciphertext", "size", "user_bits")
 
     def __init__(self) -> None:
         self._parts: list[bytes | bytearray | memoryview] = []
         self._small = bytearray()
         self.size = 0
         self.ciphertext = 0
+        self.user_bits = 0
 
     def write(self, data: bytes | memoryview) -> None:
         length = len(data)

@@ -16,8 +16,9 @@ encoding (the bytes are canonical). All integers are little-endian.
     another message                 its fields
 
 `Annotated[NDArray[...], Shape(3, None)]` fixes axes; `Annotated[..., CIPHERTEXT]` makes the ledger count the field's bytes
-as ciphertext. Decoding checks each length against the bytes that are there *before* it allocates, and arrays are views
-of the received buffer, not copies.
+as ciphertext; `Annotated[int, USER_BITS]` is a number of bits that simulated users say in the message, which the ledger adds
+up. Decoding checks each length against the bytes that are there *before* it allocates, and arrays are views of the received
+buffer, not copies.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ __all__ = [
     "SecretField",
     "SequenceField",
     "StrField",
+    "TallyField",
 ]
 
 MAX_AXES: Final = 8
@@ -385,6 +387,23 @@ class SecretField:
 
     def sample(self) -> Any:
         return self.item.sample()
+
+
+class TallyField(IntField):
+    """A number of bits that users say in this message: not negative, and added up by the ledger."""
+
+    def check(self, value: Any) -> int:
+        checked = super().check(value)
+        if checked < 0:
+            raise MisuseError("expected a number of bits of at least 0, found a negative one")
+        return checked
+
+    def write(self, value: int, out: Writer) -> None:
+        super().write(value, out)
+        out.user_bits += value
+
+    def sample(self) -> int:
+        return 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from .fields import (
     SecretField,
     SequenceField,
     StrField,
+    TallyField,
 )
-from .values import CIPHERTEXT, BigInts, Shape
+from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 
 __all__ = ["field_for", "fields_of", "record_for"]
 
@@ -73,6 +74,10 @@ def _annotated(arguments: tuple[Any, ...], owner: str) -> Field:
             field = ArrayField(field.dtype, note)
     if CIPHERTEXT in arguments[1:]:
         return SecretField(field, field.least)
+    if USER_BITS in arguments[1:]:
+        if not isinstance(field, IntField):
+            raise MisuseError(f"{owner}: a number of users' bits is an int")
+        return TallyField()
     return field
 
 

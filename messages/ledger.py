@@ -9,6 +9,8 @@ numbers mean, to the byte:
                 (docs: what the ledger counts); the layer's own control frames (ends of edges, deadlock probes, the closing
                 minutes) are not messages of the protocol and are not in the ledger
     ciphertext  the payload bytes of fields marked CIPHERTEXT
+    user bits   what simulated users say in the message, by fields marked USER_BITS: their reports without the gaps and
+                headers of a cohort's message, which no user sends
     rounds      the length of the longest chain of messages in which each was sent after the one before had been received
                 by its sender: what latency multiplies
     step        the sender's n-th verb within the phase
@@ -39,6 +41,7 @@ class Act(NamedTuple):
     payload: int
     frame: int
     ciphertext: int
+    user_bits: int
     seconds: float
 
 
@@ -55,6 +58,7 @@ class Entry(NamedTuple):
     payload_bytes: int
     frame_bytes: int
     ciphertext_bytes: int
+    user_bits: int
     sent_at: float
     received_at: float
 
@@ -67,6 +71,7 @@ class Totals:
     payload_bytes: int = 0
     frame_bytes: int = 0
     ciphertext_bytes: int = 0
+    user_bits: int = 0
 
     def __add__(self, entry: Entry) -> Totals:
         return Totals(
@@ -74,6 +79,7 @@ class Totals:
             self.payload_bytes + entry.payload_bytes,
             self.frame_bytes + entry.frame_bytes,
             self.ciphertext_bytes + entry.ciphertext_bytes,
+            self.user_bits + entry.user_bits,
         )
 
     def as_dict(self) -> dict[str, int]:
@@ -82,6 +88,7 @@ class Totals:
             "payload_bytes": self.payload_bytes,
             "frame_bytes": self.frame_bytes,
             "ciphertext_bytes": self.ciphertext_bytes,
+            "user_bits": self.user_bits,
         }
 
 
@@ -125,6 +132,7 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
             sent[edge].payload,
             sent[edge].frame,
             sent[edge].ciphertext,
+            sent[edge].user_bits,
             sent[edge].seconds,
             received[edge].seconds,
         )

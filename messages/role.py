@@ -269,7 +269,8 @@ class Role:
         self._acts.append(
             (
                 True, to, sequence, self._phase, self._step, kind,
-                size, length, payload.ciphertext if seal is None else size, self._clock() - self._start,
+                size, length, payload.ciphertext if seal is None else size, payload.user_bits,
+                self._clock() - self._start,
             )
         )  # fmt: skip
 
@@ -299,7 +300,7 @@ class Role:
         self._acts.append(
             (
                 False, source, sequence, self._phase, self._step, name,
-                payload, len(frame), 0, self._clock() - self._start,
+                payload, len(frame), 0, 0, self._clock() - self._start,
             )
         )  # fmt: skip
         return heard

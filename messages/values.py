@@ -9,7 +9,7 @@ from typing import Final
 
 from .errors import MisuseError
 
-__all__ = ["CIPHERTEXT", "BigInts", "Ciphertext", "Shape"]
+__all__ = ["CIPHERTEXT", "USER_BITS", "BigInts", "Ciphertext", "Shape", "UserBits"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -34,6 +34,14 @@ class Ciphertext:
 
 
 CIPHERTEXT: Final = Ciphertext()
+
+
+@dataclass(frozen=True, slots=True)
+class UserBits:
+    """Marks a number of bits that simulated users say in this message, for the ledger to add up."""
+
+
+USER_BITS: Final = UserBits()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from ..crypto import Channel, Keypair, RandomStream, RandomTree
+from ..crypto import Channel, Keypair, RandomStream, RandomTree, UserWords
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
@@ -65,9 +65,17 @@ class Party(Role):
         """Find this party's stream for a purpose within the current phase."""
         return self._randomness.stream(phase=self._phase, purpose=purpose)
 
-    def release(self, mechanism: Mechanism[T], *, to: int) -> T:
-        """Draw a mechanism's answer for `to`: the accountant checks and records it first."""
+    def words_of_users(self, purpose: str) -> UserWords:
+        """Find the words that users draw for a purpose within the current phase; in a seeded run the same on every rank."""
+        return UserWords(self._randomness.key_of_users(phase=self._phase, purpose=purpose))
+
+    def release(self, mechanism: Mechanism[T], *, to: int, users: tuple[int, int] | None = None) -> T:
+        """Draw a mechanism's answer for `to`: the accountant checks and records it first.
+
+        `users`: whose reports these are, as a run of places in a public order of all users.
+        """
         if not self._phase:
             raise MisuseError("expected a release within a phase: `with party.phase(name)`", where=self.where)
         stream = self.randomness(f"release {len(self.accountant.releases)}")
-        return released(self.accountant.release(mechanism, to=to, phase=self._phase, randomness=stream))  # type: ignore[no-any-return]
+        answer = self.accountant.release(mechanism, to=to, phase=self._phase, randomness=stream, users=users)
+        return released(answer)  # type: ignore[no-any-return]

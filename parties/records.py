@@ -29,8 +29,13 @@ class Records:
     Printing them shows how many there are and nothing else.
     """
 
-    def __init__(self, rows: pd.DataFrame | Counter, *, schema: Schema | None = None) -> None:
+    def __init__(
+        self, rows: pd.DataFrame | Counter, *, schema: Schema | None = None, numbers: npt.NDArray[np.int64] | None = None
+    ) -> None:
         import pandas as pd
+
+        self.numbers = numbers
+        """Which rows of the one table these are, where a table is split by a public partition."""
 
         if isinstance(rows, pd.DataFrame) and schema is not None:
             rows = Counter(schema.encode(rows), schema.domain)
@@ -59,6 +64,14 @@ class Records:
         """Write the records bit by bit: `Binary(domain).bits` is the domain."""
         binary = Binary(self.domain)
         return Records(Counter(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
+
+    def cells(self, attributes: Sequence[str], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Say in which cell of these attributes' marginal each of these rows stands."""
+        found = np.zeros(len(rows), np.int64)
+        for attribute, size in zip(attributes, self.domain.shape(attributes), strict=True):
+            found *= size
+            found += self._coded.codes[self.domain.attributes.index(attribute)][rows]
+        return exact(found)
 
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Take one attribute of all rows, as codes of the domain."""
@@ -104,6 +117,7 @@ def load(
     all rows before it chooses; the others keep only the party's own.
     """
     kept: list[Any] = []
+    own: list[npt.NDArray[np.int64]] = []
     before = read = 0
     only = None if schema is None else schema.attributes.keys()
     numeric = () if schema is None else schema.numeric
@@ -112,7 +126,9 @@ def load(
         read += len(block)
         size = _rows(part)
         if split is not None and not split.by:
-            part = _take(part, split.of_block(party=party, rows=size, before=before, number=number, seed=seed))
+            at = split.of_block(party=party, rows=size, before=before, number=number, seed=seed)
+            part = _take(part, at)
+            own.append(before + at)
         before += size
         kept.append(part)
     if not before:
@@ -122,8 +138,10 @@ def load(
         split.check(before)
         if split.by:
             keys = [_key(whole, name, schema) for name in split.by]
-            whole = _take(whole, split.of_sorted(keys, party=party, rows=before, seed=seed))
-    return Records(whole if schema is None else Counter(whole, schema.domain))
+            own = [split.of_sorted(keys, party=party, rows=before, seed=seed)]
+            whole = _take(whole, own[0])
+    numbers = np.concatenate(own) if own else None
+    return Records(whole if schema is None else Counter(whole, schema.domain), numbers=numbers)
 
 
 def unite(tables: Sequence[Records]) -> Records:

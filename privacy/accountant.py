@@ -15,6 +15,10 @@ An event is seen in every view: what is published is computed from what the cura
 on. A mechanism says where it costs more, or less, than its epsilon. Epsilons of one party's releases add up in each
 view (sequential composition); records of different parties are disjoint, so the run's epsilon is the largest of the parties'
 (parallel composition).
+
+A party that acts for many users, each of whom reports for herself, says which of them a release is about, as a run of places
+in a public order. Each user has the whole budget: a report of one costs the others nothing, and a second report of the same
+user is refused when it would exceed it.
 """
 
 from __future__ import annotations
@@ -87,6 +91,8 @@ class Release(msgspec.Struct, frozen=True):
     epsilon: float
     to: int
     seen: dict[str, float]
+    users: tuple[int, int] | None = None
+    """Whose reports these are, the first and one past the last of them; `None`: all records are behind it."""
 
 
 class Accountant:
@@ -101,19 +107,30 @@ class Accountant:
 
     @property
     def spent(self) -> float:
-        return sum(release.epsilon for release in self.releases)
+        """What was spent on the record, or the user, on which most was."""
+        return _worst((release.users, release.epsilon) for release in self.releases)
 
-    def release(self, mechanism: Mechanism[T], *, to: int, phase: str, randomness: RandomStream) -> T:
-        """Check, record, then draw.
+    def release(
+        self,
+        mechanism: Mechanism[T],
+        *,
+        to: int,
+        phase: str,
+        randomness: RandomStream,
+        users: tuple[int, int] | None = None,
+    ) -> T:
+        """Check, record, then draw; `users`: whose reports these are, if not all records are behind it.
 
         Raises:
             BudgetError: the budget would be exceeded; nothing was recorded and nothing drawn.
         """
-        after = self.spent + mechanism.epsilon
+        after = mechanism.epsilon + _worst((own.users, own.epsilon) for own in self.releases if _meet(own.users, users))
         if not after <= self._budget * (1 + 1e-9):  # shares such as eps/3 may round up in the last digit; not NaN
+            before = ": some of them have reported before" if users is not None and after > mechanism.epsilon else ""
+            whom = f"party {self.party}'s records" if users is None else f"each of the users {users[0]:,} to {users[1] - 1:,}"
             raise BudgetError(
-                f"expected to spend at most epsilon {self._budget:g} on party {self.party}'s records, "
-                f"found {after:g} after this {mechanism.name} release"
+                f"expected to spend at most epsilon {self._budget:g} on {whom}, "
+                f"found {after:g} after this {mechanism.name} release{before}"
             )
         self.releases.append(
             Release(
@@ -125,6 +142,7 @@ class Accountant:
                 epsilon=mechanism.epsilon,
                 to=to,
                 seen=self._seen(mechanism),
+                users=users,
             )
         )
         return mechanism.draw(randomness)
@@ -139,16 +157,47 @@ class Accountant:
 def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, Any]:
     """Add up, per party and per view, what was released."""
     names = views(parties)
-    by_party = {str(party): dict.fromkeys(names, 0.0) for party in range(1, parties + 1)}
+    own: dict[int, list[Release]] = {party: [] for party in range(1, parties + 1)}
     for release in releases:
-        for view, epsilon in release.seen.items():
-            by_party[str(release.party)][view] += epsilon
+        own[release.party].append(release)
+    by_party = {
+        str(party): {view: _worst((one.users, one.seen.get(view, 0.0)) for one in released) for view in names}
+        for party, released in own.items()
+    }
     # Thirds of epsilon may add up to its last digit and one more.
-    by_party = {party: {view: float(f"{spent:.12g}") for view, spent in own.items()} for party, own in by_party.items()}
-    worst = {view: max(own[view] for own in by_party.values()) for view in names}
+    by_party = {party: {view: float(f"{spent:.12g}") for view, spent in seen.items()} for party, seen in by_party.items()}
+    worst = {view: max(seen[view] for seen in by_party.values()) for view in names}
     shown = ("public", "curator", "other_party")
     return {
         "epsilon": {view: worst[view] for view in shown},
         "coalitions": {view: epsilon for view, epsilon in worst.items() if view not in shown},
         "by_party": by_party,
     }
+
+
+def _meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    return one is None or other is None or (one[0] < other[1] and other[0] < one[1])
+
+
+def _worst(spent: Iterable[tuple[tuple[int, int] | None, float]]) -> float:
+    """Add up what was spent on the user on whom most was: by the ends of the runs of users, from the lowest on.
+
+    >>> _worst([(None, 0.25), ((0, 10), 1.0), ((10, 20), 0.5), ((15, 30), 1.0)])
+    1.75
+    """
+    everybody, steps = 0.0, []
+    for users, epsilon in spent:
+        if users is None:
+            everybody += epsilon
+        else:
+            steps += [(users[0], 1, epsilon), (users[1], 0, -epsilon)]
+    # Added up anew from those that are open: what was added and taken away again leaves rounding, or infinity less itself.
+    open_now: list[float] = []
+    most = 0.0
+    for _, begins, epsilon in sorted(steps):
+        if begins:
+            open_now.append(epsilon)
+            most = max(most, sum(open_now))
+        else:
+            open_now.remove(-epsilon)
+    return everybody + most

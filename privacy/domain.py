@@ -77,7 +77,7 @@ class Domain(msgspec.Struct, frozen=True):
 
 
 def marginal_table(
-    domain: Domain, marginals: Sequence[tuple[str, ...]], counts: Sequence[npt.NDArray[np.int64]]
+    domain: Domain, marginals: Sequence[tuple[str, ...]], counts: Sequence[npt.NDArray[np.int64 | np.float64]]
 ) -> pd.DataFrame:
     """Write marginals as rows of attribute_1, value_1, ..., count; cells in row-major order."""
     import pandas as pd

@@ -33,7 +33,7 @@ from ..privacy import Domain, Neighbours
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cost", "Epsilon", "Formula", "Mode", "Options", "Outcome", "Protocol", "Public", "add_up"]
+__all__ = ["Cost", "Epsilon", "Formula", "Mode", "Options", "Outcome", "Protocol", "Public", "Said", "add_up"]
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
 Epsilon: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")]
@@ -90,6 +90,23 @@ class Public:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What users say, each for herself, in a deployment; cohorts' messages wrap it, or stand for it."""
+
+    users: int
+    """There are."""
+    reports: int
+    """Are made."""
+    bits: int
+    """Of all reports together."""
+    least: int
+    most: int
+    """Of one report."""
+    simulate: str
+    """Whether the reports were made, or their sums drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What the curator publishes. Everything in it may be seen by anybody."""
 
@@ -101,6 +118,8 @@ class Outcome:
     """A model as JSON: model.json."""
     summary: Mapping[str, Any] = field(default_factory=dict)
     """A few figures for the terminal and report.json."""
+    said: Said | None = None
+    """What users say, where a protocol simulates them."""
 
 
 class Protocol(ABC):

@@ -7,6 +7,7 @@ from .hashing import LocalHashing
 from .packing import pack, packed_size, unpack
 from .randomizer import Randomizer, report
 from .subset import SubsetSelection
+from .survey import Survey
 from .unary import OptimisedUnary, SymmetricUnary
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "OptimisedUnary",
     "Randomizer",
     "SubsetSelection",
+    "Survey",
     "SymmetricUnary",
     "best",
     "pack",

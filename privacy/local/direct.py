@@ -63,10 +63,14 @@ class DirectEncoding(Randomizer):
         return write_integers(self.said(values, words).astype(np.uint64)[:, None], bits=self.bits)
 
     def support(self, reports: Reports) -> Counts:
+        return self.supports(reports, np.array([len(reports)]))[0]
+
+    def supports(self, reports: Reports, users: Counts) -> list[Counts]:
         said = read_integers(reports, bits=self.bits)[:, 0]
         if said.size and int(said.max()) >= self.cells:
             raise ValueError(f"expected values below {self.cells}, found {int(said.max())}")
-        return np.bincount(said, minlength=self.cells).astype(np.int64)
+        at = np.repeat(np.arange(len(users)) * self.cells, users) + said
+        return [*np.bincount(at, minlength=len(users) * self.cells).astype(np.int64).reshape(-1, self.cells)]
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(counts, float(self.kept))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, Words, be
 __all__ = ["HadamardBit", "HadamardResponse", "walsh_hadamard"]
 
 ONE = np.uint64(1)
+N = TypeVar("N", np.int64, np.float64)
 
 
 class _Hadamard(Randomizer):
@@ -145,7 +147,7 @@ class HadamardBit(_Hadamard):
         return found
 
 
-def walsh_hadamard(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def walsh_hadamard(values: npt.NDArray[N]) -> npt.NDArray[N]:
     """Transform by the Hadamard matrix of entries (-1)^(ones that i and j have in common).
 
     >>> walsh_hadamard(np.array([1, 2, 3, 4])).tolist()

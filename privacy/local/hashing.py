@@ -4,9 +4,9 @@ A user draws a function h from all values to g = round(e + 1) numbers, without l
 over the g. A report supports all values with h(v) = y: p as of GRR, q = 1/g. OUE's variance, in few bits however large K is;
 the aggregator pays for it, with a hash for each report and value.
 
-h(v) = floor(g (a v^2 + b v + c mod P) / P), P = 2^31 - 1, and a, b, c uniform: any three values' hashes are independent, so p, q
-and the variances and covariances of all counts are exactly those of ideal functions. What depends on four or more values is
-not: `simulate` draws from ideal functions, and that is the one place where its law is not the reports' own.
+h(v) = floor(g (a v^2 + b v + c mod P) / P), P = 2^31 - 1, and a, b, c uniform: any three values' hashes are independent, so p,
+q and the variances and covariances of all counts are exactly those of ideal functions. What depends on four or more values
+is not: `simulate` draws from ideal functions, and that is the one place where its law is not the reports' own.
 """
 
 from __future__ import annotations

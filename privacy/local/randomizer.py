@@ -91,6 +91,11 @@ class Randomizer(ABC):
         A report that no user can have made is a `ValueError`.
         """
 
+    def supports(self, reports: Reports, users: Counts) -> list[Counts]:
+        """Count the support of several groups of so many users each, whose reports follow one another."""
+        ends = np.cumsum(users)
+        return [self.support(reports[end - size : end]) for end, size in zip(ends.tolist(), users.tolist(), strict=True)]
+
     @abstractmethod
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         """Draw the support of users of whom `counts` have each value, directly from its exact law, report for report alike."""

@@ -30,7 +30,16 @@ class Notes:
 
     @staticmethod
     def act(sent: bool, peer: int, sequence: int, **more: Any) -> Act:
-        usual = {"phase": "p", "step": 1, "kind": "Word", "payload": 8, "frame": 72, "ciphertext": 0, "seconds": 0.0}
+        usual = {
+            "phase": "p",
+            "step": 1,
+            "kind": "Word",
+            "payload": 8,
+            "frame": 72,
+            "ciphertext": 0,
+            "user_bits": 0,
+            "seconds": 0.0,
+        }
         return Act(sent, peer, sequence, **{**usual, **more})
 
 
@@ -75,6 +84,7 @@ def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
     assert sorted(entry.round for entry in entries) == sorted(longest)
     assert totals(entries).as_dict() == {
         "messages": len(edges), "payload_bytes": 8 * len(edges), "frame_bytes": 72 * len(edges), "ciphertext_bytes": 0,
+        "user_bits": 0,
     }  # fmt: skip
     sums = communication(entries, predicted=None)
     assert sum(edge["messages"] for edge in sums["by_edge"].values()) == len(edges)

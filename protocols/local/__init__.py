@@ -1,0 +1,25 @@
+"""What protocols of local differential privacy share: users are asked, and their reports are counted."""
+
+from .asking import Answer, Question, Surveyed, answer, ask, enlist, hear, muster, questions_for
+from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
+from .protocol import LocalProtocol
+from .publishing import published
+
+__all__ = [
+    "Answer",
+    "LocalOptions",
+    "LocalProtocol",
+    "Question",
+    "SurveyOptions",
+    "Surveyed",
+    "SyntheticRows",
+    "Ways",
+    "answer",
+    "ask",
+    "choose",
+    "enlist",
+    "hear",
+    "muster",
+    "published",
+    "questions_for",
+]

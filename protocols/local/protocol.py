@@ -1,0 +1,140 @@
+"""What is alike in protocols that ask users."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import ClassVar
+
+import numpy as np
+
+from ...curator import Curator
+from ...messages import encoded_size
+from ...parties import Party, Records
+from ...parties.cohort import Values, tables
+from ...privacy import Domain
+from ...privacy.local import Randomizer, Survey
+from ..protocol import Cost, Mode, Protocol, Public, Said
+from .asking import KEY, Answer, Question, Surveyed, answer, ask, enlist, hear, muster
+from .options import LocalOptions, SurveyOptions, choose
+
+__all__ = ["LocalProtocol"]
+
+
+class LocalProtocol(Protocol):
+    """A protocol in which every user answers one question, and nobody is trusted with her value.
+
+    A subclass says `questions`, and what the curator makes of the answers. Parties are cohorts, and all do the same: hear the
+    plan, let their users answer.
+    """
+
+    trust = "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
+    neighbours = "replace-one"
+    needs_schema = True
+    uses = (Surveyed,)
+    modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
+
+    class Parameters(LocalOptions):
+        pass
+
+    @abstractmethod
+    def questions(self, domain: Domain, users: int) -> list[Question]:
+        """Choose what is asked, of how many of so many users: from public knowledge alone."""
+
+    def randomizer(self, cells: int) -> Randomizer:
+        """Choose how a question of so many cells is asked."""
+        own = self._randomizers.get(cells)
+        if own is None:
+            own = self._randomizers[cells] = choose(cells, self.parameters, mode=self.mode)
+        return own
+
+    def __init__(self, parameters: SurveyOptions, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        self._randomizers: dict[int, Randomizer] = {}
+
+    def cells(self, domain: Domain, question: tuple[int, ...]) -> int:
+        """Count the cells of a question as cohorts read it; one that cannot be is a `ValueError`."""
+        return domain.cells(_attributes(domain, question))
+
+    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
+        """Say how a cohort finds what its users would say in truth."""
+        return tables(records, [_attributes(records.domain, question) for question in questions])
+
+    def party(self, me: Party) -> None:
+        with me.phase("plan"):
+            domain = me.records.domain
+            enlisted = enlist(me, self.parameters, cells=partial(self.cells, domain), randomizer=self.randomizer)
+        with me.phase("reports"):
+            answer(me, enlisted, self.values(me.records, enlisted.questions), self.parameters)
+
+    def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
+        """Ask, and hear: the curator's side of what `party` does."""
+        with desk.phase("plan"):
+            mustered = muster(desk, self.parameters)
+            questions = self.questions(desk.domain, mustered.users)
+            survey = ask(desk, mustered, questions, numbers=self.numbers(desk.domain, questions))
+        with desk.phase("reports"):
+            answers = hear(desk, survey, questions, self.parameters)
+        return answers, said(survey, self.parameters)
+
+    def numbers(self, domain: Domain, questions: Sequence[Question]) -> list[tuple[int, ...]]:
+        """Write the questions as cohorts read them."""
+        places = {name: at for at, name in enumerate(domain.attributes)}
+        return [tuple(places[name] for name in own.attributes) for own in questions]
+
+    def predict(self, public: Public) -> list[Cost]:
+        if public.domain is None:
+            return []
+        users = self.parameters.users or public.rows
+        questions = self.questions(public.domain, users)
+        numbers = self.numbers(public.domain, questions)
+        names = tuple(own.randomizer.name for own in questions)
+        rows = np.zeros(public.parties, np.int64)
+        sizes = np.array([own.users for own in questions])
+        plan = encoded_size(Surveyed.Plan(rows, users, bytes(KEY), tuple(numbers), names, sizes))
+        present = encoded_size(Surveyed.Present(1, True))  # noqa: FBT003 - a field
+        lines = [
+            Cost(phase="plan", kind="Present", messages=public.parties, payload_bytes=public.parties * present),
+            Cost(phase="plan", kind="Plan", messages=public.parties, payload_bytes=public.parties * plan),
+        ]
+        if self.parameters.simulate == "counts":
+            support = np.zeros(sum(own.randomizer.cells for own in questions), np.int64)
+            size = encoded_size(Surveyed.Sums(np.zeros(len(questions), np.int64), support))
+            lines.append(Cost(phase="reports", kind="Sums", messages=public.parties, payload_bytes=public.parties * size))
+        return lines
+
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
+        found = []
+        if self.parameters.simulate == "counts":
+            found.append(
+                "simulate=counts: no user's report was made; what they add up to was drawn from its exact law, "
+                "by a generator that is not for secrets"
+            )
+        if self.parameters.users:
+            found.append(
+                f"{self.parameters.users:,} users were drawn from the records, with replacement: epsilon holds for each of "
+                "them, not for a record, which may stand behind several"
+            )
+        return found
+
+
+def said(survey: Survey, options: SurveyOptions) -> Said:
+    """Say what a user sends: by formula, for the ledger to be compared with."""
+    sizes = [own.bits for own, size in zip(survey.randomizers, survey.sizes, strict=True) if size]
+    return Said(
+        users=survey.users, reports=survey.asked, bits=survey.bits, least=min(sizes), most=max(sizes), simulate=options.simulate
+    )
+
+
+@lru_cache(maxsize=8)
+def _names(domain_attributes: tuple[str, ...]) -> dict[int, str]:
+    return dict(enumerate(domain_attributes))
+
+
+def _attributes(domain: Domain, question: tuple[int, ...]) -> tuple[str, ...]:
+    """Read a question: different attributes, by number."""
+    names = _names(domain.attributes)
+    if not question or len(set(question)) < len(question) or any(at not in names for at in question):
+        raise ValueError(f"expected questions of different attributes below {len(names)}, found {question}")
+    return tuple(names[at] for at in question)
