@@ -124,7 +124,7 @@ class MPIWire:
             whole_frame = self._buffer(whole)
             whole_frame[:size] = first[:size]
             del first
-            self._rest(whole_frame, size, source)
+            self._rest(whole_frame[:whole], size, source)  # a buffer that was kept may be longer
             first = whole_frame
             size = whole
         self._taken.append((source, first.data[:size]))

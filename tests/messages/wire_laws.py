@@ -64,6 +64,19 @@ def law_large_frames_cross_without_deadlock(wire: Wire) -> None:
     exchange(wire, [6 << 20, 3, 2 << 20])
 
 
+def law_a_shorter_frame_may_follow_a_longer_one(wire: Wire) -> None:
+    """Its buffer may be the longer one's, kept; what is past its end is the next frame's, or nobody's."""
+    to, source = (wire.rank + 1) % wire.size, (wire.rank - 1) % wire.size
+    for sequence, size in enumerate((3 << 20, 2 << 20, (2 << 20) - 77, 5 << 19, 1 << 20, 3 << 19)):
+        data = payload(size, sender=wire.rank, to=to, sequence=sequence)
+        wire.send(frame(data, sender=wire.rank, to=to, sequence=sequence), to=to, timeout=60)
+        heard, arrived = take(wire)
+        expected = payload(size, sender=source, to=wire.rank, sequence=sequence)
+        assert heard == source
+        assert arrived == b"".join(frame(expected, sender=source, to=wire.rank, sequence=sequence))
+        del arrived
+
+
 def law_everybody_sends_to_one(wire: Wire) -> None:
     if wire.rank:
         data = payload(3 << 20, sender=wire.rank, to=0)
