@@ -57,7 +57,9 @@ class Fourier(LocalProtocol):
 
     def randomizer(self, cells: int) -> Randomizer:
         # 2. Whether the parity is odd, by randomized response.
-        return self._randomizers.setdefault(cells, DirectEncoding(cells, epsilon=self.parameters.epsilon))
+        if cells not in self._randomizers:
+            self._randomizers[cells] = DirectEncoding(cells, epsilon=self.parameters.epsilon)
+        return self._randomizers[cells]
 
     def numbers(self, domain: Domain, questions: Sequence[Question]) -> list[tuple[int, ...]]:
         places = {bit: at for at, bit in enumerate(Binary(domain).bits.attributes)}
