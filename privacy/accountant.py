@@ -176,7 +176,7 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, A
 
 
 def _meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
-    return one is None or other is None or (one[0] < other[1] and other[0] < one[1])
+    return one is None or other is None or max(one[0], other[0]) < min(one[1], other[1])
 
 
 def _worst(spent: Iterable[tuple[tuple[int, int] | None, float]]) -> float:
@@ -189,7 +189,7 @@ def _worst(spent: Iterable[tuple[tuple[int, int] | None, float]]) -> float:
     for users, epsilon in spent:
         if users is None:
             everybody += epsilon
-        else:
+        elif users[0] < users[1]:
             steps += [(users[0], 1, epsilon), (users[1], 0, -epsilon)]
     # Added up anew from those that are open: what was added and taken away again leaves rounding, or infinity less itself.
     open_now: list[float] = []

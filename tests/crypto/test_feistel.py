@@ -1,0 +1,52 @@
+"""The public permutation: one to one for any size, without pattern, the same for whoever asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sottovoce.crypto import Permutation
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10, 15, 16, 17, 97, 1000, 10_001, 1 << 16])
+def test_one_to_one(size: int) -> None:
+    assert sorted(Permutation(size, key=b"k").of(np.arange(size))) == list(range(size))
+
+
+def test_any_number_alone() -> None:
+    permutation = Permutation(100_000, key=b"k")
+    whole = permutation.of(np.arange(100_000))
+    some = np.random.default_rng(1).permutation(100_000)[:500]
+    assert np.array_equal(permutation.of(some), whole[some])
+    assert not np.array_equal(whole, Permutation(100_000, key=b"l").of(np.arange(100_000)))
+    huge = Permutation(1 << 50, key=b"k").of(np.array([0, 1, (1 << 50) - 1]))
+    assert len(set(huge.tolist())) == 3
+    assert huge.max() < 1 << 50
+
+
+def test_all_permutations_of_four_are_as_likely() -> None:
+    found = Counter(tuple(Permutation(4, key=str(key).encode()).of(np.arange(4)).tolist()) for key in range(24_000))
+    assert len(found) == 24
+    assert stats.chisquare(list(found.values())).pvalue > 1e-7
+
+
+def test_groups_have_no_pattern() -> None:
+    """How many of each run of a thousand users fall into the first third: as many as if drawn, and not more evenly."""
+    size = 300_000
+    first = Permutation(size, key=b"groups").of(np.arange(size)) < size // 3
+    counts = first.reshape(-1, 1000).sum(axis=1)
+    assert first.sum() == size // 3
+    statistic = float(((counts - 1000 / 3) ** 2 / (1000 * 2 / 9)).sum())
+    assert 1e-7 < stats.chi2.sf(statistic, 299) < 1 - 1e-7
+    assert abs(np.corrcoef(np.arange(size), Permutation(size, key=b"x").of(np.arange(size)))[0, 1]) < 6 / np.sqrt(size)
+
+
+def test_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="expected 1 to"):
+        Permutation(0, key=b"")
+    for wrong in (-1, 5):
+        with pytest.raises(ValueError, match="expected numbers from 0 to 4"):
+            Permutation(5, key=b"").of(np.array([wrong]))

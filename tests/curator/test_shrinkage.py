@@ -1,0 +1,155 @@
+"""Belief in noisy pairs, latent classes, least squares."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sottovoce.curator import Marginal
+from sottovoce.curator.latent_classes import latent_classes
+from sottovoce.curator.least_squares import least_squares
+from sottovoce.curator.marginal import Numbers
+from sottovoce.curator.maximum_entropy import fit
+from sottovoce.curator.shrinkage import Noisy, shrink, views, with_margins
+from sottovoce.privacy import Domain
+
+DOMAIN = Domain({"a": ("0", "1", "2"), "b": ("0", "1", "2", "3"), "c": ("0", "1")})
+GENERATOR = np.random.default_rng(4)
+TRUTH = GENERATOR.dirichlet(np.full(24, 0.4)).reshape(3, 4, 2)
+WHOLE = Marginal(("a", "b", "c"), TRUTH)
+
+
+Pairs = dict[tuple[str, ...], Noisy]
+Centres = dict[tuple[str, ...], list[Numbers]]
+
+
+def product(pair: tuple[str, ...]) -> np.ndarray:
+    return np.outer(WHOLE.project(pair[:1]).values, WHOLE.project(pair[1:]).values)
+
+
+def test_without_noise_what_was_measured_is_believed() -> None:
+    pairs: Pairs = {pair: Noisy(WHOLE.project(pair), 1e-14, 0.0) for pair in combinations(("a", "b", "c"), 2)}
+    for pair, (mean, _) in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
+        assert mean == pytest.approx(pairs[pair].table.values, abs=1e-9)
+
+
+def test_mere_noise_is_not_believed() -> None:
+    """Many independent pairs under noise a hundred times the frequencies: what is believed is nearly the product."""
+    pairs: Pairs = {}
+    centres: Centres = {}
+    generator = np.random.default_rng(5)
+    for at in range(40):
+        names = (f"x{at}", f"y{at}")
+        own = np.outer(generator.dirichlet(np.ones(6)), generator.dirichlet(np.ones(8)))
+        pairs[names] = Noisy(Marginal(names, own + generator.normal(0, 0.1, own.shape)), 0.01, 0.0)
+        centres[names] = [own]
+    found = shrink(pairs, centres)
+    before = np.mean([np.abs(own.table.values - centres[pair][0]).sum() / 2 for pair, own in pairs.items()])
+    after = np.mean([np.abs(found[pair][0] - centres[pair][0]).sum() / 2 for pair in pairs])
+    assert before > 1.5
+    assert after < 0.1
+
+
+def test_the_better_centre_is_found() -> None:
+    """Half of all pairs are their first centre, half their second: noise hides which, but not from all together."""
+    generator = np.random.default_rng(6)
+    pairs: Pairs = {}
+    centres: Centres = {}
+    truth: dict[tuple[str, ...], Numbers] = {}
+    for at in range(60):
+        names = (f"x{at}", f"y{at}")
+        two = [generator.dirichlet(np.full(30, 0.3)).reshape(5, 6) for _ in range(2)]
+        truth[names] = two[at % 2]
+        pairs[names] = Noisy(Marginal(names, truth[names] + generator.normal(0, 0.02, (5, 6))), 4e-4, 0.0)
+        centres[names] = two
+    found = shrink(pairs, centres)
+    left = np.mean([np.abs(found[pair][0] - truth[pair]).sum() / 2 for pair in pairs])
+    noise = np.mean([np.abs(own.table.values - truth[pair]).sum() / 2 for pair, own in pairs.items()])
+    assert left < noise / 10
+
+
+def test_margins_are_exact_and_nothing_is_negative() -> None:
+    generator = np.random.default_rng(7)
+    for _ in range(50):
+        rows, columns = generator.dirichlet(np.full(5, 0.3)), generator.dirichlet(np.full(7, 0.3))
+        rows[generator.random(5) < 0.2] = 0
+        rows = rows / rows.sum() if rows.sum() else np.full(5, 0.2)
+        mean = np.outer(rows, columns) + generator.normal(0, 0.05, (5, 7))
+        found = with_margins(mean, np.full((5, 7), 0.0025), rows, columns)
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(1)
+        assert found.sum(axis=1) == pytest.approx(rows, abs=1e-4)
+        assert found.sum(axis=0) == pytest.approx(columns, abs=1e-4)
+
+
+def test_with_margins_is_the_conditional_mean_where_nothing_is_clipped() -> None:
+    """Against the normal equations of the constrained problem, written out."""
+    generator = np.random.default_rng(8)
+    rows, columns = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.35, 0.25])
+    variance = generator.uniform(1e-6, 4e-6, (3, 3))
+    mean = np.outer(rows, columns) + generator.normal(0, 1e-3, (3, 3))
+    sums = np.array(
+        [np.eye(3)[i][:, None] * np.ones((1, 3)) for i in range(3)] + [np.ones((3, 1)) * np.eye(3)[i] for i in range(3)]
+    )
+    a = sums.reshape(6, 9)
+    wanted = np.concatenate([rows, columns]) - a @ mean.reshape(-1)
+    d = np.diag(variance.reshape(-1))
+    expected = mean.reshape(-1) + d @ a.T @ np.linalg.pinv(a @ d @ a.T) @ wanted
+    assert with_margins(mean, variance, rows, columns).reshape(-1) == pytest.approx(expected, abs=2e-7)
+
+
+def test_views_are_weighed_by_their_noise() -> None:
+    """Two tables that have `a`: spec 7, 14, sums of 16 cells and of 1 with 4000 and 1000 users are weighed .2 to .8."""
+    wide = Domain({"a": ("0", "1"), "z": tuple(map(str, range(16)))})
+    one = Noisy(Marginal.of(wide, ("a", "z"), np.full(32, 1 / 32) + np.repeat([0.01, -0.01], 16)), 1 / 4000, 0.0)
+    other = Noisy(Marginal.of(wide, ("a",), [0.5, 0.5]), 1 / 1000, 0.0)
+    found = views([one, other], ways=1)["a",]
+    assert found.table.values[0] == pytest.approx(0.2 * 0.66 + 0.8 * 0.5)
+    assert found.base == pytest.approx(1 / (4000 / 16 + 1000))
+    assert set(views([one, other], ways=2)) == {("a", "z")}
+
+
+def test_latent_classes_find_a_mixture() -> None:
+    generator = np.random.default_rng(9)
+    names = [f"x{at}" for at in range(6)]
+    domain = Domain(dict.fromkeys(names, ("0", "1", "2")))
+    weights = np.array([0.5, 0.3, 0.2])
+    tables = {name: generator.dirichlet(np.full(3, 0.3), 3).T for name in names}
+    pairs: dict[tuple[str, ...], Marginal] = {
+        pair: Marginal(pair, (tables[pair[0]] * weights) @ tables[pair[1]].T) for pair in combinations(names, 2)
+    }
+    model = latent_classes(domain, pairs, generator=generator, classes=4, rounds=2000)
+    for pair, own in pairs.items():
+        assert np.abs(model.pair(*pair) - own.values).sum() / 2 < 0.02
+    assert model.weights.sum() == pytest.approx(1)
+    for table in model.tables.values():
+        assert table.sum(axis=0) == pytest.approx(np.ones(4))
+
+
+def test_least_squares_is_the_solution_of_least_norm() -> None:
+    tables = [WHOLE.project(own) for own in (("a", "b"), ("b", "c"))]
+    equations, wanted = [], []
+    for table in tables:
+        for cell in np.ndindex(table.values.shape):
+            picks = np.zeros((3, 4, 2))
+            at: list[int | slice] = [slice(None)] * 3
+            for name, code in zip(table.attributes, cell, strict=True):
+                at["abc".index(name)] = code
+            picks[tuple(at)] = 1
+            equations.append(picks.reshape(-1))
+            wanted.append(table.values[cell])
+    expected = np.linalg.pinv(np.array(equations)) @ np.array(wanted)
+    found = least_squares(DOMAIN, ("a", "b", "c"), tables)
+    if expected.min() >= 0:
+        assert found.values.reshape(-1) == pytest.approx(expected)
+    assert found.total == pytest.approx(1)
+    uniform = [Marginal.uniform(DOMAIN, own) for own in (("a", "b"), ("b", "c"))]
+    assert least_squares(DOMAIN, ("a", "b", "c"), uniform).values == pytest.approx(np.full((3, 4, 2), 1 / 24))
+    mild = Marginal(("a", "b", "c"), 1 / 24 + (TRUTH - 1 / 24) * 0.05)
+    parts = [mild.project(own) for own in (("a", "b"), ("b", "c"), ("a", "c"))]
+    for way in (least_squares, fit):
+        made = way(DOMAIN, ("a", "b", "c"), parts)
+        for part in parts:
+            assert made.project(part.attributes).distance(part) < 1e-6

@@ -1,0 +1,74 @@
+"""Who is asked what, and reports on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sottovoce.crypto import UserWords
+from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Randomizer, Survey, report
+from sottovoce.privacy.local.survey import shared_out
+
+GRR, OUE = DirectEncoding(5, epsilon=1.0), OptimisedUnary(13, epsilon=1.0)
+
+
+def survey(users: int = 1000, sizes: tuple[int, ...] = (100, 250, 0, 600)) -> Survey:
+    randomizers: tuple[Randomizer, ...] = (GRR, GRR, OUE, OUE)
+    return Survey(users, b"key", randomizers, np.array(sizes))
+
+
+def test_sizes_are_exact_and_nobody_is_asked_twice() -> None:
+    own = survey()
+    questions = own.questions(np.arange(1000))
+    assert np.bincount(questions, minlength=5).tolist() == [100, 250, 0, 600, 50]  # the last: nobody asks them
+    assert (own.asked, own.bits, own.epsilon) == (950, 350 * 3 + 600 * 13, 1.0)
+    some = np.array([3, 999, 77])
+    assert np.array_equal(own.questions(some), questions[some])
+
+
+def test_reports_travel_and_are_counted() -> None:
+    own, users = survey(), np.array([7, 3, 0, 12])
+    values = np.random.default_rng(1).integers(0, 5, users.sum())
+    words = UserWords(b"k" * 16)
+    told = [
+        report(GRR, values[:10], users=np.arange(10), words=words),
+        report(OUE, values[10:], users=np.arange(10, 22), words=words),
+    ]
+    packed, bits = own.pack(told)
+    assert (bits, packed.nbytes) == (10 * 3 + 12 * 13, 4 + 20)
+    found = own.unpack(packed, users)
+    expected = [GRR.support(told[0][:7]), GRR.support(told[0][7:]), np.zeros(13), OUE.support(told[1])]
+    for one, other in zip(found, expected, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("packed", "users", "match"),
+    [
+        (np.zeros(23, np.uint8), [7, 3, 0, 12], "expected 12 reports of 13 bits in 20 bytes, found 19"),
+        (np.zeros(25, np.uint8), [7, 3, 0, 12], "expected 24 bytes of reports, found 25"),
+        (np.zeros(24, np.uint8), [7, 3, 12], "a number of users for each of 4 questions"),
+        (np.full(24, 255, np.uint8), [7, 3, 0, 12], "zeros after the last report"),
+        (np.full(3, 255, np.uint8), [8, 0, 0, 0], "expected values below 5, found 7"),
+    ],
+)
+def test_reports_that_cannot_be(packed: np.ndarray, users: list[int], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        survey().unpack(packed, np.array(users))
+
+
+def test_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="groups of 10 users at most together, found 950"):
+        survey(users=10)
+    with pytest.raises(ValueError, match="groups of 1000 users"):
+        survey(sizes=(100, -1, 0, 0))
+    with pytest.raises(ValueError, match="a size for each of 4 questions"):
+        survey(sizes=(1, 2))
+
+
+def test_known_shares() -> None:
+    """Specification 7, 15."""
+    assert shared_out(100, [1, 1, 1]) == [34, 33, 33]
+    assert shared_out(1000, [4, 32, 256]) == [14, 109, 877]
+    assert shared_out(1000, [4 ** (2 / 3), 32 ** (2 / 3), 256 ** (2 / 3)]) == [48, 190, 762]
+    assert sum(shared_out(12_345, list(np.random.default_rng(2).random(50)))) == 12_345

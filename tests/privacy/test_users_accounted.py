@@ -1,0 +1,93 @@
+"""A user reports once: the accountant keeps a budget for each, by places in a public order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sottovoce.crypto import RandomStream
+from sottovoce.messages import BudgetError
+from sottovoce.privacy import Accountant, epsilon_by_view
+
+
+@dataclass(frozen=True)
+class Told:
+    epsilon: float
+    name: str = "grr"
+    sensitivity: float = 1.0
+    scale: float = 1.0
+    seen: Mapping[str, float] = field(default_factory=dict)
+
+    def draw(self, randomness: RandomStream) -> int:
+        return 7
+
+
+def release(accountant: Accountant, epsilon: float, users: tuple[int, int] | None) -> int:
+    return accountant.release(Told(epsilon), to=0, phase="p", randomness=RandomStream(b"k" * 32), users=users)
+
+
+def accountant(budget: float = 1.0) -> Accountant:
+    return Accountant(party=1, parties=2, budget=budget, neighbours="replace-one")
+
+
+def test_different_users_cost_one_another_nothing() -> None:
+    own = accountant()
+    for start in range(0, 100, 10):
+        assert release(own, 1.0, (start, start + 10)) == 7
+    assert own.spent == 1.0
+    assert epsilon_by_view(own.releases, parties=2)["epsilon"]["public"] == 1.0
+
+
+@pytest.mark.parametrize("again", [(0, 10), (9, 10), (9, 50), (3, 4), (0, 1000)])
+def test_a_second_report_is_refused(again: tuple[int, int]) -> None:
+    own = accountant()
+    release(own, 1.0, (0, 10))
+    with pytest.raises(BudgetError, match=r"on each of the users .* found 2 after .*: some of them have reported"):
+        release(own, 1.0, again)
+    assert len(own.releases) == 1
+    release(own, 1.0, (10, 20))
+
+
+def test_what_is_about_all_records_is_about_every_user() -> None:
+    own = accountant()
+    release(own, 0.25, None)
+    release(own, 0.75, (0, 10))
+    with pytest.raises(BudgetError):
+        release(own, 0.1, (5, 6))
+    release(own, 0.5, (10, 20))
+    with pytest.raises(BudgetError):
+        release(own, 0.1, None)
+    assert own.spent == 1.0
+
+
+def test_too_much_at_once() -> None:
+    with pytest.raises(BudgetError, match=r"each of the users 0 to 9, found 1.5 after this grr release$"):
+        release(accountant(), 1.5, (0, 10))
+    with pytest.raises(BudgetError):
+        release(accountant(), float("nan"), (0, 10))
+
+
+def test_the_worst_user_by_brute_force() -> None:
+    """Runs that overlap in any way, user by user; infinity and what does not add up exactly included."""
+    generator = np.random.default_rng(8)
+    for _ in range(60):
+        own, spent = accountant(budget=1e9), np.zeros(30)
+        for _ in range(8):
+            start, stop = sorted(generator.integers(0, 31, 2).tolist())
+            epsilon = float(generator.choice([0.1, 0.2, 1 / 3, 0.7]))
+            everybody = generator.random() < 0.1
+            release(own, epsilon, None if everybody else (start, stop))
+            spent[slice(None) if everybody else slice(start, stop)] += epsilon
+            assert own.spent == pytest.approx(spent.max(), abs=1e-12)
+        assert epsilon_by_view(own.releases, parties=2)["by_party"]["1"]["public"] == pytest.approx(spent.max())
+
+
+def test_users_of_different_cohorts_are_different() -> None:
+    both = [accountant(), Accountant(party=2, parties=2, budget=1.0, neighbours="replace-one")]
+    for own, _ in product(both, range(1)):
+        release(own, 1.0, (0, 100))
+    assert epsilon_by_view([*both[0].releases, *both[1].releases], parties=2)["epsilon"]["curator"] == 1.0

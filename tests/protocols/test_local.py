@@ -1,0 +1,359 @@
+"""Protocols over users: the floor, FT and CALM, and what they share."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce.curator import Marginal
+from sottovoce.messages import BudgetError, MessageError, UsageError
+from sottovoce.messages.message import message_fields
+from sottovoce.parties import DEMO_SCHEMA, Records
+from sottovoce.parties.demo import demo_table
+from sottovoce.privacy import Binary, Domain
+from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
+from sottovoce.protocols.calm import CALM
+from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
+from sottovoce.protocols.conformance import ProtocolConformance
+from sottovoce.protocols.fourier import coefficients, reconstructed
+from sottovoce.protocols.local import LocalOptions, asking, choose
+from sottovoce.protocols.local.asking import Surveyed
+from sottovoce.protocols.one_way_ldp import OneWayLocal
+
+SIZES = (16, 7, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
+ADULT = Domain({f"a{at}": tuple(map(str, range(size))) for at, size in enumerate(SIZES)})
+"""Adult's sizes in the coding of PrivIncr."""
+
+
+class TestOneWayLocal(ProtocolConformance):
+    protocol = "one-way-ldp"
+
+
+class TestOneWayLocalByCounts(ProtocolConformance):
+    protocol = "one-way-ldp"
+    parameters: ClassVar[Mapping[str, Any]] = {"simulate": "counts"}
+
+
+class TestFourier(ProtocolConformance):
+    protocol = "fourier"
+    parameters: ClassVar[Mapping[str, Any]] = {"ways": 1}
+    rows = 400
+
+
+class TestCALM(ProtocolConformance):
+    protocol = "calm"
+    rows = 400
+
+
+class TestCALMAsPrinted(ProtocolConformance):
+    protocol = "calm"
+    mode = "paper"
+    rows = 400
+
+
+PROTOCOLS = [("one-way-ldp", {}), ("fourier", {"ways": 1}), ("calm", {}), ("calm", {"mode": "paper"})]
+
+
+def run(name: str, **more: Any) -> sottovoce.Run:
+    return sottovoce.run(name, **{"data": "demo", "rows": 3000, "seed": 5, "timeout": 60.0, "judge": False, **more})
+
+
+@pytest.mark.parametrize(("name", "more"), PROTOCOLS)
+def test_what_is_published_does_not_depend_on_how_many_act(name: str, more: dict[str, Any]) -> None:
+    """Reports, to the byte: each user's words are her own."""
+    one, three = (run(name, parties=parties, **more) for parties in (1, 3))
+    for file in one.files.keys() & {"synthetic.csv", "marginals.csv"}:
+        assert one.files[file] == three.files[file], file
+
+
+@pytest.mark.parametrize("users", [0, 7000])
+@pytest.mark.parametrize(("name", "more"), PROTOCOLS)
+def test_users_bits_are_those_of_the_formula(name: str, more: dict[str, Any], users: int) -> None:
+    made, drawn = (run(name, users=users, simulate=way, **more).report["communication"] for way in ("reports", "counts"))
+    assert made["users"]["users"] == (users or 3000)
+    assert made["users"]["measured_bits"] == made["users"]["bits"] == made["user_bits"] == drawn["users"]["bits"]
+    assert drawn["users"]["measured_bits"] is None
+    assert drawn["user_bits"] == 0
+    assert made["per_user_bits"] == made["users"]["bits"] / made["users"]["reports"]
+    # On the wire: the bits, and at most 7 more for each run of reports that are packed together, of each window.
+    packed = made["by_kind"]["Reports"]["payload_bytes"]
+    assert made["users"]["bits"] / 8 <= packed
+    assert drawn["by_kind"]["Sums"]["messages"] == 3
+
+
+def test_tables_of_ones_own_and_one_table_are_the_same_users() -> None:
+    table = demo_table(900, seed=1)
+    parts = [table.iloc[:200], table.iloc[200:650], table.iloc[650:]]
+    together = run("one-way-ldp", data=table, parties=1, schema=schema())
+    apart = run("one-way-ldp", data=parts, schema=schema(), rows=None)
+    assert together.files["synthetic.csv"] == apart.files["synthetic.csv"]
+
+
+def schema() -> Any:
+    import json
+
+    from sottovoce.parties import write_schema
+
+    return json.loads(write_schema(DEMO_SCHEMA))
+
+
+def test_a_randomizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_randomizers.py").write_text(
+        "from sottovoce.privacy.local import DirectEncoding\n"
+        "class Mine(DirectEncoding):\n    name = 'mine'\n"
+        "class NotOne:\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    made = run("calm", oracle="my_randomizers:Mine")
+    assert made.report["outcome"]["randomizers"] == "mine"
+    for wrong, match in (
+        ("my_randomizers:NotOne", "expected a subclass of .*Randomizer at my_randomizers:NotOne"),
+        ("my_randomizers:Nothing", "found AttributeError"),
+        ("no_such_module:X", "found ModuleNotFoundError"),
+        ("great", "expected a randomizer for oracle .* found 'great'"),
+    ):
+        with pytest.raises(UsageError, match=match):
+            run("calm", oracle=wrong)
+
+
+@pytest.mark.parametrize("oracle", ["grr", "oue", "sue", "olh", "subset", "hr", "hadamard-bit", "adaptive"])
+def test_every_randomizer_serves(oracle: str) -> None:
+    made = run("one-way-ldp", oracle=oracle, epsilon=4.0, users=30_000, judge=True)
+    assert made.report["utility"]["tvd"]["2"] < 0.25
+    assert made.report["communication"]["users"]["measured_bits"] == made.report["communication"]["users"]["bits"]
+
+
+def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(self: OneWayLocal, me: Any) -> None:
+        with me.phase("plan"):
+            enlisted = asking.enlist(
+                me, self.parameters, cells=lambda own: self.cells(me.records.domain, own), randomizer=self.randomizer
+            )
+        with me.phase("reports"):
+            for _ in range(2):
+                asking.answer(me, enlisted, self.values(me.records, enlisted.questions), self.parameters)
+
+    monkeypatch.setattr(OneWayLocal, "party", twice)
+    with pytest.raises(BudgetError, match=r"each of the users 0 to 2,999, found 2 after .*: some of them have reported before"):
+        run("one-way-ldp")
+
+
+Forge = Callable[[Surveyed.Plan], Surveyed.Plan]
+
+
+def replaced(plan: Surveyed.Plan, **new: Any) -> Surveyed.Plan:
+    return Surveyed.Plan(**{name: new.get(name, getattr(plan, name)) for name in message_fields(Surveyed.Plan)})
+
+
+@pytest.mark.parametrize(
+    ("forge", "match"),
+    [
+        (lambda plan: replaced(plan, users=plan.users + 1), "expected a plan for 3000 users, found one for 3001"),
+        (lambda plan: replaced(plan, rows=plan.rows + 1), "rows of cohort"),
+        (lambda plan: replaced(plan, sizes=plan.sizes * 2), "groups of 3000 users at most together, found 6000"),
+        (lambda plan: replaced(plan, sizes=-plan.sizes), "groups of 3000 users"),
+        (lambda plan: replaced(plan, randomizers=("oue",) * len(plan.randomizers)), "to be asked by grr, found oue"),
+        (lambda plan: replaced(plan, randomizers=plan.randomizers[:-1]), "a randomizer for each"),
+        (lambda plan: replaced(plan, questions=((99,),) * len(plan.questions)), "questions of different attributes below"),
+        (lambda plan: replaced(plan, questions=((),) * len(plan.questions)), "questions of different attributes below"),
+        (lambda plan: replaced(plan, questions=((1, 1),) * len(plan.questions)), "questions of different attributes below"),
+    ],
+)
+def test_a_cohort_refuses_a_plan_that_its_options_do_not_allow(
+    forge: Forge, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sottovoce.curator import Curator
+
+    broadcast = Curator.broadcast
+
+    def forged(desk: Curator, said: Any, **more: Any) -> None:
+        broadcast(desk, forge(said) if isinstance(said, Surveyed.Plan) else said, **more)
+
+    monkeypatch.setattr(Curator, "broadcast", forged)
+    with pytest.raises(MessageError, match=f"malformed Plan from the curator: .*{match}"):
+        run("one-way-ldp")
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "match"),
+    [
+        ("one-way-ldp", {"rows": 5}, "at least a user for each of 15 questions, found 5 users: --set users=N"),
+        ("fourier", {"ways": 2}, "at least a user for each of .* found 3,000 users"),
+        ("fourier", {"ways": 4}, r"Fourier coefficients, found .*: --set ways=3"),
+        ("calm", {"simulate": "maybe"}, "simulate"),
+        ("calm", {"users": -1}, "users"),
+        ("calm", {"oracle": "subset", "epsilon": 1e-11}, "too small"),
+    ],
+)
+def test_what_cannot_be(name: str, more: dict[str, Any], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        run(name, **more)
+
+
+def test_attributes_of_one_label() -> None:
+    table = pd.DataFrame({"a": ["x"] * 400, "b": ["0", "1"] * 200, "c": list("pqrs") * 100})
+    own = {"a": ["x"], "b": ["0", "1"], "c": ["p", "q", "r", "s"]}
+    for name in ("calm", "one-way-ldp", "fourier"):
+        made = run(name, data=table, schema=own, epsilon=8.0, rows=None)
+        if made.synthetic is not None:
+            assert set(made.synthetic["a"]) == {"x"}
+        if made.marginals is not None:
+            assert made.marginals.groupby(["attribute_1", "attribute_2"])["count"].sum().round(0).eq(400).all()
+    lone = run("calm", data=table[["b"]], schema={"b": ["0", "1"]}, rows=None)
+    assert lone.marginals is not None
+    with pytest.raises(UsageError, match="two labels or more"):
+        run("calm", data=table[["a"]], schema={"a": ["x"]}, rows=None)
+
+
+def test_coefficients_of_fourier() -> None:
+    """Specification 4 and 7, 17: 19914 on Adult; and without noise they give the marginals back."""
+    assert len(coefficients(ADULT, 2)) == 19_914
+    table = demo_table(3000, seed=2)
+    records = Records(table, schema=DEMO_SCHEMA)
+    names = ("race", "education", "sex")
+    domain = records.domain.project(names)
+    codes = [np.asarray(records.codes(name), np.int64) for name in names]
+    bits = dict(zip(Binary(domain).bits.attributes, Binary(domain).encode(codes), strict=True))
+    theta = {own: 1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2)) for own in coefficients(domain, 2)}
+    for pair in combinations(names, 2):
+        expected = records.marginal(pair) / 3000
+        found = reconstructed(domain, pair, theta).values.reshape(-1)  # noqa: PD011
+        assert found == pytest.approx(np.asarray(expected), abs=1e-12)
+
+
+def test_covers() -> None:
+    """Specification 3: how many sets of l of d binary attributes cover all t-sets, greedily."""
+
+    def sets(d: int, most: int, of: int) -> int:
+        domain = Domain({f"b{at}": ("0", "1") for at in range(d)})
+        found = cover(domain, of=of, most=most, cells=float("inf"))
+        covered = {part for own in found for part in combinations(own, of)}
+        assert covered == set(combinations(domain.attributes, of))
+        return len(found)
+
+    assert sets(7, 3, 2) == 7
+    assert sets(8, 4, 2) <= 7  # 6 is optimal
+    assert sets(15, 3, 2) <= 36  # 35 is
+    bounded = cover(ADULT, of=2, most=3, cells=700)
+    assert all(ADULT.cells(own) <= 700 for own in bounded)
+    assert {part for own in bounded for part in combinations(own, 2)} == set(combinations(ADULT.attributes, 2))
+    assert len(bounded) == pytest.approx(59, abs=3)  # the prototype's m
+
+
+def test_noise_error_does_not_depend_on_how_many_sets_there_are() -> None:
+    """CALM, 4.3: measured, the average of all tables that have an attribute; d = 6, l = 3 as in the specification."""
+    domain = Domain({f"b{at}": ("0", "1") for at in range(6)})
+    generator = np.random.default_rng(3)
+    asked, users = OptimisedUnary(8, epsilon=2.0, digits=32), 100_000
+    trios: list[tuple[str, ...]] = list(combinations(domain.attributes, 3))
+    for sets in (trios[:1] + trios[-1:], trios):
+        errors = []
+        for _ in range(300):
+            tables = []
+            for own in sets:
+                counts = generator.multinomial(users // len(sets), np.full(8, 1 / 8))
+                estimate = asked.estimate(asked.simulate(counts, generator), users=users // len(sets))
+                tables.append(Marginal.of(domain, own, estimate))
+            has = [table.project(["b0"]).values for table in tables if table.covers(["b0"])]  # noqa: PD011
+            errors.append(((np.mean(has, axis=0) - 0.5) ** 2).sum())
+        # Half the tables have b0, as l / d says. The adaptive choice is GRR here: put OUE's variance in its place.
+        expected = 6 * 8 * asked.variance() / (users * 3)
+        assert np.mean(errors) == pytest.approx(expected, rel=0.35)
+        grr = DirectEncoding(8, epsilon=2.0).variance()
+        assert noise_error(domain, sets, users=users, epsilon=2.0) == pytest.approx(expected / asked.variance() * grr, rel=1e-3)
+
+
+def test_designs() -> None:
+    options = LocalOptions(epsilon=1.0)
+    pairs = list(combinations(ADULT.attributes, 2))
+
+    def chosen(epsilon: float) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
+        own = LocalOptions(epsilon=epsilon)
+        return design(ADULT, users=1_500_000, randomizer=lambda cells: choose(cells, own, mode="rigorous"))
+
+    assert options.oracle == "best"
+    shares = []
+    for epsilon in (1.0, 2.0, 4.0, 8.0):
+        weights, (most, _, share) = chosen(epsilon)
+        assert sum(weights.values()) == pytest.approx(1)
+        assert {(name,) for name in ADULT.attributes} <= set(weights)
+        assert {part for own in weights for part in combinations(own, 2)} == set(pairs)
+        assert most == (3 if epsilon == 8 else 2)
+        shares.append(share)
+    assert shares == sorted(shares, reverse=True)  # the less noise, the less is asked of single attributes
+    assert sorted(printed_design(ADULT, users=1_500_000, epsilon=1.0, ways=2, theta=1e-4)) == sorted(pairs)
+    assert printed_design(ADULT, users=10_000, epsilon=1.0, ways=2, theta=1e-4) == [(name,) for name in sorted_by_size(ADULT)]
+
+
+def sorted_by_size(domain: Domain) -> list[str]:
+    return sorted(domain.attributes, key=lambda name: (-domain.cells((name,)), -domain.attributes.index(name)))
+
+
+@pytest.mark.parametrize("mode", ["rigorous", "paper"])
+@pytest.mark.parametrize("reconstruction", ["maximum-entropy", "least-squares"])
+def test_calm_publishes_distributions_that_agree(mode: str, reconstruction: str) -> None:
+    made = run("calm", mode=mode, users=200_000, simulate="counts", epsilon=3.0, ways=2, reconstruction=reconstruction)
+    assert made.marginals is not None
+    assert made.domain is not None
+    totals = made.marginals.groupby(["attribute_1", "attribute_2"])["count"].sum()
+    assert len(totals) == 105
+    assert totals.to_numpy() == pytest.approx(np.full(105, 200_000), abs=5)
+    assert made.marginals["count"].min() >= 0
+    ages = [
+        own.groupby("value_1")["count"].sum()
+        for (first, _), own in made.marginals.groupby(["attribute_1", "attribute_2"])
+        if first == "age"
+    ]
+    spread = max(np.abs(own - ages[0]).sum() / 400_000 for own in ages)
+    # Least squares makes sums of what independent tables say, not products, and cutting them moves their margins.
+    assert spread < (1e-4 if mode == "rigorous" else 0.05 if reconstruction == "maximum-entropy" else 1)
+    assert made.synthetic is not None
+    assert len(made.synthetic) == 100_000
+
+
+def test_three_ways() -> None:
+    data = demo_table(2000, seed=4)[["sex", "race", "income", "relationship"]]
+    made = run("calm", data=data, rows=None, ways=3, users=100_000, epsilon=4.0, simulate="counts", judge=True)
+    assert made.marginals is not None
+    assert len(made.marginals.groupby(["attribute_1", "attribute_2", "attribute_3"])) == 4
+    assert made.report["utility"]["tvd"]["3"] < 0.1
+
+
+def test_calm_is_not_worse_than_the_floor() -> None:
+    """Where the paper's is: on the demo people at epsilon 1."""
+    found = {
+        (name, mode): run(name, mode=mode, users=1_500_000, simulate="counts", epsilon=1.0, rows=45_222, judge=True).report[
+            "utility"
+        ]["tvd"]["2"]
+        for name, mode in (("calm", "rigorous"), ("calm", "paper"), ("one-way-ldp", "rigorous"))
+    }
+    assert found["calm", "rigorous"] < found["one-way-ldp", "rigorous"] < found["calm", "paper"]
+
+
+def test_surveys_of_calm_keep_alike_questions_together() -> None:
+    """So that reports are packed in few runs: a randomizer for each number of cells."""
+    calm = CALM(CALM.Parameters(epsilon=1.0), mode="rigorous")
+    questions = calm.questions(ADULT, 1_500_000)
+    survey = Survey(1_500_000, b"", tuple(own.randomizer for own in questions), np.array([own.users for own in questions]))
+    runs = [(start, stop) for start, stop, _ in survey.alike()]
+    assert len(runs) == len({ADULT.cells(own.attributes) for own in questions}) < len(questions)
+    assert survey.asked == 1_500_000
+    assert Fraction(survey.bits, 1) == sum(own.users * own.randomizer.bits for own in questions)
+    assert prod(SIZES) > 2**49
+
+
+def test_marginals_can_be_read_again() -> None:
+    made = run("calm", users=50_000, simulate="counts")
+    table = pd.read_csv(io.BytesIO(made.files["marginals.csv"]))
+    assert made.domain is not None
+    assert len(table) == sum(made.domain.cells(pair) for pair in combinations(made.domain.attributes, 2))
