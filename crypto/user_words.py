@@ -18,6 +18,9 @@ Words = npt.NDArray[np.uint64]
 Users = npt.NDArray[np.int64]
 
 BLOCK = 16
+KEPT = 1 << 22
+"""Bytes of a buffer that is kept."""
+MOST_KEPT = 8
 
 
 class UserWords:
@@ -28,7 +31,7 @@ class UserWords:
         if len(own) != BLOCK:
             raise ValueError(f"expected a key of at least {BLOCK} bytes, found {len(own)}")
         self._cipher = Cipher(algorithms.AES128(own), modes.ECB()).encryptor()  # noqa: S305 - of counters, each used once
-        self._buffers: dict[tuple[int, int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
+        self._buffers: dict[tuple[int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
 
     def of(self, users: Users) -> WordsOfUsers:
         """Draw for these users, each once; what was drawn for the users before may be overwritten."""
@@ -37,15 +40,16 @@ class UserWords:
     def take(self, users: Users, *, first: int, lines: int, words: int) -> Words:
         """Encrypt `lines` lines of `words` words for each user, from block `first` on."""
         blocks = -(-words // 2)
-        place = first, lines, words, len(users)
-        if place not in self._buffers:
-            if len(self._buffers) > 64:
-                self._buffers.clear()
+        place = first, lines, blocks
+        counters, out = self._buffers.get(place, (None, None))
+        if counters is None or out is None or counters.shape[1] != len(users):
             counters = np.empty((lines, len(users), blocks, 2), np.uint64)
-            at = np.arange(first, first + lines * blocks, dtype=np.uint64).reshape(lines, 1, blocks)
-            counters[..., 1] = at
-            self._buffers[place] = counters, np.empty(counters.nbytes + BLOCK - 1, np.uint8)
-        counters, out = self._buffers[place]
+            counters[..., 1] = np.arange(first, first + lines * blocks, dtype=np.uint64).reshape(lines, 1, blocks)
+            out = np.empty(counters.nbytes + BLOCK - 1, np.uint8)
+            if counters.nbytes <= KEPT:
+                if len(self._buffers) >= MOST_KEPT:
+                    self._buffers.clear()
+                self._buffers[place] = counters, out
         numbers = users.astype(np.uint64)
         for line in counters:  # numpy would take the shortest axis as its innermost
             for block in range(blocks):

@@ -26,7 +26,7 @@ from .marginal import Marginal, Numbers
 
 __all__ = ["Noisy", "shrink", "views", "with_margins"]
 
-SPREADS: Final = np.append(0.0, np.geomspace(1e-6, 1.0, 25))[:, None]
+SPREADS: Final = (0.0, *np.geomspace(1e-6, 1.0, 25).tolist())
 """1 / (kappa + 1)."""
 LEARNING: Final = 50
 
@@ -69,19 +69,20 @@ def shrink(pairs: Mapping[Pair, Noisy], centres: Mapping[Pair, Sequence[Numbers]
     How well a centre explains a table is judged by what margins do not determine, the residual without its means over rows and
     columns, (c - 1)(c' - 1) numbers that count as independent.
     """
-    known, likely = {}, []
+    known: dict[Pair, tuple[Numbers, Numbers, Numbers, Numbers]] = {}
+    likely = []
     for pair, own in pairs.items():
         shape = own.table.values.shape
         centre = np.clip(np.stack(centres[pair]), 1e-9, 1 - 1e-9)
         residual = own.table.values - centre
-        spread = (centre * (1 - centre)).reshape(len(centre), 1, -1)
-        noise = own.base + own.slope * spread
-        spread = spread * SPREADS
-        inner = _centred(residual).reshape(len(centre), 1, -1)
+        even = (centre * (1 - centre)).reshape(len(centre), -1)
+        noise = np.maximum(own.base + own.slope * even, 1e-18)
+        inner = _centred(residual).reshape(len(centre), -1) ** 2
         free = (1 - 1 / shape[0]) * (1 - 1 / shape[1])
-        fit = -0.5 * (inner**2 / (spread + noise) + free * np.log(spread + noise)).sum(axis=-1)
+        fits = [-0.5 * (inner / (s * even + noise) + free * np.log(s * even + noise)).sum(axis=1) for s in SPREADS]
+        fit = np.stack(fits, axis=1)
         likely.append(np.exp(fit - fit.max()))
-        known[pair] = centre.reshape(len(centre), 1, -1), residual.reshape(len(centre), 1, -1), spread / (spread + noise), noise
+        known[pair] = centre.reshape(len(centre), -1), residual.reshape(len(centre), -1), even, noise
     every = np.stack(likely)
     prior = np.full(every.shape[1:], 1 / every[0].size)
     for _ in range(LEARNING):
@@ -89,11 +90,15 @@ def shrink(pairs: Mapping[Pair, Noisy], centres: Mapping[Pair, Sequence[Numbers]
         posterior /= posterior.sum(axis=(1, 2), keepdims=True)
         prior = posterior.mean(axis=0)
     found = {}
-    for (pair, (centre, residual, belief, noise)), own in zip(known.items(), prior * every, strict=True):
-        weight = (own / own.sum())[..., None]
+    for (pair, (centre, residual, even, noise)), own in zip(known.items(), prior * every, strict=True):
+        weight = own / own.sum()
         shape = pairs[pair].table.values.shape
-        mean = (weight * (centre + belief * residual)).sum(axis=(0, 1))
-        found[pair] = mean.reshape(shape), (weight * belief * noise).sum(axis=(0, 1)).reshape(shape)
+        # How far the measured is believed, averaged over spreads, for each centre.
+        belief = sum(
+            (weight[:, at, None] * (s * even / (s * even + noise)) for at, s in enumerate(SPREADS)), start=np.zeros_like(even)
+        )
+        mean = (weight.sum(axis=1)[:, None] * centre + belief * residual).sum(axis=0)
+        found[pair] = mean.reshape(shape), (belief * noise).sum(axis=0).reshape(shape)
     return found
 
 
@@ -101,7 +106,8 @@ def with_margins(mean: Numbers, variance: Numbers, rows: Numbers, columns: Numbe
     """Find the distribution with these margins that is likeliest for independent normal cells, about.
 
     Condition on the sums of rows and columns, a linear system in as many unknowns; clip what falls below 0, and again with the
-    cells that are left. The last steps are proportional fitting, which makes the margins exact.
+    cells that are left. The last steps are proportional fitting, which brings the margins to within rounding where cells allow
+    it.
     """
     found, variance = mean, variance + 1e-12 * variance.max() + 1e-18
     free = variance
@@ -109,7 +115,8 @@ def with_margins(mean: Numbers, variance: Numbers, rows: Numbers, columns: Numbe
         system = np.block([[np.diag(free.sum(axis=1)), free], [free.T, np.diag(free.sum(axis=0))]])
         wrong = np.concatenate([rows - found.sum(axis=1), columns - found.sum(axis=0)])
         scale = np.sqrt(np.diag(system))
-        moved = np.linalg.lstsq(system / np.outer(scale, scale), wrong / scale, rcond=1e-9)[0] / scale
+        # Singular by one, as rows and columns have the same sum: a little on the diagonal takes the solution of least norm.
+        moved = np.linalg.solve(system / np.outer(scale, scale) + 1e-9 * np.eye(len(scale)), wrong / scale) / scale
         found = np.maximum(found + free * (moved[: len(rows), None] + moved[None, len(rows) :]), 0)
         free = variance * np.where(found > 0, 1, 1e-9)
     found = found + 1e-7 * np.outer(rows, columns)  # where a line has lost all its cells

@@ -85,6 +85,6 @@ def _utility(
         ways = [way for way in WAYS if way <= len(schema.attributes)]
         own = judge(real, load(table, schema=schema), ways=ways, binary=False, targets=targets)
         synthetic = {name: own[name] for name in ("tvd", "distances", "dependence", "classification", "notes")}
-        # Marginals are what was estimated; a table drawn from a model of them is worse, and stands beside.
+        # Marginals are what was estimated; a table drawn from a model of them stands beside, and is mostly worse.
         found = synthetic if found is None else {**synthetic, "tvd": found["tvd"], "tvd_synthetic": synthetic["tvd"]}
     return found

@@ -190,10 +190,11 @@ def tables(records: Records, questions: list[tuple[str, ...]]) -> Values:
 
     def values(rows: Numbers, asked: Numbers) -> Numbers:
         found = np.empty(len(rows), np.int64)
-        present = np.unique(asked)
-        ends = np.searchsorted(asked, present, side="right")
-        for question, start, end in zip(present.tolist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        start = 0
+        for question in np.unique(asked).tolist():
+            end = int(np.searchsorted(asked, question, side="right"))
             found[start:end] = records.cells(questions[question], rows[start:end])
+            start = end
         return found
 
     return values

@@ -124,6 +124,10 @@ class Accountant:
         Raises:
             BudgetError: the budget would be exceeded; nothing was recorded and nothing drawn.
         """
+        if users is not None and not 0 <= users[0] < users[1]:
+            raise ValueError(f"expected a run of users from 0 on, and not an empty one, found {users[0]} to {users[1]}")
+        if not mechanism.epsilon >= 0:  # nor NaN
+            raise ValueError(f"expected an epsilon of at least 0, found {mechanism.epsilon:g}")
         after = mechanism.epsilon + _worst((own.users, own.epsilon) for own in self.releases if _meet(own.users, users))
         if not after <= self._budget * (1 + 1e-9):  # shares such as eps/3 may round up in the last digit; not NaN
             before = ": some of them have reported before" if users is not None and after > mechanism.epsilon else ""
@@ -189,7 +193,7 @@ def _worst(spent: Iterable[tuple[tuple[int, int] | None, float]]) -> float:
     for users, epsilon in spent:
         if users is None:
             everybody += epsilon
-        elif users[0] < users[1]:
+        else:
             steps += [(users[0], 1, epsilon), (users[1], 0, -epsilon)]
     # Added up anew from those that are open: what was added and taken away again leaves rounding, or infinity less itself.
     open_now: list[float] = []

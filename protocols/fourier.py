@@ -31,7 +31,7 @@ from ..parties.cohort import Values, parities
 from ..privacy import Binary, Domain
 from ..privacy.local import DirectEncoding, Randomizer
 from ..privacy.local.hadamard import walsh_hadamard
-from .local import LocalProtocol, Question, SurveyOptions, Ways, published, questions_for
+from .local import LocalProtocol, Question, SurveyOptions, Ways, check_size, published, questions_for
 from .protocol import Outcome
 
 __all__ = ["Fourier", "coefficients", "reconstructed"]
@@ -51,6 +51,7 @@ class Fourier(LocalProtocol):
         ways: Ways = 2
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
+        check_size(domain, min(self.parameters.ways, len(domain.attributes)))
         # 1.
         wanted = coefficients(domain, self.parameters.ways)
         return questions_for(users, dict.fromkeys(wanted, 1.0), lambda _: self.randomizer(2))

@@ -29,7 +29,7 @@ class OneWayLocal(LocalProtocol):
     paper = "the floor of the specification (E16)"
 
     class Parameters(LocalOptions):
-        rows: SyntheticRows = 100_000
+        synthetic_rows: SyntheticRows = 100_000
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         asked = [name for name in domain.attributes if domain.cells((name,)) > 1]
@@ -43,6 +43,6 @@ class OneWayLocal(LocalProtocol):
             tables = [own.estimate(desk.domain).table.map(norm_sub) for own in answers]
             tables += [Marginal.uniform(desk.domain, (name,)) for name in desk.domain.attributes]  # of one label: not asked
             chain = BayesianNetwork(desk.domain, {}).fit(tables)
-            rows = min(self.parameters.rows, said.users)
+            rows = min(self.parameters.synthetic_rows, said.users)
             made = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
         return Outcome(synthetic=desk.domain.decode(made.codes), summary={"users": said.users}, said=said)

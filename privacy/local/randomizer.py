@@ -34,6 +34,8 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 COIN_BITS = 32
 AT_A_TIME = 4096
+MOST_CELLS = 1 << 22
+"""Of all users together for whom reports are made at a time: a randomizer may need a word for each."""
 """Users for whom reports are made at a time: what is touched stays in the second cache."""
 
 
@@ -82,7 +84,7 @@ class Randomizer(ABC):
 
     @abstractmethod
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
-        """Make the reports of users with these values: the user's side."""
+        """Make the reports of users with these values: the user's side. They may stand in a buffer of the words'."""
 
     @abstractmethod
     def support(self, reports: Reports) -> Counts:
@@ -127,8 +129,9 @@ class Randomizer(ABC):
 def report(randomizer: Randomizer, values: Codes, *, users: npt.NDArray[np.int64], words: UserWords) -> Reports:
     """Make the reports of these users."""
     out = np.empty((len(values), randomizer.size), np.uint8)
-    for start in range(0, len(values), AT_A_TIME):
-        part = slice(start, min(start + AT_A_TIME, len(values)))
+    step = max(1, min(AT_A_TIME, MOST_CELLS // randomizer.cells))
+    for start in range(0, len(values), step):
+        part = slice(start, min(start + step, len(values)))
         out[part] = randomizer.randomize(values[part], words.of(users[part]))
     return out
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...crypto.user_words import WordsOfUsers
 from .packing import read_integers, write_integers
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
-from .unary import column_sums
+from .unary import MOST_BITS, column_sums
 
 __all__ = ["SubsetSelection"]
 
@@ -30,6 +30,8 @@ class SubsetSelection(Randomizer):
     def __init__(self, cells: int, *, epsilon: float, chosen: int | None = None) -> None:
         """`chosen`: omega."""
         super().__init__(cells, epsilon=epsilon)
+        if cells > MOST_BITS:
+            raise ValueError(f"expected at most 2^22 cells for {self.name}, found {cells:,}")
         self.chosen = max(1, round(cells / (exp(min(epsilon, 700.0)) + 1))) if chosen is None else chosen
         if not 1 <= self.chosen < cells:
             raise ValueError(f"expected sets of 1 to {cells - 1} values, found {self.chosen}")

@@ -35,15 +35,16 @@ class Survey:
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.randomizers) or not len(self.sizes):
             raise ValueError(f"expected a size for each of {len(self.randomizers)} questions, found {len(self.sizes)}")
-        if int(self.sizes.min()) < 0 or int(self.sizes.sum()) > self.users:
-            raise ValueError(f"expected groups of {self.users} users at most together, found {int(self.sizes.sum())}")
+        sizes = self.sizes.tolist()  # as Python's integers, whose sum does not wrap around
+        if self.sizes.ndim != 1 or min(sizes) < 0 or not 0 < sum(sizes) <= self.users:
+            raise ValueError(f"expected groups of 1 to {self.users} users together, none negative, found {sum(sizes)}")
         object.__setattr__(self, "_ends", np.cumsum(self.sizes))
         object.__setattr__(self, "_permutation", Permutation(self.users, key=self.key))
 
     @property
     def asked(self) -> int:
         """How many users are asked anything."""
-        return int(self.sizes.sum())
+        return int(self._ends[-1])
 
     @property
     def epsilon(self) -> float:

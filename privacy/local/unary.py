@@ -6,8 +6,9 @@ at f = 0. SUE treats both alike, p = 1 - q = s / (s + 1) with s = e^(epsilon / 2
 How q is drawn. All bits of a user are drawn at once, 64 in a word: begin with 0, and for each binary digit of q from the lowest
 take OR with a random word where it is 1, AND where it is 0. After k digits each bit is 1 with probability q, a whole number of
 2^-k. So k words buy 64 bits of any users, and the fewer digits the faster. The own bit is then raised with a coin, such that
-p (1 - q) / ((1 - p) q) is e^epsilon and nothing is given away. Near its optimum the variance is flat: with the k that is
-chosen it is at most a quarter of a percent above it, and `variance` says what it is. At epsilon 1, q = 1/4 and p = 0.4754 do,
+p (1 - q) / ((1 - p) q) is e^epsilon and nothing is given away. Near its optimum the variance of a rare cell is flat: with the k
+that is chosen it is at most a quarter of a percent above it (that of a frequent one may be up to a tenth more or less), and
+`variance` says what it is. At epsilon 1, q = 1/4 and p = 0.4754 do,
 k = 2, and the variance is 3.6917 instead of 3.6827.
 """
 
@@ -28,8 +29,9 @@ __all__ = ["OptimisedUnary", "SymmetricUnary", "Unary", "column_sums"]
 
 WORD = 64
 MOST_DIGITS = 32
+MOST_BITS = 1 << 22
 LOSS = 0.0025
-"""How far above the least variance a choice of q may be."""
+"""How far above the least variance of a rare cell a choice of q may be."""
 
 
 class Unary(Randomizer):
@@ -38,6 +40,8 @@ class Unary(Randomizer):
     def __init__(self, cells: int, *, epsilon: float, digits: int | None = None) -> None:
         """`digits`: how many binary digits q has; by default the fewest that cost nothing to speak of."""
         super().__init__(cells, epsilon=epsilon)
+        if cells > MOST_BITS:
+            raise ValueError(f"expected at most 2^22 cells for {self.name}, found {cells:,}")
         if digits is not None and not 1 <= digits <= MOST_DIGITS:
             raise ValueError(f"expected 1 to {MOST_DIGITS} digits, found {digits}")
         best = self._variance(*self._choose(MOST_DIGITS))

@@ -40,8 +40,6 @@ def believed(
     ones = {name: own.table.map(norm_sub) for (name,), own in views(noisy, ways=1).items()}
     pairs = views(noisy, ways=2)
     product = {pair: np.outer(ones[pair[0]].values, ones[pair[1]].values) for pair in pairs}
-    if not pairs:
-        return ones, {}
 
     def fitted(
         centres: Mapping[tuple[str, ...], list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]],
@@ -51,6 +49,8 @@ def believed(
             for pair, (mean, variance) in shrink(pairs, centres).items()
         }
 
+    if not pairs:
+        return ones, {pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)}
     # 2.
     first = fitted({pair: [own] for pair, own in product.items()})
     # 3.
@@ -60,8 +60,7 @@ def believed(
     second = fitted(
         {pair: [own, *((1 - share) * own + share * likeness[pair] for share in LIKENESS)] for pair, own in product.items()}
     )
-    missing = [pair for pair in combinations(ones, 2) if pair not in second]
-    return ones, second | {pair: Marginal(pair, np.outer(ones[pair[0]].values, ones[pair[1]].values)) for pair in missing}
+    return ones, {pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)} | second
 
 
 def _noisy(domain: Domain, answer: Answer) -> Noisy:

@@ -23,8 +23,10 @@ Sets = list[tuple[str, ...]]
 Numbers = npt.NDArray[np.float64]
 
 MOST_ATTRIBUTES: Final = 6
-SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
-"""Of the users for the one-way tables; at most half, which costs the rest a factor of sqrt(2) at most."""
+SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
+"""Of the users for the one-way tables; all of them is tried, too."""
+LEAST_USERS: Final = 50
+"""Of a set, on average."""
 DEPENDENCE: Final = (0.02, 0.05, 0.1, 0.2)
 """How far a pair may be from independent, in total variation: unknown, so evenly in logarithms."""
 HALF: Final = sqrt(2 / pi) / 2
@@ -104,19 +106,20 @@ def design(
     """Choose the least predicted error: a weight for each set; and the most attributes, the most cells, the one-way share."""
     ones: Sets = [(name,) for name in domain.attributes]
     own_one, _ = _precisions(domain, ones, randomizer)
-    found: list[tuple[float, tuple[int, int, float], Sets]] = []
+    alone = predicted_error(domain, ones=users * own_one, pairs=np.zeros((len(ones), len(ones)))) if len(ones) > 1 else 0.0
+    found: list[tuple[float, tuple[int, int, float], Sets]] = [(alone, (1, 0, 1.0), [])]
     tried: set[tuple[tuple[str, ...], ...]] = set()
     for most, cells in [(2, 0), *((most, 1 << k) for most in (3, 4) for k in range(6, 13))]:
-        sets = cover(domain, of=2, most=most, cells=cells) if len(ones) > 1 else []
-        if not sets or tuple(sets) in tried:
+        if len(ones) == 1:
+            break
+        sets = cover(domain, of=2, most=most, cells=cells)
+        if tuple(sets) in tried or len(ones) + len(sets) > users // LEAST_USERS:
             continue
         tried.add(tuple(sets))
         one, two = _precisions(domain, sets, randomizer)
         for share in SHARES:
             error = predicted_error(domain, ones=users * (share * own_one + (1 - share) * one), pairs=users * (1 - share) * two)
             found.append((error, (most, cells, share), sets))
-    if not found:
-        return dict.fromkeys(ones, 1.0), (1, 0, 1.0)
     _, chosen, sets = min(found, key=lambda one: one[0])
     share = chosen[2]
     weights = dict.fromkeys(ones, share / len(ones))
@@ -136,7 +139,7 @@ def predicted_error(domain: Domain, *, ones: Numbers, pairs: Numbers) -> float:
     left, right = np.triu_indices(len(sizes), 1)
     margins = (HALF * sizes) ** 2 / ones
     margins /= 1 + margins
-    noise = HALF * sizes[left] * sizes[right] / np.sqrt(np.maximum(pairs[left, right], 1e-300))
+    noise = HALF * sizes[left] * sizes[right] / np.sqrt(np.maximum(pairs[left, right], 1e-100))
     each = [np.sqrt(margins[left] + margins[right] + 1 / (1 / rho**2 + 1 / noise**2)).mean() for rho in DEPENDENCE]
     return float(np.mean(each))
 
@@ -160,5 +163,5 @@ def _precisions(domain: Domain, sets: Sets, randomizer: Callable[[int], Randomiz
 
 def _printed_variance(cells: int, epsilon: float) -> float:
     """Compute g: the variance of a rare cell by the adaptive choice, of one user."""
-    e = exp(min(epsilon, 700.0))
+    e = exp(min(epsilon, 350.0))  # whose square is a number still
     return min(4 * e, cells - 2 + e) / (e - 1) ** 2

@@ -32,7 +32,7 @@ from ...curator.least_squares import least_squares
 from ...curator.maximum_entropy import fit, reconstruct
 from ...messages import UsageError
 from ...privacy import Domain
-from ..local import Answer, LocalOptions, LocalProtocol, Question, SyntheticRows, Ways, published, questions_for
+from ..local import Answer, LocalOptions, LocalProtocol, Question, SyntheticRows, Ways, check_size, published, questions_for
 from ..protocol import Outcome
 from .believing import believed
 from .design import design, printed_design
@@ -53,7 +53,7 @@ class CALM(LocalProtocol):
 
     class Parameters(LocalOptions):
         ways: Ways = 2
-        rows: SyntheticRows = 100_000
+        synthetic_rows: SyntheticRows = 100_000
         theta: Annotated[
             float, msgspec.Meta(gt=0, description="bearable squared error of a table, for the printed choice of m and l")
         ] = 0.0001
@@ -62,6 +62,7 @@ class CALM(LocalProtocol):
         ] = "maximum-entropy"
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
+        check_size(domain, min(self.parameters.ways, len(domain.attributes)))
         # 1.
         asked = domain.project([name for name in domain.attributes if domain.cells((name,)) > 1])
         if not asked.attributes:
@@ -72,6 +73,8 @@ class CALM(LocalProtocol):
             weights = dict.fromkeys(sets, 1.0)
         else:
             weights, _ = design(asked, users=users, randomizer=self.randomizer)
+            if self.parameters.ways == 1:  # nobody asks for more than single attributes
+                weights = {(name,): 1.0 for name in asked.attributes}
         # 2. Sets of as many cells stand together: they share a randomizer.
         ordered = dict(sorted(weights.items(), key=lambda own: domain.cells(own[0])))
         return questions_for(users, ordered, lambda own: self.randomizer(domain.cells(own)))
@@ -87,7 +90,7 @@ class CALM(LocalProtocol):
                 tables.append(table(own))
                 desk.progress(len(tables), of=len(wanted))
         synthetic = None
-        if rows := min(self.parameters.rows, said.users):
+        if rows := min(self.parameters.synthetic_rows, said.users):
             with desk.phase("synthesis"):
                 singles = {name: table((name,)) for name in domain.attributes}
                 pairs: dict[tuple[str, ...], Marginal] = {own: table(own) for own in combinations(domain.attributes, 2)}

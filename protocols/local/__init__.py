@@ -3,7 +3,7 @@
 from .asking import Answer, Question, Surveyed, answer, ask, enlist, hear, muster, questions_for
 from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
 from .protocol import LocalProtocol
-from .publishing import published
+from .publishing import check_size, published
 
 __all__ = [
     "Answer",
@@ -16,6 +16,7 @@ __all__ = [
     "Ways",
     "answer",
     "ask",
+    "check_size",
     "choose",
     "enlist",
     "hear",

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator, Estimate, Marginal
-from ...messages import CURATOR, USER_BITS, MessageError, UsageError, message
+from ...messages import CURATOR, USER_BITS, MessageError, Shape, UsageError, message
 from ...parties import Party
 from ...parties.cohort import Cohort, Reports, Sums, Values, public_generator
 from ...privacy import Domain
@@ -34,6 +33,7 @@ __all__ = ["Answer", "Enlisted", "Mustered", "Question", "Surveyed", "answer", "
 Counts = npt.NDArray[np.int64]
 
 KEY = 16
+MOST_ROWS = 1 << 40
 
 
 class Surveyed:
@@ -50,28 +50,28 @@ class Surveyed:
     class Plan:
         """Questions as numbers of attributes (or of bits), how each is answered and how many users are asked it."""
 
-        rows: npt.NDArray[np.int64]
+        rows: Annotated[npt.NDArray[np.int64], Shape(None)]
         users: int
         key: bytes
         questions: tuple[tuple[int, ...], ...]
         randomizers: tuple[str, ...]
-        sizes: npt.NDArray[np.int64]
+        sizes: Annotated[npt.NDArray[np.int64], Shape(None)]
 
     @message
     class Reports:
         """Reports of some of a cohort's users, in the order of the questions, packed; the last ones or not."""
 
-        users: npt.NDArray[np.uint32]
+        users: Annotated[npt.NDArray[np.uint32], Shape(None)]
         bits: Annotated[int, USER_BITS]
-        packed: npt.NDArray[np.uint8]
+        packed: Annotated[npt.NDArray[np.uint8], Shape(None)]
         last: bool
 
     @message
     class Sums:
         """Users and support of every question, the supports one after another."""
 
-        users: npt.NDArray[np.int64]
-        support: npt.NDArray[np.int64]
+        users: Annotated[npt.NDArray[np.int64], Shape(None)]
+        support: Annotated[npt.NDArray[np.int64], Shape(None)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ def muster(desk: Curator, options: SurveyOptions) -> Mustered:
     """Hear how many users there are."""
     heard = desk.gather(Surveyed.Present)
     rows = np.array([said.rows for said in heard], np.int64)
-    if rows.min() < 1 or len({said.numbered for said in heard}) > 1:
-        raise MessageError(f"expected cohorts of at least one row, found {rows.tolist()}", where=desk.where)
+    if rows.min() < 1 or rows.max() > MOST_ROWS or len({said.numbered for said in heard}) > 1:
+        raise MessageError(f"expected cohorts of 1 to 2^40 rows, numbered alike, found {rows.tolist()}", where=desk.where)
     return Mustered(rows, options.users or int(rows.sum()))
 
 
@@ -148,11 +148,11 @@ def enlist(
     """
     me.send(Surveyed.Present(len(me.records), me.records.numbers is not None), to=CURATOR)
     plan = me.receive(Surveyed.Plan, source=CURATOR)
-    users = options.users or int(plan.rows.sum())
+    users = options.users or sum(plan.rows.tolist())
     try:
         _check(plan, me, users=users)
         survey = Survey(users, plan.key, _randomizers(plan, cells=cells, randomizer=randomizer), plan.sizes)
-    except ValueError as error:
+    except (ValueError, UsageError) as error:
         raise MessageError(f"malformed Plan from the curator: {error}", where=me.where) from None
     copies = None
     if options.users and options.simulate == "reports":
@@ -165,6 +165,10 @@ def enlist(
 def _check(plan: Surveyed.Plan, me: Party, *, users: int) -> None:
     if len(plan.rows) != len(me.parties) or int(plan.rows[me.number - 1]) != len(me.records):
         raise ValueError(f"expected {len(me.records)} rows of cohort {me.number}, found another number")
+    if min(plan.rows.tolist()) < 1 or sum(plan.rows.tolist()) > MOST_ROWS:
+        raise ValueError("expected cohorts of at least one row, found others")
+    if me.records.numbers is not None and int(me.records.numbers.max()) >= sum(plan.rows.tolist()):
+        raise ValueError(f"expected more rows than {me.records.numbers.max()} in all, found {sum(plan.rows.tolist())}")
     if plan.users != users:
         raise ValueError(f"expected a plan for {users} users, found one for {plan.users}")
     if len(plan.questions) != len(plan.randomizers):
@@ -216,17 +220,15 @@ def hear(desk: Curator, survey: Survey, questions: Sequence[Question], options: 
     speaking = [*desk.parties]
     while speaking:
         for rank in [*speaking]:
-            if options.simulate == "reports":
-                said = desk.receive(Surveyed.Reports, source=rank)
-                own, last, count = said.users.astype(np.int64), said.last, partial(survey.unpack, said.packed)
-            else:
-                summed = desk.receive(Surveyed.Sums, source=rank)
-                own, last, count = summed.users, True, partial(_split, summed.support, survey)
             try:
-                found = count(own)
+                own, found, last = (_window if options.simulate == "reports" else _sums)(desk, survey, rank)
             except ValueError as error:
                 raise MessageError(f"malformed reports from cohort {rank}: {error}", where=desk.where) from None
             users += own
+            if (users > survey.sizes).any():
+                raise MessageError(
+                    f"expected at most as many users as planned, found more from cohort {rank}", where=desk.where
+                )
             supports = [support + more for support, more in zip(supports, found, strict=True)]
             desk.progress(float(users.sum()), of=survey.asked)
             if last:
@@ -236,11 +238,27 @@ def hear(desk: Curator, survey: Survey, questions: Sequence[Question], options: 
     return [Answer(question, support) for question, support in zip(questions, supports, strict=True)]
 
 
-def _split(support: Counts, survey: Survey, users: Counts) -> list[Counts]:
+def _window(desk: Curator, survey: Survey, rank: int) -> tuple[Counts, list[Counts], bool]:
+    """Hear some reports: users and support of each question, and whether these were the cohort's last."""
+    said = desk.receive(Surveyed.Reports, source=rank)
+    users = said.users.astype(np.int64)
+    found = survey.unpack(said.packed, users)
+    bits = sum(own.bits * reports for own, reports in zip(survey.randomizers, users.tolist(), strict=True))
+    if said.bits != bits or not (users.any() or said.last):
+        raise ValueError(f"expected {bits} bits of {users.sum()} users, found {said.bits}")
+    return users, found, said.last
+
+
+def _sums(desk: Curator, survey: Survey, rank: int) -> tuple[Counts, list[Counts], bool]:
+    """Hear what all of a cohort's reports would add up to."""
+    said = desk.receive(Surveyed.Sums, source=rank)
     ends = np.cumsum([own.cells for own in survey.randomizers])
-    if len(support) != ends[-1] or len(users) != len(ends) or support.min() < 0:
-        raise ValueError(f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(support)}")
-    return np.split(support, ends[:-1])
+    if len(said.support) != ends[-1] or len(said.users) != len(ends) or said.users.min() < 0:
+        raise ValueError(f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(said.support)}")
+    found = np.split(said.support, ends[:-1])
+    if any(own.min() < 0 or own.max() > users for own, users in zip(found, said.users.tolist(), strict=True)):
+        raise ValueError("expected at most as many users to support a value as there are, found more")
+    return said.users, found, True
 
 
 def questions_for(
@@ -249,5 +267,5 @@ def questions_for(
     """Share users out over questions by weight, and let each be asked by its randomizer; nobody to ask is a `UsageError`."""
     sizes = shared_out(users, [*weights.values()])
     if min(sizes) < 1:
-        raise UsageError(f"expected at least a user for each of {len(sizes):,} questions, found {users:,} users: --set users=N")
+        raise UsageError(f"expected at least a user for each of {len(sizes):,} questions, found {users:,} users")
     return [Question(own, randomizer(own), size) for own, size in zip(weights, sizes, strict=True)]

@@ -62,8 +62,11 @@ def choose(cells: int, options: LocalOptions, *, mode: Mode) -> Randomizer:
                 return RANDOMIZERS[name](cells, epsilon=options.epsilon)
             case name if ":" in name:
                 return _find(name)(cells, epsilon=options.epsilon)
-    except ValueError as error:
-        raise UsageError(f"{options.oracle} for {cells} cells: {error}") from None
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - of somebody's own randomizer
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise UsageError(f"{options.oracle} for {cells} cells: {kind}{error}") from None
     known = f"best, adaptive, {', '.join(RANDOMIZERS)}, or module:Class"
     raise UsageError(f"expected a randomizer for oracle ({known}), found {options.oracle!r}")
 
@@ -72,8 +75,10 @@ def _find(reference: str) -> type[Randomizer]:
     module, _, name = reference.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, SyntaxError) as error:
+    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
         raise UsageError(f"expected a randomizer at {reference}, found {type(error).__name__}: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Randomizer)):
         raise UsageError(f"expected a subclass of sottovoce.privacy.local.Randomizer at {reference}, found {found!r}")
+    if "name" not in vars(found):
+        raise UsageError(f"expected {reference} to define a name of its own, found none")
     return found

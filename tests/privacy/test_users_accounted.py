@@ -67,8 +67,15 @@ def test_what_is_about_all_records_is_about_every_user() -> None:
 def test_too_much_at_once() -> None:
     with pytest.raises(BudgetError, match=r"each of the users 0 to 9, found 1.5 after this grr release$"):
         release(accountant(), 1.5, (0, 10))
-    with pytest.raises(BudgetError):
-        release(accountant(), float("nan"), (0, 10))
+
+
+@pytest.mark.parametrize("users", [(5, 5), (20, 5), (-5, 3)])
+def test_runs_of_users_that_cannot_be(users: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="a run of users from 0 on, and not an empty one"):
+        release(accountant(), 1.0, users)
+    for epsilon in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="an epsilon of at least 0"):
+            release(accountant(), epsilon, None)
 
 
 def test_the_worst_user_by_brute_force() -> None:
@@ -77,7 +84,7 @@ def test_the_worst_user_by_brute_force() -> None:
     for _ in range(60):
         own, spent = accountant(budget=1e9), np.zeros(30)
         for _ in range(8):
-            start, stop = sorted(generator.integers(0, 31, 2).tolist())
+            start, stop = sorted(generator.choice(31, 2, replace=False).tolist())
             epsilon = float(generator.choice([0.1, 0.2, 1 / 3, 0.7]))
             everybody = generator.random() < 0.1
             release(own, epsilon, None if everybody else (start, stop))

@@ -112,6 +112,9 @@ def test_a_randomizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "from sottovoce.privacy.local import DirectEncoding\n"
         "class Mine(DirectEncoding):\n    name = 'mine'\n"
         "class NotOne:\n    pass\n"
+        "class Same(DirectEncoding):\n    pass\n"
+        "class Boom(DirectEncoding):\n    name = 'boom'\n"
+        "    def __init__(self, cells, *, epsilon):\n        raise KeyError('boom')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     made = run("calm", oracle="my_randomizers:Mine")
@@ -119,6 +122,9 @@ def test_a_randomizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for wrong, match in (
         ("my_randomizers:NotOne", "expected a subclass of .*Randomizer at my_randomizers:NotOne"),
         ("my_randomizers:Nothing", "found AttributeError"),
+        ("my_randomizers:Same", "to define a name of its own"),
+        ("my_randomizers:Boom", "my_randomizers:Boom for 2 cells: KeyError"),
+        (":", "found ValueError"),
         ("no_such_module:X", "found ModuleNotFoundError"),
         ("great", "expected a randomizer for oracle .* found 'great'"),
     ):
@@ -155,13 +161,21 @@ def replaced(plan: Surveyed.Plan, **new: Any) -> Surveyed.Plan:
     return Surveyed.Plan(**{name: new.get(name, getattr(plan, name)) for name in message_fields(Surveyed.Plan)})
 
 
+def wrapping(questions: int) -> Any:
+    """Sizes whose sum in 64 bits is small, though they are not."""
+    return np.array([10] * (questions - 3) + [2**63 - 10 * (questions - 3) - 1, 2**63 - 1, 2], np.int64)
+
+
 @pytest.mark.parametrize(
     ("forge", "match"),
     [
         (lambda plan: replaced(plan, users=plan.users + 1), "expected a plan for 3000 users, found one for 3001"),
         (lambda plan: replaced(plan, rows=plan.rows + 1), "rows of cohort"),
-        (lambda plan: replaced(plan, sizes=plan.sizes * 2), "groups of 3000 users at most together, found 6000"),
-        (lambda plan: replaced(plan, sizes=-plan.sizes), "groups of 3000 users"),
+        (lambda plan: replaced(plan, sizes=plan.sizes * 2), "groups of 1 to 3000 users together, none negative, found 6000"),
+        (lambda plan: replaced(plan, sizes=-plan.sizes), "groups of 1 to 3000 users"),
+        (lambda plan: replaced(plan, sizes=wrapping(len(plan.sizes))), "groups of 1 to 3000 users"),
+        (lambda plan: replaced(plan, rows=plan.rows * np.array([1, -1, -1])), "(cohorts of at least one row|rows of cohort)"),
+        (lambda plan: replaced(plan, rows=plan.rows * np.array([1, 0, 0])), "(cohorts of at least one row|rows of cohort)"),
         (lambda plan: replaced(plan, randomizers=("oue",) * len(plan.randomizers)), "to be asked by grr, found oue"),
         (lambda plan: replaced(plan, randomizers=plan.randomizers[:-1]), "a randomizer for each"),
         (lambda plan: replaced(plan, questions=((99,),) * len(plan.questions)), "questions of different attributes below"),
@@ -184,14 +198,54 @@ def test_a_cohort_refuses_a_plan_that_its_options_do_not_allow(
         run("one-way-ldp")
 
 
+def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]:
+    return lambda said: Surveyed.Reports(said.users * size, bits, said.packed[: len(said.packed) * size], last)
+
+
+@pytest.mark.parametrize(
+    ("simulate", "forge", "match"),
+    [
+        ("reports", lambda said: replaced_reports(said, packed=said.packed[:-1]), "malformed reports from cohort 1"),
+        ("reports", lambda said: replaced_reports(said, bits=10**15), "found 1000000000000000"),
+        ("reports", lambda said: replaced_reports(said, users=said.users[:-1]), "a number of users for each of 15 questions"),
+        ("reports", reports(0, last=False), "malformed reports from cohort 1: expected 0 bits of 0 users"),
+        ("reports", reports(0), "expected 3000 users to report as planned, found 0"),
+        ("counts", lambda said: Surveyed.Sums(said.users, said.support[:-1]), "counts of users for 15 questions"),
+        ("counts", lambda said: Surveyed.Sums(said.users, said.support + 10**9), "at most as many users to support a value"),
+        ("counts", lambda said: Surveyed.Sums(said.users, -said.support), "at most as many users to support a value"),
+        ("counts", lambda said: Surveyed.Sums(said.users * 9, said.support), "at most as many users as planned"),
+        ("counts", lambda said: Surveyed.Sums(-said.users, said.support), "counts of users"),
+        ("counts", lambda said: Surveyed.Sums(said.users - 1, said.support), "users to report as planned|support a value"),
+    ],
+)
+def test_the_curator_refuses_reports_that_cannot_be(
+    simulate: str, forge: Callable[[Any], Any], match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sottovoce.parties import Party
+
+    send = Party.send
+
+    def forged(me: Party, said: Any, **more: Any) -> None:
+        send(me, forge(said) if isinstance(said, Surveyed.Reports | Surveyed.Sums) else said, **more)
+
+    monkeypatch.setattr(Party, "send", forged)
+    with pytest.raises(MessageError, match=match):
+        run("one-way-ldp", simulate=simulate)
+
+
+def replaced_reports(said: Surveyed.Reports, **new: Any) -> Surveyed.Reports:
+    return Surveyed.Reports(**{name: new.get(name, getattr(said, name)) for name in message_fields(Surveyed.Reports)})
+
+
 @pytest.mark.parametrize(
     ("name", "more", "match"),
     [
-        ("one-way-ldp", {"rows": 5}, "at least a user for each of 15 questions, found 5 users: --set users=N"),
+        ("one-way-ldp", {"rows": 5}, "at least a user for each of 15 questions, found 5 users"),
         ("fourier", {"ways": 2}, "at least a user for each of .* found 3,000 users"),
         ("fourier", {"ways": 4}, r"Fourier coefficients, found .*: --set ways=3"),
         ("calm", {"simulate": "maybe"}, "simulate"),
         ("calm", {"users": -1}, "users"),
+        ("calm", {"ways": 6}, r"marginals of at most 20,000,000 cells in all, found 5,005 of .*: --set ways=5"),
         ("calm", {"oracle": "subset", "epsilon": 1e-11}, "too small"),
     ],
 )
@@ -293,6 +347,18 @@ def test_designs() -> None:
     assert shares == sorted(shares, reverse=True)  # the less noise, the less is asked of single attributes
     assert sorted(printed_design(ADULT, users=1_500_000, epsilon=1.0, ways=2, theta=1e-4)) == sorted(pairs)
     assert printed_design(ADULT, users=10_000, epsilon=1.0, ways=2, theta=1e-4) == [(name,) for name in sorted_by_size(ADULT)]
+
+
+def test_with_few_users_nobody_is_asked_for_a_pair() -> None:
+    few = [own.attributes for own in CALM(CALM.Parameters(epsilon=1.0), mode="rigorous").questions(ADULT, 20_000)]
+    assert sorted(few) == sorted((name,) for name in ADULT.attributes)
+    one = CALM(CALM.Parameters(epsilon=8.0, ways=1), mode="rigorous").questions(ADULT, 1_500_000)
+    assert len(one) == 15
+    made = run("calm", epsilon=0.5, judge=True)
+    assert made.report["outcome"]["attributes of a set"] == 1
+    assert (
+        run("calm", mode="paper", epsilon=1000.0, data=demo_table(3000)[["sex", "income"]], schema=None).marginals is not None
+    )
 
 
 def sorted_by_size(domain: Domain) -> list[str]:

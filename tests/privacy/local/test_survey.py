@@ -58,12 +58,16 @@ def test_reports_that_cannot_be(packed: np.ndarray, users: list[int], match: str
 
 
 def test_what_is_wrong() -> None:
-    with pytest.raises(ValueError, match="groups of 10 users at most together, found 950"):
+    with pytest.raises(ValueError, match="groups of 1 to 10 users together, none negative, found 950"):
         survey(users=10)
-    with pytest.raises(ValueError, match="groups of 1000 users"):
+    with pytest.raises(ValueError, match="groups of 1 to 1000 users"):
         survey(sizes=(100, -1, 0, 0))
     with pytest.raises(ValueError, match="a size for each of 4 questions"):
         survey(sizes=(1, 2))
+    with pytest.raises(ValueError, match="found 0"):
+        survey(sizes=(0, 0, 0, 0))
+    with pytest.raises(ValueError, match="none negative"):  # their sum of 64 bits would be small
+        survey(sizes=(2**63 - 1, 2**63 - 1, 2, 50))
 
 
 def test_known_shares() -> None:
