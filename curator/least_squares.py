@@ -13,7 +13,7 @@ __all__ = ["least_squares"]
 
 
 def least_squares(
-    domain: Domain, attributes: Sequence[str], tables: Sequence[Marginal], *, sweeps: int = 300, tolerance: float = 1e-9
+    domain: Domain, attributes: Sequence[str], tables: Sequence[Marginal], *, sweeps: int = 100, tolerance: float = 1e-9
 ) -> Marginal:
     """Find the distribution of least norm with these marginals.
 

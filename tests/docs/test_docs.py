@@ -26,7 +26,9 @@ def commands() -> list[str]:
         line.strip()[2:]
         for page in PAGES
         for line in page.read_text().splitlines()
-        if line.strip().startswith(("$ sottovoce run head-count", "$ sottovoce run noisy-marginals"))
+        if line.strip().startswith(
+            tuple(f"$ sottovoce run {name}" for name in ("head-count", "noisy-marginals", "calm", "one-way-ldp"))
+        )
     ]
     return [line for line in dict.fromkeys(found) if not re.search("--data|--host|--identities", line)]
 
@@ -40,6 +42,13 @@ def test_a_command_runs(line: str, tmp_path: Path) -> None:
     words = shlex.split(line)[1:]
     command = [sys.executable, "-m", "sottovoce", *words, "--transport", "threads"]
     subprocess.run(command, check=True, timeout=120, cwd=tmp_path, capture_output=True)
+
+
+def test_the_picture_of_variances_is_drawn_from_what_is_there() -> None:
+    drawn = subprocess.run(
+        [sys.executable, str(DOCS / "pictures" / "variance.py")], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert drawn == (DOCS / "pictures" / "variance.svg").read_text()
 
 
 def test_options_shown_exist() -> None:

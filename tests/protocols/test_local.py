@@ -242,7 +242,7 @@ def replaced_reports(said: Surveyed.Reports, **new: Any) -> Surveyed.Reports:
     [
         ("one-way-ldp", {"rows": 5}, "at least a user for each of 15 questions, found 5 users"),
         ("fourier", {"ways": 2}, "at least a user for each of .* found 3,000 users"),
-        ("fourier", {"ways": 4}, r"Fourier coefficients, found .*: --set ways=3"),
+        ("fourier", {"ways": 4}, r"marginals of at most 20,000,000 cells in all, found 1,365 of .*: --set ways=3"),
         ("calm", {"simulate": "maybe"}, "simulate"),
         ("calm", {"users": -1}, "users"),
         ("calm", {"ways": 6}, r"marginals of at most 20,000,000 cells in all, found 5,005 of .*: --set ways=5"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import comb, exp, log2
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -29,6 +32,19 @@ from sottovoce.privacy.local import (
 from sottovoce.privacy.local.conformance import RandomizerConformance
 from sottovoce.privacy.local.randomizer import below_exp, threshold
 from sottovoce.privacy.local.unary import LOSS, column_sums
+
+
+def _example() -> ModuleType:
+    path = Path(__file__).parents[3] / "docs" / "examples" / "my_randomizer.py"
+    spec = importlib.util.spec_from_file_location("my_randomizer", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+my_randomizer = _example()
 
 
 class TestDirectEncoding(RandomizerConformance):
@@ -67,6 +83,10 @@ class TestHadamardResponse(RandomizerConformance):
 
 class TestHadamardBit(RandomizerConformance):
     randomizer = HadamardBit
+
+
+class TestTheExampleOfTheDocumentation(RandomizerConformance):
+    randomizer = my_randomizer.Otherwise
 
 
 KINDS = sorted(RANDOMIZERS)
