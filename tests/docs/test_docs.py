@@ -51,6 +51,15 @@ def test_the_picture_of_variances_is_drawn_from_what_is_there() -> None:
     assert drawn == (DOCS / "pictures" / "variance.svg").read_text()
 
 
+def test_included_files_are_included() -> None:
+    included = {page.name: re.findall(r'^--8<-- "(.+)"$', page.read_text(), re.MULTILINE) for page in PAGES}
+    assert included["writing-a-protocol.md"] == ["docs/examples/census.py"]
+    assert included["local-randomizers.md"] == ["docs/examples/my_randomizer.py"]
+    for page in PAGES:
+        assert page.read_text().count('"docs/examples/') == len(included[page.name]), page.name
+        assert all((ROOT / name).is_file() for name in included[page.name])
+
+
 def test_options_shown_exist() -> None:
     known = subprocess.run(
         [sys.executable, "-m", "sottovoce", "run", "--help"], capture_output=True, text=True, check=True, timeout=60,
