@@ -12,7 +12,7 @@ from typing import Any, Final, TypeGuard
 from ..messages import UsageError
 from .protocol import Protocol
 
-__all__ = ["available", "find"]
+__all__ = ["available", "find", "load"]
 
 GROUP: Final = "sottovoce.protocols"
 
@@ -25,18 +25,19 @@ def available() -> dict[str, EntryPoint]:
 def find(reference: str) -> type[Protocol]:
     """Find a protocol by its name or by `module:Class` (a module in the current folder will do)."""
     if ":" in reference:
-        module, _, attribute = reference.partition(":")
-        return _checked(_load(module, attribute, reference), reference)
+        return _checked(load(reference, what="a protocol"), reference)
     installed = available()
     if reference not in installed:
         close = difflib.get_close_matches(reference, installed, n=1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(installed)}; or give module:Class"
         raise UsageError(f"expected the name of a protocol, found {reference!r}: {hint}")
     point = installed[reference]
-    return _checked(_load(point.module, point.attr, reference), reference)
+    return _checked(load(f"{point.module}:{point.attr}", what="a protocol"), reference)
 
 
-def _load(module: str, attribute: str, reference: str) -> Any:
+def load(reference: str, *, what: str) -> Any:
+    """Import what `module:name` says; a module in the current folder will do. What is not there is a `UsageError`."""
+    module, _, attribute = reference.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # a console script, unlike `python -m`, does not look in the current folder
@@ -45,7 +46,7 @@ def _load(module: str, attribute: str, reference: str) -> Any:
         for name in attribute.split("."):
             found = getattr(found, name)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
-        raise UsageError(f"expected a protocol at {reference}, found {type(error).__name__}: {error}") from None
+        raise UsageError(f"expected {what} at {reference}, found {type(error).__name__}: {error}") from None
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Annotated, Literal
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from ...messages import UsageError
 from ...privacy.local import RANDOMIZERS, Randomizer, best, printed_choice
 from ..protocol import Epsilon, Mode, Options
+from ..registry import load
 
 __all__ = ["LocalOptions", "Simulate", "SurveyOptions", "SyntheticRows", "Ways", "choose"]
 
@@ -72,11 +72,7 @@ def choose(cells: int, options: LocalOptions, *, mode: Mode) -> Randomizer:
 
 
 def _find(reference: str) -> type[Randomizer]:
-    module, _, name = reference.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
-        raise UsageError(f"expected a randomizer at {reference}, found {type(error).__name__}: {error}") from None
+    found = load(reference, what="a randomizer")
     if not (isinstance(found, type) and issubclass(found, Randomizer)):
         raise UsageError(f"expected a subclass of sottovoce.privacy.local.Randomizer at {reference}, found {found!r}")
     if "name" not in vars(found):
