@@ -33,7 +33,9 @@ def page(report: Mapping[str, Any]) -> str:
     """Write the page of a report."""
     exchanged, privacy = report["communication"], report["privacy"]
     by_party = privacy["by_party"].items()
-    columns = ("messages", "payload_bytes", "frame_bytes", "ciphertext_bytes")
+    # Ciphertexts and users are not in every protocol.
+    some = tuple(name for name in ("ciphertext_bytes", "user_bits") if exchanged[name])
+    columns = ("messages", "payload_bytes", "frame_bytes", *some)
     sections = [
         _table(("", ""), summary_lines(report)),
         *(f'<p class="warn">{escape(text)}</p>' for text in report["warnings"]),
@@ -51,9 +53,12 @@ def page(report: Mapping[str, Any]) -> str:
         ]
     if report["utility"] is not None and report["utility"].get("distances"):
         columns = ("average", "one_way", "uniform", "worst")
+        told_apart = "tvd_synthetic" in report["utility"]
         sections += [
             "<h2>Utility</h2>",
-            "<p>Average distance of marginals; beside it that of the real one-way tables alone, and of the uniform one.</p>",
+            "<p>Average distance of marginals; beside it that of the real one-way tables alone, and of the uniform one."
+            + (" These are the synthetic table's; the published marginals' stand above." if told_apart else "")
+            + "</p>",
             _table(
                 ("ways", *columns, "worst marginal"),
                 [
