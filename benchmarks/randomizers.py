@@ -21,7 +21,8 @@ import numpy as np
 
 from sottovoce.crypto import UserWords
 from sottovoce.privacy.local import RANDOMIZERS, Randomizer, report
-from sottovoce.privacy.local.unary import OptimisedUnary, column_sums
+from sottovoce.privacy.local.bits import column_sums
+from sottovoce.privacy.local.unary import OptimisedUnary
 
 WINDOW = 1 << 16
 ROUNDS = 3

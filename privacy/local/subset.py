@@ -15,11 +15,15 @@ from math import comb, exp
 import numpy as np
 
 from ...crypto.user_words import WordsOfUsers
+from .bits import column_sums, digits_of, random_bits
 from .packing import read_integers, write_integers
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
-from .unary import MOST_BITS, column_sums
+from .unary import MOST_BITS
 
 __all__ = ["SubsetSelection"]
+
+LEVELS = 64
+"""Of how likely a value is at first, before the number is made right."""
 
 
 class SubsetSelection(Randomizer):
@@ -54,21 +58,54 @@ class SubsetSelection(Randomizer):
         return self.chosen * self._each < self.cells
 
     @property
+    def size_of_set(self) -> int:
+        """Bytes of a set, a bit for each value."""
+        return -(-self.cells // 8)
+
+    @property
     def bits(self) -> int:
         return self.chosen * self._each if self.listed else self.cells
 
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
-        """Take the own value or not by a coin, and the rest by the order of random words; equal ones are as rare as 2^-64."""
-        users = np.arange(len(values))
+        """Take the own value or not by a coin, and a uniform set of the others of the size that is left."""
         own = coins(words.take()[0, :, 0], below=self._in)
-        keys = words.take(words=self.cells)[0]
-        keys[users, values] = np.where(own, np.uint64(0), np.uint64((1 << 64) - 1))
-        chosen = np.argpartition(keys, self.chosen - 1, axis=1)[:, : self.chosen]
-        if self.listed:
-            return write_integers(np.sort(chosen, axis=1).astype(np.uint64), bits=self._each)
-        said = np.zeros(keys.shape, np.uint8)
-        np.put_along_axis(said, chosen, 1, axis=1)
-        return np.packbits(said, axis=1, bitorder="little")
+        said = self._others(values, self.chosen - own.astype(np.int64), words)
+        told = np.flatnonzero(own)
+        said[told, values[told] >> 3] |= (1 << (values[told] & 7)).astype(np.uint8)
+        if not self.listed:
+            return said
+        bits = np.unpackbits(said, axis=1, count=self.cells, bitorder="little")
+        chosen = np.flatnonzero(bits) % self.cells
+        return write_integers(chosen.reshape(len(values), self.chosen).astype(np.uint64), bits=self._each)
+
+    def _others(self, values: Codes, wanted: Codes, words: WordsOfUsers) -> Reports:
+        """Draw a set of so many values but the own one, all such sets alike.
+
+        A bit for each value, nearly as likely as is wanted: of any number of ones, all sets are alike. Then values are drawn,
+        each alike, and put in or taken out until there are as many as wanted, which keeps it so. Of 32 bits those are not used
+        that would make some values likelier.
+        """
+        level = max((self.chosen - 1) * LEVELS // self.cells - 2, 0)  # values are sooner put in than taken out
+        said = np.zeros((len(values), self.size_of_set), np.uint8)
+        if level:
+            said[:] = random_bits(words, columns=self.cells, ones=digits_of(level, digits=LEVELS.bit_length() - 1))
+            said[np.arange(len(values)), values >> 3] &= ~(1 << (values & 7)).astype(np.uint8)
+        have = np.bitwise_count(said).sum(axis=1, dtype=np.int64)
+        left = np.flatnonzero(have != wanted)
+        even = (1 << 32) // self.cells * self.cells
+        while len(left):
+            drawn = words.take(words=8)[0].copy().view("<u4")
+            for at in range(drawn.shape[1]):
+                told = drawn[left, at].astype(np.int64)
+                value = told % self.cells
+                octet, bit = value >> 3, (1 << (value & 7)).astype(np.uint8)
+                more = have[left] < wanted[left]
+                within = (said[left, octet] & bit) != 0
+                change = (told < even) & (within != more) & (value != values[left])
+                said[left[change], octet[change]] ^= bit[change]
+                have[left] += np.where(change, np.where(more, 1, -1), 0)
+                left = left[have[left] != wanted[left]]
+        return said
 
     def support(self, reports: Reports) -> Counts:
         self._check_shape(reports)

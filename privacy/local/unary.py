@@ -20,14 +20,13 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from ...crypto.user_words import WordsOfUsers
-from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, Words, below_exp, coins, threshold
+from .bits import column_sums, digits_of, random_bits
+from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
 
-__all__ = ["OptimisedUnary", "SymmetricUnary", "Unary", "column_sums"]
+__all__ = ["OptimisedUnary", "SymmetricUnary", "Unary"]
 
-WORD = 64
 MOST_DIGITS = 32
 MOST_BITS = 1 << 22
 LOSS = 0.0025
@@ -48,7 +47,7 @@ class Unary(Randomizer):
         enough = (k for k in range(1, MOST_DIGITS + 1) if self._variance(*self._choose(k)) <= best * (1 + LOSS))
         self.digits = next(enough, MOST_DIGITS) if digits is None else digits
         self._no, self._raised = self._choose(self.digits)
-        self._ones = [bool(int(self._no * (1 << self.digits)) >> at & 1) for at in range(self.digits)]
+        self._ones = digits_of(int(self._no * (1 << self.digits)), digits=self.digits)
         self._check()
 
     @abstractmethod
@@ -73,35 +72,11 @@ class Unary(Randomizer):
         return self.cells
 
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
-        said = self._others(words)
+        said = random_bits(words, columns=self.cells, ones=self._ones)
         raised = np.flatnonzero(coins(words.take()[0, :, 0], below=self._raised))
         own = values[raised]
         said.reshape(-1)[raised * self.size + (own >> 3)] |= (1 << (own & 7)).astype(np.uint8)
         return said
-
-    def _others(self, words: WordsOfUsers) -> Reports:
-        """Draw every bit with probability q."""
-        drawn = self._planes(words)
-        low = self._ones.index(True)  # AND with 0 stays 0
-        said = drawn[low]
-        for one, plane in zip(self._ones[low + 1 :], drawn[low + 1 :], strict=True):
-            (np.bitwise_or if one else np.bitwise_and)(said, plane, out=said)
-        bytes_of = np.ascontiguousarray(said).view(np.uint8).reshape(len(words), -1)
-        if bytes_of.shape[1] > self.size:
-            bytes_of = bytes_of[:, : self.size].copy()
-        if self.cells % 8:
-            bytes_of[:, -1] &= np.uint8((1 << self.cells % 8) - 1)
-        return bytes_of
-
-    def _planes(self, words: WordsOfUsers) -> list[npt.NDArray[np.unsignedinteger[npt.NBitBase]]]:
-        """Draw a random bit for every value and digit; a block of 128 bits serves several digits where there are few values."""
-        if self.cells > WORD:
-            return list(words.take(lines=self.digits, words=-(-self.cells // WORD)))
-        lane = next(size for size in (8, 16, 32, 64) if self.cells <= size)
-        each = 2 * WORD // lane
-        lines = words.take(lines=-(-self.digits // each), words=2)
-        lanes = lines.view(f"<u{lane // 8}")
-        return [lanes[digit // each, :, digit % each].copy() for digit in range(self.digits)]
 
     def support(self, reports: Reports) -> Counts:
         self._check_shape(reports)
@@ -146,54 +121,3 @@ class SymmetricUnary(Unary):
     def _choose(self, digits: int) -> tuple[Fraction, int]:
         no = Fraction(threshold(1 / (below_exp(self.epsilon / 2) + 1), bits=digits, up=True), 1 << digits)
         return no, threshold(max(1 - 2 * no, Fraction(0)) / (1 - no)) if no < 1 else 0
-
-
-def column_sums(lines: Reports, *, columns: int) -> Counts:
-    """Count the ones in each column of bits, by carry-save adders on whole arrays (Harley and Seal).
-
-    Three numbers of weight w become one of w and one of 2 w, so a block of lines passes five operations instead of being
-    taken apart into bytes.
-
-    >>> column_sums(np.array([[5], [4], [4]], np.uint8), columns=3).tolist()
-    [1, 0, 3]
-    """
-    rows = max(64, min(2048, len(lines) // 16))
-    block = (-(-rows * lines.shape[1] // 8)) * 8
-    whole = len(lines) // rows
-    found = _taken_apart(lines[whole * rows :], columns)
-    spare: list[Words] = []
-    waiting: list[list[Words]] = []
-    one = np.empty(block // 8, np.uint64)
-    both = np.empty_like(one)
-    for at in range(whole):
-        carry = spare.pop() if spare else np.empty(block // 8, np.uint64)
-        carry.view(np.uint8)[: rows * lines.shape[1]] = lines[at * rows : (at + 1) * rows].reshape(-1)
-        carry.view(np.uint8)[rows * lines.shape[1] :] = 0
-        level = 0
-        while True:
-            if level == len(waiting):
-                waiting.append([])
-            if len(waiting[level]) < 2:
-                waiting[level].append(carry)
-                break
-            kept, other = waiting[level][0], waiting[level].pop()
-            np.bitwise_xor(kept, other, out=one)
-            np.bitwise_and(kept, other, out=both)
-            np.bitwise_xor(one, carry, out=kept)
-            np.bitwise_and(one, carry, out=one)
-            np.bitwise_or(one, both, out=other)
-            spare.append(carry)
-            carry, level = other, level + 1
-    for level, left in enumerate(waiting):
-        for words in left:
-            taken = words.view(np.uint8)[: rows * lines.shape[1]].reshape(rows, -1)
-            found += _taken_apart(taken, columns) << level
-    return found
-
-
-def _taken_apart(lines: Reports, columns: int) -> Counts:
-    found = np.zeros(columns, np.int64)
-    for start in range(0, len(lines), 255):
-        bits = np.unpackbits(lines[start : start + 255], axis=1, count=columns, bitorder="little")
-        found += bits.sum(axis=0, dtype=np.uint8)
-    return found

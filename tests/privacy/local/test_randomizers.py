@@ -29,9 +29,10 @@ from sottovoce.privacy.local import (
     printed_choice,
     report,
 )
+from sottovoce.privacy.local.bits import column_sums
 from sottovoce.privacy.local.conformance import RandomizerConformance
 from sottovoce.privacy.local.randomizer import below_exp, threshold
-from sottovoce.privacy.local.unary import LOSS, column_sums
+from sottovoce.privacy.local.unary import LOSS
 
 
 def _example() -> ModuleType:
