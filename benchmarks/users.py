@@ -3,11 +3,12 @@
     python benchmarks/users.py [USERS] [PROTOCOL] [EPSILON] [FILE] [schema=FILE]
 
 Prints users a second of the phase in which reports are made, sent and counted, of the whole conversation, bytes on the wire
-beside the users' bits, and whether the ledger's bits are the formula's.
+beside the users' bits, whether the ledger's bits are the formula's, and the largest rank's memory so far.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
 from typing import Any
@@ -35,6 +36,7 @@ def main() -> None:
             f"{cohorts} cohorts: {speed:12,.0f} users/s in reports ({speed / first:.2f} times one), "
             f"{users / run.report['seconds']:10,.0f} in all ({run.report['seconds']:.1f} s); "
             f"{exchanged['per_user_bits']:.2f} bits a user, {8 * wire / users:.2f} on the wire; "
+            f"at most {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024} MiB a rank; "
             f"ledger {'equals' if said['measured_bits'] == said['bits'] else 'IS NOT'} formula",
             flush=True,
         )
