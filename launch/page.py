@@ -79,7 +79,8 @@ def page(report: Mapping[str, Any]) -> str:
             f"<p>{FORMULAS}</p>",
             _table(tuple(exchanged["formulas"][0]), [[*line.values()] for line in exchanged["formulas"]]),
         ]
-    columns_of_release = ("party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to")
+    columns_of_release = ["party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to"]
+    columns_of_release += ["users"] if any(release.get("users") for release in privacy["releases"]) else []
     sections += [
         "<h2>Privacy</h2>",
         f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}.</p>",
@@ -91,7 +92,7 @@ def page(report: Mapping[str, Any]) -> str:
             [
                 [*alike, len(list(own))]
                 for alike, own in groupby(
-                    tuple(release[name] for name in columns_of_release) for release in privacy["releases"]
+                    tuple(_of_release(release, name) for name in columns_of_release) for release in privacy["releases"]
                 )
             ],
         ),
@@ -131,6 +132,13 @@ def _claims(privacy: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         shown = f"{privacy['claimed_epsilon']:g}" if claimed else "nothing"
         lines.append((view.replace("_", " "), shown, real if isinstance(real, str) else f"{real:g}"))
     return lines
+
+
+def _of_release(release: Mapping[str, Any], name: str) -> Any:
+    if name == "users" and release["users"] is not None:
+        first, end = release["users"]
+        return f"{first:,} to {end - 1:,}, each"
+    return release[name]
 
 
 def _is_number(value: Any) -> bool:
