@@ -4,10 +4,10 @@
 
 Each line is the same job: perturb every user's value, and add up what supports which value. Ours makes packed reports, as they
 travel, with AES words of each user's own; multi-freq-ldpy and pure-ldp make an array or an object a user, with a generator of
-numpy's or Python's. They are compared where they are installed (pip install multi-freq-ldpy pure-ldp scikit-learn), on so many
-users as they do in a few seconds. "numba" is the same unary encoding as ours, compiled, with a xorshift generator: what one
-would write by hand. It is up to one and a half times as fast; but its words are no secrets, and a compiler is a heavy thing to
-depend on, so numpy and AES it is.
+numpy's or Python's. They are compared where they are installed (pip install multi-freq-ldpy pure-ldp scikit-learn statsmodels),
+on so many users as they do in a few seconds. "numba" is the same unary encoding as ours, compiled, with a xorshift generator:
+what one would write by hand. It is up to one and a half times as fast; but its words are no secrets, and a compiler is a heavy
+thing to depend on, so numpy and AES it is.
 """
 
 from __future__ import annotations
