@@ -141,7 +141,6 @@ def predicted_error(domain: Domain, *, ones: Numbers, pairs: Numbers) -> float:
     sizes = np.array(domain.shape(domain.attributes), float)
     left, right = np.triu_indices(len(sizes), 1)
     margins = (HALF * sizes) ** 2 / ones
-    margins /= 1 + margins
     noise = HALF * sizes[left] * sizes[right] / np.sqrt(np.maximum(pairs[left, right], 1e-100))
     each = [np.sqrt(margins[left] + margins[right] + 1 / (1 / rho**2 + 1 / noise**2)).mean() for rho in DEPENDENCE]
     return float(np.mean(each))
