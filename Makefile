@@ -55,6 +55,9 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/dp_subn.py
 	$(BIN)/python benchmarks/family.py parties=3,10
 	$(BIN)/python benchmarks/views.py
+	$(BIN)/python benchmarks/randomizers.py
+	$(BIN)/python benchmarks/users.py
+	$(BIN)/python benchmarks/calm.py 1
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done
