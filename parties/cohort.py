@@ -46,8 +46,8 @@ class Cohort:
         return len(self._rows) if self._ends is None else int(self._ends[-1])
 
     def windows(self) -> Iterator[tuple[Numbers, Numbers]]:
-        """Go through the users: their rows, and their numbers among all users of all cohorts."""
-        for start in range(0, len(self), WINDOW):
+        """Go through the users: their rows, and their numbers among all users of all cohorts. One window at least."""
+        for start in range(0, max(len(self), 1), WINDOW):
             at = np.arange(start, min(start + WINDOW, len(self)))
             if self._copies is None or self._ends is None:
                 yield at, self._first[at]
@@ -62,6 +62,8 @@ class Window(NamedTuple):
     users: npt.NDArray[np.uint32]
     packed: npt.NDArray[np.uint8]
     bits: int
+    last: bool
+    """Whether all of the cohort's users have reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +103,16 @@ class _Answers:
         """The places of all who are asked: a cohort's users have some of them, and nobody twice."""
         return 0, self.survey.asked
 
-    def _asked(self) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-        """Go through the users who are asked: their numbers, questions in rising order, and values."""
+    def _asked(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
+        """Go through the users who are asked: how many were looked at, their numbers, questions in rising order, and values."""
         done = 0
         for rows, users in self.cohort.windows():
             questions = self.survey.questions(users)
             order = np.argsort(questions, kind="stable")
             order = order[: int(np.searchsorted(questions[order], len(self.survey.sizes)))]
-            yield users[order], questions[order], np.asarray(self.values(rows[order], questions[order]))
             done += len(users)
-            self.told(done, len(self.cohort))
+            yield done, users[order], questions[order], np.asarray(self.values(rows[order], questions[order]))
+            self.told(done, max(len(self.cohort), 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class Reports(_Answers):
     words: UserWords = field(default_factory=lambda: UserWords(None))
 
     def draw(self, randomness: RandomStream) -> Iterator[Window]:  # noqa: ARG002 - users have their own
-        for users, questions, values in self._asked():
+        for done, users, questions, values in self._asked():
             asked = np.bincount(questions, minlength=len(self.survey.sizes))
             ends = np.concatenate([[0], np.cumsum(asked)])
             reports = [
@@ -128,7 +130,7 @@ class Reports(_Answers):
                 for start, stop, own in self.survey.alike()
             ]
             packed, bits = self.survey.pack(reports)
-            yield Window(asked.astype(np.uint32), packed, bits)
+            yield Window(asked.astype(np.uint32), packed, bits, done == len(self.cohort))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Sums(_Answers):
         first = np.concatenate([[0], np.cumsum(sizes)])
         found = np.zeros(int(first[-1]), np.int64)
         users = np.zeros(len(sizes), np.int64)
-        for _, questions, values in self._asked():
+        for _, _, questions, values in self._asked():
             found += np.bincount(first[questions] + values, minlength=len(found))
             users += np.bincount(questions, minlength=len(sizes))
         return users, np.split(found, first[1:-1])

@@ -26,7 +26,7 @@ import numpy as np
 from ..curator import Curator, Marginal
 from ..curator.projections import norm_sub
 from ..messages import UsageError
-from ..parties import Records
+from ..parties import Party, Records
 from ..parties.cohort import Values, parities
 from ..privacy import Binary, Domain
 from ..privacy.local import DirectEncoding, Randomizer
@@ -74,6 +74,10 @@ class Fourier(LocalProtocol):
 
     def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
         return parities(records, list(questions))
+
+    def party(self, me: Party) -> None:
+        # 2.
+        self.respond(me)
 
     def curator(self, desk: Curator) -> Outcome:
         answers, said = self.survey(desk)

@@ -11,11 +11,16 @@ are not, at epsilon 1 and 2 (spec E16).
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
 from ..curator import BayesianNetwork, Curator, Marginal, synthesise
 from ..curator.projections import norm_sub
 from ..messages import UsageError
+from ..parties import Party
 from ..privacy import Domain
-from .local import LocalOptions, LocalProtocol, Question, SyntheticRows, questions_for
+from .local import LocalOptions, LocalProtocol, Question, questions_for
 from .protocol import Outcome
 
 __all__ = ["OneWayLocal"]
@@ -29,13 +34,18 @@ class OneWayLocal(LocalProtocol):
     paper = "the floor of the specification (E16)"
 
     class Parameters(LocalOptions):
-        synthetic_rows: SyntheticRows = 100_000
+        synthetic_rows: Annotated[int, msgspec.Meta(ge=1, description="rows of the synthetic table, at most one a user")] = (
+            100_000
+        )
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         asked = [name for name in domain.attributes if domain.cells((name,)) > 1]
         if not asked:
             raise UsageError("expected at least one attribute of two labels or more, found none")
         return questions_for(users, {(name,): 1.0 for name in asked}, lambda own: self.randomizer(domain.cells(own)))
+
+    def party(self, me: Party) -> None:
+        self.respond(me)
 
     def curator(self, desk: Curator) -> Outcome:
         answers, said = self.survey(desk)

@@ -10,9 +10,11 @@ import numpy.typing as npt
 from ...crypto.user_words import WordsOfUsers
 from .randomizer import Counts, Reports, Words
 
-__all__ = ["column_sums", "digits_of", "random_bits"]
+__all__ = ["MOST_BITS", "column_sums", "digits_of", "random_bits"]
 
 WORD = 64
+MOST_BITS = 1 << 22
+"""Of a user, in one report."""
 
 
 def digits_of(number: int, *, digits: int) -> list[bool]:

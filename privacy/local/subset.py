@@ -15,10 +15,9 @@ from math import comb, exp
 import numpy as np
 
 from ...crypto.user_words import WordsOfUsers
-from .bits import column_sums, digits_of, random_bits
+from .bits import MOST_BITS, column_sums, digits_of, random_bits
 from .packing import read_integers, write_integers
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
-from .unary import MOST_BITS
 
 __all__ = ["SubsetSelection"]
 

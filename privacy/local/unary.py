@@ -22,13 +22,12 @@ from itertools import product
 import numpy as np
 
 from ...crypto.user_words import WordsOfUsers
-from .bits import column_sums, digits_of, random_bits
+from .bits import MOST_BITS, column_sums, digits_of, random_bits
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
 
 __all__ = ["OptimisedUnary", "SymmetricUnary", "Unary"]
 
 MOST_DIGITS = 32
-MOST_BITS = 1 << 22
 LOSS = 0.0025
 """How far above the least variance of a rare cell a choice of q may be."""
 

@@ -31,6 +31,7 @@ from ...curator import Curator, Estimate, Marginal, agree, synthesise
 from ...curator.least_squares import least_squares
 from ...curator.maximum_entropy import fit, reconstruct
 from ...messages import UsageError
+from ...parties import Party
 from ...privacy import Domain
 from ..local import Answer, LocalOptions, LocalProtocol, Question, SyntheticRows, Ways, check_size, published, questions_for
 from ..protocol import Outcome
@@ -67,19 +68,24 @@ class CALM(LocalProtocol):
         asked = domain.project([name for name in domain.attributes if domain.cells((name,)) > 1])
         if not asked.attributes:
             raise UsageError("expected at least one attribute of two labels or more, found none")
-        if self.mode == "paper":
+        if self.parameters.ways == 1 and self.mode != "paper":  # nobody wants more than single attributes
+            weights: dict[tuple[str, ...], float] = {(name,): 1.0 for name in asked.attributes}
+        elif self.mode == "paper":
             ways = min(self.parameters.ways, len(asked.attributes))
             sets = printed_design(asked, users=users, epsilon=self.epsilon, ways=ways, theta=self.parameters.theta)
             weights = dict.fromkeys(sets, 1.0)
         else:
             weights, _ = design(asked, users=users, randomizer=self.randomizer)
-            if self.parameters.ways == 1:  # nobody asks for more than single attributes
-                weights = {(name,): 1.0 for name in asked.attributes}
-        # 2. Sets of as many cells stand together: they share a randomizer.
+        # Sets of as many cells stand together: they share a randomizer.
         ordered = dict(sorted(weights.items(), key=lambda own: domain.cells(own[0])))
         return questions_for(users, ordered, lambda own: self.randomizer(domain.cells(own)))
 
+    def party(self, me: Party) -> None:
+        # 2. Each user of the cohort says the cell of her group's marginal in which she stands, by its randomizer.
+        self.respond(me)
+
     def curator(self, desk: Curator) -> Outcome:
+        # 2. Groups by a public permutation; what all users of a group say is counted.
         domain, ways = desk.domain, min(self.parameters.ways, len(desk.domain.attributes))
         answers, said = self.survey(desk)
         with desk.phase("reconstruction"):

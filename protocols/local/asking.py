@@ -194,15 +194,11 @@ def answer(me: Party, enlisted: Enlisted, values: Values, options: SurveyOptions
         me.progress(done, of=of)
 
     if options.simulate == "reports":
-        reports = Reports(cohort, survey, values, told, me.words_of_users("reports"))
-        waiting = None
+        # The number of releases so far is the same on every rank: no two surveys of a run share words.
+        words = me.words_of_users(f"release {len(me.accountant.releases)}")
+        reports = Reports(cohort, survey, values, told, words)
         for window in me.release(reports, to=CURATOR, users=reports.users):
-            if waiting is not None:
-                me.send(waiting, to=CURATOR)
-            waiting = Surveyed.Reports(window.users, window.bits, window.packed, last=False)
-        empty = Surveyed.Reports(np.zeros(len(survey.sizes), np.uint32), 0, np.zeros(0, np.uint8), last=True)
-        last = empty if waiting is None else Surveyed.Reports(waiting.users, waiting.bits, waiting.packed, last=True)
-        me.send(last, to=CURATOR)
+            me.send(Surveyed.Reports(window.users, window.bits, window.packed, window.last), to=CURATOR)
         return
     asked = None
     if options.users:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -25,8 +25,8 @@ __all__ = ["LocalProtocol"]
 class LocalProtocol(Protocol):
     """A protocol in which every user answers one question, and nobody is trusted with her value.
 
-    A subclass says `questions`, and what the curator makes of the answers. Parties are cohorts, and all do the same: hear the
-    plan, let their users answer.
+    A subclass says `questions`, and what the curator makes of the answers. Parties are cohorts; `respond` is all that they do,
+    and `survey` the curator's part of the same conversation.
     """
 
     trust = "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
@@ -61,7 +61,8 @@ class LocalProtocol(Protocol):
         """Say how a cohort finds what its users would say in truth."""
         return tables(records, [_attributes(records.domain, question) for question in questions])
 
-    def party(self, me: Party) -> None:
+    def respond(self, me: Party) -> None:
+        """Hear the plan, and let the cohort's users answer: a party's side of a survey."""
         with me.phase("plan"):
             domain = me.records.domain
             enlisted = enlist(me, self.parameters, cells=partial(self.cells, domain), randomizer=self.randomizer)
@@ -69,7 +70,7 @@ class LocalProtocol(Protocol):
             answer(me, enlisted, self.values(me.records, enlisted.questions), self.parameters)
 
     def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
-        """Ask, and hear: the curator's side of what `party` does."""
+        """Ask, and hear: the curator's side."""
         with desk.phase("plan"):
             mustered = muster(desk, self.parameters)
             questions = self.questions(desk.domain, mustered.users)
@@ -127,14 +128,9 @@ def said(survey: Survey, options: SurveyOptions) -> Said:
     )
 
 
-@lru_cache(maxsize=8)
-def _names(domain_attributes: tuple[str, ...]) -> dict[int, str]:
-    return dict(enumerate(domain_attributes))
-
-
 def _attributes(domain: Domain, question: tuple[int, ...]) -> tuple[str, ...]:
     """Read a question: different attributes, by number."""
-    names = _names(domain.attributes)
-    if not question or len(set(question)) < len(question) or any(at not in names for at in question):
+    names = domain.attributes
+    if not question or len(set(question)) < len(question) or not all(0 <= at < len(names) for at in question):
         raise ValueError(f"expected questions of different attributes below {len(names)}, found {question}")
     return tuple(names[at] for at in question)

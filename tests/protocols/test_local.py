@@ -18,7 +18,7 @@ import sottovoce
 from sottovoce.curator import Marginal
 from sottovoce.messages import BudgetError, MessageError, UsageError
 from sottovoce.messages.message import message_fields
-from sottovoce.parties import DEMO_SCHEMA, Records
+from sottovoce.parties import DEMO_SCHEMA, Party, Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Binary, Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
@@ -140,6 +140,15 @@ def test_every_randomizer_serves(oracle: str) -> None:
 
 
 def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[int, str]] = []
+    words_of_users = Party.words_of_users
+
+    def words(me: Party, purpose: str) -> Any:
+        drawn.append((me.number, purpose))
+        return words_of_users(me, purpose)
+
+    monkeypatch.setattr(Party, "words_of_users", words)
+
     def twice(self: OneWayLocal, me: Any) -> None:
         with me.phase("plan"):
             enlisted = asking.enlist(
@@ -151,7 +160,8 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(OneWayLocal, "party", twice)
     with pytest.raises(BudgetError, match=r"each of the users 0 to 2,999, found 2 after .*: some of them have reported before"):
-        run("one-way-ldp")
+        run("one-way-ldp", parties=1)
+    assert len(set(drawn)) == len(drawn) == 2  # nor would it have had the first one's words
 
 
 Forge = Callable[[Surveyed.Plan], Surveyed.Plan]
@@ -221,8 +231,6 @@ def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]
 def test_the_curator_refuses_reports_that_cannot_be(
     simulate: str, forge: Callable[[Any], Any], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sottovoce.parties import Party
-
     send = Party.send
 
     def forged(me: Party, said: Any, **more: Any) -> None:
@@ -245,6 +253,7 @@ def replaced_reports(said: Surveyed.Reports, **new: Any) -> Surveyed.Reports:
         ("fourier", {"ways": 4}, r"marginals of at most 20,000,000 cells in all, found 1,365 of .*: --set ways=3"),
         ("calm", {"simulate": "maybe"}, "simulate"),
         ("calm", {"users": -1}, "users"),
+        ("one-way-ldp", {"synthetic_rows": 0}, "synthetic_rows"),
         ("calm", {"ways": 6}, r"marginals of at most 20,000,000 cells in all, found 5,005 of .*: --set ways=5"),
         ("calm", {"oracle": "subset", "epsilon": 1e-11}, "too small"),
     ],
@@ -416,6 +425,19 @@ def test_surveys_of_calm_keep_alike_questions_together() -> None:
     assert survey.asked == 1_500_000
     assert Fraction(survey.bits, 1) == sum(own.users * own.randomizer.bits for own in questions)
     assert prod(SIZES) > 2**49
+
+
+@pytest.mark.parametrize("simulate", ["reports", "counts"])
+def test_a_cohort_may_have_no_users(simulate: str) -> None:
+    made = run("one-way-ldp", users=16, parties=9, simulate=simulate, epsilon=8.0)
+    assert made.report["communication"]["users"]["reports"] == 16
+    assert made.report["communication"]["users"]["measured_bits"] in {None, made.report["communication"]["users"]["bits"]}
+
+
+def test_calm_without_a_synthetic_table() -> None:
+    made = run("calm", synthetic_rows=0, judge=True)
+    assert made.synthetic is None
+    assert set(made.report["utility"]["tvd"]) == {"2"}
 
 
 def test_marginals_can_be_read_again() -> None:
