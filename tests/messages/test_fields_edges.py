@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from sottovoce.messages import CIPHERTEXT, BigInts, MessageError, MisuseError, Shape, decode, encoded_size, message, to_bytes
+from sottovoce.messages import (
+    CIPHERTEXT,
+    USER_BITS,
+    BigInts,
+    MessageError,
+    MisuseError,
+    Shape,
+    decode,
+    encoded_size,
+    message,
+    to_bytes,
+)
 from sottovoce.messages.message import encode
 
 
@@ -278,6 +289,30 @@ def test_ciphertext_bytes_are_counted_wherever_they_are() -> None:
     assert written.ciphertext == 2 * 20 + (2 + 8 + -before % 8 + 3) + 9
     with pytest.raises(MisuseError, match=r"shape \(3\), found \(4,\)"):
         Sealed(b"", (), np.zeros(4, np.uint8), None)
+
+
+def test_what_users_say_is_added_up() -> None:
+    @message
+    class Part:
+        bits: Annotated[int, USER_BITS]
+
+    @message
+    class Parts:
+        first: Annotated[int, USER_BITS]
+        rest: tuple[Part, ...]
+
+    said = Parts(5, (Part(7), Part(0)))
+    assert encode(said).user_bits == 12
+    assert decode(Parts, memoryview(to_bytes(said))) == said
+    with pytest.raises(MisuseError, match="at least 0, found a negative one"):
+        Part(-1)
+    with pytest.raises(MessageError, match="at least 0"):
+        decode(Part, memoryview(struct.pack("<q", -1)))
+    with pytest.raises(MisuseError, match="a number of users' bits is an int"):
+
+        @message
+        class Wrong:
+            bits: Annotated[float, USER_BITS]
 
 
 def test_ciphertext_within_ciphertext_is_counted_once() -> None:
