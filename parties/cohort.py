@@ -101,7 +101,7 @@ class _Answers:
     @property
     def users(self) -> tuple[int, int]:
         """The places of all who are asked: a cohort's users have some of them, and nobody twice."""
-        return 0, self.survey.asked
+        return self.survey.first, self.survey.after
 
     def _asked(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
         """Go through the users who are asked: how many were looked at, their numbers, questions in rising order, and values."""

@@ -2,7 +2,8 @@
 
 Users are numbered over all cohorts. A permutation under a public key gives each a place, and the questions take the places in
 order, so many each. Thus every question gets exactly its number of users, nobody is asked twice, and who is asked what does not
-depend on how many ranks share the users.
+depend on how many ranks share the users. A protocol of several rounds goes on, in each, with the place where the last one
+stopped (`after`): the same permutation, other users.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Survey:
     key: bytes
     randomizers: tuple[Randomizer, ...]
     sizes: Counts
+    first: int = 0
+    """The place of the first who is asked; those before have answered in earlier rounds."""
     _ends: Counts = field(init=False, repr=False)
     _permutation: Permutation = field(init=False, repr=False)
 
@@ -36,8 +39,11 @@ class Survey:
         if len(self.sizes) != len(self.randomizers) or not len(self.sizes):
             raise ValueError(f"expected a size for each of {len(self.randomizers)} questions, found {len(self.sizes)}")
         sizes = self.sizes.tolist()  # as Python's integers, whose sum does not wrap around
-        if self.sizes.ndim != 1 or min(sizes) < 0 or not 0 < sum(sizes) <= self.users:
-            raise ValueError(f"expected groups of 1 to {self.users} users together, none negative, found {sum(sizes)}")
+        if not 0 <= self.first < self.users:
+            raise ValueError(f"expected to begin with one of {self.users} users, found place {self.first}: all have answered")
+        most = self.users - self.first
+        if self.sizes.ndim != 1 or min(sizes) < 0 or not 0 < sum(sizes) <= most:
+            raise ValueError(f"expected groups of 1 to {most} users together, none negative, found {sum(sizes)}")
         object.__setattr__(self, "_ends", np.cumsum(self.sizes))
         object.__setattr__(self, "_permutation", Permutation(self.users, key=self.key))
 
@@ -45,6 +51,11 @@ class Survey:
     def asked(self) -> int:
         """How many users are asked anything."""
         return int(self._ends[-1])
+
+    @property
+    def after(self) -> int:
+        """The place after the last who is asked."""
+        return self.first + self.asked
 
     @property
     def epsilon(self) -> float:
@@ -57,7 +68,10 @@ class Survey:
 
     def questions(self, users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Say which question each of these users is asked; one past the last: none."""
-        return np.searchsorted(self._ends, self._permutation.of(users), side="right").astype(np.int64)
+        places = self._permutation.of(users) - self.first
+        found = np.searchsorted(self._ends, places, side="right").astype(np.int64)
+        found[places < 0] = len(self.sizes)
+        return found
 
     def alike(self) -> Iterator[tuple[int, int, Randomizer]]:
         """List the runs of questions that are answered by the same randomizer: first, one past the last, and it."""

@@ -1,11 +1,13 @@
 """Asking users: both sides of a survey.
 
     cohort      Present     how many users it acts for (public: neighbours replace one)
-    aggregator  Plan        who is asked what: questions, randomizers, sizes, and the key of the public permutation
+    aggregator  Opening     how many there are in all, and the key of the public permutation in whose order they are asked
+    aggregator  Plan        who is asked what: questions, randomizers, and of how many users each
     cohort      Reports     its users' reports, half a million at a time; or
                 Sums        what they would add up to, drawn from its law
 
-Each user answers one question in her life, with all of epsilon, so what all say together is epsilon-differentially private for
+A protocol of several rounds has a plan and reports in each, and each goes on with those who have not been asked yet. Each user
+answers one question in her life, with all of epsilon, so what all say together is epsilon-differentially private for
 each of them against everybody, the aggregator included. A cohort makes nobody report on a plan that its own parameters do not
 allow: more epsilon, another randomizer, more users than there are.
 """
@@ -13,7 +15,7 @@ allow: more epsilon, another randomizer, more users than there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -28,7 +30,21 @@ from ...privacy.local import Randomizer, Survey
 from ...privacy.local.survey import shared_out
 from .options import SurveyOptions
 
-__all__ = ["Answer", "Enlisted", "Mustered", "Question", "Surveyed", "answer", "ask", "enlist", "hear", "muster"]
+__all__ = [
+    "Answer",
+    "Enlisted",
+    "Heard",
+    "Mustered",
+    "Question",
+    "Surveyed",
+    "answer",
+    "ask",
+    "ask_nobody",
+    "enlist",
+    "hear",
+    "listen",
+    "muster",
+]
 
 Counts = npt.NDArray[np.int64]
 
@@ -47,12 +63,20 @@ class Surveyed:
         numbered: bool
 
     @message
-    class Plan:
-        """Questions as numbers of attributes (or of bits), how each is answered and how many users are asked it."""
+    class Opening:
+        """The rows of all cohorts, the users in all, and the key of the permutation in whose order they are asked."""
 
         rows: Annotated[npt.NDArray[np.int64], Shape(None)]
         users: int
         key: bytes
+
+    @message
+    class Plan:
+        """Questions as numbers of attributes (or of bits), how each is answered and how many users are asked it.
+
+        Without questions nobody is asked in this round.
+        """
+
         questions: tuple[tuple[int, ...], ...]
         randomizers: tuple[str, ...]
         sizes: Annotated[npt.NDArray[np.int64], Shape(None)]
@@ -102,83 +126,111 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Mustered:
-    """Who is there: the rows of each cohort, and users in all."""
+    """Who is there: users in all, the key of their order, and how many of them have been asked."""
 
-    rows: Counts
     users: int
+    key: bytes
+    asked: int = 0
+
+    @property
+    def left(self) -> int:
+        """Users who have not been asked anything."""
+        return self.users - self.asked
 
 
 @dataclass(frozen=True, slots=True)
 class Enlisted:
-    """What a cohort knows after the plan: its users, the survey, and the questions as they were said."""
+    """What a cohort knows of all: its users and everybody's, the key of their order, how many have been asked, and rows."""
 
     cohort: Cohort
+    users: int
+    key: bytes
+    rows: Counts
+    asked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a cohort knows of a round: the survey, and its questions as they were said."""
+
     survey: Survey
     questions: tuple[tuple[int, ...], ...]
-    rows: Counts
 
 
 def muster(desk: Curator, options: SurveyOptions) -> Mustered:
-    """Hear how many users there are."""
+    """Hear how many users there are, and open the survey."""
     heard = desk.gather(Surveyed.Present)
     rows = np.array([said.rows for said in heard], np.int64)
     if rows.min() < 1 or rows.max() > MOST_ROWS or len({said.numbered for said in heard}) > 1:
         raise MessageError(f"expected cohorts of 1 to 2^40 rows, numbered alike, found {rows.tolist()}", where=desk.where)
-    return Mustered(rows, options.users or int(rows.sum()))
+    users, key = options.users or int(rows.sum()), desk.randomness("survey").draw(KEY)
+    desk.broadcast(Surveyed.Opening(rows, users, key))
+    return Mustered(users, key)
 
 
 def ask(desk: Curator, mustered: Mustered, questions: Sequence[Question], *, numbers: Sequence[tuple[int, ...]]) -> Survey:
     """Say who is asked what; `numbers`: the questions as the cohorts read them. Their order is kept."""
-    key = desk.randomness("survey").draw(KEY)
     sizes = np.array([own.users for own in questions], np.int64)
-    desk.broadcast(
-        Surveyed.Plan(
-            mustered.rows, mustered.users, key, tuple(numbers), tuple(own.randomizer.name for own in questions), sizes
-        )
-    )
-    return Survey(mustered.users, key, tuple(own.randomizer for own in questions), sizes)
+    desk.broadcast(Surveyed.Plan(tuple(numbers), tuple(own.randomizer.name for own in questions), sizes))
+    return Survey(mustered.users, mustered.key, tuple(own.randomizer for own in questions), sizes, mustered.asked)
 
 
-def enlist(
-    me: Party, options: SurveyOptions, *, cells: Callable[[tuple[int, ...]], int], randomizer: Callable[[int], Randomizer]
-) -> Enlisted:
-    """Say how many users there are, hear the plan, and check it.
+def ask_nobody(desk: Curator) -> None:
+    """Say that nobody is asked in this round."""
+    desk.broadcast(Surveyed.Plan((), (), np.zeros(0, np.int64)))
+
+
+def enlist(me: Party, options: SurveyOptions) -> Enlisted:
+    """Say how many users there are, and hear of all."""
+    me.send(Surveyed.Present(len(me.records), me.records.numbers is not None), to=CURATOR)
+    said = me.receive(Surveyed.Opening, source=CURATOR)
+    users = options.users or sum(said.rows.tolist())
+    try:
+        _check(said, me, users=users)
+    except ValueError as error:
+        raise MessageError(f"malformed Opening from the curator: {error}", where=me.where) from None
+    copies = None
+    if options.users and options.simulate == "reports":
+        rows = int(said.rows.sum())
+        copies = public_generator(said.key, "users").multinomial(users, np.full(rows, 1 / rows))
+    cohort = Cohort(me.records, before=int(said.rows[: me.number - 1].sum()), copies=copies)
+    return Enlisted(cohort, users, said.key, said.rows)
+
+
+def _check(said: Surveyed.Opening, me: Party, *, users: int) -> None:
+    if len(said.rows) != len(me.parties) or int(said.rows[me.number - 1]) != len(me.records):
+        raise ValueError(f"expected {len(me.records)} rows of cohort {me.number}, found another number")
+    if min(said.rows.tolist()) < 1 or sum(said.rows.tolist()) > MOST_ROWS:
+        raise ValueError("expected cohorts of at least one row, found others")
+    if me.records.numbers is not None and int(me.records.numbers.max()) >= sum(said.rows.tolist()):
+        raise ValueError(f"expected more rows than {me.records.numbers.max()} in all, found {sum(said.rows.tolist())}")
+    if said.users != users:
+        raise ValueError(f"expected {users} users, found {said.users}")
+
+
+def listen(
+    me: Party, enlisted: Enlisted, *, cells: Callable[[tuple[int, ...]], int], randomizer: Callable[[int], Randomizer]
+) -> Heard | None:
+    """Hear a round's plan, and check it; `None`: nobody is asked.
 
     `cells` counts a question's cells, and refuses a wrong one; `randomizer` is how so many cells have to be asked.
     """
-    me.send(Surveyed.Present(len(me.records), me.records.numbers is not None), to=CURATOR)
     plan = me.receive(Surveyed.Plan, source=CURATOR)
-    users = options.users or sum(plan.rows.tolist())
+    if not (plan.questions or plan.randomizers or len(plan.sizes)):
+        return None
     try:
-        _check(plan, me, users=users)
-        survey = Survey(users, plan.key, _randomizers(plan, cells=cells, randomizer=randomizer), plan.sizes)
+        randomizers = _randomizers(plan, cells=cells, randomizer=randomizer)
+        return Heard(Survey(enlisted.users, enlisted.key, randomizers, plan.sizes, enlisted.asked), plan.questions)
     except (ValueError, UsageError) as error:
         raise MessageError(f"malformed Plan from the curator: {error}", where=me.where) from None
-    copies = None
-    if options.users and options.simulate == "reports":
-        rows = int(plan.rows.sum())
-        copies = public_generator(plan.key, "users").multinomial(users, np.full(rows, 1 / rows))
-    cohort = Cohort(me.records, before=int(plan.rows[: me.number - 1].sum()), copies=copies)
-    return Enlisted(cohort, survey, plan.questions, plan.rows)
-
-
-def _check(plan: Surveyed.Plan, me: Party, *, users: int) -> None:
-    if len(plan.rows) != len(me.parties) or int(plan.rows[me.number - 1]) != len(me.records):
-        raise ValueError(f"expected {len(me.records)} rows of cohort {me.number}, found another number")
-    if min(plan.rows.tolist()) < 1 or sum(plan.rows.tolist()) > MOST_ROWS:
-        raise ValueError("expected cohorts of at least one row, found others")
-    if me.records.numbers is not None and int(me.records.numbers.max()) >= sum(plan.rows.tolist()):
-        raise ValueError(f"expected more rows than {me.records.numbers.max()} in all, found {sum(plan.rows.tolist())}")
-    if plan.users != users:
-        raise ValueError(f"expected a plan for {users} users, found one for {plan.users}")
-    if len(plan.questions) != len(plan.randomizers):
-        raise ValueError(f"expected a randomizer for each of {len(plan.questions)} questions, found {len(plan.randomizers)}")
 
 
 def _randomizers(
     plan: Surveyed.Plan, *, cells: Callable[[tuple[int, ...]], int], randomizer: Callable[[int], Randomizer]
 ) -> tuple[Randomizer, ...]:
     """Make the randomizers that the options say: the plan cannot choose others."""
+    if len(plan.questions) != len(plan.randomizers):
+        raise ValueError(f"expected a randomizer for each of {len(plan.questions)} questions, found {len(plan.randomizers)}")
     found = tuple(randomizer(cells(question)) for question in plan.questions)
     for own, name in zip(found, plan.randomizers, strict=True):
         if own.name != name:
@@ -186,9 +238,10 @@ def _randomizers(
     return found
 
 
-def answer(me: Party, enlisted: Enlisted, values: Values, options: SurveyOptions) -> None:
-    """Let the cohort's users answer."""
-    survey, cohort = enlisted.survey, enlisted.cohort
+def answer(me: Party, enlisted: Enlisted, heard: Heard, values: Values, options: SurveyOptions) -> Enlisted:
+    """Let the cohort's users answer; who has been asked then is what it returns."""
+    survey, cohort = heard.survey, enlisted.cohort
+    after = replace(enlisted, asked=survey.after)
 
     def told(done: int, of: int) -> None:
         me.progress(done, of=of)
@@ -199,14 +252,16 @@ def answer(me: Party, enlisted: Enlisted, values: Values, options: SurveyOptions
         reports = Reports(cohort, survey, values, told, words)
         for window in me.release(reports, to=CURATOR, users=reports.users):
             me.send(Surveyed.Reports(window.users, window.bits, window.packed, window.last), to=CURATOR)
-        return
+        return after
     asked = None
     if options.users:
         share = enlisted.rows / enlisted.rows.sum()
-        asked = public_generator(survey.key, "cohorts").multinomial(survey.sizes, share)[:, me.number - 1]
+        draw = public_generator(survey.key, f"cohorts from {survey.first}")
+        asked = draw.multinomial(survey.sizes, share)[:, me.number - 1]
     sums = Sums(cohort, survey, values, told, asked)
     users, supports = me.release(sums, to=CURATOR, users=sums.users)
     me.send(Surveyed.Sums(users, np.concatenate(supports)), to=CURATOR)
+    return after
 
 
 def hear(desk: Curator, survey: Survey, questions: Sequence[Question], options: SurveyOptions) -> list[Answer]:

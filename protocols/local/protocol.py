@@ -16,7 +16,7 @@ from ...parties.cohort import Values, tables
 from ...privacy import Domain
 from ...privacy.local import Randomizer, Survey
 from ..protocol import Cost, Mode, Protocol, Public, Said
-from .asking import KEY, Answer, Question, Surveyed, answer, ask, enlist, hear, muster
+from .asking import KEY, Answer, Enlisted, Heard, Question, Surveyed, answer, ask, enlist, hear, listen, muster
 from .options import LocalOptions, SurveyOptions, choose
 
 __all__ = ["LocalProtocol"]
@@ -64,10 +64,11 @@ class LocalProtocol(Protocol):
     def respond(self, me: Party) -> None:
         """Hear the plan, and let the cohort's users answer: a party's side of a survey."""
         with me.phase("plan"):
-            domain = me.records.domain
-            enlisted = enlist(me, self.parameters, cells=partial(self.cells, domain), randomizer=self.randomizer)
-        with me.phase("reports"):
-            answer(me, enlisted, self.values(me.records, enlisted.questions), self.parameters)
+            enlisted = enlist(me, self.parameters)
+            heard = self.listen(me, enlisted)
+        if heard is not None:
+            with me.phase("reports"):
+                answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
 
     def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
         """Ask, and hear: the curator's side."""
@@ -77,7 +78,11 @@ class LocalProtocol(Protocol):
             survey = ask(desk, mustered, questions, numbers=self.numbers(desk.domain, questions))
         with desk.phase("reports"):
             answers = hear(desk, survey, questions, self.parameters)
-        return answers, said(survey, self.parameters)
+        return answers, said(mustered.users, [survey], self.parameters)
+
+    def listen(self, me: Party, enlisted: Enlisted) -> Heard | None:
+        """Hear a round's plan, and check it."""
+        return listen(me, enlisted, cells=partial(self.cells, me.records.domain), randomizer=self.randomizer)
 
     def numbers(self, domain: Domain, questions: Sequence[Question]) -> list[tuple[int, ...]]:
         """Write the questions as cohorts read them."""
@@ -93,10 +98,12 @@ class LocalProtocol(Protocol):
         names = tuple(own.randomizer.name for own in questions)
         rows = np.zeros(public.parties, np.int64)
         sizes = np.array([own.users for own in questions])
-        plan = encoded_size(Surveyed.Plan(rows, users, bytes(KEY), tuple(numbers), names, sizes))
+        opening = encoded_size(Surveyed.Opening(rows, users, bytes(KEY)))
+        plan = encoded_size(Surveyed.Plan(tuple(numbers), names, sizes))
         present = encoded_size(Surveyed.Present(1, True))  # noqa: FBT003 - a field
         lines = [
             Cost(phase="plan", kind="Present", messages=public.parties, payload_bytes=public.parties * present),
+            Cost(phase="plan", kind="Opening", messages=public.parties, payload_bytes=public.parties * opening),
             Cost(phase="plan", kind="Plan", messages=public.parties, payload_bytes=public.parties * plan),
         ]
         if self.parameters.simulate == "counts":
@@ -120,12 +127,13 @@ class LocalProtocol(Protocol):
         return found
 
 
-def said(survey: Survey, options: SurveyOptions) -> Said:
+def said(users: int, surveys: Sequence[Survey], options: SurveyOptions) -> Said:
     """Say what a user sends: by formula, for the ledger to be compared with."""
-    sizes = [own.bits for own, size in zip(survey.randomizers, survey.sizes, strict=True) if size]
+    sizes = [own.bits for survey in surveys for own, size in zip(survey.randomizers, survey.sizes, strict=True) if size]
     return Said(
-        users=survey.users, reports=survey.asked, bits=survey.bits, least=min(sizes), most=max(sizes), simulate=options.simulate
-    )
+        users=users, reports=sum(own.asked for own in surveys), bits=sum(own.bits for own in surveys), least=min(sizes),
+        most=max(sizes), simulate=options.simulate,
+    )  # fmt: skip
 
 
 def _attributes(domain: Domain, question: tuple[int, ...]) -> tuple[str, ...]:

@@ -151,12 +151,12 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def twice(self: OneWayLocal, me: Any) -> None:
         with me.phase("plan"):
-            enlisted = asking.enlist(
-                me, self.parameters, cells=lambda own: self.cells(me.records.domain, own), randomizer=self.randomizer
-            )
+            enlisted = asking.enlist(me, self.parameters)
+            heard = self.listen(me, enlisted)
+            assert heard is not None
         with me.phase("reports"):
             for _ in range(2):
-                asking.answer(me, enlisted, self.values(me.records, enlisted.questions), self.parameters)
+                asking.answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
 
     monkeypatch.setattr(OneWayLocal, "party", twice)
     with pytest.raises(BudgetError, match=r"each of the users 0 to 2,999, found 2 after .*: some of them have reported before"):
@@ -164,11 +164,11 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(drawn)) == len(drawn) == 2  # nor would it have had the first one's words
 
 
-Forge = Callable[[Surveyed.Plan], Surveyed.Plan]
+Forge = Callable[[Any], Any]
 
 
-def replaced(plan: Surveyed.Plan, **new: Any) -> Surveyed.Plan:
-    return Surveyed.Plan(**{name: new.get(name, getattr(plan, name)) for name in message_fields(Surveyed.Plan)})
+def replaced(said: Any, **new: Any) -> Any:
+    return type(said)(**{name: new.get(name, getattr(said, name)) for name in message_fields(type(said))})
 
 
 def wrapping(questions: int) -> Any:
@@ -177,34 +177,54 @@ def wrapping(questions: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("forge", "match"),
+    ("kind", "forge", "match"),
     [
-        (lambda plan: replaced(plan, users=plan.users + 1), "expected a plan for 3000 users, found one for 3001"),
-        (lambda plan: replaced(plan, rows=plan.rows + 1), "rows of cohort"),
-        (lambda plan: replaced(plan, sizes=plan.sizes * 2), "groups of 1 to 3000 users together, none negative, found 6000"),
-        (lambda plan: replaced(plan, sizes=-plan.sizes), "groups of 1 to 3000 users"),
-        (lambda plan: replaced(plan, sizes=wrapping(len(plan.sizes))), "groups of 1 to 3000 users"),
-        (lambda plan: replaced(plan, rows=plan.rows * np.array([1, -1, -1])), "(cohorts of at least one row|rows of cohort)"),
-        (lambda plan: replaced(plan, rows=plan.rows * np.array([1, 0, 0])), "(cohorts of at least one row|rows of cohort)"),
-        (lambda plan: replaced(plan, randomizers=("oue",) * len(plan.randomizers)), "to be asked by grr, found oue"),
-        (lambda plan: replaced(plan, randomizers=plan.randomizers[:-1]), "a randomizer for each"),
-        (lambda plan: replaced(plan, questions=((99,),) * len(plan.questions)), "questions of different attributes below"),
-        (lambda plan: replaced(plan, questions=((),) * len(plan.questions)), "questions of different attributes below"),
-        (lambda plan: replaced(plan, questions=((1, 1),) * len(plan.questions)), "questions of different attributes below"),
+        ("Opening", lambda said: replaced(said, users=said.users + 1), "expected 3000 users, found 3001"),
+        ("Opening", lambda said: replaced(said, rows=said.rows + 1), "rows of cohort"),
+        (
+            "Plan",
+            lambda plan: replaced(plan, sizes=plan.sizes * 2),
+            "groups of 1 to 3000 users together, none negative, found 6000",
+        ),
+        ("Plan", lambda plan: replaced(plan, sizes=-plan.sizes), "groups of 1 to 3000 users"),
+        ("Plan", lambda plan: replaced(plan, sizes=wrapping(len(plan.sizes))), "groups of 1 to 3000 users"),
+        (
+            "Opening",
+            lambda said: replaced(said, rows=said.rows * np.array([1, -1, -1])),
+            "(cohorts of at least one row|rows of cohort)",
+        ),
+        (
+            "Opening",
+            lambda said: replaced(said, rows=said.rows * np.array([1, 0, 0])),
+            "(cohorts of at least one row|rows of cohort)",
+        ),
+        ("Plan", lambda plan: replaced(plan, randomizers=("oue",) * len(plan.randomizers)), "to be asked by grr, found oue"),
+        ("Plan", lambda plan: replaced(plan, randomizers=plan.randomizers[:-1]), "a randomizer for each"),
+        (
+            "Plan",
+            lambda plan: replaced(plan, questions=((99,),) * len(plan.questions)),
+            "questions of different attributes below",
+        ),
+        ("Plan", lambda plan: replaced(plan, questions=((),) * len(plan.questions)), "questions of different attributes below"),
+        (
+            "Plan",
+            lambda plan: replaced(plan, questions=((1, 1),) * len(plan.questions)),
+            "questions of different attributes below",
+        ),
     ],
 )
 def test_a_cohort_refuses_a_plan_that_its_options_do_not_allow(
-    forge: Forge, match: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, forge: Forge, match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sottovoce.curator import Curator
 
     broadcast = Curator.broadcast
 
     def forged(desk: Curator, said: Any, **more: Any) -> None:
-        broadcast(desk, forge(said) if isinstance(said, Surveyed.Plan) else said, **more)
+        broadcast(desk, forge(said) if type(said).__name__ == kind else said, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)
-    with pytest.raises(MessageError, match=f"malformed Plan from the curator: .*{match}"):
+    with pytest.raises(MessageError, match=f"malformed {kind} from the curator: .*{match}"):
         run("one-way-ldp")
 
 

@@ -26,6 +26,22 @@ def test_sizes_are_exact_and_nobody_is_asked_twice() -> None:
     assert np.array_equal(own.questions(some), questions[some])
 
 
+def test_rounds_ask_everybody_once() -> None:
+    """Four rounds of one permutation: each goes on where the last one stopped."""
+    asked, first = np.zeros(1000, np.int64), 0
+    for sizes in ((100, 250), (30, 0), (1, 1), (300, 318)):
+        own = Survey(1000, b"key", (GRR, OUE), np.array(sizes), first)
+        questions = own.questions(np.arange(1000))
+        assert np.bincount(questions, minlength=3)[:2].tolist() == list(sizes)
+        asked += questions < 2
+        first = own.after
+    assert (first, asked.tolist()) == (1000, [1] * 1000)
+    with pytest.raises(ValueError, match="found place 1000: all have answered"):
+        Survey(1000, b"key", (GRR, OUE), np.array([1, 0]), first)
+    with pytest.raises(ValueError, match="expected groups of 1 to 10 users together, none negative, found 11"):
+        Survey(1000, b"key", (GRR, OUE), np.array([11, 0]), 990)
+
+
 def test_reports_travel_and_are_counted() -> None:
     own, users = survey(), np.array([7, 3, 0, 12])
     values = np.random.default_rng(1).integers(0, 5, users.sum())
