@@ -21,7 +21,7 @@ import numpy as np
 from ...curator import Marginal
 from ...curator.latent_classes import latent_classes
 from ...curator.projections import norm_sub
-from ...curator.shrinkage import Noisy, shrink, views, with_margins
+from ...curator.shrinkage import shrink, views, with_margins
 from ...privacy import Domain
 from ..local import Answer
 
@@ -35,7 +35,7 @@ def believed(
     domain: Domain, answers: Sequence[Answer], *, generator: np.random.Generator
 ) -> tuple[dict[str, Marginal], dict[tuple[str, ...], Marginal]]:
     """Make tables of single attributes and of pairs that agree: distributions."""
-    noisy = [_noisy(domain, own) for own in answers]
+    noisy = [own.noisy(domain) for own in answers]
     # 1.
     ones = {name: own.table.map(norm_sub) for (name,), own in views(noisy, ways=1).items()}
     pairs = views(noisy, ways=2)
@@ -61,12 +61,3 @@ def believed(
         {pair: [own, *((1 - share) * own + share * likeness[pair] for share in LIKENESS)] for pair, own in product.items()}
     )
     return ones, {pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)} | second
-
-
-def _noisy(domain: Domain, answer: Answer) -> Noisy:
-    asked, users = answer.question.randomizer, answer.question.users
-    base = asked.variance()
-    # Given the data a cell of frequency f varies by base + (at 1 - base) f; who is asked adds f (1 - f). f is about f (1 - f).
-    slope = max(asked.variance(frequency=1.0) - base + 1, 0.0)
-    table = Marginal.of(domain, answer.question.attributes, answer.frequencies())
-    return Noisy(table, base / users, slope / users)

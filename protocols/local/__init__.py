@@ -2,7 +2,7 @@
 
 from .asking import Answer, Question, Surveyed, answer, ask, enlist, hear, muster, questions_for
 from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
-from .protocol import LocalProtocol
+from .protocol import LocalProtocol, predict_round, predict_users, said
 from .publishing import check_size, published
 
 __all__ = [
@@ -21,6 +21,9 @@ __all__ = [
     "enlist",
     "hear",
     "muster",
+    "predict_round",
+    "predict_users",
     "published",
     "questions_for",
+    "said",
 ]

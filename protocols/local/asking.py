@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator, Estimate, Marginal
+from ...curator.shrinkage import Noisy
 from ...messages import CURATOR, USER_BITS, MessageError, Shape, UsageError, message
 from ...parties import Party
 from ...parties.cohort import Cohort, Reports, Sums, Values, public_generator
@@ -122,6 +123,25 @@ class Answer:
         own = self.question.randomizer
         variance = (own.total_variance + 1) / (own.cells * self.question.users)
         return Estimate(Marginal.of(domain, self.question.attributes, self.frequencies()), variance)
+
+    def noisy(self, domain: Domain) -> Noisy:
+        """Make a marginal of frequencies that says how each cell varies, by its frequency."""
+        asked, users = self.question.randomizer, self.question.users
+        base = asked.variance()
+        # Given the data a cell of frequency f varies by base + (at 1 - base) f; who is asked adds f (1 - f). f is about
+        # f (1 - f).
+        slope = max(asked.variance(frequency=1.0) - base + 1, 0.0)
+        table = Marginal.of(domain, self.question.attributes, self.frequencies())
+        return Noisy(table, base / users, slope / users)
+
+    def __add__(self, more: Answer) -> Answer:
+        """Add what other users said to the same question: what each supports adds up (PrivIncr's property 5.1)."""
+        one, other = self.question, more.question
+        if (one.attributes, one.randomizer.name, one.randomizer.cells) != (
+            other.attributes, other.randomizer.name, other.randomizer.cells,
+        ):  # fmt: skip
+            raise ValueError(f"expected answers to one question, found {one.attributes} and {other.attributes}")
+        return Answer(replace(one, users=one.users + other.users), self.support + more.support)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -16,10 +17,25 @@ from ...parties.cohort import Values, tables
 from ...privacy import Domain
 from ...privacy.local import Randomizer, Survey
 from ..protocol import Cost, Mode, Protocol, Public, Said
-from .asking import KEY, Answer, Enlisted, Heard, Question, Surveyed, answer, ask, enlist, hear, listen, muster
+from .asking import (
+    KEY,
+    Answer,
+    Enlisted,
+    Heard,
+    Mustered,
+    Question,
+    Surveyed,
+    answer,
+    ask,
+    ask_nobody,
+    enlist,
+    hear,
+    listen,
+    muster,
+)  # fmt: skip
 from .options import LocalOptions, SurveyOptions, choose
 
-__all__ = ["LocalProtocol"]
+__all__ = ["LocalProtocol", "predict_round", "predict_users", "said"]
 
 
 class LocalProtocol(Protocol):
@@ -80,6 +96,23 @@ class LocalProtocol(Protocol):
             answers = hear(desk, survey, questions, self.parameters)
         return answers, said(mustered.users, [survey], self.parameters)
 
+    def take_part(self, me: Party, enlisted: Enlisted) -> Enlisted:
+        """Hear a round's plan, and let the cohort's users answer; who has been asked then is what it returns."""
+        heard = self.listen(me, enlisted)
+        if heard is None:
+            return enlisted
+        return answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
+
+    def ask_round(
+        self, desk: Curator, mustered: Mustered, questions: Sequence[Question]
+    ) -> tuple[list[Answer], list[Survey], Mustered]:
+        """Ask, and hear, in a round of several; with nothing to ask nobody is asked."""
+        if not questions:
+            ask_nobody(desk)
+            return [], [], mustered
+        survey = ask(desk, mustered, questions, numbers=self.numbers(desk.domain, questions))
+        return hear(desk, survey, questions, self.parameters), [survey], replace(mustered, asked=survey.after)
+
     def listen(self, me: Party, enlisted: Enlisted) -> Heard | None:
         """Hear a round's plan, and check it."""
         return listen(me, enlisted, cells=partial(self.cells, me.records.domain), randomizer=self.randomizer)
@@ -95,22 +128,10 @@ class LocalProtocol(Protocol):
         users = self.parameters.users or public.rows
         questions = self.questions(public.domain, users)
         numbers = self.numbers(public.domain, questions)
-        names = tuple(own.randomizer.name for own in questions)
-        rows = np.zeros(public.parties, np.int64)
-        sizes = np.array([own.users for own in questions])
-        opening = encoded_size(Surveyed.Opening(rows, users, bytes(KEY)))
-        plan = encoded_size(Surveyed.Plan(tuple(numbers), names, sizes))
-        present = encoded_size(Surveyed.Present(1, True))  # noqa: FBT003 - a field
-        lines = [
-            Cost(phase="plan", kind="Present", messages=public.parties, payload_bytes=public.parties * present),
-            Cost(phase="plan", kind="Opening", messages=public.parties, payload_bytes=public.parties * opening),
-            Cost(phase="plan", kind="Plan", messages=public.parties, payload_bytes=public.parties * plan),
+        return [
+            *predict_users(public, phase="plan", users=users),
+            *predict_round(public, questions, numbers, self.parameters, phase="plan", answered="reports"),
         ]
-        if self.parameters.simulate == "counts":
-            support = np.zeros(sum(own.randomizer.cells for own in questions), np.int64)
-            size = encoded_size(Surveyed.Sums(np.zeros(len(questions), np.int64), support))
-            lines.append(Cost(phase="reports", kind="Sums", messages=public.parties, payload_bytes=public.parties * size))
-        return lines
 
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
         found = []
@@ -125,6 +146,31 @@ class LocalProtocol(Protocol):
                 "them, not for a record, which may stand behind several"
             )
         return found
+
+
+def predict_users(public: Public, *, phase: str, users: int) -> list[Cost]:
+    """Predict what is said before anybody is asked."""
+    opening = encoded_size(Surveyed.Opening(np.zeros(public.parties, np.int64), users, bytes(KEY)))
+    present = encoded_size(Surveyed.Present(1, True))  # noqa: FBT003 - a field
+    return [
+        Cost(phase=phase, kind="Present", messages=public.parties, payload_bytes=public.parties * present),
+        Cost(phase=phase, kind="Opening", messages=public.parties, payload_bytes=public.parties * opening),
+    ]
+
+
+def predict_round(
+    public: Public, questions: Sequence[Question], numbers: Sequence[tuple[int, ...]], options: SurveyOptions, *,
+    phase: str, answered: str = "",
+) -> list[Cost]:  # fmt: skip
+    """Predict a plan, and sums where they are drawn; how many messages reports are depends on who is in which cohort."""
+    names = tuple(own.randomizer.name for own in questions)
+    plan = encoded_size(Surveyed.Plan(tuple(numbers), names, np.array([own.users for own in questions], np.int64)))
+    lines = [Cost(phase=phase, kind="Plan", messages=public.parties, payload_bytes=public.parties * plan)]
+    if options.simulate == "counts" and questions:
+        support = np.zeros(sum(own.randomizer.cells for own in questions), np.int64)
+        size = encoded_size(Surveyed.Sums(np.zeros(len(questions), np.int64), support))
+        lines.append(Cost(phase=answered or phase, kind="Sums", messages=public.parties, payload_bytes=public.parties * size))
+    return lines
 
 
 def said(users: int, surveys: Sequence[Survey], options: SurveyOptions) -> Said:
