@@ -79,11 +79,12 @@ def page(report: Mapping[str, Any]) -> str:
             f"<p>{FORMULAS}</p>",
             _table(tuple(exchanged["formulas"][0]), [[*line.values()] for line in exchanged["formulas"]]),
         ]
+    chance = f", but for a chance (delta) of {privacy['delta']:g}" if privacy["delta"] else ""
     columns_of_release = ["party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to"]
     columns_of_release += ["users"] if any(release.get("users") for release in privacy["releases"]) else []
     sections += [
         "<h2>Privacy</h2>",
-        f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}.</p>",
+        f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}{chance}.</p>",
         _table(("who looks", "claimed", "real"), _claims(privacy)),
         "<p>Party by party, as far as one's own records go:</p>",
         _table(("party", *privacy["epsilon"]), [(own, *(v[k] for k in privacy["epsilon"])) for own, v in by_party]),

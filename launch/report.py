@@ -171,7 +171,8 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         f"{view.replace('_', ' ')} {value if isinstance(value, str) else f'{value:g}'}"
         for view, value in privacy["epsilon"].items()
     )
-    lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon} ({privacy['neighbours']})"))
+    chance = f" but for a chance of {privacy['delta']:g}" if privacy["delta"] else ""
+    lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon}{chance} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
 

@@ -19,6 +19,8 @@ view (sequential composition); records of different parties are disjoint, so the
 A party that acts for many users, each of whom reports for herself, says which of them a release is about, as a run of places
 in a public order. Each user has the whole budget: a report of one costs the others nothing, and a second report of the same
 user is refused when it would exceed it.
+
+A mechanism whose epsilon holds but for a chance says so (`delta`); chances add up like epsilons.
 """
 
 from __future__ import annotations
@@ -93,6 +95,8 @@ class Release(msgspec.Struct, frozen=True):
     seen: dict[str, float]
     users: tuple[int, int] | None = None
     """Whose reports these are, the first and one past the last of them; `None`: all records are behind it."""
+    delta: float = 0.0
+    """The chance with which `epsilon` may not hold."""
 
 
 class Accountant:
@@ -147,6 +151,7 @@ class Accountant:
                 to=to,
                 seen=self._seen(mechanism),
                 users=users,
+                delta=float(getattr(mechanism, "delta", 0.0)),
             )
         )
         return mechanism.draw(randomness)
@@ -176,6 +181,7 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, A
         "epsilon": {view: worst[view] for view in shown},
         "coalitions": {view: epsilon for view, epsilon in worst.items() if view not in shown},
         "by_party": by_party,
+        "delta": max(sum(release.delta for release in released) for released in own.values()),
     }
 
 

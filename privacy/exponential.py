@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 
-__all__ = ["ExponentialChoice", "choose"]
+__all__ = ["ExponentialChoice", "choose", "on_grid"]
 
 GRID: Final = 1 << 20
 """Steps of the grid to one sensitivity: rounding costs two millionths of epsilon."""
@@ -95,10 +95,18 @@ def _digits(rate: Fraction, digits: int) -> list[list[int]]:
 def choose(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> ExponentialChoice:
     """Prepare the choice of a candidate by its score; one record changes any score by at most `sensitivity`."""
     values = np.asarray(scores, dtype=np.float64)
+    most = values.max() if values.size and np.isfinite(values).all() else 0.0
+    steps, step = on_grid(values - most, sensitivity=sensitivity, epsilon=epsilon)
+    return ExponentialChoice(np.maximum(steps, -int(FARTHEST)), step, epsilon)
+
+
+def on_grid(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> tuple[npt.NDArray[np.int64], float]:
+    """Make scores whole numbers of a grid with so many steps to one sensitivity; and a step."""
+    values = np.asarray(scores, dtype=np.float64)
     if not values.size or not np.isfinite(values).all():
         raise ValueError(f"expected at least one score, all finite, found {values.size}")
     if not sensitivity > 0 or not 0 < epsilon < math.inf:
         raise ValueError(f"expected sensitivity and finite epsilon above 0, found {sensitivity:g} and {epsilon:g}")
     step = sensitivity / GRID
-    values = np.maximum(values - values.max(), -step * FARTHEST)
-    return ExponentialChoice(np.rint(values / step).astype(np.int64), step, epsilon)
+    most = step * 2.0**60  # steps still fit into 64 bits
+    return np.rint(np.clip(values, -most, most) / step).astype(np.int64), step

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from ..crypto import RandomStream
 
-__all__ = ["DiscreteLaplace", "laplace"]
+__all__ = ["DiscreteLaplace", "bernoulli_exp", "laplace", "two_sided_geometric"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def two_sided_geometric(rate: Fraction, randomness: RandomStream) -> int:
     while True:
         # |X| * above + u, with u uniform, is geometric with rate 1 / below: algorithm 2.
         residue = randomness.below(below)
-        if not _bernoulli_exp(Fraction(residue, below), randomness):
+        if not bernoulli_exp(Fraction(residue, below), randomness):
             continue
         wholes = 0
-        while _bernoulli_exp(Fraction(1), randomness):
+        while bernoulli_exp(Fraction(1), randomness):
             wholes += 1
         size = (residue + below * wholes) // above
         negative = randomness.below(2)
@@ -66,8 +66,12 @@ def two_sided_geometric(rate: Fraction, randomness: RandomStream) -> int:
             return -size if negative else size
 
 
-def _bernoulli_exp(rate: Fraction, randomness: RandomStream) -> bool:
-    """Return True with probability exp(-rate), for a rate from 0 to 1: algorithm 1, an alternating series by coin flips."""
+def bernoulli_exp(rate: Fraction, randomness: RandomStream) -> bool:
+    """Return True with probability exp(-rate): algorithm 1, an alternating series by coin flips for rates up to 1."""
+    while rate > 1:
+        if not bernoulli_exp(Fraction(1), randomness):
+            return False
+        rate -= 1
     k = 1
     while randomness.below(rate.denominator * k) < rate.numerator:
         k += 1

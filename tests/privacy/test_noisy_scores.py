@@ -1,0 +1,98 @@
+"""Noise on many scores: exact laws, and what Gaussian noise promises."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from sottovoce.crypto import RandomStream
+from sottovoce.privacy import Accountant, epsilon_by_view
+from sottovoce.privacy.noisy_scores import (
+    GaussianScores,
+    discrete_gaussian,
+    epsilon_of,
+    gaussian_scores,
+    laplace_scores,
+    rho_of,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
+def test_the_discrete_gaussian_has_its_law(variance: Fraction) -> None:
+    stream, draws = RandomStream(bytes(31) + b"\3"), 20_000
+    counts = Counter(discrete_gaussian(variance, stream) for _ in range(draws))
+    reach = math.ceil(8 * math.sqrt(variance)) + 1
+    weights = {x: math.exp(-(x**2) / (2 * float(variance))) for x in range(-reach, reach + 1)}
+    whole = sum(weights.values())
+    assert set(counts) <= set(weights)
+    for x, weight in weights.items():
+        likely = weight / whole
+        # 6 standard deviations and an event: below 1e-8 for each of at most 110 values.
+        assert abs(counts[x] - draws * likely) < 6 * math.sqrt(draws * likely) + 5
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(0.005, 1e-6), (0.1, 1e-9), (2.0, 1e-5)])
+def test_epsilon_of_rho_holds_for_the_gaussian(rho: float, delta: float) -> None:
+    """The exact delta of Gaussian noise with this rho (Balle and Wang 2018) is no more, and not far below."""
+    epsilon, mu = epsilon_of(rho, delta=delta), math.sqrt(2 * rho)
+    exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+    assert delta / 20 < exact <= delta
+    assert epsilon_of(rho_of(epsilon, delta=delta), delta=delta) <= epsilon
+    assert rho_of(epsilon, delta=delta) == pytest.approx(rho, rel=1e-6)
+
+
+def test_rho_is_not_what_its_root_suggests() -> None:
+    """Spec B1: rho = 0.1^2 / 2 is not epsilon 0.1: 0.53 by the common formula, 0.43 by the best."""
+    assert epsilon_of(0.005, delta=1e-6) == pytest.approx(0.43, abs=0.001)
+    assert 0.005 + 2 * math.sqrt(0.005 * math.log(1e6)) == pytest.approx(0.53, abs=0.002)
+
+
+def test_scores_come_with_noise_of_their_scale() -> None:
+    values = np.linspace(-1, 1, 400)
+    laplace = laplace_scores(values, sensitivity=0.01, epsilon=10.0)
+    gauss = gaussian_scores(values, sensitivity=0.01, epsilon=1.0, delta=1e-6)
+    assert laplace.scale == pytest.approx(400 * 0.01 / 10, rel=1e-4)
+    assert gauss.scale == pytest.approx(math.sqrt(400) * 0.01 / math.sqrt(2 * rho_of(1.0, delta=1e-6)), rel=1e-4)
+    stream = RandomStream(bytes(31) + b"\4")
+    for own, deviation in ((laplace, math.sqrt(2) * laplace.scale), (gauss, gauss.scale)):
+        off = np.concatenate([own.draw(stream) - values for _ in range(10)])
+        # 4000 draws: the mean's deviation is 1/63, that of the square's mean at most sqrt(5)/63.
+        assert abs(off.mean()) < 5.5 * deviation / math.sqrt(4000)
+        assert np.mean(off**2) == pytest.approx(deviation**2, rel=5.5 * math.sqrt(5 / 4000))
+
+
+def test_a_chance_is_accounted_for() -> None:
+    accountant = Accountant(party=1, parties=1, budget=1.0, neighbours="replace-one")
+    mechanism = gaussian_scores([1.0, 2.0], sensitivity=0.1, epsilon=0.4, delta=1e-6)
+    for _ in range(2):
+        accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
+    found = epsilon_by_view(accountant.releases, parties=1)
+    assert found["delta"] == 2e-6
+    assert found["epsilon"]["public"] == pytest.approx(0.8)
+
+
+def test_the_noise_keeps_rho() -> None:
+    """Squared length over twice the variance, with the roundings to the grid."""
+    mechanism = gaussian_scores(np.zeros(105), sensitivity=3 / 45_222, epsilon=0.1, delta=1e-6)
+    assert isinstance(mechanism, GaussianScores)
+    rho = mechanism.sensitivity**2 / (2 * mechanism.scale**2)
+    assert epsilon_of(rho * (1 - 1e-12), delta=1e-6) <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("scores", "more", "match"),
+    [
+        ([], {"epsilon": 1.0}, "at least one score"),
+        ([np.inf], {"epsilon": 1.0}, "all finite"),
+        ([1.0], {"epsilon": 0.0}, "epsilon above 0"),
+        ([1.0], {"epsilon": 1.0, "delta": 0.0}, "delta between 0 and 1"),
+    ],
+)
+def test_what_is_wrong(scores: list[float], more: dict[str, float], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        (gaussian_scores if "delta" in more else laplace_scores)(scores, sensitivity=1.0, **more)
