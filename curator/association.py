@@ -96,15 +96,17 @@ def association(
     raw = float(left @ z**2 @ right)
     m_left, m_right = _quadratic(rows, left), _quadratic(columns, right)
     likely = norm_sub(table)
-    noise = base + slope * likely
-    if one is None:
-        bias = float(np.diag(m_left) @ noise @ np.diag(m_right))
-    else:
-        r = one.q + (one.p - one.q) * likely
-        spread = float(np.diag(m_left) @ r @ np.diag(m_right)) - float(np.sum(r * (m_left @ r @ m_right)))
-        bias = spread / ((one.p - one.q) ** 2 * one.users)
-    variance = 2 * float(np.sum(noise * (m_left**2 @ noise @ m_right**2)))
-    return Association(raw, bias, variance)
+    # Of noise with covariance S: bias tr(M S), variance 2 tr(M S M S), with M = M_a (x) M_b.
+    cells = base + slope * likely if one is None else one.q + (one.p - one.q) * likely
+    bias = float(np.diag(m_left) @ cells @ np.diag(m_right))
+    variance = float(np.sum(cells * (m_left**2 @ cells @ m_right**2)))
+    if one is not None:  # S = (diag(r) - r r^T) / ((p - q)^2 n)
+        through = m_left @ cells @ m_right
+        inner = float(np.sum(cells * through))
+        unit = (one.p - one.q) ** 2 * one.users
+        bias = (bias - inner) / unit
+        variance = (variance - 2 * float(np.sum(cells * through**2)) + inner**2) / unit**2
+    return Association(raw, bias, 2 * variance)
 
 
 def _weights(margin: Numbers) -> Numbers:

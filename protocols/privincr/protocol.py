@@ -3,7 +3,7 @@
     trust       nobody: every user randomizes her own value
     who learns  the aggregator and everybody: noisy tables of pairs and of cliques, the graph, the synthetic table
     messages    users: who there is; then a plan and reports in each of T rounds, and once more for the cliques
-    rounds      2 T + 4
+    rounds      2 T + 3
     privacy     epsilon for each user, who reports once: rounds ask different users (theorem 5.3; that a plan follows from
                 earlier reports does not matter, as each user's randomizer is epsilon-private whatever she is asked)
     error       that of the noise, and of the model: what no clique has is taken to be independent given what lies between
