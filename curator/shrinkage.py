@@ -24,7 +24,7 @@ import numpy as np
 
 from .marginal import Marginal, Numbers
 
-__all__ = ["Noisy", "shrink", "views", "with_margins"]
+__all__ = ["SPREADS", "Noisy", "Shrunk", "shrink", "views", "with_margins"]
 
 SPREADS: Final = (0.0, *np.geomspace(1e-6, 1.0, 25).tolist())
 """1 / (kappa + 1)."""
@@ -40,6 +40,20 @@ class Noisy:
     table: Marginal
     base: float
     slope: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A pair's posterior: its mean and its cells' variances, and what it is made of."""
+
+    mean: Numbers
+    variance: Numbers
+    weight: Numbers
+    """How likely each centre with each spread is, together 1."""
+    likely: Numbers
+    """The same by this pair alone, without what all pairs say of centres and spreads; not normalised."""
+    even: Numbers
+    """M (1 - M) of each centre's cells."""
 
 
 def views(tables: Sequence[Noisy], *, ways: int) -> dict[Pair, Noisy]:
@@ -63,8 +77,8 @@ def views(tables: Sequence[Noisy], *, ways: int) -> dict[Pair, Noisy]:
     return combined
 
 
-def shrink(pairs: Mapping[Pair, Noisy], centres: Mapping[Pair, Sequence[Numbers]]) -> dict[Pair, tuple[Numbers, Numbers]]:
-    """Compute each pair's posterior mean and the variances of its cells; every pair has the same number of centres.
+def shrink(pairs: Mapping[Pair, Noisy], centres: Mapping[Pair, Sequence[Numbers]]) -> dict[Pair, Shrunk]:
+    """Compute each pair's posterior; every pair has the same number of centres.
 
     How well a centre explains a table is judged by what margins do not determine, the residual without its means over rows and
     columns, (c - 1)(c' - 1) numbers that count as independent.
@@ -90,15 +104,16 @@ def shrink(pairs: Mapping[Pair, Noisy], centres: Mapping[Pair, Sequence[Numbers]
         posterior /= posterior.sum(axis=(1, 2), keepdims=True)
         prior = posterior.mean(axis=0)
     found = {}
-    for (pair, (centre, residual, even, noise)), own in zip(known.items(), prior * every, strict=True):
-        weight = own / own.sum()
+    for (pair, (centre, residual, even, noise)), alone in zip(known.items(), every, strict=True):
+        weight = prior * alone / (prior * alone).sum()
         shape = pairs[pair].table.values.shape
         # How far the measured is believed, averaged over spreads, for each centre.
         belief = sum(
             (weight[:, at, None] * (s * even / (s * even + noise)) for at, s in enumerate(SPREADS)), start=np.zeros_like(even)
         )
         mean = (weight.sum(axis=1)[:, None] * centre + belief * residual).sum(axis=0)
-        found[pair] = mean.reshape(shape), (belief * noise).sum(axis=0).reshape(shape)
+        variance = (belief * noise).sum(axis=0).reshape(shape)
+        found[pair] = Shrunk(mean.reshape(shape), variance, weight, alone, even)
     return found
 
 

@@ -7,6 +7,7 @@ formulas that the abridged text leads to. `printed_design` is that reconstructio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import exp, log, pi, prod, sqrt
 from typing import Final
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 
-__all__ = ["cover", "design", "noise_error", "predicted_error", "printed_design"]
+__all__ = ["Cover", "cover", "covers", "design", "noise_error", "predicted_error", "printed_design"]
 
 Sets = list[tuple[str, ...]]
 Numbers = npt.NDArray[np.float64]
@@ -103,26 +104,43 @@ def printed_design(domain: Domain, *, users: int, epsilon: float, ways: int, the
     return sets
 
 
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Sets that have all pairs, of at most so many attributes and cells."""
+
+    most: int
+    cells: int
+    sets: Sets
+
+
+def covers(domain: Domain) -> list[Cover]:
+    """List the covers of all pairs that are worth a thought: the pairs themselves, and sets of three or four."""
+    bounds = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
+    found: dict[tuple[tuple[str, ...], ...], Cover] = {}
+    for most, cells in bounds if len(domain.attributes) > 1 else ():
+        sets = cover(domain, of=2, most=most, cells=cells)
+        found.setdefault(tuple(sets), Cover(most, cells, sets))
+    return [*found.values()]
+
+
 def design(
-    domain: Domain, *, users: int, randomizer: Callable[[int], Randomizer]
+    domain: Domain, *, users: int, randomizer: Callable[[int], Randomizer], choices: Sequence[Cover] | None = None
 ) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
-    """Choose the least predicted error: a weight for each set; and the most attributes, the most cells, the one-way share."""
+    """Choose the least predicted error: a weight for each set; and the most attributes, the most cells, the one-way share.
+
+    `choices`: the covers to choose from, if they have been made (`covers`).
+    """
     ones: Sets = [(name,) for name in domain.attributes]
     own_one, _ = _precisions(domain, ones, randomizer)
     alone = predicted_error(domain, ones=users * own_one, pairs=np.zeros((len(ones), len(ones)))) if len(ones) > 1 else 0.0
     found: list[tuple[float, tuple[int, int, float], Sets]] = [(alone * ALONE, (1, 0, 1.0), [])]
-    tried: set[tuple[tuple[str, ...], ...]] = set()
-    for most, cells in [(2, 0), *((most, 1 << k) for most in (3, 4) for k in range(6, 13))]:
-        if len(ones) == 1:
-            break
-        sets = cover(domain, of=2, most=most, cells=cells)
-        if tuple(sets) in tried or len(ones) + len(sets) > users // LEAST_USERS:
+    for choice in covers(domain) if choices is None else choices:
+        if len(ones) + len(choice.sets) > users // LEAST_USERS:
             continue
-        tried.add(tuple(sets))
-        one, two = _precisions(domain, sets, randomizer)
+        one, two = _precisions(domain, choice.sets, randomizer)
         for share in SHARES:
             error = predicted_error(domain, ones=users * (share * own_one + (1 - share) * one), pairs=users * (1 - share) * two)
-            found.append((error, (most, cells, share), sets))
+            found.append((error, (choice.most, choice.cells, share), choice.sets))
     _, chosen, sets = min(found, key=lambda one: one[0])
     share = chosen[2]
     weights = dict.fromkeys(ones, share / len(ones))

@@ -27,17 +27,27 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from ...curator import Curator, Estimate, Marginal, agree, synthesise
+from ...curator import Curator, Estimate, Marginal, agree
 from ...curator.least_squares import least_squares
 from ...curator.maximum_entropy import fit, reconstruct
 from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
-from ..local import Answer, LocalOptions, LocalProtocol, Question, SyntheticRows, Ways, check_size, published, questions_for
+from ..local import (
+    Answer,
+    LocalOptions,
+    LocalProtocol,
+    Question,
+    SyntheticRows,
+    Ways,
+    believe,
+    check_size,
+    published,
+    questions_for,
+    rows_of,
+)  # fmt: skip
 from ..protocol import Outcome
-from .believing import believed
 from .design import design, printed_design
-from .synthesis import joined
 
 __all__ = ["CALM"]
 
@@ -100,8 +110,11 @@ class CALM(LocalProtocol):
             with desk.phase("synthesis"):
                 singles = {name: table((name,)) for name in domain.attributes}
                 pairs: dict[tuple[str, ...], Marginal] = {own: table(own) for own in combinations(domain.attributes, 2)}
-                made = synthesise(joined(domain, pairs, singles), rows, generator=desk.randomness("sampling").generator())
-                synthetic = domain.decode(made.codes)
+                generator = desk.randomness("sampling").generator()
+                codes, _ = rows_of(
+                    domain, pairs, singles, rows=rows, generator=generator, told=lambda done, of: desk.progress(done, of=of)
+                )
+                synthetic = domain.decode(codes)
         sets = [own.question for own in answers]
         summary = {
             "users": said.users,
@@ -141,7 +154,8 @@ class CALM(LocalProtocol):
         """Steps 3 to 5 as `believing` says; larger marginals from their pairs."""
         domain = desk.domain
         generator = desk.randomness("latent classes").generator()
-        ones, pairs = believed(domain, answers, generator=generator)
+        known = believe(domain, answers, generator=generator)
+        ones, pairs = known.ones, known.pairs
         by_maximum_entropy = self.parameters.reconstruction == "maximum-entropy"
         reconstructed = fit if by_maximum_entropy else least_squares
 

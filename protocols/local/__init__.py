@@ -1,14 +1,18 @@
 """What protocols of local differential privacy share: users are asked, and their reports are counted."""
 
-from .asking import Answer, Question, Surveyed, answer, ask, enlist, hear, muster, questions_for
+from .asking import Answer, Mustered, Question, Surveyed, answer, ask, enlist, hear, muster, questions_for
+from .believing import Believed, believe
+from .joining import rows_of
 from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
 from .protocol import LocalProtocol, predict_round, predict_users, said
 from .publishing import check_size, published
 
 __all__ = [
     "Answer",
+    "Believed",
     "LocalOptions",
     "LocalProtocol",
+    "Mustered",
     "Question",
     "SurveyOptions",
     "Surveyed",
@@ -16,6 +20,7 @@ __all__ = [
     "Ways",
     "answer",
     "ask",
+    "believe",
     "check_size",
     "choose",
     "enlist",
@@ -25,5 +30,6 @@ __all__ = [
     "predict_users",
     "published",
     "questions_for",
+    "rows_of",
     "said",
 ]

@@ -29,9 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
+import numpy as np
 
 from ...curator import Curator, JunctionTree, Marginal, dependency_graph, junction_tree, synthesise
 from ...messages import UsageError
@@ -43,21 +44,28 @@ from ..local import (
     Answer,
     LocalOptions,
     LocalProtocol,
+    Mustered,
     Question,
     SyntheticRows,
     enlist,
     muster,
     predict_round,
     predict_users,
+    rows_of,
     said,
-)  # fmt: skip
-from ..protocol import Cost, Outcome, Public
+)
+from ..protocol import Cost, Mode, Outcome, Public
+from .adaptive import ask_adaptively
 from .cliques import measured, settled, steps
 from .factoring import Factor, clique_size, factorise, nested
 from .graph import Graph
 from .pruning import Base, Edge, Test
 
 __all__ = ["NoIncremental", "PrivIncr"]
+
+Learning = Literal["adaptive", "tests"]
+OF_TESTS: Final = ("graph_users", "phi", "alpha", "base", "test", "projection", "cliques", "groups")
+"""Parameters that mean nothing to adaptive rounds."""
 
 Sets = Sequence[tuple[str, ...]]
 
@@ -70,7 +78,10 @@ class PrivIncr(LocalProtocol):
     paper = "Wang et al. 2023 (PrivIncr)"
 
     class Parameters(LocalOptions):
-        rounds: Annotated[int, msgspec.Meta(ge=1, le=100, description="T: rounds in which edges are pruned")] = 6
+        learning: Annotated[
+            Learning | None, msgspec.Meta(description="adaptive (users where they help most) or tests (Algorithms 1 to 3)")
+        ] = None
+        rounds: Annotated[int, msgspec.Meta(ge=0, le=100, description="T; 0: 3 where learning is adaptive, else 6")] = 0
         graph_users: Annotated[float, msgspec.Meta(gt=0, lt=1, description="omega: share of the users for the graph")] = 0.5
         phi: Annotated[float, msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge")] = 0.3
         alpha: Annotated[float, msgspec.Meta(gt=0, lt=0.5, description="how often a test may be wrong")] = 0.05
@@ -89,9 +100,20 @@ class PrivIncr(LocalProtocol):
         ] = "domain"
         synthetic_rows: SyntheticRows = 100_000
 
+    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        default: Learning = "tests" if mode == "paper" else "adaptive"
+        self.learning: Learning = parameters.learning or default
+        if self.learning == "adaptive" and mode == "paper":
+            raise UsageError("expected learning=tests in mode paper, found adaptive, which is no paper's")
+        usual = PrivIncr.Parameters()
+        for name in OF_TESTS if self.learning == "adaptive" else ():
+            if getattr(parameters, name) != getattr(usual, name):
+                raise UsageError(f"expected {name} with learning=tests, found learning=adaptive, which has no use for it")
+
     @property
     def rounds(self) -> int:
-        return int(self.parameters.rounds)
+        return self.parameters.rounds or (3 if self.learning == "adaptive" else 6)
 
     @property
     def test(self) -> Test:
@@ -117,8 +139,9 @@ class PrivIncr(LocalProtocol):
             with me.phase(f"round {number}"):
                 enlisted = self.take_part(me, enlisted)
         # Algorithm 2, line 12: all others are asked the cells of the cliques' tables.
-        with me.phase("cliques"):
-            self.take_part(me, enlisted)
+        if self.learning == "tests":
+            with me.phase("cliques"):
+                self.take_part(me, enlisted)
 
     def curator(self, desk: Curator) -> Outcome:
         p, domain = self.parameters, _several(desk.domain)
@@ -126,6 +149,8 @@ class PrivIncr(LocalProtocol):
             raise UsageError("expected at least one attribute of two labels or more, found none")
         with desk.phase("users"):
             mustered = muster(desk, p)
+        if self.learning == "adaptive":
+            return self.adapting(desk, mustered, domain)
         surveys, rounds = [], []
         # Algorithm 3, line 1; Algorithm 1, lines 1 to 3.
         parts = shared_out(round(p.graph_users * mustered.users), [1.0] * self.rounds)
@@ -166,6 +191,31 @@ class PrivIncr(LocalProtocol):
                 "tables": len(questions),
             },
             said=said(mustered.users, [*surveys, *asked], p),
+        )
+
+    def adapting(self, desk: Curator, mustered: Mustered, domain: Domain) -> Outcome:
+        """Ask in rounds those who help most, and draw rows of all pairs' tables: ours, in place of lines 2 to 8."""
+        learned = ask_adaptively(self, desk, mustered, domain, rounds=self.rounds)
+        known, users = learned.known, mustered.users
+        synthetic, tree = None, None
+        if rows := min(self.parameters.synthetic_rows, users):
+            with desk.phase("synthesis"):
+                generator = desk.randomness("sampling").generator()
+                codes, tree = rows_of(domain, known.pairs, known.ones, rows=rows, generator=generator, told=desk.progress)
+                drawn = dict(zip(domain.attributes, codes, strict=True))
+                none = np.zeros(rows, np.uint8)  # of an attribute of one label
+                synthetic = desk.domain.decode([drawn.get(name, none) for name in desk.domain.attributes])
+        pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
+        return Outcome(
+            synthetic=synthetic,
+            model={"rounds": learned.rounds, "tree": None if tree is None else _drawn(tree, {})},
+            summary={
+                "users": users,
+                "sets": ", ".join(str(len(own["asked"])) for own in learned.rounds),
+                "pairs asked": f"{', '.join(str(len(own['edges'])) for own in learned.rounds)} of {pairs}",
+                **({} if tree is None else {"cliques": len(tree.cliques)}),
+            },
+            said=said(users, learned.surveys, self.parameters),
         )
 
     def groups(self, domain: Domain, edges: Sequence[Edge], *, users: int) -> list[Question]:
@@ -229,7 +279,9 @@ class PrivIncr(LocalProtocol):
         users = self.parameters.users or public.rows
         rounds = [(f"round {at}", own) for at, own in enumerate(public.model["rounds"], start=1)]
         lines = predict_users(public, phase="users", users=users)
-        for phase, told in [*rounds, ("cliques", public.model["cliques"])]:
+        if "cliques" in public.model:
+            rounds.append(("cliques", public.model["cliques"]))
+        for phase, told in rounds:
             sets = [tuple(own) for own in told["asked"]]
             questions = [
                 Question(own, self.randomizer(public.domain.cells(own)), size)
@@ -248,6 +300,7 @@ class NoIncremental(PrivIncr):
     paper = "Wang et al. 2023, section 6.1"
 
     class Parameters(PrivIncr.Parameters):
+        learning: Annotated[Literal["tests"], msgspec.Meta(description="as PrivIncr's Algorithms 1 to 3")] = "tests"
         rounds: Annotated[int, msgspec.Meta(ge=1, le=1, description="T: one")] = 1
 
     @property

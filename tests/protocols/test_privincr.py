@@ -38,6 +38,12 @@ class TestPrivIncr(ProtocolConformance):
     rows = 1200
 
 
+class TestPrivIncrByTests(ProtocolConformance):
+    protocol = "privincr"
+    parameters: ClassVar[Mapping[str, Any]] = {"rounds": 2, "learning": "tests"}
+    rows = 1200
+
+
 class TestPrivIncrAsPrinted(ProtocolConformance):
     protocol = "privincr"
     mode = "paper"
@@ -238,7 +244,7 @@ def test_edges_and_users_of_rounds() -> None:
     assert [own.users for own in asked] == [30, 970]
     few = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(domain, [("a", "b"), ("b", "c")], users=10)
     assert [own.attributes for own in few] == [("b", "c")]  # the other waits
-    power = PrivIncr(PrivIncr.Parameters(groups="power"), mode="rigorous")
+    power = PrivIncr(PrivIncr.Parameters(learning="tests", groups="power"), mode="rigorous")
     assert [own.users for own in power.groups(domain, [("a", "b"), ("b", "c")], users=1000)] == [16, 984]
 
 

@@ -1,28 +1,61 @@
-"""A synthetic table from CALM's marginals. CALM publishes marginals; this is ours, as people ask for it."""
+"""A synthetic table from tables of all pairs: along a junction tree of those that tell most, then raked to all of them.
+
+A junction tree of cliques that are not too large has the strongest pairs and loses the others. Its rows are a good beginning:
+weighed so that all pairs' tables come near what they should be, and drawn anew by these weights, they have them all
+(`curator.raking`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ...curator import JunctionTree, Marginal, dependency_graph, junction_tree, mutual_information, triangulate
+from ...curator import (
+    Chain,
+    JunctionTree,
+    Marginal,
+    dependency_graph,
+    junction_tree,
+    mutual_information,
+    synthesise,
+    triangulate,
+)  # fmt: skip
 from ...curator.maximum_entropy import fit
-from ...curator.sampling import Chain
+from ...curator.raking import Told, raked
+from ...curator.sampling import Codes
 from ...privacy import Domain
 
-__all__ = ["joined"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["joined", "rows_of"]
 
 MOST_CELLS: Final = 4096
 """Of a clique."""
 LEAST_BITS: Final = 1e-3
 """Of mutual information that is worth an edge."""
 SWEEPS: Final = 30
+LEAST_ROWS: Final = 100_000
+"""That are weighed: of fewer, the weights would have more noise than they take away."""
 TRIES: Final = 4
 """Edges that are tried, for each attribute."""
 
 
-def joined(domain: Domain, pairs: Mapping[tuple[str, ...], Marginal], singles: Mapping[str, Marginal]) -> Chain:
+def rows_of(
+    domain: Domain, pairs: Mapping[tuple[str, ...], Marginal], singles: Mapping[str, Marginal], *, rows: int,
+    generator: np.random.Generator, told: Told | None = None,
+) -> tuple[list[Codes], JunctionTree]:  # fmt: skip
+    """Draw rows that have these tables of pairs, or nearly; and say along which tree."""
+    tree, chain = joined(domain, pairs, singles)
+    drawn = synthesise(chain, max(rows, LEAST_ROWS), generator=generator).codes
+    wanted = {pair: table for pair, table in pairs.items() if min(domain.shape(pair)) > 1}
+    return raked(domain, drawn, wanted, rows=rows, generator=generator, told=told), tree
+
+
+def joined(
+    domain: Domain, pairs: Mapping[tuple[str, ...], Marginal], singles: Mapping[str, Marginal]
+) -> tuple[JunctionTree, Chain]:
     """Join tables of pairs that agree on single attributes: a junction tree of the pairs that tell most of one another.
 
     Pairs are added in order of information while no clique gets too large; a clique's table is the one of maximum entropy.
@@ -41,7 +74,7 @@ def joined(domain: Domain, pairs: Mapping[tuple[str, ...], Marginal], singles: M
             edges.append((one, other))
     tree: JunctionTree = junction_tree(domain, dependency_graph(domain, edges))
     known = {frozenset(edge) for edge in edges}
-    return tree.chain([_table(domain, clique, pairs, singles, known) for clique in tree.cliques])
+    return tree, tree.chain([_table(domain, clique, pairs, singles, known) for clique in tree.cliques])
 
 
 def _table(
