@@ -5,6 +5,10 @@ the variance of all cliques' tables is (JTree, definition 2)
 
     8 m^2 / epsilon^2 * sum over clusters of |CL| * product over its attributes of their labels
 
+where all have the same budget. Where budgets go by size, cluster j gets a share as sqrt(S_j), with S_j the sum over its cliques
+C of sqrt(cells of CL * cells of C), the absolute error of their tables at one scale; all errors together are then least, as the
+square of the sum of sqrt(S_j).
+
 NP-hard. Few cliques: exactly, over all partitions by subsets. More: every number of clusters from all to one by the cheapest
 union, and from the best of them downhill by single moves. The paper's integer program (equation 6) has the same value for every
 partition, as its exponent should be max(0, sum - 1) (spec J4): what CCCP finds there is not what is looked for.
@@ -15,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
-from math import prod
-from typing import Final, TypeAlias
+from math import prod, sqrt
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,10 +28,11 @@ from ..privacy.domain import Domain
 
 __all__ = ["merge", "printed_objective", "variance_of"]
 
+Budgets: TypeAlias = Literal["equal", "by size"]
 Clique: TypeAlias = tuple[str, ...]
 Partition: TypeAlias = tuple[int, ...]
 """Sets of cliques, each as bits of a number."""
-Cost: TypeAlias = Callable[[int], int]
+Cost: TypeAlias = Callable[[int], float]
 """Of a set of cliques that are one cluster."""
 
 EXACT: Final = 12
@@ -48,7 +53,7 @@ def variance_of(clusters: Sequence[Sequence[Clique]], domain: Domain, *, epsilon
     return 8 * len(clusters) ** 2 / epsilon**2 * cells
 
 
-def merge(cliques: Sequence[Clique], domain: Domain) -> list[Clique]:
+def merge(cliques: Sequence[Clique], domain: Domain, *, budgets: Budgets = "equal") -> list[Clique]:
     """Find clusters of the least variance, or nearly; what is contained in another cluster is dropped."""
     if not cliques:
         return []
@@ -57,11 +62,15 @@ def merge(cliques: Sequence[Clique], domain: Domain) -> list[Clique]:
     members = [frozenset(places[name] for name in own) for own in cliques]
 
     @cache
-    def cost(block: int) -> int:
+    def cost(block: int) -> float:
         union = frozenset[int]().union(*(members[at] for at in _bits(block)))
-        return block.bit_count() * prod(sizes[at] for at in union)
+        cells = prod(sizes[at] for at in union)
+        if budgets == "equal":
+            return float(block.bit_count() * cells)
+        return sqrt(sum(sqrt(cells * prod(sizes[own] for own in members[at])) for at in _bits(block)))
 
-    best = (_exactly if len(cliques) <= EXACT else _downhill)(len(cliques), cost)
+    power = 2 if budgets == "equal" else 0
+    best = (_exactly if len(cliques) <= EXACT else _downhill)(len(cliques), cost, power)
     unions = {frozenset[int]().union(*(members[at] for at in _bits(block))) for block in best}
     kept = sorted(sorted(own) for own in unions if not any(own < other for other in unions))
     return [tuple(domain.attributes[at] for at in own) for own in kept]
@@ -85,10 +94,10 @@ def _bits(block: int) -> Iterator[int]:
         block ^= low
 
 
-def _exactly(count: int, cost: Cost) -> Partition:
+def _exactly(count: int, cost: Cost, power: int) -> Partition:
     """Go through all sets of cliques; the block that has the first of a set is chosen, the rest is known."""
     whole = 1 << count
-    costs = np.array([0.0, *(float(cost(block)) for block in range(1, whole))])
+    costs = np.array([0.0, *(cost(block) for block in range(1, whole))])
     least = np.full((count + 1, whole), np.inf)
     """The least sum of costs of a set in so many blocks."""
     chosen = np.zeros((count + 1, whole), np.int64)
@@ -101,7 +110,7 @@ def _exactly(count: int, cost: Cost) -> Partition:
         first = sums.argmin(axis=1)
         least[1:, own] = sums[np.arange(count), first]
         chosen[1:, own] = blocks[first]
-    number = 1 + int(np.argmin(np.arange(1, count + 1) ** 2 * least[1:, -1]))
+    number = 1 + int(np.argmin(np.arange(1, count + 1) ** power * least[1:, -1]))
     found, left = [], whole - 1
     for blocks_left in range(number, 0, -1):
         found.append(int(chosen[blocks_left, left]))
@@ -109,7 +118,7 @@ def _exactly(count: int, cost: Cost) -> Partition:
     return tuple(found)
 
 
-def _downhill(count: int, cost: Cost) -> Partition:
+def _downhill(count: int, cost: Cost, power: int) -> Partition:
     """Unite the two blocks that this makes cheapest, from single cliques to one block; then go downhill from the best."""
     level: Partition = tuple(1 << at for at in range(count))
     levels = [level]
@@ -117,22 +126,22 @@ def _downhill(count: int, cost: Cost) -> Partition:
         one, other = min(combinations(level, 2), key=lambda own: cost(own[0] | own[1]) - cost(own[0]) - cost(own[1]))
         level = (*(block for block in level if block not in (one, other)), one | other)
         levels.append(level)
-    levels.sort(key=lambda own: _value(own, cost))
-    return min((_descend(own, cost) for own in levels[:LEVELS]), key=lambda own: _value(own, cost))
+    levels.sort(key=lambda own: _value(own, cost, power))
+    return min((_descend(own, cost, power) for own in levels[:LEVELS]), key=lambda own: _value(own, cost, power))
 
 
-def _value(partition: Partition, cost: Cost) -> int:
-    return len(partition) ** 2 * sum(map(cost, partition))
+def _value(partition: Partition, cost: Cost, power: int) -> float:
+    return float(len(partition) ** power * sum(map(cost, partition)))
 
 
-def _descend(partition: Partition, cost: Cost) -> Partition:
+def _descend(partition: Partition, cost: Cost, power: int) -> Partition:
     """Take the best of all single steps, while there is one that is better."""
     while True:
         total = sum(map(cost, partition))
-        best, change = _value(partition, cost), None
+        best, change = _value(partition, cost, power) * (1 - 1e-12), None
         for gone, new in _neighbours(partition):
             blocks = len(partition) - len(gone) + len(new)
-            value = blocks**2 * (total + sum(map(cost, new)) - sum(map(cost, gone)))
+            value = blocks**power * (total + sum(map(cost, new)) - sum(map(cost, gone)))
             if value < best:
                 best, change = value, (gone, new)
         if change is None:

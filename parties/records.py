@@ -73,6 +73,12 @@ class Records:
             found += self._coded.codes[self.domain.attributes.index(attribute)][rows]
         return exact(found)
 
+    def take(self, rows: npt.NDArray[np.int64]) -> Records:
+        """Keep these rows alone."""
+        codes = [column[rows] for column in self._coded.codes]
+        kept = Counter(codes, self.domain, rows=len(rows))
+        return Records(kept, numbers=None if self.numbers is None else self.numbers[rows])
+
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Take one attribute of all rows, as codes of the domain."""
         self.domain.shape([attribute])

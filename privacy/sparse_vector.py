@@ -81,8 +81,10 @@ class ThresholdMechanism:
 
     steps: Steps = field(repr=False)
     step: float
+    asked: float
+    """By what epsilon the noise goes."""
     epsilon: float
-    """What is claimed of the records that the queries were asked of."""
+    """What is claimed: less, where the queries are of a sample of the records."""
     views: tuple[str, ...]
 
     name = "threshold-mechanism"
@@ -97,11 +99,11 @@ class ThresholdMechanism:
 
     @property
     def scale(self) -> float:
-        return 2 * self.sensitivity / self.epsilon
+        return 2 * self.sensitivity / self.asked
 
     def draw(self, randomness: RandomStream) -> list[int]:
         """Name those above: lines 5 to 10. Called by `Accountant.release` alone."""
-        rate = Fraction(self.epsilon) / (2 * STEPS)
+        rate = Fraction(self.asked) / (2 * STEPS)
         border = two_sided_geometric(rate, randomness)
         return [at for at, own in enumerate(self.steps.tolist()) if own + two_sided_geometric(rate, randomness) >= border]
 
@@ -118,12 +120,18 @@ def sparse_vector(
 
 
 def threshold_mechanism(
-    queries: npt.ArrayLike, thresholds: npt.ArrayLike, *, sensitivity: float, epsilon: float, views: tuple[str, ...]
+    queries: npt.ArrayLike,
+    thresholds: npt.ArrayLike,
+    *,
+    sensitivity: float,
+    epsilon: float,
+    views: tuple[str, ...],
+    claimed: float | None = None,
 ) -> ThresholdMechanism:
-    """Prepare the same question, as printed; `views`: of all whom the answer reaches."""
+    """Prepare the same question, as printed; `views`: of all whom the answer reaches; `claimed`: if less than epsilon is."""
     away = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
     steps, step = on_grid(away, sensitivity=sensitivity, epsilon=epsilon)
-    return ThresholdMechanism(steps, step, epsilon, views)
+    return ThresholdMechanism(steps, step, epsilon, epsilon if claimed is None else claimed, views)
 
 
 def log_likelihood(queries: npt.ArrayLike, thresholds: npt.ArrayLike, answers: npt.ArrayLike, *, scale: float) -> float:

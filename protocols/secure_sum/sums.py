@@ -54,8 +54,11 @@ class PartySums:
         self._noise = noise
         self._aggregator = options.aggregator
         self._batches = 0
-        self.rows = rows if rows is not None else self._count_rows()
+        told = [rows] if rows is not None else self._count_rows()
+        self.rows = sum(told)
         """All parties' rows, or the bound on them."""
+        self.fewest = 1 if rows is not None else min(told)
+        """Of a party's rows, as far as is known."""
         self._side: Contributor
         if options.aggregator == "clear":
             self._side = PartyInTheClear(me)
@@ -89,7 +92,7 @@ class PartySums:
         self._side.contribute(tables, batch, number=self._batches, seen=seen)
         self._batches += 1
 
-    def _count_rows(self) -> int:
+    def _count_rows(self) -> list[int]:
         me = self._me
         if me.accountant.neighbours != "replace-one":
             raise MisuseError(
@@ -98,7 +101,7 @@ class PartySums:
                 where=me.where,
             )
         me.broadcast(SecureSums.Rows(len(me.records)))
-        return len(me.records) + sum(said.rows for said in me.gather(SecureSums.Rows, sources=me.peers))
+        return [len(me.records), *(said.rows for said in me.gather(SecureSums.Rows, sources=me.peers))]
 
 
 class CuratorSums:
@@ -107,10 +110,15 @@ class CuratorSums:
     def __init__(self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None) -> None:
         self._desk = desk
         self._colluding = colluding(options, parties=len(desk.parties))
-        self._shares = noise == "shares"
+        self._by_shares = noise == "shares"
         self._batches = 0
-        self.rows = rows if rows is not None else sum(said.rows for said in desk.gather(SecureSums.Rows))
+        told = [rows] if rows is not None else [said.rows for said in desk.gather(SecureSums.Rows)]
+        self.rows = sum(told)
         """All parties' rows, or the bound on them."""
+        self.fewest = 1 if rows is not None else min(told)
+        """Of a party's rows, as far as is known."""
+        self.shares = told
+        """What each party has of them, as far as is known."""
         self._side: Collector
         if options.aggregator == "clear":
             self._side = CuratorInTheClear(desk)
@@ -149,4 +157,4 @@ class CuratorSums:
     def variance(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> float:
         """The variance of the noise in every cell of such a batch."""
         batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
-        return batch.variance(shares=self._shares)
+        return batch.variance(shares=self._by_shares)
