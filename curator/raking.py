@@ -1,9 +1,9 @@
-"""Raking: rows weighed so that their tables of pairs are what they should be (Deming, Stephan 1940), and drawn anew.
+"""Raking: rows weighed so that their tables of some attributes are what they should be (Deming, Stephan 1940), and drawn anew.
 
 Each table in turn multiplies the weights of its rows by wanted over present, cell by cell. Tables that can be had together are
 had together in the end, by the distribution that is nearest to the first one; tables that cannot, as noisy ones never quite,
 are averaged by steps that get shorter. What is weighed are rows of some model: an importance sample of a Markov random field
-with a potential for every pair, of which nothing larger than a pair is ever built. A cell that no row has stays empty.
+with a potential for every table, of which nothing larger than a table is ever built. A cell that no row has stays empty.
 """
 
 from __future__ import annotations
@@ -64,9 +64,11 @@ def weights_of(
     for sweep in range(sweeps):
         step = 1.0 if sweep < sweeps // 2 else 1 / (sweep - sweeps // 2 + 1)
         for at in generator.permutation(len(order)).tolist():
-            one, other = order[at]
             wanted = tables[order[at]].values.reshape(-1)
-            cells = columns[one].astype(np.int64) * len(domain.labels[other]) + columns[other]
+            cells = np.zeros(len(weights), np.int64)
+            for name in order[at]:
+                cells *= len(domain.labels[name])
+                cells += columns[name]
             present = np.bincount(cells, weights, minlength=wanted.size)
             change = np.clip((wanted + LEAST) / (present + LEAST), 1 / MOST, MOST)
             weights *= (change**step)[cells]

@@ -32,6 +32,7 @@ from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annota
 from ...curator import Curator, Estimate, Marginal, dependency_graph, junction_tree, synthesise
 from ...curator.merging import merge
 from ...curator.projections import norm_sub
+from ...curator.raking import raked
 from ...messages import CURATOR, MessageError, UsageError, Where, message
 from ...parties import Party
 from ...privacy import Domain
@@ -47,6 +48,9 @@ __all__ = ["JTree"]
 
 MOST_CELLS: Final = 1 << 24
 """Of all clusters: what everybody can hold."""
+LEAST_ROWS: Final = 200_000
+"""That are drawn of the model and raked to its tables, before as many as wanted are kept: it takes much of the sampling's own
+error away."""
 
 
 class JTree(SummingProtocol):
@@ -131,11 +135,16 @@ class JTree(SummingProtocol):
             alone = [Marginal.uniform(domain, (name,)) for name in domain.attributes if domain.cells((name,)) == 1]
             rows = self.parameters.synthetic_rows or sums.rows
             chain = tree.chain([*tables, *alone])
-            made_up = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
+            generator = desk.randomness("sampling").generator()
+            made_up = synthesise(chain, max(rows, LEAST_ROWS) if s.one_way else rows, generator=generator)
+            codes = made_up.codes
+            if s.one_way:
+                wanted = {own.attributes: own / own.total for own in tables}
+                codes = raked(domain, codes, wanted, rows=rows, generator=generator, told=desk.progress)
         # J12: where a table has nothing that goes with what was drawn, its attributes are drawn by themselves.
         undefined = {"undefined": f"{made_up.undefined:,} draws"} if made_up.undefined else {}
         return Outcome(
-            synthetic=domain.decode(made_up.codes),
+            synthetic=domain.decode(codes),
             model={
                 "edges": edges,
                 "tree": {"cliques": tree.cliques, "edges": tree.edges},

@@ -129,7 +129,7 @@ def settle(choices: Choices, *, domain: Domain, mode: Mode, parties: int, collud
         counts=(1 - one_way - graph) * epsilon,
         picks=max(1, min(picks, attributes * (attributes - 1) // 2)),
         extra=0 if not tree or low or choices.edges else round(0.4 * attributes),
-        usefulness=choices.usefulness or (3.0 if tree else 4.0),
+        usefulness=choices.usefulness or (2.0 if tree else 4.0),
         inflation=sqrt(parties / (parties - colluding)),
         printed=structure == "threshold",
     )
