@@ -16,6 +16,8 @@ __all__ = ["agreeing", "as_printed", "believed"]
 
 SWEEPS: Final = 5
 SPREADS: Final = np.concatenate([[0.0], np.geomspace(1e-5, 3.0, 30)])
+PRIOR: Final = np.where(SPREADS > 0, 0.5 / (len(SPREADS) - 1), 0.5)
+"""That a table is just the product is as likely as that it is not."""
 
 
 def as_printed(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]:
@@ -54,14 +56,10 @@ def _shrunk(table: Numbers, variance: float, margins: Sequence[Numbers]) -> Numb
     # What margins determine says nothing of how far the table is from their product.
     free = 1 - (sum(len(own) - 1 for own in margins) + 1) / table.size
     fits = np.array([_fit(residual, spread * even + variance, free) for spread in SPREADS])
-    likely = np.exp(fits - fits.max())
-    belief = sum(
-        (
-            weight * spread * even / (spread * even + variance)
-            for weight, spread in zip(likely / likely.sum(), SPREADS, strict=True)
-        ),
-        start=np.zeros(table.shape),
-    )
+    likely = PRIOR * np.exp(fits - fits.max())
+    belief = np.zeros(table.shape)
+    for weight, spread in zip(likely / likely.sum(), SPREADS, strict=True):
+        belief += weight * spread * even / (spread * even + variance)
     return np.asarray(centre + belief * residual)
 
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, pairwise, permutations
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.curator import Marginal, combine, correlated, dependency_graph, junction_tree
+from sottovoce.curator import Curator, Marginal, combine, correlated, dependency_graph, junction_tree
 from sottovoce.curator.association import association
 from sottovoce.curator.estimates import Estimate
-from sottovoce.parties.demo import demo_table
+from sottovoce.curator.shrinkage import SPREADS, Shrunk
+from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
 from sottovoce.protocols.conformance import ProtocolConformance
-from sottovoce.protocols.local import Answer, Question
+from sottovoce.protocols.local import Answer, Believed, Question, Surveyed, believe
 from sottovoce.protocols.privincr import NoIncremental, PrivIncr
 from sottovoce.protocols.privincr.accumulation import Accumulated, accumulate, printed, printed_view
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, factorise, nested, relevant
 from sottovoce.protocols.privincr.graph import Graph
+from sottovoce.protocols.privincr.planning import Planning
 from sottovoce.protocols.privincr.pruning import bound, relaxed
 
 SIX = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
@@ -111,7 +114,7 @@ def test_accumulation_weighs_by_users() -> None:
     assert both.question.users == 4000
     assert both.frequencies()[0] == pytest.approx(0.125, abs=2e-3)
     told = printed(domain, answer(("x", "y"), one, 1000)) + printed(domain, answer(("x", "y"), other, 3000))
-    assert told.table.values[0, 0] == pytest.approx(0.175, abs=2e-3)
+    assert told.table.values[0, 0] == pytest.approx(0.175, abs=2e-3)  # noqa: PD011 - not of pandas
     assert told.users == 4000
     # The variance: v / 4000, against (0.75^2 / 1000 + 0.25^2 / 3000) v.
     assert pytest.approx(2.333333, abs=1e-6) == (0.75**2 / 1000 + 0.25**2 / 3000) * 4000
@@ -143,10 +146,11 @@ def test_views_are_weighed_by_users_and_cells() -> None:
     wide[0] += 0.01
     estimates = [Estimate(Marginal(("x", "y"), wide), 1 / 4000), Estimate(Marginal(("x",), own), 1 / 1000)]
     expected = 0.2 * wide.sum(axis=1) + 0.8 * own
-    assert combine(estimates, ("x",)).table.values == pytest.approx(expected)
+    assert combine(estimates, ("x",)).table.values == pytest.approx(expected)  # noqa: PD011 - the same
     told = [Accumulated(Marginal(("x", "y"), wide), 1 / 4000, 4000), Accumulated(Marginal(("x",), own), 1 / 1000, 1000)]
     weight = (1 / 64_000) / (1 / 64_000 + 1 / 1000)
-    assert printed_view(domain, told, ("x",)).values == pytest.approx(weight * wide.sum(axis=1) + (1 - weight) * own)
+    view = printed_view(domain, told, ("x",)).values  # noqa: PD011 - the same
+    assert view == pytest.approx(weight * wide.sum(axis=1) + (1 - weight) * own)
 
 
 def test_sigma() -> None:
@@ -231,8 +235,9 @@ def test_the_unit_of_information() -> None:
         assert bool(graph.edges) == kept, (base, phi)
 
 
-def run(name: str, **more: Any) -> Any:
-    return sottovoce.run(name, demo_table(3000, seed=1), schema="demo", seed=1, **more)
+def run(name: str, *, table: Any = None, **more: Any) -> Any:
+    given = {"rows": 3000, "judge": False, **more} if table is None else more
+    return sottovoce.run(name, "demo" if table is None else table, seed=1, **given)
 
 
 def test_edges_and_users_of_rounds() -> None:
@@ -254,3 +259,124 @@ def test_the_printed_mode_asks_by_unary_encoding() -> None:
     assert PrivIncr(PrivIncr.Parameters(oracle="adaptive"), mode="paper").randomizer(4).name == "grr"
     assert NoIncremental(NoIncremental.Parameters(), mode="paper").test == "plain"
     assert NoIncremental(NoIncremental.Parameters(), mode="rigorous").rounds == 1
+
+
+def planning(domain: Domain, sets: list[tuple[str, ...]], *, epsilon: float = 1.0) -> Planning:
+    return Planning(domain, sets, lambda cells: OptimisedUnary(cells, epsilon=epsilon))
+
+
+def test_users_go_where_they_help_most() -> None:
+    """Shares are those of the least predicted distance: moving users from any set to another makes it no better."""
+    domain = Domain({"a": tuple("01"), "b": tuple("012"), "c": tuple(map(str, range(9)))})
+    sets: list[tuple[str, ...]] = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c")]
+    plan = planning(domain, sets)
+    before: dict[tuple[str, ...], int] = {("a", "b"): 5000}
+    shares = plan.share_out(before, 100_000)
+    assert sum(shares.values()) == pytest.approx(100_000, rel=0.01)
+
+    def predicted(new: Mapping[tuple[str, ...], float]) -> float:
+        return plan.predict({own: int(before.get(own, 0) + new.get(own, 0)) for own in sets})
+
+    best = predicted(shares)
+    for one, other in permutations(sets, 2):
+        moved = dict(shares)
+        some = min(2000.0, moved.get(one, 0.0))
+        moved[one] = moved.get(one, 0.0) - some
+        moved[other] = moved.get(other, 0.0) + some
+        assert predicted(moved) >= best * (1 - 2e-4), (one, other)
+    assert best < predicted(dict.fromkeys(sets, 100000 / 6))
+
+
+def shrunk(shape: tuple[int, int], *, surely_product: bool) -> Shrunk:
+    spreads = len(SPREADS)
+    even = np.full((1, shape[0] * shape[1]), 0.05)
+    weight = np.zeros((1, spreads))
+    weight[0, 0 if surely_product else spreads - 4] = 1.0
+    return Shrunk(np.zeros(shape), np.ones(shape), weight, weight, even)
+
+
+def test_what_is_surely_independent_needs_nobody() -> None:
+    domain = Domain({name: tuple("0123") for name in "abcd"})
+    pairs: list[tuple[str, ...]] = list(combinations("abcd", 2))
+    plan = planning(domain, [*((name,) for name in "abcd"), *pairs])
+    ones = {name: Marginal((name,), np.full(4, 0.25)) for name in "abcd"}
+    posterior = {pair: shrunk((4, 4), surely_product=pair != ("a", "b")) for pair in pairs}
+    plan.learn(Believed(ones, {}, posterior))
+    asked = dict.fromkeys(pairs, 10000)
+    shares = plan.share_out(asked, 100_000)
+    assert shares["a", "b"] > 5 * max(shares.get(pair, 0.0) for pair in pairs[1:])
+
+
+def test_pairs_are_believed_once_each() -> None:
+    """Whatever the order of the answers: every pair in the domain's order, and no other."""
+    domain = Domain({name: tuple("01") for name in "abc"})
+    table = np.array([[0.4, 0.1], [0.1, 0.4]])
+    answers = [answer(("b", "c"), table, 10**6), answer(("a", "b"), table, 10**6), answer(("c",), np.full(2, 0.5), 10**6)]
+    known = believe(domain, answers, generator=np.random.default_rng(1))
+    assert sorted(known.pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert list(known.ones) == ["a", "b", "c"]
+    assert sorted(known.shrunk) == [("a", "b"), ("b", "c")]
+    assert known.pairs["a", "b"].values == pytest.approx(table, abs=0.02)  # noqa: PD011 - the same
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ({"phi": 0.2}, "expected phi with learning=tests, found learning=adaptive"),
+        ({"learning": "adaptive", "mode": "paper"}, "expected learning=tests in mode paper"),
+        ({"rounds": 101}, "rounds"),
+        ({"rows": 10, "learning": "tests"}, "at least a user for each of 15 tables of cliques, found 5 users"),
+        ({"graph_users": 1.0, "learning": "tests"}, "graph_users"),
+    ],
+)
+def test_what_cannot_be(more: dict[str, Any], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        sottovoce.run("privincr", "demo", seed=1, **({"rows": 500} | more))
+
+
+def test_one_label_and_one_attribute() -> None:
+    table = pd.DataFrame({"x": ["0", "1", "1", "0"] * 200, "one": ["a"] * 800})
+    schema = {"x": ["0", "1"], "one": ["a"]}
+    for learning in ("adaptive", "tests"):
+        made = run("privincr", table=table, schema=schema, learning=learning, epsilon=4.0)
+        assert set(made.synthetic["one"]) == {"a"}
+        assert set(made.synthetic["x"]) == {"0", "1"}
+    with pytest.raises(UsageError, match="one attribute of two labels or more"):
+        run("privincr", table=table[["one"]], schema={"one": ["a"]})
+
+
+@pytest.mark.parametrize("learning", ["adaptive", "tests"])
+def test_reports_and_counts_have_one_law(learning: str) -> None:
+    """Not the same numbers, but of 30,000 users the distances are alike, and nobody is asked twice."""
+    found = []
+    for simulate in ("reports", "counts"):
+        made = run("privincr", learning=learning, simulate=simulate, users=30_000, epsilon=4.0, judge=True)
+        found.append(made.report["utility"]["tvd"]["2"])
+        places = sorted({tuple(own["users"]) for own in made.report["privacy"]["releases"]})
+        assert all(one[1] == other[0] for one, other in pairwise(places))
+        assert (places[0][0], places[-1][1]) == (0, 30_000)
+        assert made.report["privacy"]["epsilon"]["curator"] == pytest.approx(4.0)
+        assert made.report["communication"]["users"]["reports"] == 30_000
+    assert found[0] == pytest.approx(found[1], abs=0.02)
+
+
+def test_who_is_asked_does_not_depend_on_the_cohorts() -> None:
+    one, three = (run("privincr", parties=parties, epsilon=4.0) for parties in (1, 3))
+    pd.testing.assert_frame_equal(one.synthetic, three.synthetic)
+    assert one.model == three.model
+
+
+def test_a_cohort_asks_nobody_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places are counted by the cohorts: a plan for more users than are left ends the run."""
+    broadcast, plans = Curator.broadcast, []
+
+    def forged(desk: Curator, said: Any, **more: Any) -> None:
+        if isinstance(said, Surveyed.Plan):
+            plans.append(said)
+            if len(plans) == 3:
+                said = Surveyed.Plan(said.questions, said.randomizers, said.sizes * 2)
+        broadcast(desk, said, **more)
+
+    monkeypatch.setattr(Curator, "broadcast", forged)
+    with pytest.raises(MessageError, match="malformed Plan from the curator: expected groups of 1 to 1050 users together"):
+        run("privincr", epsilon=4.0)
