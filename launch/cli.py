@@ -24,6 +24,7 @@ from .job import Job, instantiate
 from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
+from .pictures import FILES
 from .printing import print_comparison, print_summary, print_table, print_verdict
 from .progress import Progress, Work
 from .publish import check_folder, put
@@ -263,7 +264,7 @@ def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a 
     """Write report.html anew from report.json and print the summary again."""
     report = read_report(folder)
     try:
-        text = page(report)
+        text = page(report, drawn={name: (folder / name).read_text() for name in FILES if (folder / name).is_file()})
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
     put({"report.html": text.encode()}, folder=folder)

@@ -18,6 +18,7 @@ from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
 from ..privacy.domain import read_marginal_table
 from .page import page
+from .pictures import FILES
 from .publish import report_json
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def judged(
                 targets = _targets(real, classify, report["warnings"])
                 users = report["communication"].get("users", {}).get("users")
                 report["utility"] = _utility(real, files, schema, targets, users=users)
-    return {**files, "report.json": report_json(report), "report.html": page(report).encode()}
+    drawn = {name: files[name].decode() for name in FILES if name in files}
+    return {**files, "report.json": report_json(report), "report.html": page(report, drawn=drawn).encode()}
 
 
 def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Final
 
 from .report import summary_lines
@@ -20,17 +21,22 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; } .warn { color: var(--warn); font-weight: 600; }
+svg { display: block; }
 code { font-size: .9em; overflow-wrap: anywhere; }
 """
 
 CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that learnt from the synthetic
 table, from the real one, and by the most frequent answer."""
+PICTURES: Final = {
+    "graph.svg": "Which attributes belong together",
+    "tree.svg": "The junction tree: cliques, and on the lines what two of them share",
+}
 FORMULAS: Final = """A round and two ciphertexts a party for every cell: as printed, and for the cells that were really counted,
 with this run's ciphertexts. Beside it what the run sent: many cells share a ciphertext, and a batch goes in one round."""
 
 
-def page(report: Mapping[str, Any]) -> str:
-    """Write the page of a report."""
+def page(report: Mapping[str, Any], *, drawn: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Write the page of a report; `drawn`: pictures by their files' names."""
     exchanged, privacy = report["communication"], report["privacy"]
     by_party = privacy["by_party"].items()
     # Ciphertexts and users are not in every protocol.
@@ -39,6 +45,7 @@ def page(report: Mapping[str, Any]) -> str:
     sections = [
         _table(("", ""), summary_lines(report)),
         *(f'<p class="warn">{escape(text)}</p>' for text in report["warnings"]),
+        *(f'<h2>{PICTURES[name]}</h2>\n<div class="wide">{own}</div>' for name, own in sorted(drawn.items())),
         "<h2>What was said</h2>",
         *(
             _table((title, *columns), [(key, *(row[column] for column in columns)) for key, row in exchanged[by].items()])

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,8 +18,12 @@ from ..messages import CURATOR, Entry, UsageError, role_name
 from ..parties import write_schema
 from .job import Job, instantiate
 from .page import page
+from .pictures import FILES, pictures
 from .report import make_report
 from .take_part import Concluded
+
+ALWAYS_NEW: Final = ("synthetic.csv", "marginals.csv", "model.json", "schema.json")
+"""What a run may leave, and an earlier one in the same folder must not."""
 
 __all__ = ["check_folder", "ledger_csv", "published_files", "put"]
 
@@ -34,12 +38,14 @@ def published_files(job: Job, concluded: Concluded, *, transport: str, library: 
         files["marginals.csv"] = outcome.marginals.to_csv(index=False).encode()
     if outcome.model is not None:
         files["model.json"] = msgspec.json.format(msgspec.json.encode(outcome.model), indent=2)
+    drawn = pictures(msgspec.to_builtins(outcome.model))
+    files |= {name: text.encode() for name, text in drawn.items()}
     if concluded.schema is not None:
         files["schema.json"] = write_schema(concluded.schema).encode()
     report = make_report(job, instantiate(job), concluded, transport=transport, library=library)
     files["ledger.csv"] = ledger_csv(concluded.entries)
     files["report.json"] = report_json(report)
-    files["report.html"] = page(report).encode()
+    files["report.html"] = page(report, drawn=drawn).encode()
     return files
 
 
@@ -84,7 +90,7 @@ def put(files: Mapping[str, bytes], *, folder: Path) -> None:
             (staging / name).write_bytes(data)
         folder.mkdir(exist_ok=True)
         whole_run = "report.json" in files
-        for stale in {"synthetic.csv", "marginals.csv", "model.json", "schema.json"} - files.keys() if whole_run else ():
+        for stale in {*ALWAYS_NEW, *FILES} - files.keys() if whole_run else ():
             with contextlib.suppress(FileNotFoundError):
                 (folder / stale).unlink()
         for name in sorted(files, key=lambda name: (name == "report.json", name)):

@@ -1,0 +1,82 @@
+"""Pictures of graphs and trees: what is drawn, and that the report has it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import sottovoce
+from sottovoce.launch.pictures import FILES, pictures
+from sottovoce.launch.publish import put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SVG = "{http://www.w3.org/2000/svg}"
+TREE = {
+    "cliques": [["age", "sex"], ["sex", "<income & more>"], ["race"], ["sex", "work"]],
+    "edges": [[0, 1, ["sex"]], [0, 3, ["sex"]]],
+}
+
+
+def drawn(model: Any) -> dict[str, ET.Element]:
+    return {name: ET.fromstring(text) for name, text in pictures(model).items()}
+
+
+def texts(picture: ET.Element) -> list[str]:
+    return [own.text or "" for own in picture.iter(f"{SVG}text")]
+
+
+def test_a_tree_has_its_cliques_and_what_they_share() -> None:
+    found = drawn({"tree": TREE, "edges": [["age", "sex"]]})
+    assert set(found) == set(FILES)
+    tree = found["tree.svg"]
+    assert sorted(texts(tree)) == sorted(["age, sex", "sex, <income & more>", "race", "sex, work", "sex", "sex"])
+    assert len(list(tree.iter(f"{SVG}line"))) == 2
+    boxes = [(float(own.get("x", 0)), float(own.get("y", 0)), float(own.get("width", 0))) for own in tree.iter(f"{SVG}rect")]
+    assert len(boxes) == 4
+    for (x1, y1, w1), (x2, y2, w2) in pairwise(sorted(boxes, key=lambda box: box[1])):
+        assert abs(y1 - y2) >= 24 or x1 + w1 <= x2 or x2 + w2 <= x1  # none upon another
+    assert "4 cliques: age, sex; " in (tree.findtext(f"{SVG}desc") or "")
+
+
+def test_rounds_have_a_panel_each() -> None:
+    rounds = [{"edges": [["age", "sex"], ["sex", "work"], ["race", "work"]]}, {"edges": [["age", "sex"]]}]
+    graph = drawn({"tree": TREE, "rounds": rounds})["graph.svg"]
+    assert len(list(graph.iter(f"{SVG}line"))) == 4
+    assert [text for text in texts(graph) if text.startswith("round")] == ["round 1: 3 of 10 pairs", "round 2: 1 of 10 pairs"]
+    assert graph.findtext(f"{SVG}title") == "The dependency graph"
+    assert "age - sex" in (graph.findtext(f"{SVG}desc") or "")
+
+
+@pytest.mark.parametrize("model", [None, {}, {"parents": {"a": []}}, {"tree": None}])
+def test_other_models_have_none(model: Any) -> None:
+    assert pictures(model) == {}
+
+
+def test_nothing_is_fetched_and_nothing_runs() -> None:
+    for text in pictures({"tree": TREE, "edges": []}).values():
+        assert "<script" not in text
+        assert text.count("http") == 1  # the name of SVG itself
+        assert "<income" not in text
+
+
+def test_pictures_lie_in_the_folder_and_in_the_report(tmp_path: Path) -> None:
+    run = sottovoce.run("jtree", "demo", parties=1, aggregator="clear", rows=2000, seed=1)
+    for name in FILES:
+        assert run.files[name].decode() in run.files["report.html"].decode()
+    folder = tmp_path / "run"
+    put(run.files, folder=folder)
+    (folder / "report.html").unlink()
+    subprocess.run([sys.executable, "-m", "sottovoce", "report", str(folder)], check=True, capture_output=True, timeout=60)
+    assert (folder / "tree.svg").read_text() in (folder / "report.html").read_text()
+    # Another run in the same folder leaves none of them behind.
+    put(sottovoce.run("head-count", "demo", rows=100, seed=1).files, folder=folder)
+    assert not any((folder / name).exists() for name in FILES)
+    shutil.rmtree(folder)
