@@ -57,7 +57,8 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/views.py
 	$(BIN)/python benchmarks/randomizers.py
 	$(BIN)/python benchmarks/users.py
-	$(BIN)/python benchmarks/calm.py 1
+	$(BIN)/python benchmarks/local.py 1
+	$(BIN)/python benchmarks/jtree.py 1
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done
