@@ -2,8 +2,9 @@
 
     python benchmarks/users.py [USERS] [PROTOCOL] [EPSILON] [FILE] [schema=FILE]
 
-Prints users a second of the phase in which reports are made, sent and counted, of the whole conversation, bytes on the wire
-beside the users' bits, whether the ledger's bits are the formula's, and the largest rank's memory so far.
+Prints users a second of the phases in which reports are made, sent and counted (of PrivIncr's rounds the planning too), of the
+whole conversation, bytes on the wire beside the users' bits, whether the ledger's bits are the formula's, and the largest
+rank's memory so far.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def main() -> None:
         )
         exchanged, phases = run.report["communication"], {own["name"]: own["seconds"] for own in run.report["phases"]}
         said, wire = exchanged["users"], exchanged["by_kind"]["Reports"]["payload_bytes"]
-        speed = users / phases["reports"]
+        speed = users / (phases.get("reports") or sum(own for name, own in phases.items() if name.startswith("round ")))
         first = first or speed
         print(
             f"{cohorts} cohorts: {speed:12,.0f} users/s in reports ({speed / first:.2f} times one), "

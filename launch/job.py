@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -85,4 +86,12 @@ def instantiate(job: Job) -> Protocol:
         parameters = msgspec.convert(job.parameters, kind.Parameters, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"parameters of {kind.name}: {error}") from None
+    _check_finite(parameters)
     return kind(parameters, mode=job.mode)
+
+
+def _check_finite(parameters: msgspec.Struct) -> None:
+    """Refuse what is no number, or endless: no bound does, and a report cannot say it."""
+    for name in parameters.__struct_fields__:
+        if isinstance(value := getattr(parameters, name), float) and not math.isfinite(value):
+            raise UsageError(f"expected a finite number for parameter {name}, found {value}")

@@ -117,7 +117,7 @@ class JTree(SummingProtocol):
             if (cells := sum(map(domain.cells, sets))) > MOST_CELLS:
                 raise UsageError(
                     f"expected clusters of at most {MOST_CELLS:,} cells, found {cells:,} in {len(sets)}: "
-                    "a larger --set phi= makes the graph sparser, other structures bound the cliques"
+                    f"a larger --set {'phi' if s.printed else 'usefulness'}= makes them smaller"
                 )
             epsilon = s.left(made)
             desk.broadcast(self.Clusters(tuple(sets), epsilon))
@@ -183,7 +183,7 @@ class JTree(SummingProtocol):
             single = self.single(public.domain, s)
             lines += single.predict(self.parameters, public, noise=self.noise, phase="single attributes")
         if pairs and not s.by_votes:
-            batch = scored(pairs, s, fewest=public.rows // public.parties)
+            batch = scored(pairs, s)
             lines += predict_sum(self.parameters, public, noise=self.noise, phase="graph", **batch)
         if public.model is not None and public.model["clusters"]:
             sets = [tuple(own) for own in public.model["clusters"]]
@@ -216,6 +216,8 @@ def _check(domain: Domain, said: JTree.Clusters, *, epsilon: float, where: Where
     """Refuse clusters that are none, that nobody can count, or that would cost more than there is."""
     if abs(said.epsilon - epsilon) > 1e-9 * epsilon:
         raise MessageError(f"expected clusters for epsilon {epsilon:g}, found {said.epsilon:g}", where=where)
+    if len(set(map(frozenset, said.sets))) < len(said.sets):
+        raise MessageError(f"expected different clusters, found one twice among {len(said.sets)}", where=where)
     for own in said.sets:
         if not own or len(set(own)) < len(own) or not set(own) <= set(domain.attributes):
             raise MessageError(f"expected sets of different attributes, found {', '.join(own) or 'none'}", where=where)

@@ -9,7 +9,7 @@ I     mutual information, in nats (the paper)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log1p, pi
+from math import exp, expm1, log, pi
 from typing import Final
 
 import numpy as np
@@ -67,12 +67,14 @@ def sample_size(rows: int, *, epsilon: float, binary: bool) -> int:
     >>> [sample_size(45_222, epsilon=own, binary=False) for own in (0.05, 0.1, 0.5)]
     [9010, 20422, 45222]
     """
+    if rows < 2:
+        return rows
     n = np.arange(2, rows + 1, dtype=np.float64)
     if binary:
         sensitivity = np.log(n) / n + (n - 1) / n * np.log(n / (n - 1))
     else:
         sensitivity = 2 / n * np.log((n + 1) / 2) + (n - 1) / n * np.log((n + 1) / (n - 1))
-    return int(n[np.argmin(sensitivity / np.log1p((exp(epsilon) - 1) * rows / n))])
+    return int(n[np.argmin(sensitivity / [sampled_epsilon(epsilon, rate=own) for own in (n / rows).tolist()])])
 
 
 def sampled_epsilon(epsilon: float, *, rate: float) -> float:
@@ -81,4 +83,4 @@ def sampled_epsilon(epsilon: float, *, rate: float) -> float:
     >>> round(sampled_epsilon(0.1, rate=20_422 / 45_222), 3)
     0.209
     """
-    return log1p((exp(epsilon) - 1) / rate)
+    return epsilon + log(-expm1(-epsilon) / rate + exp(-epsilon))  # ln(1 + (e^epsilon - 1) / rate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -106,7 +106,7 @@ def settle(choices: Choices, *, domain: Domain, mode: Mode, parties: int, collud
         raise UsageError("expected together with structure=tree and several parties, found another run")
     if choices.edges is not None and not 0 < choices.edges <= attributes * max(attributes - 1, 1) // 2:
         raise UsageError(f"expected edges from 1 to all pairs of {attributes} attributes, found {choices.edges}")
-    if choices.usefulness is not None and not choices.usefulness > 0:
+    if choices.usefulness is not None and not 0 < choices.usefulness < inf:
         raise UsageError(f"expected a usefulness above 0, found {choices.usefulness:g}")
     low, tree, many = epsilon < LOW, structure == "tree", parties > 1
     one_way = (choices.one_way or (0.55 if low else 0.38)) if tree else 0.0

@@ -32,6 +32,8 @@ __all__ = ["Structured", "find_edges", "name_edges", "scored"]
 
 STEPS: Final = 64
 """Of a score that is summed up secretly, to what one record changes it by."""
+CHANGES: Final = 3 + 2 / 64
+"""What one record changes n_k R_k by at most, of a party of 64 rows."""
 ABOVE: Final = 0.3
 """Of all votes, that an edge of a tree must have."""
 
@@ -68,9 +70,10 @@ def name_edges(me: Party, margins: Mapping[str, Scores], sums: PartySums, choice
         if len(me.parties) > 1:  # a few rows are away from any product: how far by chance is public
             values = values - away_by_chance(pairs, margins, rows=rows)
     elif s.structure == "laplace":
-        values = r_of(me.records, pairs)
+        # Of a party with few rows a record counts for more: its scores count for less.
+        values = r_of(me.records, pairs) * min(1.0, CHANGES / (3 + 2 / rows))
     if not s.by_votes:
-        sums.contribute([np.rint(values * rows * STEPS).astype(np.int64)], **scored(pairs, s, fewest=sums.fewest))
+        sums.contribute([np.rint(values * rows * STEPS).astype(np.int64)], **scored(pairs, s))
         return made
     if s.structure == "tree":
         worth = values - penalties(pairs, _sizes(domain), s, rows=sums.rows)
@@ -94,7 +97,7 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
     if not pairs:
         return [], made
     if not s.by_votes:
-        batch = scored(pairs, s, fewest=sums.fewest)
+        batch = scored(pairs, s)
         values, noise = sums.total(**batch) / STEPS / rows, np.sqrt(sums.variance(**batch)) / STEPS / rows
         if tree:
             worth = values - penalties(pairs, _sizes(domain), s, rows=rows)
@@ -122,12 +125,12 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
     return grow(domain, ordered, most_cells=float("inf") if s.printed else s.most_cells(rows)), made
 
 
-def scored(pairs: Sequence[Pair], s: Settings, *, fewest: int) -> dict[str, Any]:
+def scored(pairs: Sequence[Pair], s: Settings) -> dict[str, Any]:
     """Say what everybody knows of the batch of scores: rows times score, in steps.
 
     A record changes n_k R_k by 3 + 2 / n_k, n_k away_k by 1, and rounding by a step.
     """
-    changes = 1.0 if s.structure == "tree" else 3 + 2 / max(fewest, 1)
+    changes = 1.0 if s.structure == "tree" else CHANGES
     sensitivity = len(pairs) * (int(np.ceil(changes * STEPS)) + 1)
     return {"cells": len(pairs), "sensitivity": sensitivity, "epsilon": s.graph, "weight": STEPS}
 

@@ -39,7 +39,7 @@ Pair = tuple[str, ...]
 class Believed:
     """Tables of single attributes and of all pairs that agree: distributions; and what is behind those that were measured.
 
-    Pairs stand in the domain's order, and answers have to.
+    Pairs stand in the domain's order, and answers have to. Of an attribute of which nobody was asked all labels are alike.
     """
 
     ones: dict[str, Marginal]
@@ -52,7 +52,10 @@ def believe(domain: Domain, answers: Sequence[Answer], *, generator: np.random.G
     noisy = [own.noisy(domain) for own in answers]
     # 1.
     known = views(noisy, ways=1)
-    ones = {name: known[name,].table.map(norm_sub) for name in domain.attributes if (name,) in known}
+    ones = {
+        name: known[name,].table.map(norm_sub) if (name,) in known else Marginal.uniform(domain, (name,))
+        for name in domain.attributes
+    }
     pairs = views(noisy, ways=2)
     product = {pair: np.outer(ones[pair[0]].values, ones[pair[1]].values) for pair in pairs}
     every: dict[Pair, Marginal] = {pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)}

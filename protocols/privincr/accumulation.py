@@ -47,12 +47,14 @@ def printed(domain: Domain, answer: Answer) -> Accumulated:
 
 
 def printed_view(domain: Domain, tables: Iterable[Accumulated], attributes: tuple[str, ...]) -> Marginal:
-    """Aggregate all tables that have these attributes: equation 6."""
+    """Aggregate all tables that have these attributes: equation 6. Where there is none, all cells are alike."""
     weighted = []
     for own in tables:
         if own.table.covers(attributes):
             others = prod(domain.shape([name for name in own.table.attributes if name not in attributes]))
             weighted.append((own.mu / others, own.table.project(attributes)))
+    if not weighted:
+        return Marginal.uniform(domain, attributes)
     whole = sum(weight for weight, _ in weighted)
     first, *rest = (table * (weight / whole) for weight, table in weighted)
     return sum(rest, start=first)

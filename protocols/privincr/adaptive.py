@@ -49,7 +49,7 @@ def ask_adaptively(protocol: LocalProtocol, desk: Curator, mustered: Mustered, d
             known = believe(domain, [*said.values()], generator=generator, passes=2 if number == rounds else 1)
             if number < rounds:
                 planning.learn(known)
-                weights = planning.share_out({own: one.question.users for own, one in said.items()}, parts[number])
+                weights = planning.share_out({own: one.question.users for own, one in said.items()}, max(parts[number], 1))
         surveys += asked
         sets = [own.attributes for own in questions]
         edges = dict.fromkeys(pair for own in sets for pair in combinations(own, 2))
@@ -61,6 +61,8 @@ def _questions(
     protocol: LocalProtocol, domain: Domain, weights: Mapping[tuple[str, ...], float], *, users: int
 ) -> Sequence[Question]:
     """Give each set its users; one whose share is less than a user is not asked."""
+    if not users:
+        return []
     ordered = sorted(weights, key=domain.cells)  # those of as many cells share a randomizer
     sizes = shared_out(users, [weights[own] for own in ordered])
     return [

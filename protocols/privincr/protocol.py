@@ -169,7 +169,7 @@ class PrivIncr(LocalProtocol):
         with desk.phase("cliques"):
             # Lines 4 to 7.
             factors = self.factors(desk, tree, graph, users=mustered.left)
-            questions = self.cliques(desk.domain, tree, factors, users=mustered.left)
+            questions = self.cliques(graph, tree, factors, users=mustered.left)
             answers, asked, mustered = self.ask_round(desk, mustered, questions)
             tables = self.tables(desk.domain, tree, graph, answers)
         # Line 8.
@@ -243,31 +243,32 @@ class PrivIncr(LocalProtocol):
         return found
 
     def cliques(
-        self, domain: Domain, tree: JunctionTree, factors: Mapping[int, Sequence[Factor]], *, users: int
+        self, graph: Graph, tree: JunctionTree, factors: Mapping[int, Sequence[Factor]], *, users: int
     ) -> list[Question]:
         """Give each table its users: as printed alike, else by K^(2/3), which makes the sum of all distances least."""
-        asked = [own for at, parts in factors.items() if not self._small(tree.cliques[at]) for own in parts]
+        domain = tree.domain
+        asked = [own for at, parts in factors.items() if not self._small(tree.cliques[at], graph) for own in parts]
         sets = [own for own in measured(domain, asked, drop_contained=self.mode != "paper") if domain.cells(own) > 1]
         ordered = sorted(sets, key=domain.cells)
         weights = [1.0 if self.mode == "paper" else domain.cells(own) ** (2 / 3) for own in ordered]
         sizes = shared_out(users, weights) if ordered else []
         if ordered and min(sizes) < 1:
-            raise UsageError(f"expected at least a user for each of {len(sizes):,} tables of cliques, found {users:,} users")
+            raise UsageError(f"expected at least a user for each of {len(sizes):,} tables of cliques, found {users:,}")
         return [Question(own, self.randomizer(domain.cells(own)), size) for own, size in zip(ordered, sizes, strict=True)]
 
     def tables(self, domain: Domain, tree: JunctionTree, graph: Graph, answers: Sequence[Answer]) -> list[Marginal]:
         """Say how the cliques' attributes are distributed: Algorithm 2, line 13, and Algorithm 3, line 5."""
         alone = [Marginal.uniform(domain, (name,)) for name in domain.attributes if domain.cells((name,)) == 1]
-        small = [own for own in tree.cliques if self._small(own) and domain.cells(own) > 1]
+        small = [own for own in tree.cliques if self._small(own, graph) and domain.cells(own) > 1]
         if self.mode != "paper":
             return [*settled(domain, answers, graph.said, small=small), *alone]
         own = [graph.distribution(Marginal.of(domain, one.question.attributes, one.frequencies())) for one in answers]
         return [*own, *(graph.table(one) for one in small), *alone]
 
-    def _small(self, clique: Sequence[str]) -> bool:
-        """Say whether the rounds are all that is asked of a clique."""
+    def _small(self, clique: Sequence[str], graph: Graph) -> bool:
+        """Say whether the rounds, if they have, are all that is asked of a clique."""
         large = self.parameters.cliques or ("large" if self.mode == "paper" else "all")
-        return large == "large" and len(clique) < 3
+        return large == "large" and len(clique) < 3 and any({*clique} <= {*edge} for edge in graph.said)
 
     @property
     def _clips(self) -> bool:

@@ -60,7 +60,10 @@ class MaskingParty:
         me, width = self._me, masked_width(batch)
         # A key for each pair and batch, whoever asked for the batch: a keystream that served twice would show the difference of
         # what it masked.
-        masks = {peer: RandomStream(me.channels[peer].next_key("masks")) for peer in me.peers}
+        # In its name what everybody has to agree on, so that masks do not cancel where a curator has told parties different
+        # things, and noise that is too little is never seen.
+        what = f"masks {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} {batch.colluding}"
+        masks = {peer: RandomStream(me.channels[peer].next_key(what)) for peer in me.peers}
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):

@@ -57,8 +57,6 @@ class PartySums:
         told = [rows] if rows is not None else self._count_rows()
         self.rows = sum(told)
         """All parties' rows, or the bound on them."""
-        self.fewest = 1 if rows is not None else min(told)
-        """Of a party's rows, as far as is known."""
         self._side: Contributor
         if options.aggregator == "clear":
             self._side = PartyInTheClear(me)
@@ -115,8 +113,6 @@ class CuratorSums:
         told = [rows] if rows is not None else [said.rows for said in desk.gather(SecureSums.Rows)]
         self.rows = sum(told)
         """All parties' rows, or the bound on them."""
-        self.fewest = 1 if rows is not None else min(told)
-        """Of a party's rows, as far as is known."""
         self.shares = told
         """What each party has of them, as far as is known."""
         self._side: Collector

@@ -92,6 +92,23 @@ def test_an_edge_at_the_threshold_is_seldom_pruned(users: int, epsilon: float) -
     assert wrong / 400 < 0.08 + 5 * sqrt(0.08 * 0.92 / 400)
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 45])
+def test_mere_noise_is_seldom_proven(alpha: float) -> None:
+    """Of 20,000 independent tables of two by two no more than alpha and 5 deviations are proven, nor much less (a normal
+    law would prove 20 times as many at the smaller alpha)."""
+    generator = np.random.default_rng(7)
+    margin, tables, users = np.array([0.5, 0.5]), 20_000, 2000
+    asked = OptimisedUnary(4, epsilon=1.0)
+    base = asked.variance(users=users)
+    proven = 0
+    for _ in range(tables):
+        counts = generator.multinomial(users, np.full(4, 0.25))
+        table = asked.estimate(asked.simulate(counts, generator), users=users).reshape(2, 2)
+        proven += association(table, margin, margin, base=base, slope=2 / users).above(0.0, alpha=alpha)
+    deviation = sqrt(alpha * (1 - alpha) / tables)
+    assert abs(proven / tables - alpha) < 5 * deviation + 0.2 * alpha
+
+
 def test_quantiles_far_away_are_normal() -> None:
     far = own(EVEN, 1e-9)
     assert far.quantile(0.05, x=0.36) < 0.36 < far.quantile(0.95, x=0.36)

@@ -17,6 +17,7 @@ from sottovoce.protocols.head_count import HeadCount
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+RUN = ("head-count", "noisy-marginals", "calm", "one-way-ldp", "privincr", "no-incremental", "jtree")
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
@@ -26,9 +27,7 @@ def commands() -> list[str]:
         line.strip()[2:]
         for page in PAGES
         for line in page.read_text().splitlines()
-        if line.strip().startswith(
-            tuple(f"$ sottovoce run {name}" for name in ("head-count", "noisy-marginals", "calm", "one-way-ldp"))
-        )
+        if line.strip().startswith(tuple(f"$ sottovoce run {name}" for name in RUN))
     ]
     return [line for line in dict.fromkeys(found) if not re.search("--data|--host|--identities", line)]
 

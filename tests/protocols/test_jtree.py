@@ -359,6 +359,32 @@ def test_unused_choices_are_not_lost() -> None:
     assert made.model["epsilon of clusters"] == pytest.approx(s.left(len(used)))
 
 
+def test_a_curator_that_tells_parties_different_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Party 1's noise would be the least part of what the others' is not: their masks do not cancel."""
+    broadcast = Curator.broadcast
+
+    def forged(desk: Curator, said: Any, **more: Any) -> None:
+        if type(said).__name__ != "Clusters":
+            return broadcast(desk, said, **more)
+        desk.send(said, to=1)
+        return broadcast(desk, replaced(said, sets=said.sets[:1]), to=[2, 3])
+
+    monkeypatch.setattr(Curator, "broadcast", forged)
+    with pytest.raises(MessageError, match=r"masks that cancel|bytes from party"):
+        run(parties=3, aggregator="masks", structure="top")
+
+
+def test_one_row_and_much_budget() -> None:
+    table = pd.DataFrame({"x": ["0"], "y": ["1"]})
+    schema = {"x": ["0", "1"], "y": ["0", "1"]}
+    given: dict[str, Any] = {"parties": 1, "mode": "paper", "aggregator": "clear", "seed": 1}
+    for epsilon in (0.1, 1000.0):
+        made = sottovoce.run("jtree", table, schema=schema, epsilon=epsilon, graph=0.9, **given)
+        assert made.synthetic is not None
+    with pytest.raises(UsageError, match="expected a finite number for parameter usefulness, found inf"):
+        run(usefulness=float("inf"))
+
+
 def test_one_attribute_and_one_label() -> None:
     table = pd.DataFrame({"x": ["0", "1", "1", "0"] * 50, "one": ["a"] * 200})
     schema = {"x": ["0", "1"], "one": ["a"]}
@@ -386,6 +412,7 @@ Forge = Callable[[Any], Any]
         ("Clusters", lambda said: replaced(said, sets=(("age", "age"),)), "sets of different attributes, found age, age"),
         ("Clusters", lambda said: replaced(said, sets=(("age", "nobody"),)), "sets of different attributes"),
         ("Clusters", lambda said: replaced(said, sets=((),)), "found none"),
+        ("Clusters", lambda said: replaced(said, sets=(("age",),) * 2), "expected different clusters, found one twice"),
     ],
 )
 def test_a_party_refuses_what_cannot_be(kind: str, forge: Forge, match: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -325,7 +325,7 @@ def test_pairs_are_believed_once_each() -> None:
         ({"phi": 0.2}, "expected phi with learning=tests, found learning=adaptive"),
         ({"learning": "adaptive", "mode": "paper"}, "expected learning=tests in mode paper"),
         ({"rounds": 101}, "rounds"),
-        ({"rows": 10, "learning": "tests"}, "at least a user for each of 15 tables of cliques, found 5 users"),
+        ({"rows": 10, "learning": "tests"}, "at least a user for each of 15 tables of cliques, found 5"),
         ({"graph_users": 1.0, "learning": "tests"}, "graph_users"),
     ],
 )
@@ -343,6 +343,24 @@ def test_one_label_and_one_attribute() -> None:
         assert set(made.synthetic["x"]) == {"0", "1"}
     with pytest.raises(UsageError, match="one attribute of two labels or more"):
         run("privincr", table=table[["one"]], schema={"one": ["a"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("privincr", {}), ("privincr", {"learning": "tests"}), ("no-incremental", {"mode": "paper"})]
+)
+def test_few_users_are_enough_or_told(name: str, more: dict[str, Any]) -> None:
+    """Of a handful of users something is published, or it is said in a line that they are too few."""
+    table = pd.DataFrame({"x": ["0", "1"] * 20, "y": ["0", "0", "1", "2"] * 10, "z": ["a", "b", "b", "a"] * 10})
+    schema = {"x": ["0", "1"], "y": ["0", "1", "2"], "z": ["a", "b"]}
+    for users in (1, 2, 5, 12, 40):
+        try:
+            made = run(name, table=table.iloc[:users], schema=schema, parties=1, **more)
+        except UsageError as error:
+            assert "expected at least a user for each" in str(error)
+        else:
+            assert len(made.synthetic) == users
+    made = run(name, table=table[["x"]], schema={"x": ["0", "1"]}, **more)
+    assert set(made.synthetic["x"]) <= {"0", "1"}
 
 
 @pytest.mark.parametrize("learning", ["adaptive", "tests"])
