@@ -8,7 +8,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final
 
-from .report import summary_lines
+from .report import epsilon_shown, summary_lines
 
 __all__ = ["page"]
 
@@ -87,11 +87,12 @@ def page(report: Mapping[str, Any], *, drawn: Mapping[str, str] = MappingProxyTy
             _table(tuple(exchanged["formulas"][0]), [[*line.values()] for line in exchanged["formulas"]]),
         ]
     chance = f", but for a chance (delta) of {privacy['delta']:g}" if privacy["delta"] else ""
+    claimed = f"Claimed epsilon {epsilon_shown(privacy['claimed_epsilon'])}{chance}."
     columns_of_release = ["party", "phase", "mechanism", "sensitivity", "scale", "epsilon", "to"]
     columns_of_release += ["users"] if any(release.get("users") for release in privacy["releases"]) else []
     sections += [
         "<h2>Privacy</h2>",
-        f"<p>Neighbours: {escape(privacy['neighbours'])}. Claimed epsilon {privacy['claimed_epsilon']:g}{chance}.</p>",
+        f"<p>Neighbours: {escape(privacy['neighbours'])}. {claimed}</p>",
         _table(("who looks", "claimed", "real"), _claims(privacy)),
         "<p>Party by party, as far as one's own records go:</p>",
         _table(("party", *privacy["epsilon"]), [(own, *(v[k] for k in privacy["epsilon"])) for own, v in by_party]),
@@ -137,8 +138,8 @@ def _claims(privacy: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     for view, real in {**privacy["epsilon"], **privacy["coalitions"]}.items():
         size = int(view.split("_")[0]) if view[0].isdigit() else 1
         claimed = not view.startswith("curator_and") and (upto is None or view in ("public", "curator") or size <= upto)
-        shown = f"{privacy['claimed_epsilon']:g}" if claimed else "nothing"
-        lines.append((view.replace("_", " "), shown, real if isinstance(real, str) else f"{real:g}"))
+        shown = epsilon_shown(privacy["claimed_epsilon"]) if claimed else "nothing"
+        lines.append((view.replace("_", " "), shown, epsilon_shown(real)))
     return lines
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .job import Job
     from .take_part import Concluded
 
-__all__ = ["make_report", "summary_lines"]
+__all__ = ["epsilon_shown", "make_report", "summary_lines"]
 
 
 def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, Any]:
@@ -167,14 +167,17 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("formulas", f"the paper's, a ciphertext for each cell: {printed}; corrected: {corrected}"))
     if report["utility"] is not None:
         lines.append(("utility", _distances(report["utility"])))
-    epsilon = ", ".join(
-        f"{view.replace('_', ' ')} {value if isinstance(value, str) else f'{value:g}'}"
-        for view, value in privacy["epsilon"].items()
-    )
+    epsilon = ", ".join(f"{view.replace('_', ' ')} {epsilon_shown(value)}" for view, value in privacy["epsilon"].items())
+    claimed = epsilon_shown(privacy["claimed_epsilon"])
     chance = f" but for a chance of {privacy['delta']:g}" if privacy["delta"] else ""
-    lines.append(("epsilon", f"claimed {privacy['claimed_epsilon']:g}; seen by {epsilon}{chance} ({privacy['neighbours']})"))
+    lines.append(("epsilon", f"claimed {claimed}; seen by {epsilon}{chance} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
+
+
+def epsilon_shown(epsilon: float | str) -> str:
+    """Write an epsilon as it stands in a report, where infinity is a word."""
+    return epsilon if isinstance(epsilon, str) else f"{epsilon:g}"
 
 
 def _one_user(users: Mapping[str, Any], *, per_user: float) -> str:
