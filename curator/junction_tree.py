@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..privacy.domain import Domain
 from .marginal import Marginal
@@ -85,6 +85,10 @@ class JunctionTree:
     def cells(self) -> int:
         """Count the cells of all cliques."""
         return sum(self.domain.cells(clique) for clique in self.cliques)
+
+    def told(self) -> dict[str, Any]:
+        """Write it as what is published: cliques, and which two share what."""
+        return {"cliques": self.cliques, "edges": [[one, other, shared] for one, other, shared in self.edges]}
 
     def walk(self) -> list[tuple[int, tuple[str, ...]]]:
         """List the cliques in the order in which they are drawn, each with its separator from the one before; () at roots."""

@@ -147,7 +147,7 @@ class JTree(SummingProtocol):
             synthetic=domain.decode(codes),
             model={
                 "edges": edges,
-                "tree": {"cliques": tree.cliques, "edges": tree.edges},
+                "tree": tree.told(),
                 "clusters": sets,
                 "epsilon of clusters": epsilon,
             },

@@ -145,7 +145,7 @@ class LoPub(Protocol):
                 synthetic = desk.domain.decode(made.codes)
         return Outcome(
             synthetic=synthetic,
-            model={"edges": edges, "cliques": tree.cliques, "separators": tree.separators, "spent": filters.spent},
+            model={"edges": edges, "tree": tree.told(), "spent": filters.spent},
             summary={
                 "users": told.users,
                 "f": f"{2 * float(filters.flips):.4g}",

@@ -149,7 +149,7 @@ class NoPrivJTree(Protocol):
             made = synthesise(tree.chain(exact), p.synthetic_rows or people, generator=desk.randomness("sampling").generator())
         return Outcome(
             synthetic=domain.decode(made.codes),
-            model={"edges": edges, "cliques": tree.cliques, "separators": tree.separators},
+            model={"edges": edges, "tree": tree.told()},
             summary={
                 "edges": f"{len(edges)} of {len(tables)}",
                 "cliques": len(tree.cliques),
@@ -169,10 +169,10 @@ class NoPrivJTree(Protocol):
         if public.domain is None or public.model is None:
             return []
         lines, domain = [], public.domain
-        for phase, sets in (("pairs", self.pairs(domain)), ("cliques", public.model["cliques"])):
+        for phase, sets in (("pairs", self.pairs(domain)), ("cliques", public.model["tree"]["cliques"])):
             size = encoded_size(self.Counts(np.zeros(sum(map(domain.cells, sets)), np.int64)))
             lines.append(Cost(phase=phase, kind="Counts", messages=public.parties, payload_bytes=public.parties * size))
-        cliques = tuple(tuple(domain.attributes.index(name) for name in own) for own in public.model["cliques"])
+        cliques = tuple(tuple(domain.attributes.index(name) for name in own) for own in public.model["tree"]["cliques"])
         size = encoded_size(self.Cliques(cliques))
         lines.append(Cost(phase="cliques", kind="Cliques", messages=public.parties, payload_bytes=public.parties * size))
         return lines

@@ -208,7 +208,7 @@ class PrivIncr(LocalProtocol):
         pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
         return Outcome(
             synthetic=synthetic,
-            model={"rounds": learned.rounds, "tree": None if tree is None else _drawn(tree, {})},
+            model={"rounds": learned.rounds, "tree": None if tree is None else tree.told()},
             summary={
                 "users": users,
                 "sets": ", ".join(str(len(own["asked"])) for own in learned.rounds),
@@ -324,8 +324,4 @@ def _told(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _drawn(tree: JunctionTree, factors: Mapping[int, Sequence[Factor]]) -> dict[str, Any]:
-    return {
-        "cliques": tree.cliques,
-        "edges": [[one, other, shared] for one, other, shared in tree.edges],
-        "factors": [[own.heads, own.given] for parts in factors.values() for own in parts],
-    }
+    return tree.told() | {"factors": [[own.heads, own.given] for parts in factors.values() for own in parts]}

@@ -52,7 +52,7 @@ def test_adult(adult: Records, base: str, edges: int, distance: float) -> None:
     assert made.report["outcome"]["edges"] == f"{edges} of 105"
     assert made.report["utility"]["tvd"]["2"] == pytest.approx(distance, abs=1e-3)
     if base == "bits":
-        cliques = [[domain.attributes.index(name) for name in own] for own in made.model["cliques"]]
+        cliques = [[domain.attributes.index(name) for name in own] for own in made.model["tree"]["cliques"]]
         assert sorted(cliques) == [
             [0, 5, 7, 14], [1], [2], [3, 4, 14], [5, 7, 9, 14], [6, 9, 14], [8], [9, 12, 14], [10, 14], [11], [13],
         ]  # fmt: skip
