@@ -17,7 +17,7 @@ from sottovoce.protocols.head_count import HeadCount
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RUN = ("head-count", "noisy-marginals", "calm", "one-way-ldp", "privincr", "no-incremental", "jtree")
+RUN = ("head-count", "noisy-marginals", "calm", "one-way-ldp", "privincr", "no-incremental", "no-priv-jtree", "lopub", "jtree")
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
