@@ -3,7 +3,7 @@
     trust       nobody: every user randomizes her own value
     who learns  the aggregator and everybody: noisy tables of pairs and of cliques, the graph, the synthetic table
     messages    users: who there is; then a plan and reports in each of T rounds, and once more for the cliques
-    rounds      2 T + 3
+    rounds      2 T + 3; where learning is adaptive nobody is left for the cliques, and it is 2 T + 1
     privacy     epsilon for each user, who reports once: rounds ask different users (theorem 5.3; that a plan follows from
                 earlier reports does not matter, as each user's randomizer is epsilon-private whatever she is asked)
     error       that of the noise, and of the model: what no clique has is taken to be independent given what lies between
@@ -22,7 +22,9 @@ Wang et al., "PrivIncr: multi-dimensional data publishing with local differentia
                   4-7    its cliques from N2; large ones as products                      Algorithm 2: `factoring`, `cliques`
                   8      rows drawn along the tree
 
-`mode=paper` follows the print, in equations 6, 11 and 18, and in what is measured (spec E1, E2, E8, E10).
+`mode=paper` follows the print, in equations 6, 11 and 18, and in what is measured (spec E1, E2, E8, E10); `learning=tests` is
+the same, corrected. The default, `learning=adaptive`, is ours: rounds ask users where they help most (`planning`), and rows are
+raked to all pairs (`local.joining`), so that neither a threshold decides nor a tree.
 """
 
 from __future__ import annotations
@@ -66,8 +68,6 @@ __all__ = ["NoIncremental", "PrivIncr"]
 Learning = Literal["adaptive", "tests"]
 OF_TESTS: Final = ("graph_users", "phi", "alpha", "base", "test", "projection", "cliques", "groups")
 """Parameters that mean nothing to adaptive rounds."""
-
-Sets = Sequence[tuple[str, ...]]
 
 
 class PrivIncr(LocalProtocol):
