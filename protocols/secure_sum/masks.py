@@ -27,7 +27,7 @@ from ..introductions import introduce
 from .options import SecureSums
 from .pages import await_window, open_window, page_sizes, recut
 
-__all__ = ["MASKED_PAGE", "MaskingParty", "UnmaskingCurator", "check_cells", "masked_width"]
+__all__ = ["MASKED_PAGE", "MaskingParty", "UnmaskingCurator", "check_cells", "masked_width", "purpose_of"]
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -49,6 +49,14 @@ def check_cells(width: int) -> int:
     return -(-8 // width)
 
 
+def purpose_of(batch: Batch) -> str:
+    """Name what masks are for, with all that everybody has to agree on.
+
+    Where a curator has told parties different things masks do not cancel, and noise that is too little is never seen.
+    """
+    return f"masks {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} {batch.colluding}"
+
+
 class MaskingParty:
     """A party that masks."""
 
@@ -60,10 +68,7 @@ class MaskingParty:
         me, width = self._me, masked_width(batch)
         # A key for each pair and batch, whoever asked for the batch: a keystream that served twice would show the difference of
         # what it masked.
-        # In its name what everybody has to agree on, so that masks do not cancel where a curator has told parties different
-        # things, and noise that is too little is never seen.
-        what = f"masks {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} {batch.colluding}"
-        masks = {peer: RandomStream(me.channels[peer].next_key(what)) for peer in me.peers}
+        masks = {peer: RandomStream(me.channels[peer].next_key(purpose_of(batch))) for peer in me.peers}
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):

@@ -20,6 +20,7 @@ from sottovoce.parties import Party
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, SumOptions, ring
+from sottovoce.protocols.secure_sum.masks import purpose_of
 
 Converse = Callable[..., Any]
 COUNT = 16
@@ -116,7 +117,8 @@ def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> 
         heard.sender: decode(SecureSums.Masked, memoryview(heard.payload)) for heard in spoken.heard if heard.kind == "Masked"
     }
     width = said[1].cells.size // COUNT
-    key = spoken.party(2).channels[1]._derive("key 1 for masks")
+    name = f"key 1 for {purpose_of(spoken.curator[0].batch(cells=COUNT, sensitivity=2, epsilon=0.05))}"
+    key = spoken.party(2).channels[1]._derive(name)
     mask = np.frombuffer(RandomStream(key).draw(width * COUNT), np.uint8)
 
     def number(octets: np.ndarray) -> np.ndarray:
@@ -127,7 +129,7 @@ def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> 
     unmasked = (number(said[1].cells) - number(mask)) % 256**width
     # What is left is counts + share + the mask with party 3: spread over the whole range, not near the counts.
     assert np.ptp(unmasked) > 256**width / 3
-    other = np.frombuffer(RandomStream(spoken.party(3).channels[1]._derive("key 1 for masks")).draw(width * COUNT), np.uint8)
+    other = np.frombuffer(RandomStream(spoken.party(3).channels[1]._derive(name)).draw(width * COUNT), np.uint8)
     signed = (unmasked - number(other)) % 256**width
     signed = np.where(signed >= 256**width // 2, signed - 256**width, signed)
     assert np.abs(signed).max() < 256**width / 8  # only party 3's key uncovers them
