@@ -1,8 +1,8 @@
 """How much pairs of attributes have to do with one another, on one party's own records. Exact, so it never leaves as it is.
 
-R     half the sum of |p_ij - p_i p_j|, of the party's own margins: one record changes it by 3/n + 2/n^2 at most (PrivBayes)
+R     half the sum of |p_ij - p_i p_j|, of the party's own margins: one record changes it by 3/n + 2/n^2 (PrivBayes)
 away  half the sum of |p_ij - q_i q_j|, of margins q that are published already: one record moves 1/n from one cell to
-another, and changes it by 1/n at most
+      another, and changes it by 1/n
 I     mutual information, in nats (the paper)
 """
 

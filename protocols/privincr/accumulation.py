@@ -17,7 +17,7 @@ from ...curator.shrinkage import views
 from ...privacy import Domain
 from ..local import Answer
 
-__all__ = ["Accumulated", "accumulate", "margins", "printed_view"]
+__all__ = ["Accumulated", "accumulate", "margins", "printed", "printed_view"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from ...curator import Marginal, correlated
 from ...curator.projections import norm_mul, norm_sub
 from ...privacy import Domain
 from ..local import Answer
-from .accumulation import Accumulated, margins, printed, printed_view
+from .accumulation import Accumulated, accumulate, margins, printed, printed_view
 from .pruning import Base, Edge, Test, associated, information, proven, relaxed, worth_asking
 
 __all__ = ["Graph"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Graph:
     """The dependency graph while it is learned. `as_printed`: by the paper's equations 6 to 13, 14 and 18."""
 
@@ -41,10 +41,10 @@ class Graph:
 
     def accumulate(self, answers: Iterable[Answer]) -> None:
         """Lines 9 and 10: supports and users add up; as printed, frequencies are averaged."""
+        answers = list(answers)
+        self.said = accumulate(self.said, answers)
         for own in answers:
-            edge = own.question.attributes
-            self.said[edge] = self.said[edge] + own if edge in self.said else own
-            new = printed(self.domain, own)
+            edge, new = own.question.attributes, printed(self.domain, own)
             self.told[edge] = self.told[edge] + new if edge in self.told else new
 
     def prune(self, *, last: bool) -> None:

@@ -14,7 +14,7 @@ Wang et al., "PrivIncr: multi-dimensional data publishing with local differentia
                   2      the dependency graph from N1                                     Algorithm 1
     Algorithm 1   1-2    all pairs of attributes are edges; nothing is known of them
                   3      N1 into T parts
-                  4-5    in each round, its part into a group for each edge left          `shares`
+                  4-5    in each round, its part into a group for each edge left          `groups`
                   7-8    the group reports its pair's cell
                   10     what is said is added to what was said                           `accumulation`
                   11-14  edges that are not worth keeping go                              `pruning`
@@ -154,7 +154,10 @@ class PrivIncr(LocalProtocol):
         surveys, rounds = [], []
         # Algorithm 3, line 1; Algorithm 1, lines 1 to 3.
         parts = shared_out(round(p.graph_users * mustered.users), [1.0] * self.rounds)
-        graph = Graph(domain, p.phi, p.alpha, p.base, self.test, self._clips, self.mode == "paper")
+        graph = Graph(
+            domain=domain, phi=p.phi, alpha=p.alpha, base=p.base, test=self.test, clip=self._clips,
+            as_printed=self.mode == "paper",
+        )  # fmt: skip
         # Lines 4 to 14.
         for number, users in enumerate(parts, start=1):
             with desk.phase(f"round {number}"):

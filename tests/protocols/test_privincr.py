@@ -211,7 +211,7 @@ def test_without_noise_all_tests_agree() -> None:
     some, none = np.array([[0.4, 0.1], [0.1, 0.4]]), np.full((2, 2), 0.25)
     for test in ("chi-squared", "relaxed", "plain"):
         for as_printed in (False, True):
-            graph = Graph(domain, 0.3, 0.05, "bits", test, False, as_printed)
+            graph = Graph(domain=domain, phi=0.3, alpha=0.05, base="bits", test=test, clip=False, as_printed=as_printed)
             for last in (False, True):
                 graph.accumulate([noiseless(("a", "b"), some), noiseless(("b", "c"), none)])
                 assert ("a", "c") in graph.edges  # nobody was asked
@@ -229,7 +229,7 @@ def test_the_unit_of_information() -> None:
     assert x == pytest.approx(0.1024, abs=1e-4)
     domain = Domain(dict.fromkeys("ab", ("0", "1")))
     for base, phi, kept in (("bits", 0.35, True), ("nats", 0.35, False), ("nats", 0.3, True)):
-        graph = Graph(domain, phi, 0.05, base, "chi-squared", False, False)  # type: ignore[arg-type]
+        graph = Graph(domain=domain, phi=phi, alpha=0.05, base=base, test="chi-squared", clip=False, as_printed=False)  # type: ignore[arg-type]
         graph.accumulate([noiseless(("a", "b"), table)])
         graph.prune(last=True)
         assert bool(graph.edges) == kept, (base, phi)
