@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream, UserWords
+from ..privacy import Share
 from ..privacy.binary import Binary
 from ..privacy.local import Survey, report
 from .records import Records
@@ -75,6 +76,8 @@ class _Answers:
     values: Values
     told: Callable[[int, int], None]
     """Is told of the progress, in users."""
+    by_users: tuple[Share, ...] = field(default=(), kw_only=True)
+    """What each group's reports add to what it has told before, where users are asked more than once."""
 
     @property
     def name(self) -> str:
@@ -97,6 +100,12 @@ class _Answers:
     @property
     def seen(self) -> Mapping[str, float]:
         return {}
+
+    @property
+    def whole_record(self) -> float | None:
+        """What a report tells of the whole value, where epsilon is of a part of it."""
+        most = max(own.local_epsilon for own in self.survey.randomizers)
+        return most if most > self.epsilon else None
 
     @property
     def users(self) -> tuple[int, int]:

@@ -20,26 +20,32 @@ A party that acts for many users, each of whom reports for herself, says which o
 in a public order. Each user has the whole budget: a report of one costs the others nothing, and a second report of the same
 user is refused when it would exceed it.
 
-A mechanism whose epsilon holds but for a chance says so (`delta`); chances add up like epsilons.
+A mechanism whose epsilon holds but for a chance says so (`delta`); chances add up like epsilons. One whose reports tell more
+of some users than of others, or together less than their sum, says what is added for whom (`by_users`). And one that protects
+a part of a record, such as its label, says what it tells of the whole (`whole_record`); that is added up beside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from ..crypto import RandomStream
 from ..messages import BudgetError
 
-__all__ = ["Accountant", "Mechanism", "Neighbours", "Release", "coalition", "epsilon_by_view", "views", "with_curator"]
+__all__ = ["Accountant", "Mechanism", "Neighbours", "Release", "Share", "coalition", "epsilon_by_view", "views", "with_curator"]
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
-Neighbours = Literal["replace-one", "add-or-remove-one"]
-"""Which two tables must look alike: one record replaced, or one record more or less."""
+Neighbours = Literal["replace-one", "add-or-remove-one", "label-within-belief", "label-alone"]
+"""Which two tables must look alike: one record replaced, or one record more or less; or, of one record, another label.
+
+With `label-within-belief` attributes come with the label as they are likely to, and reports name no attributes that more than
+omega of a label's people have (`privacy.local.belief`). With `label-alone` they stay, and are told as they are.
+"""
 
 
 def coalition(size: int) -> str:
@@ -78,6 +84,14 @@ class Mechanism(Protocol[T_co]):
     def draw(self, randomness: RandomStream) -> T_co: ...
 
 
+class Share(NamedTuple):
+    """What is added to what these users have told: of what is protected, and of their whole records."""
+
+    users: tuple[int, int]
+    epsilon: float
+    whole_record: float | None = None
+
+
 class Release(msgspec.Struct, frozen=True):
     """What happened: `mechanism` of `scale` on a query of `sensitivity` cost `party` `epsilon` towards `to`, in `phase`.
 
@@ -97,6 +111,8 @@ class Release(msgspec.Struct, frozen=True):
     """Whose reports these are, the first and one past the last of them; `None`: all records are behind it."""
     delta: float = 0.0
     """The chance with which `epsilon` may not hold."""
+    whole_record: float | None = None
+    """What it costs of the whole record, where `epsilon` is of a part."""
 
 
 class Accountant:
@@ -130,37 +146,51 @@ class Accountant:
         """
         if users is not None and not 0 <= users[0] < users[1]:
             raise ValueError(f"expected a run of users from 0 on, and not an empty one, found {users[0]} to {users[1]}")
-        if not mechanism.epsilon >= 0:  # nor NaN
-            raise ValueError(f"expected an epsilon of at least 0, found {mechanism.epsilon:g}")
-        after = mechanism.epsilon + _worst((own.users, own.epsilon) for own in self.releases if _meet(own.users, users))
+        whole = getattr(mechanism, "whole_record", None)
+        shares: Sequence[Share] = getattr(mechanism, "by_users", ())
+        end = users[0] if users else 0
+        for own in shares:
+            if users is None or not end <= own.users[0] < own.users[1] <= users[1]:
+                raise ValueError(f"expected runs of the users {users} one after another, found {own.users}")
+            end = own.users[1]
+        told: list[tuple[tuple[int, int] | None, float, float | None]] = [*shares] or [(users, mechanism.epsilon, whole)]
+        for whom, epsilon, _ in told:
+            self._check(whom, epsilon, name=mechanism.name)
+        for whom, epsilon, of_whole in told:
+            self.releases.append(
+                Release(
+                    party=self.party,
+                    phase=phase,
+                    mechanism=mechanism.name,
+                    sensitivity=mechanism.sensitivity,
+                    scale=mechanism.scale,
+                    epsilon=epsilon,
+                    to=to,
+                    seen=self._seen(mechanism, epsilon=epsilon),
+                    users=whom,
+                    delta=float(getattr(mechanism, "delta", 0.0)),
+                    whole_record=of_whole,
+                )
+            )
+        return mechanism.draw(randomness)
+
+    def _check(self, users: tuple[int, int] | None, epsilon: float, *, name: str) -> None:
+        if not epsilon >= 0:  # nor NaN
+            raise ValueError(f"expected an epsilon of at least 0, found {epsilon:g}")
+        after = epsilon + _worst((own.users, own.epsilon) for own in self.releases if _meet(own.users, users))
         if not after <= self._budget * (1 + 1e-9):  # shares such as eps/3 may round up in the last digit; not NaN
-            before = ": some of them have reported before" if users is not None and after > mechanism.epsilon else ""
+            before = ": some of them have reported before" if users is not None and after > epsilon else ""
             whom = f"party {self.party}'s records" if users is None else f"each of the users {users[0]:,} to {users[1] - 1:,}"
             raise BudgetError(
                 f"expected to spend at most epsilon {self._budget:g} on {whom}, "
-                f"found {after:g} after this {mechanism.name} release{before}"
+                f"found {after:g} after this {name} release{before}"
             )
-        self.releases.append(
-            Release(
-                party=self.party,
-                phase=phase,
-                mechanism=mechanism.name,
-                sensitivity=mechanism.sensitivity,
-                scale=mechanism.scale,
-                epsilon=mechanism.epsilon,
-                to=to,
-                seen=self._seen(mechanism),
-                users=users,
-                delta=float(getattr(mechanism, "delta", 0.0)),
-            )
-        )
-        return mechanism.draw(randomness)
 
-    def _seen(self, mechanism: Mechanism[T]) -> dict[str, float]:
+    def _seen(self, mechanism: Mechanism[T], *, epsilon: float) -> dict[str, float]:
         unknown = mechanism.seen.keys() - set(self._views)
         if unknown:
             raise ValueError(f"expected views among {', '.join(self._views)}, found {', '.join(sorted(unknown))}")
-        return dict.fromkeys(self._views, mechanism.epsilon) | dict(mechanism.seen)
+        return dict.fromkeys(self._views, epsilon) | dict(mechanism.seen)
 
 
 def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, Any]:
@@ -177,11 +207,17 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> dict[str, A
     by_party = {party: {view: float(f"{spent:.12g}") for view, spent in seen.items()} for party, seen in by_party.items()}
     worst = {view: max(seen[view] for seen in by_party.values()) for view in names}
     shown = ("public", "curator", "other_party")
+    of_whole = [
+        _worst((one.users, one.epsilon if one.whole_record is None else one.whole_record) for one in released)
+        for released in own.values()
+    ]
+    partly = any(one.whole_record is not None for released in own.values() for one in released)
     return {
         "epsilon": {view: worst[view] for view in shown},
         "coalitions": {view: epsilon for view, epsilon in worst.items() if view not in shown},
         "by_party": by_party,
         "delta": max(sum(release.delta for release in released) for released in own.values()),
+        **({"whole_record": float(f"{max(of_whole):.12g}")} if partly else {}),
     }
 
 

@@ -23,7 +23,7 @@ from scipy import stats
 
 from ...crypto.user_words import UserWords
 from .packing import pack, packed_size, unpack
-from .randomizer import Randomizer, Reports, below_exp, report
+from .randomizer import Randomizer, Reports, report
 
 __all__ = ["RandomizerConformance"]
 
@@ -64,9 +64,10 @@ class RandomizerConformance:
                 assert set(law) == set(laws[0])
             columns = zip(*([law[told] for told in laws[0]] for law in laws), strict=True)
             worst = max(max(own) / min(own) for own in columns)
-            assert worst <= below_exp(epsilon)
+            assert worst <= randomizer.ratio
+            assert float(randomizer.ratio) == pytest.approx(exp(randomizer.local_epsilon), rel=1e-12)
             if self.tight:
-                assert float(worst) == pytest.approx(exp(epsilon), rel=1e-4), "some of epsilon is given away"
+                assert float(worst) == pytest.approx(float(randomizer.ratio), rel=1e-4), "some of epsilon is given away"
 
     @pytest.mark.parametrize("cells", [2, 3, 5, 8])
     def test_support_follows_from_the_law(self, cells: int) -> None:

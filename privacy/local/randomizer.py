@@ -52,6 +52,16 @@ class Randomizer(ABC):
         self.cells = cells
         self.epsilon = epsilon
 
+    @property
+    def ratio(self) -> Fraction:
+        """How much likelier a report may be from one value than from another: e^epsilon, rounded down."""
+        return below_exp(self.epsilon)
+
+    @property
+    def local_epsilon(self) -> float:
+        """The epsilon of the whole value; `epsilon` is what is claimed, which may be of a part of it."""
+        return self.epsilon
+
     def _check(self) -> None:
         """Refuse an epsilon that rounds away. Called at the end of every constructor."""
         if not self.p > self.q:

@@ -2,7 +2,7 @@
 
 omega = K / (e + 1), at least 1; p = omega e / (omega e + K - omega), and the rest of the set is uniform among the others. The
 least variance of all for any K, at the price of long reports: a bit for each value, or the values one after another, whichever
-is shorter.
+is shorter (`sets`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from math import comb, exp
 import numpy as np
 
 from ...crypto.user_words import WordsOfUsers
-from .bits import MOST_BITS, column_sums, digits_of, random_bits
-from .packing import read_integers, write_integers
-from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
+from .bits import MOST_BITS, digits_of, random_bits
+from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, coins, threshold
+from .sets import Form, bits_of_set, count_sets, shortest, write_sets
 
 __all__ = ["SubsetSelection"]
 
@@ -38,9 +38,8 @@ class SubsetSelection(Randomizer):
         self.chosen = max(1, round(cells / (exp(min(epsilon, 700.0)) + 1))) if chosen is None else chosen
         if not 1 <= self.chosen < cells:
             raise ValueError(f"expected sets of 1 to {cells - 1} values, found {self.chosen}")
-        e = below_exp(epsilon)
-        self._in = threshold(self.chosen * e / (self.chosen * e + cells - self.chosen))
-        self._each = (cells - 1).bit_length()
+        self._in = threshold(self.chosen * self.ratio / (self.chosen * self.ratio + cells - self.chosen))
+        self.form: Form = shortest(cells, self.chosen, ranks=False)
         self._check()
 
     @property
@@ -52,18 +51,8 @@ class SubsetSelection(Randomizer):
         return (self.p * (self.chosen - 1) + (1 - self.p) * self.chosen) / (self.cells - 1)
 
     @property
-    def listed(self) -> bool:
-        """Whether values are listed, which is shorter when they are few."""
-        return self.chosen * self._each < self.cells
-
-    @property
-    def size_of_set(self) -> int:
-        """Bytes of a set, a bit for each value."""
-        return -(-self.cells // 8)
-
-    @property
     def bits(self) -> int:
-        return self.chosen * self._each if self.listed else self.cells
+        return bits_of_set(self.cells, self.chosen, self.form)
 
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
         """Take the own value or not by a coin, and a uniform set of the others of the size that is left."""
@@ -71,11 +60,7 @@ class SubsetSelection(Randomizer):
         said = self._others(values, self.chosen - own.astype(np.int64), words)
         told = np.flatnonzero(own)
         said[told, values[told] >> 3] |= (1 << (values[told] & 7)).astype(np.uint8)
-        if not self.listed:
-            return said
-        bits = np.unpackbits(said, axis=1, count=self.cells, bitorder="little")
-        chosen = np.flatnonzero(bits) % self.cells
-        return write_integers(chosen.reshape(len(values), self.chosen).astype(np.uint64), bits=self._each)
+        return write_sets(said, cells=self.cells, chosen=self.chosen, form=self.form)
 
     def _others(self, values: Codes, wanted: Codes, words: WordsOfUsers) -> Reports:
         """Draw a set of so many values but the own one, all such sets alike.
@@ -85,7 +70,7 @@ class SubsetSelection(Randomizer):
         that would make some values likelier.
         """
         level = max((self.chosen - 1) * LEVELS // self.cells - 2, 0)  # values are sooner put in than taken out
-        said = np.zeros((len(values), self.size_of_set), np.uint8)
+        said = np.zeros((len(values), -(-self.cells // 8)), np.uint8)
         if level:
             said[:] = random_bits(words, columns=self.cells, ones=digits_of(level, digits=LEVELS.bit_length() - 1))
             said[np.arange(len(values)), values >> 3] &= ~(1 << (values & 7)).astype(np.uint8)
@@ -108,15 +93,7 @@ class SubsetSelection(Randomizer):
 
     def support(self, reports: Reports) -> Counts:
         self._check_shape(reports)
-        if self.listed:
-            said = read_integers(reports, bits=self._each, numbers=self.chosen)
-            if (said >= self.cells).any() or (np.diff(said, axis=1) <= 0).any():
-                raise ValueError(f"expected {self.chosen} values below {self.cells} in rising order, found others")
-            return np.bincount(said.reshape(-1), minlength=self.cells).astype(np.int64)
-        found = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
-        if (found != self.chosen).any() or (self.cells % 8 and (reports[:, -1] >> self.cells % 8).any()):
-            raise ValueError(f"expected sets of {self.chosen} of {self.cells} values, found others")
-        return column_sums(reports, columns=self.cells)
+        return count_sets(reports, cells=self.cells, chosen=self.chosen, form=self.form)
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         """Walk the cells, and decide at each how many users choose it.
@@ -143,10 +120,8 @@ class SubsetSelection(Randomizer):
         for chosen in combinations(range(self.cells), self.chosen):
             own = value in chosen
             ways = comb(self.cells - 1, self.chosen - 1 if own else self.chosen)
-            if self.listed:
-                report = write_integers(np.array([chosen], np.uint64), bits=self._each)
-            else:
-                report = np.packbits(np.isin(np.arange(self.cells), chosen), bitorder="little")
+            said = np.packbits(np.isin(np.arange(self.cells), chosen)[None], axis=1, bitorder="little")
+            report = write_sets(said, cells=self.cells, chosen=self.chosen, form=self.form)
             found[report.tobytes()] = (self.p if own else 1 - self.p) / ways
         return found
 

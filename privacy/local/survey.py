@@ -3,7 +3,8 @@
 Users are numbered over all cohorts. A permutation under a public key gives each a place, and the questions take the places in
 order, so many each. Thus every question gets exactly its number of users, nobody is asked twice, and who is asked what does not
 depend on how many ranks share the users. A protocol of several rounds goes on, in each, with the place where the last one
-stopped (`after`): the same permutation, other users.
+stopped (`after`): the same permutation, other users; or it asks users again, group by group (`starts`), and then says what each
+group tells in all.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class Survey:
     sizes: Counts
     first: int = 0
     """The place of the first who is asked; those before have answered in earlier rounds."""
+    starts: Counts | None = None
+    """The place of the first of each question, in rising order, where they do not follow one another."""
+    _starts: Counts = field(init=False, repr=False)
     _ends: Counts = field(init=False, repr=False)
     _permutation: Permutation = field(init=False, repr=False)
 
@@ -44,18 +48,29 @@ class Survey:
         most = self.users - self.first
         if self.sizes.ndim != 1 or min(sizes) < 0 or not 0 < sum(sizes) <= most:
             raise ValueError(f"expected groups of 1 to {most} users together, none negative, found {sum(sizes)}")
-        object.__setattr__(self, "_ends", np.cumsum(self.sizes))
+        starts = self.first + np.cumsum(self.sizes) - self.sizes if self.starts is None else self.starts
+        if starts.shape != self.sizes.shape or starts[0] != self.first or min(starts.tolist()) < self.first:
+            raise ValueError(f"expected first places of {len(sizes)} groups, from {self.first} on, found {starts.tolist()}")
+        if (starts[1:] < starts[:-1] + self.sizes[:-1]).any() or int(starts[-1] + self.sizes[-1]) > self.users:
+            raise ValueError("expected groups one after another, found some that overlap, or more users than there are")
+        object.__setattr__(self, "_starts", starts)
+        object.__setattr__(self, "_ends", starts + self.sizes)
         object.__setattr__(self, "_permutation", Permutation(self.users, key=self.key))
 
     @property
     def asked(self) -> int:
         """How many users are asked anything."""
-        return int(self._ends[-1])
+        return int(self.sizes.sum())
 
     @property
     def after(self) -> int:
         """The place after the last who is asked."""
-        return self.first + self.asked
+        return int(self._ends[-1])
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The places of the users of each question, the first and one past the last."""
+        return list(zip(self._starts.tolist(), self._ends.tolist(), strict=True))
 
     @property
     def epsilon(self) -> float:
@@ -68,9 +83,9 @@ class Survey:
 
     def questions(self, users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Say which question each of these users is asked; one past the last: none."""
-        places = self._permutation.of(users) - self.first
+        places = self._permutation.of(users)
         found = np.searchsorted(self._ends, places, side="right").astype(np.int64)
-        found[places < 0] = len(self.sizes)
+        found[places < np.append(self._starts, self.users)[found]] = len(self.sizes)
         return found
 
     def alike(self) -> Iterator[tuple[int, int, Randomizer]]:

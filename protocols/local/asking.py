@@ -26,7 +26,7 @@ from ...curator.shrinkage import Noisy
 from ...messages import CURATOR, USER_BITS, MessageError, Shape, UsageError, message
 from ...parties import Party
 from ...parties.cohort import Cohort, Reports, Sums, Values, public_generator
-from ...privacy import Domain
+from ...privacy import Domain, Share
 from ...privacy.local import Randomizer, Survey
 from ...privacy.local.survey import shared_out
 from .options import SurveyOptions
@@ -175,6 +175,8 @@ class Heard:
 
     survey: Survey
     questions: tuple[tuple[int, ...], ...]
+    by_users: tuple[Share, ...] = ()
+    """What is added for whom, where users are asked again."""
 
 
 def muster(desk: Curator, options: SurveyOptions) -> Mustered:
@@ -269,7 +271,7 @@ def answer(me: Party, enlisted: Enlisted, heard: Heard, values: Values, options:
     if options.simulate == "reports":
         # The number of releases so far is the same on every rank: no two surveys of a run share words.
         words = me.words_of_users(f"release {len(me.accountant.releases)}")
-        reports = Reports(cohort, survey, values, told, words)
+        reports = Reports(cohort, survey, values, told, words, by_users=heard.by_users)
         for window in me.release(reports, to=CURATOR, users=reports.users):
             me.send(Surveyed.Reports(window.users, window.bits, window.packed, window.last), to=CURATOR)
         return after
@@ -278,7 +280,7 @@ def answer(me: Party, enlisted: Enlisted, heard: Heard, values: Values, options:
         share = enlisted.rows / enlisted.rows.sum()
         draw = public_generator(survey.key, f"cohorts from {survey.first}")
         asked = draw.multinomial(survey.sizes, share)[:, me.number - 1]
-    sums = Sums(cohort, survey, values, told, asked)
+    sums = Sums(cohort, survey, values, told, asked, by_users=heard.by_users)
     users, supports = me.release(sums, to=CURATOR, users=sums.users)
     me.send(Surveyed.Sums(users, np.concatenate(supports)), to=CURATOR)
     return after

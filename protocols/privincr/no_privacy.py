@@ -19,8 +19,7 @@ Exact numbers leave a party like all others, as a release (`Disclosure`), whose 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import combinations
 from math import e, inf
 from typing import Annotated, Final
@@ -29,7 +28,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as annotations of messages
 
-from ...crypto import RandomStream
 from ...curator import (
     Curator,
     JunctionTree,
@@ -43,36 +41,16 @@ from ...curator import (
 from ...messages import CURATOR, MessageError, UsageError, encoded_size, message
 from ...parties import Party
 from ...privacy import Domain
+from ...privacy.disclosure import Disclosure
 from ..protocol import Cost, Options, Outcome, Protocol, Public
 from .pruning import Base
 
-__all__ = ["Disclosure", "NoPrivJTree"]
+__all__ = ["NoPrivJTree"]
 
 MOST_CELLS: Final = 1 << 24
 """Of a clique, and of all pairs together."""
 
 Sets = Sequence[tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Disclosure:
-    """Exact tables, for the curator and so for everybody."""
-
-    counts: NDArray[np.int64] = field(repr=False)
-    sensitivity: float
-
-    name = "exact-counts"
-    scale = 0.0
-    epsilon = inf
-
-    @property
-    def seen(self) -> Mapping[str, float]:
-        """As its epsilon says: infinity in every view."""
-        return {}
-
-    def draw(self, randomness: RandomStream) -> NDArray[np.int64]:  # noqa: ARG002 - nothing is drawn
-        """Hand the counts over. Called by `Accountant.release` alone."""
-        return np.asarray(self.counts)
 
 
 class NoPrivJTree(Protocol):

@@ -1,0 +1,75 @@
+"""Naive Bayes from tables of a label with one attribute each: Pr[l] times the product of Pr[a | l]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .labels import pooled
+from .marginal import Numbers
+from .projections import norm_mul, norm_sub
+
+__all__ = ["LabelTable", "NaiveBayes", "naive_bayes"]
+
+Codes = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """An estimate of Pr[l, a], a line for each label; the variance of a line's sum; and how many users it is from."""
+
+    attribute: str
+    joint: Numbers
+    variance: float
+    users: int
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveBayes:
+    """A classifier over codes."""
+
+    prior: Numbers
+    likely: dict[str, Numbers]
+    """Pr[a | l] of each attribute, a line for each label."""
+
+    def scores(self, codes: Codes) -> Numbers:
+        """Compute ln Pr[l] + sum of ln Pr[a | l], a line for each row."""
+        rows = len(next(iter(codes.values())))
+        with np.errstate(divide="ignore"):
+            found = np.tile(np.log(self.prior), (rows, 1))
+            for name, table in self.likely.items():
+                found += np.log(table).T[codes[name]]
+        return found
+
+    def told(self) -> dict[str, Any]:
+        """Write it as JSON."""
+        return {
+            "kind": "naive-bayes",
+            "prior": self.prior.tolist(),
+            "likely": {name: own.tolist() for name, own in self.likely.items()},
+        }
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> NaiveBayes:
+        return cls(np.array(told["prior"], float), {name: np.array(own, float) for name, own in told["likely"].items()})
+
+
+def naive_bayes(tables: Sequence[LabelTable], *, plain_mean: bool = False) -> NaiveBayes:
+    """Learn from noisy tables (Algorithm 3, lines 5 to 10).
+
+    Pr[l] is the mean of all tables' by inverse variance; `plain_mean`: as the paper has it. What becomes of negative cells
+    the paper does not say: here tables become distributions, and 1 / (n m) is added to each cell, so that no label is ruled
+    out by noise.
+    """
+    sums = [(own.joint.sum(axis=1), 1.0 if plain_mean else own.variance) for own in tables]
+    prior, _ = pooled(sums)
+    likely = {}
+    for own in tables:
+        joint = norm_sub(own.joint) + 1 / (max(own.users, 1) * own.joint.shape[1])
+        likely[own.attribute] = joint / joint.sum(axis=1, keepdims=True)
+    cut = (norm_mul if plain_mean else norm_sub)(prior)
+    return NaiveBayes(cut, likely)

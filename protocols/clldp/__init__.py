@@ -1,0 +1,6 @@
+"""CLLDP: protocols that protect a label, and what attributes tell of it."""
+
+from .joint import LabelJoint
+from .naive_bayes import LabelNaiveBayes
+
+__all__ = ["LabelJoint", "LabelNaiveBayes"]

@@ -1,0 +1,189 @@
+"""What protocols that ask for a label have in common: users, omega, one report each about label and one set of attributes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...curator import Curator
+from ...messages import UsageError, encoded_size
+from ...parties import Party
+from ...privacy import Domain
+from ...privacy.local import Survey
+from ...privacy.local.groups import Groups
+from ..local import Mustered, enlist, muster, predict_users
+from ..local.asking import Surveyed
+from ..protocol import Cost, Mode, Protocol, Public, Said
+from .asking import Asked, Labelled, Table, ask, respond, size_of_terms
+from .beliefs import Beliefs, Truth, believed, choose, disclose, in_turn, share_of
+from .settings import LabelOptions, label_of
+
+__all__ = ["LabelProtocol", "Learnt", "of_users"]
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What was said of label and attributes, set by set."""
+
+    label: str
+    mustered: Mustered
+    beliefs: Beliefs
+    sampled: list[Table]
+    """From users who were asked for omega."""
+    tables: list[Table]
+    surveys: list[Survey]
+
+
+class LabelProtocol(Protocol):
+    """Every user says, of one set of attributes and the label together, some cells of which one may be hers.
+
+    A subclass says `sets`, and what the curator makes of what is said.
+    """
+
+    paper = "Xue et al. 2024 (CLLDP)"
+    trust = "nobody with a label; the collector with omega, up to record_cap: users randomize on their own"
+    neighbours = "label-within-belief"
+    needs_schema = True
+    uses = (Surveyed, Labelled, Truth)
+    modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
+
+    class Parameters(LabelOptions):
+        pass
+
+    @property
+    def epsilon(self) -> float:
+        """Nothing is claimed where an oracle tells the truth."""
+        return inf if self.parameters.belief == "oracle" else float(self.parameters.epsilon)
+
+    @property
+    def cap(self) -> float | None:
+        cap: float | None = self.parameters.cap(self.mode)
+        return cap
+
+    @abstractmethod
+    def sets(self, domain: Domain) -> list[tuple[str, ...]]:
+        """Choose the sets of attributes that are asked, beside the label: from public knowledge alone."""
+
+    def label(self, domain: Domain) -> str:
+        return label_of(domain, self.parameters.label)
+
+    def party(self, me: Party) -> None:
+        """Say how many users there are, and let each answer once: for omega, or for the estimate (Algorithm 1)."""
+        p, domain = self.parameters, me.records.domain
+        label = self.label(domain)
+        with me.phase("users"):
+            enlisted = enlist(me, p)
+        groups = Groups()
+        with me.phase("beliefs"):
+            if p.belief == "oracle":
+                disclose(me, self.sets(domain), label=label)
+            elif share_of(enlisted.users, p):
+                enlisted, groups = respond(me, enlisted, groups, p, label=label, cap=self.cap, plain=True)
+        with me.phase("reports"):
+            respond(me, enlisted, groups, p, label=label, cap=self.cap)
+
+    def learn(self, desk: Curator) -> Learnt:
+        """Ask all users: the curator's side (Algorithm 2 for each set)."""
+        p, label, sets = self.parameters, self.label(desk.domain), self.sets(desk.domain)
+        with desk.phase("users"):
+            mustered = muster(desk, p)
+        with desk.phase("beliefs"):
+            curves, sampled, surveys = believed(desk, mustered, sets, p, label=label, mode=self.mode)
+        with desk.phase("reports"):
+            first = share_of(mustered.users, p)
+            asked = []
+            for own, start, users in in_turn(first, mustered.users - first, sets):
+                values = desk.domain.cells(own)
+                cells = values * desk.domain.cells((label,))
+                heads, belief = choose(cells, values, curves[own], p, epsilon=p.epsilon, mode=self.mode)
+                asked.append(Asked(own, start, users, heads, belief, p.epsilon))
+            tables, more = ask(desk, mustered, asked, p, label=label)
+        return Learnt(label, mustered, curves, sampled, tables, [*surveys, *more])
+
+    def predict(self, public: Public) -> list[Cost]:
+        """Predict all but reports, whose number of messages depends on who is in which cohort."""
+        if public.domain is None:
+            return []
+        p, domain, sets = self.parameters, public.domain, self.sets(public.domain)
+        users = p.users or public.rows
+        each = public.parties * size_of_terms(domain, sets)
+        lines = predict_users(public, phase="users", users=users)
+        if p.belief == "oracle":
+            cells = sum(domain.cells((self.label(domain), *own)) for own in sets)
+            size = encoded_size(Truth.Counts(np.zeros(cells, np.int64)))
+            lines.append(Cost(phase="beliefs", kind="Counts", messages=public.parties, payload_bytes=public.parties * size))
+        elif share_of(users, p):
+            lines.append(Cost(phase="beliefs", kind="Terms", messages=public.parties, payload_bytes=each))
+        return [*lines, Cost(phase="reports", kind="Terms", messages=public.parties, payload_bytes=each)]
+
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
+        p, found = self.parameters, []
+        if p.belief == "oracle":
+            found.append("belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is for experiments")
+        elif p.belief != "none" and p.randomizer == "khr":
+            cap = "without a bound (record_cap=0)" if self.cap is None else f"at most {self.cap:g} (record_cap)"
+            found.append(
+                f"epsilon {p.epsilon:g} is what is told of a label to somebody who knows no user's attributes, and if omega is "
+                f"not too small; to somebody who knows a user's attributes more is told of the label, {cap}"
+            )
+        if (p.belief == "sample" and p.sure == 0) or (p.belief == "sample" and p.sure is None and self.mode == "paper"):
+            found.append("sure=0: omega is an estimate that is too small in about a third of all cases, and then more is told")
+        if p.simulate == "counts":
+            found.append(
+                "simulate=counts: no user's report was made; what they add up to was drawn from its exact law, "
+                "by a generator that is not for secrets"
+            )
+        if p.users:
+            found.append(
+                f"{p.users:,} users were drawn from the records, with replacement: epsilon holds for each of them, not for a "
+                "record, which may stand behind several"
+            )
+        return found
+
+    def single(self, domain: Domain) -> list[tuple[str, ...]]:
+        """List the attributes of two labels or more beside the label, each alone."""
+        label = self.label(domain)
+        return [(name,) for name in domain.attributes if name != label and domain.cells((name,)) > 1]
+
+    def told(self, learnt: Learnt) -> dict[str, Any]:
+        """List what was believed and chosen, for the model."""
+        return {
+            ", ".join(own.attributes): {
+                "omega": getattr(own.randomizer, "belief", 1.0),
+                "k": getattr(own.randomizer, "chosen", None),
+                "users": own.users,
+                "epsilon of the whole record": own.randomizer.local_epsilon,
+            }
+            for own in learnt.tables
+        }
+
+    def figures(self, learnt: Learnt) -> dict[str, Any]:
+        omegas = [getattr(own.randomizer, "belief", 1.0) for own in learnt.tables]
+        heads = [getattr(own.randomizer, "chosen", 0) for own in learnt.tables]
+        return {
+            "users": learnt.mustered.users,
+            "label": learnt.label,
+            "omega": f"{min(omegas):.3g} to {max(omegas):.3g}" if min(omegas) < max(omegas) else f"{omegas[0]:.3g}",
+            **({"k": f"{min(heads)} to {max(heads)}" if min(heads) < max(heads) else heads[0]} if any(heads) else {}),
+        }
+
+
+def of_users(learnt_users: int, surveys: Sequence[Survey], options: LabelOptions) -> Said:
+    """Say what a user sends, in all her reports."""
+    sizes = [own.bits for survey in surveys for own in survey.randomizers]
+    return Said(
+        users=learnt_users, reports=sum(own.asked for own in surveys), bits=sum(own.bits for own in surveys), least=min(sizes),
+        most=max(sizes), simulate=options.simulate,
+    )  # fmt: skip
+
+
+def check_sets(sets: Sequence[tuple[str, ...]]) -> None:
+    """Refuse what names an attribute twice."""
+    for own in sets:
+        if len({*own}) < len(own):
+            raise UsageError(f"expected different attributes in a set, found {', '.join(own)}")
