@@ -25,6 +25,7 @@ from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
 from .pictures import FILES
+from .predicting import predict_table
 from .printing import print_comparison, print_summary, print_table, print_verdict
 from .progress import Progress, Work
 from .publish import check_folder, put
@@ -322,6 +323,30 @@ def evaluate_command(
         sys.stdout.write(json.dumps(found, indent=2) + "\n")
     else:
         print_verdict(found)
+
+
+@app.command("predict")
+def predict_command(
+    model: Annotated[Path, typer.Argument(help="model.json of a classifier, or the folder of its run")],
+    data: Annotated[str, typer.Argument(help="the table: CSV (also .gz), Parquet, or demo; it need not have the label")],
+    schema: Annotated[Path | None, typer.Option(help="JSON (default: beside the model)")] = None,
+    out: Annotated[Path | None, typer.Option(help="file for the predictions, a line a row (default: standard output)")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print how often they are right as JSON, and no predictions")] = False,
+) -> None:
+    """Apply a published classifier to a table; where the table has the label, say how often it is right."""
+    said, found = predict_table(model, data, schema=schema)
+    if out is not None:
+        check_folder(out.parent)
+        put({out.name: said}, folder=out.parent)
+    elif not as_json:
+        sys.stdout.write(said.decode())
+    if as_json:
+        sys.stdout.write(json.dumps(found) + "\n")
+    elif found is not None:
+        sys.stderr.write(
+            f"{found['label']} is predicted right in {found['model']:.4f} of {found['rows']:,} rows "
+            f"(the most frequent one: {found['majority']:.4f})\n"
+        )
 
 
 @app.command("schema")

@@ -54,6 +54,8 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
             classified = utility.get("classification", ())
             floors.append({f"{own['ways']}-way": own["one_way"] for own in utility.get("distances", ())})
             floors[-1] |= {f"wrong: {own['target']}": own["majority"] for own in classified}
+            if (right := utility.get("accuracy")) is not None:
+                floors[-1] |= {f"wrong: {right['label']}": 1 - right["majority"]}
             truth.append({f"wrong: {own['target']}": own["real"] for own in classified})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"expected report.json of a run in {name}, found {type(error).__name__}: {error}") from None
@@ -77,6 +79,7 @@ def _agreed(figures: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
 
 def _row(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
     exchanged, privacy, utility = report["communication"], report["privacy"], report["utility"] or {}
+    right = utility.get("accuracy")
     return {
         "run": name,
         "protocol": report["protocol"] + (" (paper)" if report["mode"] == "paper" else ""),
@@ -88,6 +91,7 @@ def _row(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
         "seconds": round(report["seconds"], 2),
         **{f"{ways}-way": value for ways, value in utility.get("tvd", {}).items()},
         **{f"wrong: {own['target']}": own["synthetic"] for own in utility.get("classification", ())},
+        **({} if right is None else {f"wrong: {right['label']}": 1 - right["model"]}),
     }
 
 

@@ -12,8 +12,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from ..evaluation import judge, judge_marginals
 from ..evaluation.classification import read_target
+from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
 from ..privacy.domain import read_marginal_table
@@ -39,7 +42,7 @@ def judged(
     With it the number of rows, where the parties could not tell it. Neither is private: both are for who has the tables.
     """
     report = json.loads(files["report.json"])
-    comparable = "schema.json" in files and files.keys() & {"synthetic.csv", "marginals.csv"}
+    comparable = "schema.json" in files and (files.keys() & {"synthetic.csv", "marginals.csv"} or _classifier(files))
     if classify and "synthetic.csv" not in files:
         report["warnings"].append(f"nothing was classified: {report['protocol']} publishes no table to learn from")
     if comparable or report["rows"] is None:
@@ -72,12 +75,22 @@ def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> lis
     return targets
 
 
+def _classifier(files: Mapping[str, bytes]) -> Classifier | None:
+    """Open the classifier that was published, if one was."""
+    model = json.loads(files["model.json"]) if "model.json" in files else None
+    if not isinstance(model, dict) or model.get("kind") not in KINDS:
+        return None
+    return Classifier(model, read_schema(json.loads(files["schema.json"])))
+
+
 def _utility(
     real: Records, files: Mapping[str, bytes], schema: Schema, targets: Sequence[str], *, users: int | None
 ) -> dict[str, Any] | None:
     import pandas as pd
 
     found: dict[str, Any] | None = None
+    if (classifier := _classifier(files)) is not None:
+        found = {"tvd": {}, "accuracy": msgspec.to_builtins(accuracy(classifier, real))}
     if "marginals.csv" in files:
         table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
         with contextlib.suppress(UsageError):  # not the whole tables of marginals: nothing that can be compared

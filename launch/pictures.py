@@ -1,4 +1,4 @@
-"""Pictures of what was learned: the dependency graph, round by round where there were rounds, and the junction tree.
+"""Pictures of what was learned: the dependency graph, round by round where there were rounds, a junction or a decision tree.
 
 Drawn from the published model alone, as SVG without scripts or fonts of its own, in the colour of the text around it; each has
 a title and a description for those who cannot see it.
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 __all__ = ["FILES", "pictures"]
 
-FILES: Final = ("graph.svg", "tree.svg")
+FILES: Final = ("decisions.svg", "graph.svg", "tree.svg")
 """What there may be."""
 
 PANEL: Final = 320
@@ -30,11 +30,13 @@ Edges = Sequence[Sequence[str]]
 
 
 def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
-    """Draw what a model has of these: edges by rounds or at once, and a tree of cliques."""
+    """Draw what a model has of these: edges by rounds or at once, and a tree of cliques; or a tree of decisions."""
     found: dict[str, str] = {}
     tree = (model or {}).get("tree")
     if model is None or not isinstance(tree, Mapping):
         return found
+    if model.get("kind") == "decision-tree":
+        return {"decisions.svg": _decisions(tree, str(model["label"]))}
     names = list(dict.fromkeys(name for clique in tree["cliques"] for name in clique))
     if "rounds" in model:
         panels = [(f"round {at}", own["edges"]) for at, own in enumerate(model["rounds"], start=1)]
@@ -117,6 +119,52 @@ def _tree(cliques: Sequence[Sequence[str]], edges: Sequence[Sequence[Any]]) -> s
         )
     text, height = f"{len(cliques)} cliques: " + "; ".join(words), ROW * (max(row.values(), default=0) + 1) + 16
     return _svg(starts[-1] + 8, height, title="The junction tree", text=text, body="\n".join(parts))
+
+
+def _decisions(tree: Mapping[str, Any], label: str) -> str:
+    """Draw tests from left to right, the answer yes above no, and at the end what is predicted."""
+    words: list[str] = []
+    near: dict[int, list[int]] = {}
+    answers: dict[int, str] = {}
+
+    def add(node: Mapping[str, Any]) -> int:
+        at = len(words)
+        leaf = "label" in node
+        words.append(str(node["is"]) if leaf else f"{node['attribute']} = {node['is']}?")
+        near[at] = []
+        for answer in () if leaf else ("yes", "no"):
+            near[at].append(below := add(node[answer]))
+            answers[below] = answer
+        return at
+
+    add(tree)
+    level, row, lines = _layout(near)
+    starts = [8.0]
+    for own in range(max(level.values()) + 1):
+        starts.append(starts[-1] + max(len(words[at]) for at in level if level[at] == own) * LETTER + 60)
+    parts = []
+    for one, other in lines:
+        x1, y1 = starts[level[one]] + len(words[one]) * LETTER + 14, ROW * (row[one] + 0.5) + 8
+        x2, y2 = starts[level[other]], ROW * (row[other] + 0.5) + 8
+        parts.append(_line((x1, y1), (x2, y2), 0.5))
+        parts.append(f'<text x="{x2 - 6:.1f}" y="{y2 - 5:.1f}" text-anchor="end" font-style="italic">{answers[other]}</text>')
+    for at, own in level.items():
+        x, y, width = starts[own], ROW * row[at] + 12, len(words[at]) * LETTER + 14
+        style = 'rx="4"' if near[at] else 'rx="12" stroke-width="2"'
+        parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="24" {style} fill="none" stroke="currentColor"/>'
+            f'<text x="{x + width / 2:.1f}" y="{y + 16:.1f}" text-anchor="middle">{escape(words[at])}</text>'
+        )
+    text = f"Tests that predict {label}: {_spoken(tree)}"
+    height = ROW * (max(row.values()) + 1) + 16
+    return _svg(starts[-1] + 8, height, title=f"The decision tree for {label}", text=text, body="\n".join(parts))
+
+
+def _spoken(node: Mapping[str, Any]) -> str:
+    """Say a tree in words."""
+    if "label" in node:
+        return str(node["is"])
+    return f"if {node['attribute']} is {node['is']} then ({_spoken(node['yes'])}) else ({_spoken(node['no'])})"
 
 
 def _layout(near: dict[int, list[int]]) -> tuple[dict[int, int], dict[int, float], list[tuple[int, int]]]:

@@ -165,11 +165,16 @@ def summary_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             for which in ("printed", "corrected")
         )
         lines.append(("formulas", f"the paper's, a ciphertext for each cell: {printed}; corrected: {corrected}"))
-    if report["utility"] is not None:
-        lines.append(("utility", _distances(report["utility"])))
+    if (utility := report["utility"]) is not None:
+        if "accuracy" in utility:
+            lines.append(("utility", _right(utility["accuracy"])))
+        if utility["tvd"]:
+            lines.append(("utility", _distances(utility)))
     epsilon = ", ".join(f"{view.replace('_', ' ')} {epsilon_shown(value)}" for view, value in privacy["epsilon"].items())
     claimed = epsilon_shown(privacy["claimed_epsilon"])
     chance = f" but for a chance of {privacy['delta']:g}" if privacy["delta"] else ""
+    if "whole_record" in privacy:
+        chance += f"; of the whole record {epsilon_shown(privacy['whole_record'])}"
     lines.append(("epsilon", f"claimed {claimed}; seen by {epsilon}{chance} ({privacy['neighbours']})"))
     lines.append(("seconds", f"{report['seconds']:.2f}"))
     return lines
@@ -202,6 +207,13 @@ def _foreseen(exchanged: Mapping[str, Any]) -> str:
         return "; ".join(wrong)
     rest = exchanged["payload_bytes"] - sum(line["payload_bytes"] for line in lines)
     return f"as predicted, but for {rest:,} bytes that depend on choices" if rest else "as predicted"
+
+
+def _right(own: Mapping[str, Any]) -> str:
+    return (
+        f"{own['label']} is predicted right in {own['model']:.4f} of the {own['rows']:,} rows that it was learnt from "
+        f"(the most frequent one: {own['majority']:.4f})"
+    )
 
 
 def _distances(utility: Mapping[str, Any]) -> str:

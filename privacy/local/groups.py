@@ -59,5 +59,6 @@ class Groups:
                 f"expected a set with the attributes {sorted(before.attributes)}, asked before, found {sorted(attributes)}"
             )
         after = Group(start, end, attributes, (*before.spent, spent))
-        share = Share((start, end), max(after.told - before.told, 0.0), log(spent.ratio))
+        more, of_all = max(after.told - before.told, 0.0), log(spent.ratio)
+        share = Share((start, end), more, of_all if abs(of_all - more) > 1e-9 else None)
         return Groups((*self.lines, after)), share

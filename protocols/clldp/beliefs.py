@@ -5,8 +5,8 @@
     oracle   LEAK: cohorts tell exact tables, and the run's epsilon is infinity
     none     omega = 1: the whole record is epsilon-locally differentially private
 
-Of a sample, omega is what is estimated and what that may be off (`curator.labels.upper_beliefs`). Who has reported for it is not
-asked again: their budget is spent, and nobody else's (spec A4).
+Of a sample, omega is what is estimated and what that may be off (`curator.labels.upper_beliefs`). Who has reported for it is
+not asked again: their budget is spent, and nobody else's (spec A4).
 """
 
 from __future__ import annotations
