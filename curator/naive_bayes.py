@@ -45,6 +45,10 @@ class NaiveBayes:
                 found += np.log(table).T[codes[name]]
         return found
 
+    def scores_of(self, name: str, values: npt.NDArray[Any]) -> Numbers:
+        """The same of one attribute alone."""
+        return np.asarray(self.prior * self.likely[name].T[values])
+
     def told(self) -> dict[str, Any]:
         """Write it as JSON."""
         return {

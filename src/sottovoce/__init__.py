@@ -7,6 +7,8 @@
 To write a protocol, subclass `Protocol`: see docs/writing-a-protocol.md or `sottovoce new NAME`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .curator import Curator
 from .evaluation import evaluate
 from .launch.run import Run, run
@@ -25,8 +27,12 @@ from .parties import Party
 from .privacy import laplace
 from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
 
+if TYPE_CHECKING:
+    from .launch.estimator import LabelClassifier
+
 __all__ = [
     "run",
+    "LabelClassifier",
     "Run",
     "evaluate",
     "Protocol",
@@ -48,3 +54,12 @@ __all__ = [
     "UsageError",
     "ConversationError",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find LabelClassifier when it is asked for: scikit-learn is large, and not needed for anything else."""
+    if name == "LabelClassifier":
+        from .launch.estimator import LabelClassifier
+
+        return LabelClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,127 @@
+"""A classifier for scikit-learn whose training labels are protected: `sottovoce.LabelClassifier`.
+
+`fit` runs a protocol in this process, with the rows as users who report for themselves, and keeps what was published. It needs
+scikit-learn (`pip install 'sottovoce[evaluation]'`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..evaluation.prediction import Classifier
+from ..messages import UsageError
+from ..parties import Bins, Categories, Schema, blocks, infer, merge, read_schema, write_schema
+from .run import Run, run
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+except ImportError:
+    raise UsageError("expected scikit-learn for LabelClassifier, found none: pip install 'sottovoce[evaluation]'") from None
+
+__all__ = ["LabelClassifier"]
+
+LABEL = "label"
+
+
+class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Naive Bayes or a decision tree, learnt without anybody seeing a label.
+
+        LabelClassifier(epsilon=2.0).fit(X, y).predict(X)
+
+    Args:
+        protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp". epsilon: what is told of a row's label. schema:
+        what categories and bins columns have: a JSON file, or the same as a dictionary. Without it they are inferred from X,
+            which is not private. Numbers outside of all bins count as the nearest.
+        random_state: makes the fit reproducible to the byte, and not private.
+        mode: "rigorous", or "paper".
+        parameters: the protocol's own, such as {"belief": "none"}.
+
+    After `fit`: `classes_`, `model_` (what is published), and `report_` (what it cost and told).
+    """
+
+    def __init__(
+        self,
+        protocol: str = "clldp-naive-bayes",
+        *,
+        epsilon: float = 1.0,
+        schema: str | Path | Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        mode: str = "rigorous",
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.protocol = protocol
+        self.epsilon = epsilon
+        self.schema = schema
+        self.random_state = random_state
+        self.mode = mode
+        self.parameters = parameters
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - as scikit-learn calls it
+        """Let rows report, and learn."""
+        table = self._table(X, reset=True)
+        if y is None:
+            raise ValueError("LabelClassifier requires y to be passed, but the target y is None")
+        check_classification_targets(y)
+        labels = column_or_1d(y, warn=True)
+        if len(labels) != len(table):
+            raise ValueError(f"expected a label for each of {len(table)} rows, found {len(labels)}")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("expected at least two classes in y, found one class")
+        given = {} if self.schema is None else dict(read_schema(self.schema).attributes)
+        known = given or dict(merge([infer(blocks(table))]).attributes)
+        names = [str(column) for column in table.columns]
+        if missing := [name for name in known if name not in names and name != LABEL]:
+            raise UsageError(f"expected a column {missing[0]!r}, as the schema says, found {', '.join(names)}")
+        own = Schema({**{name: rule for name, rule in known.items() if name in names}, LABEL: _numbered(len(self.classes_))})
+        wanted = {"label": LABEL, "epsilon": self.epsilon, **(self.parameters or {})}
+        done: Run = run(
+            self.protocol, _within(table, own).assign(**{LABEL: codes.astype(str)}), parties=1, seed=self.random_state,
+            mode=self.mode, schema=json.loads(write_schema(own)), judge=False, **wanted,
+        )  # fmt: skip
+        self.model_, self.report_ = done.model, done.report
+        self._classifier = Classifier(done.model, own)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """Predict the label of each row."""
+        check_is_fitted(self)
+        codes = self._classifier.predict(self._rows(X))
+        return np.asarray(self.classes_[codes.astype(int)])
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
+        """Say how likely each label is; a decision tree is sure."""
+        check_is_fitted(self)
+        return self._classifier.likely(self._rows(X))
+
+    def _rows(self, rows: Any) -> Any:
+        return _within(self._table(rows, reset=False), self._classifier.schema)
+
+    def _table(self, rows: Any, *, reset: bool) -> Any:
+        """Take a DataFrame as it is, with its texts; anything else as numbers, in columns x0, x1, ..."""
+        import pandas as pd
+
+        if isinstance(rows, pd.DataFrame):
+            validate_data(self, rows, reset=reset, skip_check_array=True)
+            return rows.reset_index(drop=True)
+        checked = validate_data(self, rows, reset=reset, dtype="numeric")
+        return pd.DataFrame(checked, columns=[f"x{at}" for at in range(checked.shape[1])])
+
+
+def _numbered(classes: int) -> Categories:
+    return Categories(categories=tuple(map(str, range(classes))))
+
+
+def _within(table: Any, schema: Schema) -> Any:
+    """Put numbers that are outside of all bins into the nearest."""
+    bins = {name: rule for name, rule in schema.attributes.items() if isinstance(rule, Bins) and name in table.columns}
+    numeric = {name: rule for name, rule in bins.items() if table[name].dtype.kind in "iuf"}
+    return table.assign(**{name: table[name].clip(rule.edges[0], rule.edges[-1]) for name, rule in numeric.items()})
