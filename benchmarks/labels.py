@@ -58,7 +58,7 @@ def joint(seeds: int, out: Path | None) -> None:
         likely = likely_of(name)
         curve = beliefs(likely)
         true = likely / len(likely)
-        for epsilon in EPSILONS[:2] + (2.0, 3.0, 4.0, 5.0, 8.0):
+        for epsilon in (*EPSILONS[:2], 2.0, 3.0, 4.0, 5.0, 8.0):
             paper = choose_heads(true.size, epsilon=epsilon, beliefs=curve, rule="paper")
             best = choose_heads(true.size, epsilon=epsilon, beliefs=curve)
             ways: dict[str, Any] = {
@@ -96,7 +96,8 @@ def joint(seeds: int, out: Path | None) -> None:
             min((own for own in sweep if own["set"] == name), key=lambda own: own[key]) for key in ("error", "expected")
         )
         print(
-            f"epsilon 3, {name:10} least error {best['error']:.4f} at k={best['k']}; expected {other['expected']:.4f} at {other['k']}"
+            f"epsilon 3, {name:10} least error {best['error']:.4f} at k={best['k']}; "
+            f"expected {other['expected']:.4f} at {other['k']}"
         )
     _leave(out, "figure-6", sweep, x="k", by="set", ys=("error", "expected"))
 

@@ -59,7 +59,7 @@ class Classifier:
         """What is read of a row."""
         if isinstance(self._model, NaiveBayes):
             return tuple(self._model.likely)
-        return tuple(dict.fromkeys(name for name, _ in self._model.tests.values()))
+        return tuple(self._model.attributes)
 
     def _check(self, domain: Domain) -> None:
         """Hold the model against the schema: what is not of one domain must not be predicted from."""
@@ -69,42 +69,41 @@ class Classifier:
             fits = all(shapes[name] == (len(self.labels), size) for name, size in sizes.items())
             fits &= self._model.prior.shape == (len(self.labels),)
         else:
-            fits = all(0 <= value < sizes[name] for name, value in self._model.tests.values())
-            fits &= all(0 <= label < len(self.labels) for label in self._model.leaves.values())
+            tests = [own.test for own in self._model.nodes if own.test is not None]
+            fits = all(0 <= value < sizes[own.attribute] for own in tests for value in own[1])
+            fits &= all(0 <= own.label < len(self.labels) for own in self._model.nodes)
         if not fits:
             raise UsageError("expected a model and a schema of one domain, found others: give the schema of its run")
 
     def predict(self, table: str | pd.DataFrame) -> npt.NDArray[np.object_]:
         """Predict the label of every row of a table, which need not have it."""
-        if not self.attributes:  # a tree of one leaf
-            rows = len(load(table))
-            return np.full(rows, self.labels[self._codes({"": np.zeros(1, np.int64)})[0]], dtype=object)
-        return self._named(self._codes(self._columns(load(table, schema=self.schema))))
+        return np.array(self.labels, dtype=object)[self._codes(*self._read(table))]
 
     def codes(self, records: Records) -> npt.NDArray[np.int64]:
         """Predict the labels of records, as codes."""
-        columns = self._columns(records) or {"": np.zeros(len(records), np.int64)}
-        return self._codes(columns)
+        return self._codes(self._columns(records), len(records))
 
     def likely(self, table: str | pd.DataFrame) -> npt.NDArray[np.float64]:
         """Say how likely each label is, for each row; a tree is sure."""
-        columns = self._columns(load(table, schema=self.schema)) if self.attributes else {"": np.zeros(len(load(table)), int)}
+        columns, rows = self._read(table)
         if isinstance(self._model, Tree):
-            return np.eye(len(self.labels))[self._codes(columns)]
+            return np.eye(len(self.labels))[self._codes(columns, rows)]
         scores = self._model.scores(columns)
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
+    def _read(self, table: str | pd.DataFrame) -> tuple[dict[str, npt.NDArray[Any]], int]:
+        # A tree of one end reads nothing of a row.
+        records = load(table, schema=self.schema if self.attributes else None)
+        return self._columns(records) if self.attributes else {}, len(records)
+
     def _columns(self, records: Records) -> dict[str, npt.NDArray[Any]]:
         return {name: np.asarray(records.codes(name)) for name in self.attributes}
 
-    def _codes(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    def _codes(self, columns: Mapping[str, npt.NDArray[Any]], rows: int) -> npt.NDArray[np.int64]:
         if isinstance(self._model, Tree):
-            return self._model.predict(columns)
+            return self._model.predict(columns, rows)
         return np.asarray(np.argmax(self._model.scores(columns), axis=1), np.int64)  # of equal ones the first
-
-    def _named(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
-        return np.array(self.labels, dtype=object)[codes]
 
 
 def accuracy(classifier: Classifier, records: Records) -> Accuracy:

@@ -21,7 +21,7 @@ from ..messages import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_LABELS", "Domain", "marginal_table", "read_marginal_table"]
+__all__ = ["MOST_LABELS", "Domain", "intervals", "marginal_table", "read_marginal_table"]
 
 MOST_LABELS: Final = 65_536
 """Codes are of 16 bits at most."""
@@ -74,6 +74,16 @@ class Domain(msgspec.Struct, frozen=True):
                 for (name, labels), column in zip(self.labels.items(), codes, strict=True)
             }
         )
+
+
+def intervals(labels: Sequence[str]) -> bool:
+    """Say whether these are the labels of bins, from low to high, as `parties.schema.Bins` writes them; the last may be none.
+
+    >>> intervals(("[17, 30]", "(30, 45]", "?")), intervals(("Private", "State-gov"))
+    (True, False)
+    """
+    like = [label[:1] in "[(" and label[-1:] == "]" and ", " in label for label in labels]
+    return all(like[: max(len(labels) - 1, 1)]) and any(like)
 
 
 def marginal_table(

@@ -17,7 +17,7 @@ from ...privacy import Domain
 from ...privacy.local import Survey
 from ...privacy.local.groups import Groups
 from ..local import Mustered, enlist, muster, predict_users
-from ..local.asking import Surveyed
+from ..local.asking import Enlisted, Surveyed
 from ..protocol import Cost, Mode, Protocol, Public, Said
 from .asking import Asked, Labelled, Table, ask, respond, size_of_terms
 from .beliefs import Beliefs, Truth, believed, choose, disclose, in_turn, share_of
@@ -49,7 +49,7 @@ class LabelProtocol(Protocol):
     trust = "nobody with a label; the collector with omega, up to record_cap: users randomize on their own"
     neighbours = "label-within-belief"
     needs_schema = True
-    uses = (Surveyed, Labelled, Truth)
+    uses: ClassVar[tuple[type, ...]] = (Surveyed, Labelled, Truth)
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
 
     class Parameters(LabelOptions):
@@ -74,6 +74,12 @@ class LabelProtocol(Protocol):
 
     def party(self, me: Party) -> None:
         """Say how many users there are, and let each answer once: for omega, or for the estimate (Algorithm 1)."""
+        enlisted, groups = self.introduce(me)
+        with me.phase("reports"):
+            respond(me, enlisted, groups, self.parameters, label=self.label(me.records.domain), cap=self.cap)
+
+    def introduce(self, me: Party) -> tuple[Enlisted, Groups]:
+        """Say how many users there are; those who are asked for omega's sake answer."""
         p, domain = self.parameters, me.records.domain
         label = self.label(domain)
         with me.phase("users"):
@@ -84,8 +90,7 @@ class LabelProtocol(Protocol):
                 disclose(me, self.sets(domain), label=label)
             elif share_of(enlisted.users, p):
                 enlisted, groups = respond(me, enlisted, groups, p, label=label, cap=self.cap, plain=True)
-        with me.phase("reports"):
-            respond(me, enlisted, groups, p, label=label, cap=self.cap)
+        return enlisted, groups
 
     def learn(self, desk: Curator) -> Learnt:
         """Ask all users: the curator's side (Algorithm 2 for each set)."""
