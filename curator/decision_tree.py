@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from ..privacy.domain import Domain, intervals
 
-__all__ = ["Node", "Path", "Step", "Test", "Tree"]
+__all__ = ["Node", "Path", "Step", "Split", "Tree"]
 
 Codes = Mapping[str, npt.NDArray[Any]]
 
 
-class Test(NamedTuple):
+class Split(NamedTuple):
     """Whether an attribute has one of these values."""
 
     attribute: str
@@ -26,7 +26,7 @@ class Test(NamedTuple):
 class Step(NamedTuple):
     """A test, and its answer."""
 
-    test: Test
+    test: Split
     yes: bool
 
 
@@ -36,7 +36,7 @@ Path = tuple[Step, ...]
 class Node(NamedTuple):
     """A test and where its answers lead, by number; or, without a test, an end. The label is what is likeliest here."""
 
-    test: Test | None
+    test: Split | None
     yes: int
     no: int
     label: int
@@ -49,7 +49,7 @@ class Tree:
     nodes: tuple[Node, ...]
 
     @classmethod
-    def of(cls, tests: Mapping[Path, Test], labels: Mapping[Path, int]) -> Tree:
+    def of(cls, tests: Mapping[Path, Split], labels: Mapping[Path, int]) -> Tree:
         """Make one of tests by path; `labels` of all ends, and of the nodes between, where they are known."""
         nodes: list[Node] = []
 
@@ -90,7 +90,7 @@ class Tree:
 
     def labelled(self, labels: Mapping[int, int]) -> Tree:
         """Give ends other labels, and let tests fall away of which both answers end alike."""
-        tests: dict[Path, Test] = {}
+        tests: dict[Path, Split] = {}
         found: dict[Path, int] = {}
 
         def visit(at: int, path: Path) -> int | None:
@@ -125,7 +125,7 @@ class Tree:
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> Tree:
         """Read what `told` wrote."""
-        tests: dict[Path, Test] = {}
+        tests: dict[Path, Split] = {}
         labels: dict[Path, int] = {}
         waiting: list[tuple[Path, Mapping[str, Any]]] = [((), told)]
         while waiting:
@@ -133,7 +133,7 @@ class Tree:
             if "label" in node:
                 labels[path] = int(node["label"])
                 continue
-            test = Test(str(node["attribute"]), tuple(int(value) for value in node["values"]))
+            test = Split(str(node["attribute"]), tuple(int(value) for value in node["values"]))
             tests[path] = test
             waiting += [((*path, Step(test, yes=answer == "yes")), node[answer]) for answer in ("yes", "no")]
         return cls.of(tests, labels)

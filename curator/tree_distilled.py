@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from .decision_tree import Path, Step, Test, Tree
+from .decision_tree import Path, Split, Step, Tree
 from .marginal import Numbers
 from .projections import norm_sub
 
@@ -77,7 +77,7 @@ def distilled(tables: Sequence[Single], *, depth: int) -> Distilled:
     prior = np.clip(prior, RAREST, None)
     prior = prior / prior.sum()
     grouped = [_grouped(own, prior) for own in tables]
-    tests: dict[Path, Test] = {}
+    tests: dict[Path, Split] = {}
     masses: dict[Path, Numbers] = {}
 
     def grow(path: Path, mass: Numbers, left: Mapping[str, Mask]) -> None:
@@ -92,7 +92,7 @@ def distilled(tables: Sequence[Single], *, depth: int) -> Distilled:
         if best is None:
             return
         _, own, chosen = best
-        test = Test(own.attribute, tuple(np.flatnonzero(chosen[own.groups]).tolist()))
+        test = Split(own.attribute, tuple(np.flatnonzero(chosen[own.groups]).tolist()))
         tests[path] = test
         whole = np.maximum(own.joint[:, left[own.attribute]].sum(axis=1), 1e-9)
         for answer, side in ((True, chosen), (False, left[own.attribute] & ~chosen)):

@@ -140,7 +140,7 @@ def take_part(
             protocol.party(role)
             role.end()
         releases = accountant.releases
-        rows = len(records) if protocol.neighbours == "replace-one" else None
+        rows = None if protocol.neighbours == "add-or-remove-one" else len(records)
     minutes = Minutes(role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript)
     if outcome is None:
         role.control(What.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)

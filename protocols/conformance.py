@@ -136,7 +136,7 @@ class ProtocolConformance:
         """
         tables, given = self._tables(reference)
         other = [self._others(table, kind, number) for number, table in enumerate(tables)]
-        if find(reference).neighbours != "replace-one":
+        if find(reference).neighbours == "add-or-remove-one":
             other = [table.iloc[:-7] for table in other]
         recorded, replayed, _ = self._twice(reference, tables, other, monkeypatch, **given)
         assert replayed.report["transcript"] == recorded.report["transcript"], "something is said of records without a release"
@@ -279,7 +279,8 @@ class Tape:
         def release(accountant: Accountant, mechanism: Any, **more: Any) -> Any:
             mechanism, exact = _looked_into(mechanism)
             self._release(accountant, Silent(mechanism), **more)  # check and record it, without a draw
-            at = len(accountant.releases) - 1
+            # Counted by answers: one for several groups of users is several lines in the accountant's book.
+            at = sum(party == accountant.party for party, _ in self._replayed)
             self._replayed[accountant.party, at] = (mechanism.name, mechanism.sensitivity, exact)
             assert at < len(self._answers.get(accountant.party, ())), "how often something is released depends on records"
             answer = self._answers[accountant.party][at]
@@ -309,6 +310,8 @@ class Silent:
     def __init__(self, mechanism: Any) -> None:
         self.name, self.sensitivity = mechanism.name, mechanism.sensitivity
         self.epsilon, self.scale, self.seen = mechanism.epsilon, mechanism.scale, mechanism.seen
+        self.delta = getattr(mechanism, "delta", 0.0)
+        self.by_users, self.whole_record = getattr(mechanism, "by_users", ()), getattr(mechanism, "whole_record", None)
 
     def draw(self, _: object) -> None:
         """Draw nothing."""

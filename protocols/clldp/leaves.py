@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...curator import Curator
-from ...curator.decision_tree import Node, Test, Tree
+from ...curator.decision_tree import Node, Split, Tree
 from ...curator.marginal import Numbers
 from ...messages import CURATOR, MessageError, message
 from ...parties import Party
@@ -133,7 +133,7 @@ def _read(nodes: tuple[tuple[int, ...], ...], domain: Domain, *, label: str) -> 
         if not (at < yes < len(nodes) and at < no < len(nodes)) or not all(0 <= v < domain.cells((name,)) for v in values):
             raise ValueError(f"expected later nodes and values of {name}, found {own}")
         led += [yes, no]
-        found.append(Node(Test(name, tuple(values)), yes, no, 0))
+        found.append(Node(Split(name, tuple(values)), yes, no, 0))
     if sorted(led) != list(range(len(nodes))):
         raise ValueError("expected every node to be led to once, found another tree")
     return Tree(tuple(found))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...curator import Curator
-from ...curator.decision_tree import Path, Step, Test, Tree
+from ...curator.decision_tree import Path, Split, Step, Tree
 from ...curator.tree_levels import Looked, best_value, look, winner
 from ...messages import UsageError
 from ...parties import Party
@@ -169,7 +169,7 @@ class Growing:
     as_printed: bool
     tables: list[Table]
     waiting: list[Path] = field(default_factory=lambda: [()])
-    tests: dict[Path, Test] = field(default_factory=dict)
+    tests: dict[Path, Split] = field(default_factory=dict)
     labels: dict[Path, int] = field(default_factory=dict)
 
     def grow(self, *, last: bool) -> None:
@@ -195,11 +195,11 @@ class Growing:
         found = winner(here.table.sum(axis=1), deviation=0.0 if self.as_printed else here.of_sum**0.5)
         return above if found is None else found
 
-    def _best(self, path: Path, here: Looked | None) -> Test | None:
+    def _best(self, path: Path, here: Looked | None) -> Split | None:
         """Choose the test that lessens Gini's index most; none where nothing is known of the node."""
         if not self.as_printed and (here is None or here.table.sum() < 2 * (here.of_sum * len(here.table)) ** 0.5):
             return None
-        best: tuple[float, Test] | None = None
+        best: tuple[float, Split] | None = None
         for name in self.names:
             if any(own.test.attribute == name and own.yes for own in path):
                 continue
@@ -208,7 +208,7 @@ class Growing:
             values = [value for value in range(self.domain.cells((name,))) if value not in tested]
             found = None if looked is None else best_value(looked, values)
             if found is not None and (best is None or found[0] > best[0]):
-                best = found[0], Test(name, (found[1],))
+                best = found[0], Split(name, (found[1],))
         return None if best is None or best[0] <= LEAST_GAIN else best[1]
 
     def tree(self) -> Tree:
