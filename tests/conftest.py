@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -42,6 +46,57 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             pytest.param(f"{MPICH}/bin/python", id="mpich", marks=[pytest.mark.mpi, skip]),
         ]
         metafunc.parametrize("mpi_python", pythons, scope="session")
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start processes; however the test ends, they are gone afterwards with all that they started, and their pipes closed.
+
+    A launcher starts mpiexec in a session of its own and mpiexec its ranks, and a test may have killed any of them: all
+    that is left of the family is known by a variable that each process inherits.
+    """
+    mark = uuid.uuid4().hex
+    started: list[subprocess.Popen[str]] = []
+
+    def popen(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] = os.environ) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command, cwd=cwd, env={**env, MARK: mark}, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    try:
+        yield popen
+    finally:
+        for process in started:
+            process.kill()
+        until = time.monotonic() + 60
+        while (left := _marked(mark)) and time.monotonic() < until:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
+        for process in started:
+            with process:  # closes the pipes and waits
+                pass
+    assert not left, f"processes {left} cannot be ended"
+
+
+MARK = "SOTTOVOCE_TEST"
+
+
+def _marked(mark: str) -> list[int]:
+    """Find the processes with the mark in their environment; one that has ended and was not waited for has none."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # ended meanwhile, or somebody else's
+            if f"{MARK}={mark}".encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found
 
 
 @dataclass

@@ -21,22 +21,28 @@ class Trouble(Protocol):
 
     class Parameters(Options):
         trouble: str = "none"
-        pids: str = ""
+        notes: str = ""
         epsilon: float = 1.0
 
-    def note(self, rank: int) -> None:
-        if self.parameters.pids:
-            folder = Path(self.parameters.pids)
-            (folder / f"{rank}.partial").write_text(str(os.getpid()))
-            (folder / f"{rank}.partial").rename(folder / str(rank))
+    def note(self, name: str, what: float) -> None:
+        """Leave a number in a file for the test, which must not read half of it."""
+        if self.parameters.notes:
+            folder = Path(self.parameters.notes)
+            (folder / f"{name}.partial").write_text(repr(what))
+            (folder / f"{name}.partial").rename(folder / name)
+
+    def note_work(self, rank: int) -> None:
+        """Say when this rank came to its second phase, where the trouble is: this clock is the same in all processes."""
+        self.note(f"work-{rank}", time.monotonic())
 
     def party(self, me: Party) -> None:
-        self.note(me.number)
+        self.note(f"pid-{me.number}", os.getpid())
         trouble = self.parameters.trouble
         with me.phase("greet"):
             me.send(self.Word("hello"), to=CURATOR)
             me.receive(self.Reply, source=CURATOR)
         with me.phase("work"):
+            self.note_work(me.number)
             if me.number == 2:
                 if trouble == "party raises":
                     raise RuntimeError("the party's own mistake")
@@ -62,11 +68,12 @@ class Trouble(Protocol):
             me.send(self.Word("done"), to=CURATOR)
 
     def curator(self, desk: Curator) -> Outcome:
-        self.note(0)
+        self.note("pid-0", os.getpid())
         with desk.phase("greet"):
             desk.gather(self.Word)
             desk.broadcast(self.Reply("welcome"))
         with desk.phase("work"):
+            self.note_work(0)
             if self.parameters.trouble == "curator raises":
                 raise RuntimeError("the curator's own mistake")
             if self.parameters.trouble == "everybody sleeps":
