@@ -159,7 +159,7 @@ def _converse(
     wires, talk, errors = thread_wires(parties + 1), Talk(), []
     for wire in wires:
         _tap(wire, talk.heard)
-    common: dict[str, Any] = {"protocol": "test", "kinds": kinds or Words.kinds(), "timeout": 20.0}
+    common: dict[str, Any] = {"protocol": "test", "kinds": kinds or Words.kinds(), "timeout": 300.0}
 
     def play(rank: int) -> None:
         tree = RandomTree(seed, role=rank)
@@ -189,7 +189,7 @@ def _converse(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(600)
     if errors:
         raise errors[0]
     assert not any(thread.is_alive() for thread in threads)

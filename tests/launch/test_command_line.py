@@ -15,7 +15,7 @@ from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
 
 def sottovoce(*words: str, python: str = sys.executable, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [python, "-m", "sottovoce", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=cwd)
 
 
 def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
@@ -232,7 +232,7 @@ def joined(python: str, out: Path, *words: str) -> subprocess.CompletedProcess[s
     launcher = find_launcher(str(Path(python).parent / "mpiexec"))
     rest = [python, "-m", "sottovoce", "run", "head-count", "--rows", "90", "--seed", "4", "--out", str(out), *words]
     command = launcher.command(rest, ranks=4, variables=[], hosts=None, hostfile=None, extra=[])
-    return subprocess.run(command, env=launcher.environment(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=launcher.environment(), capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_joining_a_job_that_somebody_started(tmp_path: Path, mpi_python: str) -> None:
@@ -286,6 +286,6 @@ def test_new_writes_a_package_that_passes_its_own_test(tmp_path: Path) -> None:
     package = tmp_path / "noisy-sum"
     environment = {**os.environ, "PYTHONPATH": str(package / "src")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not transport"]
-    tested = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    tested = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert tested.returncode == 0, tested.stdout
     assert sottovoce("new", "noisy-sum", cwd=tmp_path).returncode == 2

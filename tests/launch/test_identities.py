@@ -77,7 +77,7 @@ def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
 def test_from_the_command_line(tmp_path: Path) -> None:
     def sottovoce_command(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "sottovoce", *words], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False
+            [sys.executable, "-m", "sottovoce", *words], capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False
         )
 
     for party in ("1", "2"):

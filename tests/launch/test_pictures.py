@@ -74,7 +74,7 @@ def test_pictures_lie_in_the_folder_and_in_the_report(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     put(run.files, folder=folder)
     (folder / "report.html").unlink()
-    subprocess.run([sys.executable, "-m", "sottovoce", "report", str(folder)], check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "sottovoce", "report", str(folder)], check=True, capture_output=True, timeout=600)
     assert (folder / "tree.svg").read_text() in (folder / "report.html").read_text()
     # Another run in the same folder leaves none of them behind.
     put(sottovoce.run("head-count", "demo", rows=100, seed=1).files, folder=folder)

@@ -37,7 +37,7 @@ def test_threads_keep(name: str, size: int) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=600)
         assert not thread.is_alive()
     assert not errors
 
@@ -47,7 +47,7 @@ def kept_on_mpi(python: str, size: int) -> str:
     launcher = find_launcher(str(Path(python).parent / "mpiexec"))
     command = launcher.command([python, str(LAWS_FILE)], ranks=size, variables=[], hosts=None, hostfile=None, extra=[])
     said = subprocess.run(
-        command, env=launcher.environment(), capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL
+        command, env=launcher.environment(), capture_output=True, text=True, timeout=600, check=False, stdin=subprocess.DEVNULL
     )
     return said.stdout + said.stderr
 
