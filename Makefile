@@ -4,7 +4,7 @@ VENV ?= .venv
 MPICH ?= .venv-mpich
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit docs package mpich bench clean
+.PHONY: demo test lint types unit coverage docs package mpich bench clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
 demo: $(VENV)/.done
@@ -29,12 +29,23 @@ lint: $(VENV)/.done
 types: $(VENV)/.done
 	$(BIN)/mypy
 
+# Tests run on every core, one thread each; those that start processes run alone, because some are timed.
+unit coverage: export SOTTOVOCE_MPICH := $(CURDIR)/$(MPICH)
+unit coverage: export OMP_NUM_THREADS := 1
+unit coverage: export OPENBLAS_NUM_THREADS := 1
+
 unit: $(VENV)/.done $(MPICH)/.done
+	$(BIN)/python -m pytest -ra -m 'not mpi' --numprocesses=logical --dist=worksteal
+	$(BIN)/python -m pytest -ra -m mpi --durations=20
+	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
+
+# Which lines and branches the tests reach, ranks under mpiexec included. It takes twice as long as without counting.
+coverage: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/coverage erase
-	SOTTOVOCE_MPICH=$(CURDIR)/$(MPICH) $(BIN)/coverage run -m pytest -ra
+	$(BIN)/coverage run -m pytest -ra -m 'not mpi' --numprocesses=logical --dist=worksteal
+	$(BIN)/coverage run -m pytest -ra -m mpi
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
-	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 docs: $(VENV)/.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
