@@ -29,21 +29,21 @@ lint: $(VENV)/.done
 types: $(VENV)/.done
 	$(BIN)/mypy
 
-# Tests run on every core, one thread each; those that start processes run alone, because some are timed.
+# Tests run on every core, one thread each; those that are held to seconds run alone.
 unit coverage: export SOTTOVOCE_MPICH := $(CURDIR)/$(MPICH)
 unit coverage: export OMP_NUM_THREADS := 1
 unit coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
-	$(BIN)/python -m pytest -ra -m 'not mpi' --numprocesses=logical --dist=worksteal
-	$(BIN)/python -m pytest -ra -m mpi --durations=20
+	$(BIN)/python -m pytest -ra -m 'not timed' --numprocesses=logical --dist=worksteal --durations=20
+	$(BIN)/python -m pytest -ra -m timed
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 # Which lines and branches the tests reach, ranks under mpiexec included. It takes twice as long as without counting.
 coverage: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -ra -m 'not mpi' --numprocesses=logical --dist=worksteal
-	$(BIN)/coverage run -m pytest -ra -m mpi
+	$(BIN)/coverage run -m pytest -ra -m 'not timed' --numprocesses=logical --dist=worksteal
+	$(BIN)/coverage run -m pytest -ra -m timed
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
 

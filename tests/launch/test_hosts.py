@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.mpi, pytest.mark.hosts]
+pytestmark = [pytest.mark.mpi, pytest.mark.hosts, pytest.mark.timed]
 
 HERE = Path(__file__).parent
 ADDRESSES = ["10.77.0.1", "10.77.0.2", "10.77.0.3"]
