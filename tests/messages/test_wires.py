@@ -56,7 +56,7 @@ def kept_on_mpi(python: str, size: int) -> str:
 @pytest.mark.parametrize("name", wire_laws.LAWS)
 def test_mpi_keeps(name: str, size: int, mpi_python: str) -> None:
     said = kept_on_mpi(mpi_python, size)
-    for chunk in (1 << 30, wire_laws.SMALL_CHUNK):
+    for chunk in (1 << 30, wire_laws.chunk_for(name)):
         assert f"kept {name} {chunk}\n" in said, said[-3000:]
 
 
