@@ -12,6 +12,7 @@ Rows are made in blocks, each from a generator of its own, so the first n rows a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -119,9 +120,10 @@ def demo_blocks(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[pd.DataFram
     """Make people block by block, in bounded memory."""
     if rows < 1:  # not in a generator's body, where it would wait for the first block to be asked for
         raise ValueError(f"expected at least 1 row, found {rows}")
-    return (_block(seed, number).iloc[: rows - start] for number, start in enumerate(range(0, rows, BLOCK)))
+    return (_block(seed, number).iloc[: rows - start].copy() for number, start in enumerate(range(0, rows, BLOCK)))
 
 
+@lru_cache(maxsize=1)  # in a run on threads every party reads the same blocks, to keep its own rows; callers get a copy
 def _block(seed: int, number: int) -> pd.DataFrame:
     import pandas as pd
 
