@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 MPICH ?= .venv-mpich
 BIN := $(VENV)/bin
+WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
 
 .PHONY: demo test lint types unit coverage docs package mpich bench clean
 
@@ -35,14 +36,14 @@ unit coverage: export OMP_NUM_THREADS := 1
 unit coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
-	$(BIN)/python -m pytest -ra -m 'not timed' --numprocesses=logical --dist=worksteal --durations=20
+	$(BIN)/python -m pytest -ra -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal --durations=20
 	$(BIN)/python -m pytest -ra -m timed
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 # Which lines and branches the tests reach, ranks under mpiexec included. It takes twice as long as without counting.
 coverage: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -ra -m 'not timed' --numprocesses=logical --dist=worksteal
+	$(BIN)/coverage run -m pytest -ra -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal
 	$(BIN)/coverage run -m pytest -ra -m timed
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
