@@ -62,10 +62,15 @@ def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def popen(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] = os.environ) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            command, cwd=cwd, env={**env, MARK: mark}, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )  # fmt: skip
+        # What a shell starts in the background ignores Ctrl-C, and so would all that is started from there.
+        heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = subprocess.Popen(
+                command, cwd=cwd, env={**env, MARK: mark}, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )  # fmt: skip
+        finally:
+            signal.signal(signal.SIGINT, heeded)
         started.append(process)
         return process
 
