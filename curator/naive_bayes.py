@@ -62,18 +62,20 @@ class NaiveBayes:
         return cls(np.array(told["prior"], float), {name: np.array(own, float) for name, own in told["likely"].items()})
 
 
-def naive_bayes(tables: Sequence[LabelTable], *, plain_mean: bool = False) -> NaiveBayes:
+def naive_bayes(tables: Sequence[LabelTable], *, as_printed: bool = False) -> NaiveBayes:
     """Learn from noisy tables (Algorithm 3, lines 5 to 10).
 
-    Pr[l] is the mean of all tables' by inverse variance; `plain_mean`: as the paper has it. What becomes of negative cells
-    the paper does not say: here tables become distributions, and 1 / (n m) is added to each cell, so that no label is ruled
-    out by noise.
+    Pr[l] is the mean of all tables' by inverse variance. What becomes of negative cells the paper does not say: here each
+    label's line becomes the nearest one that is not negative and sums to Pr[l], which all tables know better than one.
+    `as_printed`: a plain mean, and each table for itself. 1 / (n m) is added to each cell: no label is ruled out by noise.
     """
-    sums = [(own.joint.sum(axis=1), 1.0 if plain_mean else own.variance) for own in tables]
-    prior, _ = pooled(sums)
+    prior, _ = pooled([(own.joint.sum(axis=1), 1.0 if as_printed else own.variance) for own in tables])
+    prior = (norm_mul if as_printed else norm_sub)(prior)
     likely = {}
     for own in tables:
-        joint = norm_sub(own.joint) + 1 / (max(own.users, 1) * own.joint.shape[1])
+        lines = (
+            norm_sub(own.joint) if as_printed else np.stack([norm_sub(*line) for line in zip(own.joint, prior, strict=True)])
+        )
+        joint = lines + 1 / (max(own.users, 1) * own.joint.shape[1])
         likely[own.attribute] = joint / joint.sum(axis=1, keepdims=True)
-    cut = (norm_mul if plain_mean else norm_sub)(prior)
-    return NaiveBayes(cut, likely)
+    return NaiveBayes(prior, likely)

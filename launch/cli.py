@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from ..evaluation import evaluate
+from ..evaluation.label_attacks import EPSILONS
 from ..messages import CURATOR, SottovoceError, UsageError
 from ..parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..protocols import available, find
@@ -25,8 +26,8 @@ from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
 from .pictures import FILES
-from .predicting import predict_table
-from .printing import print_comparison, print_summary, print_table, print_verdict
+from .predicting import attack_table, predict_table
+from .printing import print_attacks, print_comparison, print_summary, print_table, print_verdict
 from .progress import Progress, Work
 from .publish import check_folder, put
 from .rank import be_a_rank
@@ -88,14 +89,15 @@ def _complain(text: str) -> None:
 class Greedy(TyperCommand):
     """A command whose repeated options take all words up to the next option: --ways 2 3."""
 
-    many = ("--ways", "--classify", "--drop")
+    many = ("--ways", "--classify", "--drop", "--epsilon")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         spread: list[str] = []
         option = ""
+        many = {name for own in self.params if getattr(own, "multiple", False) for name in own.opts if name in self.many}
         for word in args:
             if word.startswith("-"):
-                option = word if word in self.many else ""
+                option = word if word in many else ""
                 if not option:
                     spread.append(word)
             else:
@@ -347,6 +349,26 @@ def predict_command(
             f"{found['label']} is predicted right in {found['model']:.4f} of {found['rows']:,} rows "
             f"(the most frequent one: {found['majority']:.4f})\n"
         )
+
+
+@app.command("attack", cls=Greedy)
+def attack_command(
+    data: Annotated[str, typer.Argument(help="the real table, or demo")],
+    schema: Annotated[Path | None, typer.Option(help="JSON (default: inferred)")] = None,
+    label: Annotated[str, typer.Option(help="the attribute that is guessed (default: the last)")] = "",
+    epsilon: Annotated[list[float] | None, typer.Option(help="budgets (default: 0.5 1 2 4 8)")] = None,
+    record_cap: Annotated[
+        float | None, typer.Option(help="what CLLDP may tell of the whole record (default: no bound)")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the reports")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Guess labels from the reports of CLLDP and LabelDP: how often three adversaries are right."""
+    found = attack_table(data, schema=schema, label=label, epsilons=epsilon or EPSILONS, record_cap=record_cap, seed=seed)
+    if as_json:
+        sys.stdout.write(json.dumps([msgspec.to_builtins(own) for own in found], indent=2) + "\n")
+    else:
+        print_attacks(found)
 
 
 @app.command("schema")

@@ -21,6 +21,7 @@ from .run import Run, run
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import assert_all_finite
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError:
@@ -69,8 +70,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X, reset=True)
         if y is None:
             raise ValueError("LabelClassifier requires y to be passed, but the target y is None")
-        check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
         if len(labels) != len(table):
             raise ValueError(f"expected a label for each of {len(table)} rows, found {len(labels)}")
         self.classes_, codes = np.unique(labels, return_inverse=True)

@@ -93,7 +93,7 @@ def page(report: Mapping[str, Any], *, drawn: Mapping[str, str] = MappingProxyTy
     columns_of_release += ["users"] if any(release.get("users") for release in privacy["releases"]) else []
     sections += [
         "<h2>Privacy</h2>",
-        f"<p>Neighbours: {escape(privacy['neighbours'])}. {claimed}</p>",
+        f"<p>Neighbours: {escape(privacy['neighbours'])}. {claimed}{_whole(privacy)}</p>",
         _table(("who looks", "claimed", "real"), _claims(privacy)),
         "<p>Party by party, as far as one's own records go:</p>",
         _table(("party", *privacy["epsilon"]), [(own, *(v[k] for k in privacy["epsilon"])) for own, v in by_party]),
@@ -131,6 +131,13 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     top = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(classes, names, strict=True)) if any(head) else ""
     lines = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in cells)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _whole(privacy: Mapping[str, Any]) -> str:
+    """Say what is told of whole records, where the claim is of a part of them."""
+    if "whole_record" not in privacy:
+        return ""
+    return f" Of the whole record, to whoever knows the rest of it: {escape(epsilon_shown(privacy['whole_record']))}."
 
 
 def _claims(privacy: Mapping[str, Any]) -> list[tuple[str, str, str]]:

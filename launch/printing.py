@@ -10,10 +10,11 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from ..evaluation.label_attacks import Attacked
 from .comparison import LEGEND, comparison_table
 from .report import summary_lines
 
-__all__ = ["print_comparison", "print_summary", "print_table", "print_verdict"]
+__all__ = ["print_attacks", "print_comparison", "print_summary", "print_table", "print_verdict"]
 
 WIDE: Final = 200
 """Columns of what is no terminal: what a program reads is not folded."""
@@ -70,6 +71,38 @@ def print_verdict(found: Mapping[str, Any]) -> None:
         )
     for note in found["notes"]:
         sys.stdout.write(f"note: {note}\n")
+
+
+def print_attacks(rows: Sequence[Attacked]) -> None:
+    """Print how often labels were guessed right."""
+    sys.stdout.write("share of users whose label is guessed right\n")
+    figures = (
+        "majority", "known", "labeldp_attributes", "labeldp_whole", "clldp_attributes", "clldp_whole", "clldp_and_attributes",
+    )  # fmt: skip
+    heads = (
+        "most frequent",
+        "attributes known",
+        "LabelDP: paper",
+        "+ label said",
+        "CLLDP: paper",
+        "whole report",
+        "+ attributes",
+    )
+    print_table(
+        ("epsilon", *heads, "omega", "epsilon of record"),
+        [
+            [
+                f"{own.epsilon:g}", *(f"{getattr(own, name):.3f}" for name in figures),
+                f"{own.omega[0]:.2f} to {own.omega[1]:.2f}", f"{own.epsilon_of_record:.2f}",
+            ]
+            for own in rows
+        ],
+    )  # fmt: skip
+    sys.stdout.write(
+        "\nknown: without any report; paper: from the attributes of a report alone (of CLLDP: the one noisy value), ignoring\n"
+        "the label that it names; whole report: the best guess from all that she said; + attributes: by whoever knows hers.\n"
+        "LabelDP's reports have the attributes, so its last two are one: compare '+ label said' with '+ attributes'.\n"
+    )
 
 
 def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:

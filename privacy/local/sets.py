@@ -22,7 +22,7 @@ from .bits import column_sums
 from .packing import read_integers, write_integers
 from .randomizer import Codes, Counts, Reports
 
-__all__ = ["Form", "bits_of_set", "count_sets", "shortest", "write_sets"]
+__all__ = ["Form", "bits_of_set", "count_sets", "shortest", "write_sets", "write_values"]
 
 Form = Literal["bitmap", "list", "rank"]
 
@@ -67,9 +67,20 @@ def write_sets(bitmaps: Reports, *, cells: int, chosen: int, form: Form) -> Repo
         return bitmaps
     bits = np.unpackbits(bitmaps, axis=1, count=cells, bitorder="little")
     values = (np.flatnonzero(bits) % cells).reshape(len(bitmaps), chosen)
-    if form == "list":
-        return write_integers(values.astype(np.uint64), bits=(cells - 1).bit_length())
-    return _ranks(values, cells=cells, chosen=chosen)
+    return write_values(values, cells=cells, chosen=chosen, form=form)
+
+
+def write_values(values: Codes, *, cells: int, chosen: int, form: Form) -> Reports:
+    """Write sets that come as their values in rising order."""
+    match form:
+        case "list":
+            return write_integers(values.astype(np.uint64), bits=(cells - 1).bit_length())
+        case "rank":
+            return _ranks(values, cells=cells, chosen=chosen)
+        case "bitmap":
+            found = np.zeros((len(values), -(-cells // 8)), np.uint8)
+            np.bitwise_or.at(found, (np.arange(len(values))[:, None], values >> 3), (1 << (values & 7)).astype(np.uint8))
+            return found
 
 
 def count_sets(reports: Reports, *, cells: int, chosen: int, form: Form) -> Counts:

@@ -13,16 +13,19 @@ from itertools import combinations
 from math import comb, exp
 
 import numpy as np
+import numpy.typing as npt
 
 from ...crypto.user_words import WordsOfUsers
 from .bits import MOST_BITS, digits_of, random_bits
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, coins, threshold
-from .sets import Form, bits_of_set, count_sets, shortest, write_sets
+from .sets import Form, bits_of_set, count_sets, shortest, write_sets, write_values
 
 __all__ = ["SubsetSelection"]
 
 LEVELS = 64
 """Of how likely a value is at first, before the number is made right."""
+FEW, SPARSE = 64, 32
+"""A set of at most so many values, of so many times as many, is drawn value by value."""
 
 
 class SubsetSelection(Randomizer):
@@ -57,10 +60,30 @@ class SubsetSelection(Randomizer):
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
         """Take the own value or not by a coin, and a uniform set of the others of the size that is left."""
         own = coins(words.take()[0, :, 0], below=self._in)
+        if self.chosen <= FEW and self.chosen * SPARSE < self.cells:
+            few = self._few(values, own, words)
+            return write_values(few, cells=self.cells, chosen=self.chosen, form=self.form)
         said = self._others(values, self.chosen - own.astype(np.int64), words)
         told = np.flatnonzero(own)
         said[told, values[told] >> 3] |= (1 << (values[told] & 7)).astype(np.uint8)
         return write_sets(said, cells=self.cells, chosen=self.chosen, form=self.form)
+
+    def _few(self, values: Codes, own: npt.NDArray[np.bool_], words: WordsOfUsers) -> Codes:
+        """Draw a few of many values, one after another, all sets alike (Floyd's algorithm, of the values but the own one)."""
+        said = np.empty((len(values), self.chosen), np.int64)
+        others = self.cells - 1
+        for at in range(self.chosen):
+            # Among the first `last + 1`: one that is not in the set yet, or `last` itself, which cannot be.
+            last = others - self.chosen + at
+            drawn = _uniform(words, below=last + 1)
+            taken = (said[:, :at] == drawn[:, None]).any(axis=1)
+            said[:, at] = np.where(taken, last, drawn)
+        said += said >= values[:, None]  # numbered past the own value
+        # Who says her own value says one less of the others: any of them, the one that came in at random being no worse.
+        gone = _uniform(words, below=self.chosen)
+        told = np.flatnonzero(own)
+        said[told, gone[told]] = values[told]
+        return np.sort(said, axis=1)
 
     def _others(self, values: Codes, wanted: Codes, words: WordsOfUsers) -> Reports:
         """Draw a set of so many values but the own one, all such sets alike.
@@ -124,6 +147,22 @@ class SubsetSelection(Randomizer):
             report = write_sets(said, cells=self.cells, chosen=self.chosen, form=self.form)
             found[report.tobytes()] = (self.p if own else 1 - self.p) / ways
         return found
+
+
+def _uniform(words: WordsOfUsers, *, below: int) -> Codes:
+    """Draw a number below a limit for each user, all alike: of 32 bits those are not used that would make some likelier.
+
+    Each user has four, so that hardly ever, 2^-40 for 2^22 values, one has to draw again and what others draw next is another.
+    """
+    even = (1 << 32) // below * below
+    found = np.zeros(len(words), np.int64)
+    left = np.arange(len(words))
+    while len(left):
+        drawn = words.take(words=2)[0].copy().view("<u4")[left].astype(np.int64)
+        good = drawn < even
+        found[left] = drawn[np.arange(len(left)), good.argmax(axis=1)] % below
+        left = left[~good.any(axis=1)]
+    return found
 
 
 def _choose(pool: Counts, cells: int, generator: np.random.Generator) -> int:

@@ -48,7 +48,7 @@ class LabelNaiveBayes(LabelProtocol):
             tables.append(
                 LabelTable(own.attributes[0], np.asarray(joint), variance / own.variance * own.variance_of(size), users)
             )
-        model = naive_bayes(tables, plain_mean=self.mode == "paper")
+        model = naive_bayes(tables, as_printed=self.mode == "paper")
         return Outcome(
             model={**model.told(), "label": learnt.label, "labels": labels, "asked": self.told(learnt)},
             summary={**self.figures(learnt), "attributes": len(tables)},

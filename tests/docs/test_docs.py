@@ -17,7 +17,19 @@ from sottovoce.protocols.head_count import HeadCount
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RUN = ("head-count", "noisy-marginals", "calm", "one-way-ldp", "privincr", "no-incremental", "no-priv-jtree", "lopub", "jtree")
+RUN = (
+    "head-count",
+    "noisy-marginals",
+    "calm",
+    "one-way-ldp",
+    "privincr",
+    "no-incremental",
+    "no-priv-jtree",
+    "lopub",
+    "jtree",
+    "clldp-",
+    "label-dp",
+)
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 

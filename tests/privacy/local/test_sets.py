@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from sottovoce.privacy.local.sets import Form, bits_of_set, count_sets, shortest, write_sets
+from sottovoce.privacy.local.sets import Form, bits_of_set, count_sets, shortest, write_sets, write_values
 
 
 def bitmaps(sets: list[tuple[int, ...]], *, cells: int) -> np.ndarray:
@@ -34,6 +34,8 @@ def test_large_sets_travel_in_every_form(cells: int, chosen: int, form: Form) ->
     members = np.zeros((200, cells), np.uint8)
     np.put_along_axis(members, np.argsort(rng.random((200, cells)), axis=1)[:, :chosen], 1, axis=1)
     said = write_sets(np.packbits(members, axis=1, bitorder="little"), cells=cells, chosen=chosen, form=form)
+    values = (np.flatnonzero(members) % cells).reshape(200, chosen)
+    assert (write_values(values, cells=cells, chosen=chosen, form=form) == said).all()
     assert said.shape == (200, -(-bits_of_set(cells, chosen, form) // 8))
     assert (count_sets(said, cells=cells, chosen=chosen, form=form) == members.sum(axis=0)).all()
     if form == "rank":

@@ -1,0 +1,77 @@
+"""`sottovoce.LabelClassifier` is an estimator like any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sottovoce
+from sottovoce.messages import UsageError
+from sottovoce.parties.demo import demo_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAMES = ["sex", "relationship", "age", "income"]
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [sottovoce.LabelClassifier(epsilon=50.0, random_state=1, parameters={"belief": "none"})]
+)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def people(rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series[str]]:
+    table = demo_table(rows, seed=seed)[NAMES]
+    return table.drop(columns="income"), table["income"]
+
+
+@pytest.mark.parametrize("protocol", ["clldp-naive-bayes", "clldp-decision-tree", "label-dp"])
+def test_it_learns_from_tables_of_texts(protocol: str) -> None:
+    x, y = people(8000, 1)
+    model = sottovoce.LabelClassifier(protocol, epsilon=8.0, random_state=3).fit(x, y)
+    assert list(model.classes_) == ["<=50K", ">50K"]
+    others, right = people(2000, 2)
+    majority = (right == "<=50K").mean()
+    assert model.score(others, right) >= majority
+    assert np.allclose(model.predict_proba(others).sum(axis=1), 1)
+    assert (model.classes_[model.predict_proba(others).argmax(axis=1)] == model.predict(others)).all()
+    assert model.report_["privacy"]["claimed_epsilon"] == 8
+    again = clone(model).fit(x, y)
+    assert again.model_ == model.model_
+
+
+def test_a_schema_of_the_columns() -> None:
+    """Public bins; numbers beyond them count as the nearest, and a category that nobody named is refused."""
+    x, y = people(3000, 1)
+    x = x.assign(age=np.random.default_rng(1).integers(0, 100, len(x)))
+    schema = {
+        "sex": ["Female", "Male"],
+        "relationship": sorted(x["relationship"].unique()),
+        "age": {"bins": 4, "range": [20, 60]},
+    }
+    model = sottovoce.LabelClassifier(epsilon=8.0, schema=schema, random_state=1).fit(x, y)
+    assert len(model.predict(x.assign(age=200))) == 3000
+    assert not any("inferred" in text for text in model.report_["warnings"])
+    with pytest.raises(UsageError, match=r"expected a category of sex"):
+        model.predict(x.assign(sex="neither"))
+    with pytest.raises(UsageError, match=r"expected a column 'age'"):
+        sottovoce.LabelClassifier(schema=schema).fit(x.drop(columns="age"), y)
+
+
+def test_in_a_pipeline() -> None:
+    x, y = people(2000, 1)
+    pipe = make_pipeline(FunctionTransformer(), sottovoce.LabelClassifier(epsilon=8.0, random_state=1))
+    assert pipe.fit(x, y).predict(x).shape == (2000,)
+
+
+def test_what_is_not_there() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'Nothing'"):
+        _ = sottovoce.Nothing
