@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from ..privacy.domain import Domain, intervals
 __all__ = ["Node", "Path", "Step", "Split", "Tree"]
 
 Codes = Mapping[str, npt.NDArray[Any]]
+DEEPEST: Final = 64
 
 
 class Split(NamedTuple):
@@ -131,9 +133,11 @@ class Tree:
         while waiting:
             path, node = waiting.pop()
             if "label" in node:
-                labels[path] = int(node["label"])
+                labels[path] = operator.index(node["label"])  # a whole number, or a TypeError
                 continue
-            test = Split(str(node["attribute"]), tuple(int(value) for value in node["values"]))
+            if len(path) > DEEPEST:
+                raise ValueError(f"expected at most {DEEPEST} tests on a path, found more")
+            test = Split(str(node["attribute"]), tuple(operator.index(value) for value in node["values"]))
             tests[path] = test
             waiting += [((*path, Step(test, yes=answer == "yes")), node[answer]) for answer in ("yes", "no")]
         return cls.of(tests, labels)

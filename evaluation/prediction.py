@@ -47,9 +47,15 @@ class Classifier:
         try:
             self.label, self.labels = str(model["label"]), tuple(map(str, model["labels"]))
             self._model = NaiveBayes.read(model) if kind == "naive-bayes" else Tree.read(model["tree"])
-            self._check(schema.domain)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            self._check()
+            coded = {name: tuple(model["attributes"][name]) for name in self.attributes}
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
             raise UsageError(f"expected a {kind} model as a run writes it, found {type(error).__name__}: {error}") from None
+        known = schema.domain.labels
+        for name, labels in {**coded, self.label: self.labels}.items():
+            if known.get(name) != labels:
+                raise UsageError(f"expected the schema of the model's run, found other labels of {name}: give --schema")
+        self._fit(schema.domain)
         self.schema = Schema({name: rule for name, rule in schema.attributes.items() if name in self.attributes})
         self.whole = Schema({name: rule for name, rule in schema.attributes.items() if name in {*self.attributes, self.label}})
         """With the label."""
@@ -61,17 +67,26 @@ class Classifier:
             return tuple(self._model.likely)
         return tuple(self._model.attributes)
 
-    def _check(self, domain: Domain) -> None:
-        """Hold the model against the schema: what is not of one domain must not be predicted from."""
+    def _check(self) -> None:
+        """Refuse numbers that no run writes; shapes are held against the schema by the labels."""
+        classes = len(self.labels)
+        if isinstance(self._model, NaiveBayes):
+            tables = [self._model.prior[:, None], *self._model.likely.values()]
+            if len(tables) < 2 or any(own.ndim != 2 or len(own) != classes for own in tables):
+                raise ValueError(f"expected tables with a line for each of {classes} labels")
+            if not all(np.isfinite(own).all() and (own >= 0).all() for own in tables):
+                raise ValueError("expected probabilities, found other numbers")
+        elif not all(0 <= own.label < classes for own in self._model.nodes) or self.label in self._model.attributes:
+            raise ValueError(f"expected ends with one of {classes} labels, and no test of the label")
+
+    def _fit(self, domain: Domain) -> None:
+        """Refuse tables and tests of values that the domain has not."""
         sizes = dict(zip(self.attributes, domain.shape(self.attributes), strict=True))
         if isinstance(self._model, NaiveBayes):
-            shapes = {name: own.shape for name, own in self._model.likely.items()}
-            fits = all(shapes[name] == (len(self.labels), size) for name, size in sizes.items())
-            fits &= self._model.prior.shape == (len(self.labels),)
+            fits = all(own.shape[1] == sizes[name] for name, own in self._model.likely.items())
         else:
             tests = [own.test for own in self._model.nodes if own.test is not None]
             fits = all(0 <= value < sizes[own.attribute] for own in tests for value in own[1])
-            fits &= all(0 <= own.label < len(self.labels) for own in self._model.nodes)
         if not fits:
             raise UsageError("expected a model and a schema of one domain, found others: give the schema of its run")
 
@@ -126,7 +141,7 @@ def read_classifier(path: Path, *, schema: Path | None = None) -> Classifier:
         model = json.loads(file.read_text())
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"expected a model at {file}, found {getattr(error, 'strerror', None) or 'no text'}") from None
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise UsageError(f"expected JSON in {file}, found {error}") from None
     if not isinstance(model, dict):
         raise UsageError(f"expected a model in {file}, found a {type(model).__name__}")

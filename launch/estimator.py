@@ -7,6 +7,7 @@ scikit-learn (`pip install 'sottovoce[evaluation]'`).
 from __future__ import annotations
 
 import json
+import numbers
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +22,7 @@ from .run import Run, run
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import assert_all_finite
+    from sklearn.utils import assert_all_finite, check_random_state
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError:
@@ -54,7 +55,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         epsilon: float = 1.0,
         schema: str | Path | Mapping[str, Any] | None = None,
-        random_state: int | None = None,
+        random_state: Any = None,
         mode: str = "rigorous",
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
@@ -83,10 +84,16 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = [str(column) for column in table.columns]
         if missing := [name for name in known if name not in names and name != LABEL]:
             raise UsageError(f"expected a column {missing[0]!r}, as the schema says, found {', '.join(names)}")
-        own = Schema({**{name: rule for name, rule in known.items() if name in names}, LABEL: _numbered(len(self.classes_))})
-        wanted = {"label": LABEL, "epsilon": self.epsilon, **(self.parameters or {})}
+        label = LABEL
+        while label in names:  # whatever columns are called, none of them is what is protected
+            label += "_"
+        own = Schema({**{name: rule for name, rule in known.items() if name in names}, label: _numbered(len(self.classes_))})
+        if reserved := {"label", "epsilon"} & {*(self.parameters or {})}:
+            raise UsageError(f"expected parameters without {', '.join(sorted(reserved))}, which fit says, found them")
+        wanted = {"label": label, "epsilon": self.epsilon, **(self.parameters or {})}
+        seed = None if self.random_state is None else _seed(self.random_state)
         done: Run = run(
-            self.protocol, _within(table, own).assign(**{LABEL: codes.astype(str)}), parties=1, seed=self.random_state,
+            self.protocol, _within(table, own).assign(**{label: codes.astype(str)}), parties=1, seed=seed,
             mode=self.mode, schema=json.loads(write_schema(own)), judge=False, **wanted,
         )  # fmt: skip
         self.model_, self.report_ = done.model, done.report
@@ -112,10 +119,18 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         import pandas as pd
 
         if isinstance(rows, pd.DataFrame):
+            if not rows.columns.is_unique:
+                raise ValueError("expected columns of different names, found some twice")
             validate_data(self, rows, reset=reset, skip_check_array=True)
             return rows.reset_index(drop=True)
         checked = validate_data(self, rows, reset=reset, dtype="numeric")
         return pd.DataFrame(checked, columns=[f"x{at}" for at in range(checked.shape[1])])
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(1 << 31))
 
 
 def _numbered(classes: int) -> Categories:

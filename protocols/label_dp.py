@@ -107,7 +107,12 @@ class LabelDP(Protocol):
         tables = [LabelTable(name, own, 1.0, heard) for name, own in zip(names, joints, strict=True)]
         model = naive_bayes(tables)
         return Outcome(
-            model={**model.told(), "label": label, "labels": desk.domain.labels[label]},
+            model={
+                **model.told(),
+                "label": label,
+                "labels": desk.domain.labels[label],
+                "attributes": desk.domain.project(names).labels,
+            },
             summary={"users": heard, "label": label, "attributes": len(names)},
             said=Said(users=heard, reports=heard, bits=heard * how.bits, least=how.bits, most=how.bits, simulate="reports"),
         )

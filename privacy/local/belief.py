@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Allocation", "Spent", "allocate", "beliefs", "capped", "leakage", "learnt", "realised"]
+__all__ = ["Allocation", "Spent", "allocate", "beliefs", "capped", "excess", "leakage", "learnt", "realised"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -72,7 +72,12 @@ def leakage(spent: Sequence[Spent]) -> float:
     >>> round(leakage([Spent(*own) for own in zip((0.6, 0.4, 0.3), theta)]), 7)
     2.0936022
     """
-    bound, product = 1.0, 1.0
+    return 1 + excess(spent)
+
+
+def excess(spent: Sequence[Spent]) -> float:
+    """Compute B_r - 1, with all digits where it is small."""
+    bound, product = 0.0, 1.0
     for own in spent:
         bound += own.belief * (own.ratio - 1) * product
         product *= own.ratio
@@ -89,7 +94,8 @@ def allocate(
     paper_fixed    min(rest / (dep - r + 1), g)     what equation 15 must mean
     paper          min(epsilon / (dep - r + 1), g)  as printed: with omega = 1 nothing is left for the last round (spec C7)
 
-    with rest = epsilon - ln B and g = ln(omega e^rest + 1 - omega) (Theorem 6).
+    with rest = epsilon - ln B and g = ln(omega e^rest + 1 - omega), which Theorem 6 allows as long as omega does not rise;
+    where it does, no more is given than equation 13 leaves.
 
     >>> made, given = [], []
     >>> for number in range(1, 6):
@@ -107,7 +113,7 @@ def allocate(
         most = log1p(belief * expm1(rest))  # g
         first = epsilon / rounds if number == 1 else 0.0
         wanted = (rest if allocation == "paper_fixed" else epsilon) / (rounds - number + 1)
-        theta = 1 + expm1(first or min(wanted, most)) / belief
+        theta = 1 + min(expm1(first or min(wanted, most)), max(exp(epsilon) - before, 0.0) / product) / belief
     if cap is not None:
         theta = min(theta, max(exp(cap) / product, 1.0))
     own = log1p(belief * (theta - 1))

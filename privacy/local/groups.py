@@ -7,11 +7,13 @@ Collector and user keep the same book, each for itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import log
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import log, log1p
 
 from ..accountant import Share
-from .belief import Spent, leakage
+from .belief import Spent, excess
 
 __all__ = ["Group", "Groups"]
 
@@ -28,7 +30,7 @@ class Group:
     @property
     def told(self) -> float:
         """The epsilon of all reports together."""
-        return log(leakage(self.spent))
+        return log1p(excess(self.spent))
 
     @property
     def told_of_all(self) -> float:
@@ -36,29 +38,42 @@ class Group:
         return sum(log(own.ratio) for own in self.spent)
 
 
-@dataclass(frozen=True, slots=True)
 class Groups:
     """The book. Whoever is not in it has told nothing."""
 
-    lines: tuple[Group, ...] = ()
+    def __init__(self, lines: Iterable[Group] = ()) -> None:
+        self._lines = sorted(lines, key=lambda own: own.start)
+
+    def copy(self) -> Groups:
+        """Take a copy, to be written in while it is not sure that anybody reports."""
+        return Groups(self._lines)
 
     def of(self, start: int, end: int) -> Group:
         """Find what these users have told; those who have told different things are a `ValueError`."""
-        for own in reversed(self.lines):
-            if own.start <= start and end <= own.end:
-                return Group(start, end, own.attributes, own.spent)
-            if max(own.start, start) < min(own.end, end):
-                raise ValueError(f"expected users who were asked alike, found places {start} to {end} across groups")
-        return Group(start, end)
+        _, own = self._find(start, end)
+        return Group(start, end, own.attributes, own.spent) if own else Group(start, end)
 
-    def report(self, start: int, end: int, *, attributes: frozenset[int], spent: Spent) -> tuple[Groups, Share]:
+    def report(self, start: int, end: int, *, attributes: frozenset[int], spent: Spent) -> Share:
         """Write down a report of these users, and say what it adds; a set that lacks what they were asked is a `ValueError`."""
-        before = self.of(start, end)
+        at, own = self._find(start, end)
+        before = own or Group(start, end)
         if not before.attributes <= attributes:
             raise ValueError(
                 f"expected a set with the attributes {sorted(before.attributes)}, asked before, found {sorted(attributes)}"
             )
         after = Group(start, end, attributes, (*before.spent, spent))
+        parts = [after] if own is None else [replace(own, end=start), after, replace(own, start=end)]
+        self._lines[at : at + (own is not None)] = [part for part in parts if part.start < part.end]
         more, of_all = max(after.told - before.told, 0.0), log(spent.ratio)
-        share = Share((start, end), more, of_all if abs(of_all - more) > 1e-9 else None)
-        return Groups((*self.lines, after)), share
+        return Share((start, end), more, of_all if abs(of_all - more) > 1e-9 else None)
+
+    def _find(self, start: int, end: int) -> tuple[int, Group | None]:
+        """Find where these users' line is, or would be."""
+        at = bisect_right(self._lines, start, key=lambda own: own.start)
+        if at and self._lines[at - 1].end > start:
+            own = self._lines[at - 1]
+            if own.end >= end:
+                return at - 1, own
+        elif at == len(self._lines) or self._lines[at].start >= end:
+            return at, None
+        raise ValueError(f"expected users who were asked alike, found places {start} to {end} across groups")

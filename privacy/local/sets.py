@@ -26,7 +26,7 @@ __all__ = ["Form", "bits_of_set", "count_sets", "shortest", "write_sets", "write
 
 Form = Literal["bitmap", "list", "rank"]
 
-MOST_LIMBS: Final = 1 << 21
+MOST_LIMBS: Final = 1 << 18
 """Of the table of all C(c, i)."""
 LIMB: Final = 48
 """Bits of a limb: as many as leave room for the sum of 2^15 of them."""

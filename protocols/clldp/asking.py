@@ -32,12 +32,13 @@ from ...privacy.local.groups import Groups
 from ...privacy.local.heads import HeadsResponse, variance_of_set
 from ..local import Answer, Mustered, Question, answer, hear
 from ..local.asking import Enlisted, Heard
-from .settings import LabelOptions
+from .settings import LabelOptions, least_belief
 
-__all__ = ["Asked", "Labelled", "Table", "ask", "randomizer_of", "respond", "size_of_terms"]
+__all__ = ["MOST_CELLS", "Asked", "Labelled", "Table", "ask", "randomizer_of", "respond", "size_of_terms"]
 
 Counts = npt.NDArray[np.int64]
-MOST_QUESTIONS: Final = 1 << 20
+MOST_QUESTIONS: Final = 1 << 16
+MOST_CELLS: Final = 1 << 22
 
 
 class Labelled:
@@ -165,6 +166,7 @@ def _checked(
 ) -> tuple[Heard, Groups]:  # fmt: skip
     """Check what the collector asks for."""
     names, number = domain.attributes, len(terms.questions)
+    others, groups = tuple(name for name in names if name != label), groups.copy()
     columns = (terms.starts, terms.sizes, terms.heads, terms.beliefs, terms.epsilons)
     if number > MOST_QUESTIONS or any(len(own) != number for own in columns):
         raise ValueError(f"expected a place, k, omega and epsilon for each of {number} groups, found others")
@@ -179,18 +181,21 @@ def _checked(
             raise ValueError(f"expected attributes beside {label}, which is the label, found it among them")
         if size < 1 or start < 0 or start + size > enlisted.users:
             raise ValueError(f"expected groups of at least one of {enlisted.users} users, found {size} from place {start}")
-        values = domain.cells(tuple(names[at] for at in question))
+        attributes = tuple(names[at] for at in question)
+        values = domain.cells(attributes)
         cells = values * domain.cells((label,))
+        if cells > MOST_CELLS:
+            raise ValueError(f"expected at most {MOST_CELLS:,} cells, found {cells:,}")
         if not 1 <= heads <= max(1, cells // 2):
             raise ValueError(f"expected 1 to {max(1, cells // 2)} heads of {cells} cells, found {heads}")
-        least = 1.0 if plain or options.randomizer == "basic" else min(1.0, heads / values)
+        least = least_belief(options, attributes=attributes, values=values, heads=heads, names=others, plain=plain)
         if not least * (1 - 1e-12) <= belief <= 1:
             raise ValueError(f"expected omega of {least:g} to 1 for {heads} of {values} values, found {belief:g}")
         if not 0 < epsilon <= options.epsilon * (1 + 1e-9):
             raise ValueError(f"expected an epsilon above 0 and at most {options.epsilon:g}, found {epsilon:g}")
         own = randomizer_of(cells, epsilon=epsilon, belief=belief, heads=heads, kind=options.randomizer, known=known)
         spent = Spent(belief, float(own.ratio))
-        groups, share = groups.report(start, start + size, attributes=frozenset(question), spent=spent)
+        share = groups.report(start, start + size, attributes=frozenset(question), spent=spent)
         book = groups.of(start, start + size)
         if cap is not None and book.told_of_all > cap * (1 + 1e-9):
             raise ValueError(f"expected to tell at most epsilon {cap:g} of the whole record, found {book.told_of_all:g}")

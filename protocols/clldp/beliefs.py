@@ -30,7 +30,7 @@ from ...privacy.local.survey import shared_out
 from ..local import Mustered
 from ..protocol import Mode
 from .asking import Asked, Table, ask
-from .settings import LabelOptions, read_prior
+from .settings import LabelOptions, prior_beliefs
 
 __all__ = ["Beliefs", "Truth", "believed", "choose", "disclose", "share_of"]
 
@@ -72,16 +72,12 @@ def believed(
     if options.belief == "none" or options.randomizer == "basic":
         return none, [], []
     if options.belief == "prior":
-        omega = read_prior(options.prior, tuple(name for name in domain.attributes if name != label))
-        # Of several attributes together omega is at most each one's: their cells lie within its cells.
-        return (
-            {
-                own: np.minimum(np.arange(1, size + 1) * max(min(omega[name] for name in own), 1 / size), 1.0)
-                for own, size in zip(sets, sizes, strict=True)
-            },
-            [],
-            [],
-        )
+        names = tuple(name for name in domain.attributes if name != label)
+        known = {
+            own: prior_beliefs(options.prior, attributes=own, values=size, names=names)
+            for own, size in zip(sets, sizes, strict=True)
+        }
+        return known, [], []
     if options.belief == "oracle":
         return _truth(desk, sets, label=label), [], []
     labels = domain.cells((label,))

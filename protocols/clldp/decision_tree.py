@@ -97,7 +97,7 @@ class LabelDecisionTree(LabelProtocol):
         with me.phase("reports"):  # 1
             enlisted, groups = respond(me, enlisted, groups, p, label=label, cap=self.cap)
         with me.phase("ends"):  # 3
-            respond_at_ends(me, enlisted, groups, p, label=label, cap=self.cap)
+            respond_at_ends(me, enlisted, groups, p, label=label)
 
     def curator(self, desk: Curator) -> Outcome:
         p, domain, label, sets = self.parameters, desk.domain, self.label(desk.domain), self.sets(desk.domain)
@@ -130,13 +130,10 @@ class LabelDecisionTree(LabelProtocol):
             joint, variance = None, 1.0
             ends = len(grown.tree.ends)
             wanted = at_ends if ends > 1 else 0
-            heads, belief = choose(
-                ends * domain.cells((label,)), ends, np.ones(max(1, ends)), p, epsilon=p.epsilon, mode=self.mode
-            )
+            heads, _ = choose(ends * domain.cells((label,)), ends, np.ones(ends), p, epsilon=p.epsilon, mode=self.mode)
             asked_ends = ask_ends(
-                desk, mustered, grown.tree, p, label=label, start=mustered.users - at_ends, size=wanted, heads=heads,
-                belief=belief,
-            )  # fmt: skip
+                desk, mustered, grown.tree, p, label=label, start=mustered.users - at_ends, size=wanted, heads=heads
+            )
             if asked_ends is not None:
                 joint, variance, more = asked_ends
                 surveys += more
@@ -154,6 +151,7 @@ class LabelDecisionTree(LabelProtocol):
                 "label": label,
                 "labels": domain.labels[label],
                 "tree": tree.told(domain, label=label),
+                "attributes": domain.project(tree.attributes).labels,
                 "rounds": rounds,
             },
             summary={

@@ -51,9 +51,7 @@ class LabelJoint(LabelProtocol):
             return self.single(domain)
         label = self.label(domain)
         found = [tuple(name.strip() for name in own.split(",")) for own in self.parameters.attributes.split(";")]
-        check_sets([(*own, label) for own in found])
-        for own in found:
-            domain.shape(own)
+        check_sets(domain, label, found)
         return found
 
     def curator(self, desk: Curator) -> Outcome:

@@ -39,19 +39,17 @@ class Ends:
     class Grown:
         """A tree: of each node the attribute, where its answers lead, and the values of yes; of an end nothing.
 
-        With it the first of the users who are asked, how many, and k and omega of their reports.
+        With it the first of the users who are asked, how many, and k of their reports. omega is 1: the tree may be anything.
         """
 
         nodes: tuple[tuple[int, ...], ...]
         start: int
         size: int
         heads: int
-        belief: float
 
 
 def ask_ends(
     desk: Curator, mustered: Mustered, tree: Tree, options: LabelOptions, *, label: str, start: int, size: int, heads: int,
-    belief: float,
 ) -> tuple[Numbers, float, list[Survey]] | None:  # fmt: skip
     """Ask users at which end they are: the estimate of label and end, a line a label, and its cells' variance.
 
@@ -59,24 +57,22 @@ def ask_ends(
     """
     domain, ends = desk.domain, len(tree.ends)
     labels = domain.cells((label,))
-    desk.broadcast(Ends.Grown(_written(tree, domain), start, size, heads, belief))
+    desk.broadcast(Ends.Grown(_written(tree, domain), start, size, heads))
     if not size:
         return None
-    own = randomizer_of(labels * ends, epsilon=options.epsilon, belief=belief, heads=heads, kind=options.randomizer, known={})
+    own = randomizer_of(labels * ends, epsilon=options.epsilon, belief=1.0, heads=heads, kind=options.randomizer, known={})
     survey = Survey(mustered.users, mustered.key, (own,), np.array([size]), start)
     (said,) = hear(desk, survey, [Question((label,), own, size)], options)
     return said.frequencies().reshape(labels, ends), own.variance(users=size), [survey]
 
 
-def respond_at_ends(
-    me: Party, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str, cap: float | None
-) -> Enlisted:
+def respond_at_ends(me: Party, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str) -> Enlisted:
     """Hear the tree, and let users go down it; one without a test asks nobody."""
     said, domain = me.receive(Ends.Grown, source=CURATOR), me.records.domain
     if not said.size:
         return enlisted
     try:
-        tree, survey = _checked(said, domain, enlisted, groups, options, label=label, cap=cap)
+        tree, survey = _checked(said, domain, enlisted, groups, options, label=label)
     except ValueError as error:
         raise MessageError(f"malformed Grown from the curator: {error}", where=me.where) from None
     number = {end: at for at, end in enumerate(tree.ends)}
@@ -89,9 +85,8 @@ def respond_at_ends(
 
 
 def _checked(
-    said: Ends.Grown, domain: Domain, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str,
-    cap: float | None,
-) -> tuple[Tree, Survey]:  # fmt: skip
+    said: Ends.Grown, domain: Domain, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str
+) -> tuple[Tree, Survey]:
     """Check what the collector asks for."""
     tree = _read(said.nodes, domain, label=label)
     ends = len(tree.ends)
@@ -100,12 +95,9 @@ def _checked(
         raise ValueError(f"expected some of {enlisted.users} users, found {said.size} from place {said.start}")
     if groups.of(said.start, said.start + said.size).spent:
         raise ValueError(f"expected users who have not reported, found places from {said.start} on")
-    least = 1.0 if options.randomizer == "basic" else min(1.0, said.heads / ends)
-    if not 1 <= said.heads <= max(1, cells // 2) or not least * (1 - 1e-12) <= said.belief <= 1:
-        raise ValueError(f"expected k and omega of {cells} cells, found {said.heads} and {said.belief:g}")
-    own = randomizer_of(cells, epsilon=options.epsilon, belief=said.belief, heads=said.heads, kind=options.randomizer, known={})
-    if cap is not None and own.local_epsilon > cap * (1 + 1e-9):
-        raise ValueError(f"expected to tell at most epsilon {cap:g} of the whole record, found {own.local_epsilon:g}")
+    if not 1 <= said.heads <= max(1, cells // 2):
+        raise ValueError(f"expected 1 to {max(1, cells // 2)} heads of {cells} cells, found {said.heads}")
+    own = randomizer_of(cells, epsilon=options.epsilon, belief=1.0, heads=said.heads, kind=options.randomizer, known={})
     return tree, Survey(enlisted.users, enlisted.key, (own,), np.array([said.size]), said.start)
 
 
@@ -132,6 +124,8 @@ def _read(nodes: tuple[tuple[int, ...], ...], domain: Domain, *, label: str) -> 
         _, yes, no, *values = own
         if not (at < yes < len(nodes) and at < no < len(nodes)) or not all(0 <= v < domain.cells((name,)) for v in values):
             raise ValueError(f"expected later nodes and values of {name}, found {own}")
+        if len({*values}) < len(values):
+            raise ValueError(f"expected different values of {name}, found {values}")
         led += [yes, no]
         found.append(Node(Split(name, tuple(values)), yes, no, 0))
     if sorted(led) != list(range(len(nodes))):

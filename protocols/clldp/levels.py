@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -41,7 +41,9 @@ from .settings import LabelOptions
 
 __all__ = ["Levels", "respond_by_levels"]
 
-LEAST_GAIN = 1e-12
+LEAST_GAIN: Final = 1e-12
+MOST_OF_LEVELS: Final = 1 << 18
+"""Cells of a table that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,8 @@ class Levels:
         attributes = tuple(name for name in self.domain.attributes if name in own.drawn)
         values = self.domain.cells(attributes)
         cells = values * self.domain.cells((self.label,))
+        if cells > MOST_OF_LEVELS:  # nobody could tell anything from so many, nor count them
+            return None
         # k cells of several attributes lie within k cells of each of them: omega is at most each one's.
         curve = np.ones(max(1, min(values, cells // 2)))
         for name in attributes:

@@ -50,7 +50,13 @@ class LabelNaiveBayes(LabelProtocol):
             )
         model = naive_bayes(tables, as_printed=self.mode == "paper")
         return Outcome(
-            model={**model.told(), "label": learnt.label, "labels": labels, "asked": self.told(learnt)},
+            model={
+                **model.told(),
+                "label": learnt.label,
+                "labels": labels,
+                "attributes": desk.domain.project([own.attribute for own in tables]).labels,
+                "asked": self.told(learnt),
+            },
             summary={**self.figures(learnt), "attributes": len(tables)},
             said=of_users(learnt.mustered.users, learnt.surveys, self.parameters),
         )

@@ -19,7 +19,7 @@ from ...privacy.local.groups import Groups
 from ..local import Mustered, enlist, muster, predict_users
 from ..local.asking import Enlisted, Surveyed
 from ..protocol import Cost, Mode, Protocol, Public, Said
-from .asking import Asked, Labelled, Table, ask, respond, size_of_terms
+from .asking import MOST_CELLS, Asked, Labelled, Table, ask, respond, size_of_terms
 from .beliefs import Beliefs, Truth, believed, choose, disclose, in_turn, share_of
 from .settings import LabelOptions, label_of
 
@@ -153,7 +153,9 @@ class LabelProtocol(Protocol):
     def single(self, domain: Domain) -> list[tuple[str, ...]]:
         """List the attributes of two labels or more beside the label, each alone."""
         label = self.label(domain)
-        return [(name,) for name in domain.attributes if name != label and domain.cells((name,)) > 1]
+        found: list[tuple[str, ...]] = [(name,) for name in domain.attributes if name != label and domain.cells((name,)) > 1]
+        check_sets(domain, label, found)
+        return found
 
     def told(self, learnt: Learnt) -> dict[str, Any]:
         """List what was believed and chosen, for the model."""
@@ -187,8 +189,10 @@ def of_users(learnt_users: int, surveys: Sequence[Survey], options: LabelOptions
     )  # fmt: skip
 
 
-def check_sets(sets: Sequence[tuple[str, ...]]) -> None:
-    """Refuse what names an attribute twice."""
+def check_sets(domain: Domain, label: str, sets: Sequence[tuple[str, ...]]) -> None:
+    """Refuse what names an attribute twice, or has more cells than anybody counts."""
     for own in sets:
-        if len({*own}) < len(own):
-            raise UsageError(f"expected different attributes in a set, found {', '.join(own)}")
+        if len({*own, label}) <= len(own):
+            raise UsageError(f"expected different attributes beside {label} in a set, found {', '.join(own)}")
+        if (cells := domain.cells((label, *own))) > MOST_CELLS:
+            raise UsageError(f"expected sets of at most {MOST_CELLS:,} cells with {label}, found {cells:,} of {', '.join(own)}")

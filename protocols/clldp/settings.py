@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from ...messages import UsageError
 from ...privacy import Domain
@@ -12,7 +14,12 @@ from ...privacy.local.heads import Heads
 from ..local import SurveyOptions
 from ..protocol import Mode
 
-__all__ = ["LabelOptions", "Source", "label_of", "read_prior"]
+__all__ = ["LabelOptions", "Source", "label_of", "least_belief", "prior_beliefs", "read_prior"]
+
+MOST_EPSILON: Final = 300.0
+"""e^(2 epsilon) is a number, and nobody's reports differ from the truth any more."""
+MOST_DRAWN: Final = 1_000_000_000
+"""Whose reports numpy can draw the sum of."""
 
 Source = Literal["sample", "prior", "oracle", "none"]
 """Of omega: users of their own, knowledge from outside, the truth (for experiments), or nothing: omega is 1."""
@@ -52,6 +59,12 @@ class LabelOptions(SurveyOptions):
     def __post_init__(self) -> None:
         if (self.belief == "prior") != bool(self.prior):
             raise UsageError(f"expected prior= with belief=prior, found belief={self.belief} and prior={self.prior!r}")
+        if self.epsilon > MOST_EPSILON:
+            raise UsageError(
+                f"expected an epsilon of at most {MOST_EPSILON:g}, found {self.epsilon:g}: nothing is left to protect"
+            )
+        if self.users >= MOST_DRAWN and self.simulate == "counts":
+            raise UsageError(f"expected fewer than {MOST_DRAWN:,} users with simulate=counts, found {self.users:,}")
         if self.record_cap and self.record_cap < self.epsilon:
             raise UsageError(f"expected a record_cap of at least epsilon, {self.epsilon:g}, found {self.record_cap:g}")
 
@@ -60,6 +73,29 @@ class LabelOptions(SurveyOptions):
         if self.record_cap is None:
             return None if mode == "paper" else 2 * self.epsilon
         return self.record_cap or None
+
+
+def least_belief(
+    options: LabelOptions, *, attributes: tuple[str, ...], values: int, heads: int, names: tuple[str, ...], plain: bool = False
+) -> float:
+    """Say which omega a user takes at least, whatever the collector says: no data can have less than k / m_s.
+
+    Where omega is given, by a prior or as 1, she has it as well as the collector.
+    """
+    if plain or options.randomizer == "basic" or options.belief == "none":
+        return 1.0
+    if options.belief == "prior":
+        return float(prior_beliefs(options.prior, attributes=attributes, values=values, names=names)[min(heads, values) - 1])
+    return min(1.0, heads / values)
+
+
+def prior_beliefs(prior: str, *, attributes: tuple[str, ...], values: int, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
+    """Find omega(1), omega(2), ... of a set by a prior: at most k omega(1), as it is concave.
+
+    Of several attributes together omega is at most each one's: their cells lie within its cells.
+    """
+    omega = read_prior(prior, names)
+    return np.asarray(np.minimum(np.arange(1, values + 1) * max(min(omega[name] for name in attributes), 1 / values), 1.0))
 
 
 def label_of(domain: Domain, name: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -14,9 +15,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import sottovoce
 from sottovoce.messages import UsageError
 from sottovoce.parties.demo import demo_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMES = ["sex", "relationship", "age", "income"]
 
@@ -70,6 +68,20 @@ def test_in_a_pipeline() -> None:
     x, y = people(2000, 1)
     pipe = make_pipeline(FunctionTransformer(), sottovoce.LabelClassifier(epsilon=8.0, random_state=1))
     assert pipe.fit(x, y).predict(x).shape == (2000,)
+
+
+def test_what_is_protected_is_y() -> None:
+    """Whatever a column is called, and whatever parameters say."""
+    x, y = people(2000, 1)
+    named = x.rename(columns={"sex": "label"})
+    model = sottovoce.LabelClassifier("label-dp", epsilon=8.0, random_state=np.random.RandomState(1)).fit(named, y)
+    assert model.model_["label"] == "label_"
+    assert "label" in model.model_["likely"]
+    for wrong in ({"label": "sex"}, {"epsilon": 30.0}):
+        with pytest.raises(UsageError, match=r"expected parameters without"):
+            sottovoce.LabelClassifier(parameters=wrong).fit(x, y)
+    with pytest.raises(ValueError, match=r"expected columns of different names"):
+        sottovoce.LabelClassifier().fit(pd.concat([x, x], axis=1), y)
 
 
 def test_what_is_not_there() -> None:

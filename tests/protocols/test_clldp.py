@@ -229,6 +229,27 @@ def test_users_refuse_to_tell_again_or_more() -> None:
         asking._checked(forged(), DOMAIN, enlisted(), Groups(), options, cap=None, label="l", plain=True)
 
 
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ({"belief": "none"}, True),
+        ({"belief": "prior", "prior": "a:0.9,b:0.7"}, True),
+        ({"belief": "prior", "prior": "a:0.6,b:0.6"}, False),
+        ({"belief": "sample"}, False),
+        ({"randomizer": "basic"}, True),
+    ],
+)
+def test_users_hold_the_collector_to_the_omega_that_they_know(options: dict[str, Any], refused: bool) -> None:
+    """Where omega is 1, or given by a prior, no smaller one is taken, whatever is planned."""
+    own = LabelOptions(epsilon=1.0, **options)
+    given: dict[str, Any] = {"label": "l", "cap": None, "plain": False}
+    if refused:
+        with pytest.raises(ValueError, match=r"expected omega of"):
+            asking._checked(forged(), DOMAIN, enlisted(), Groups(), own, **given)
+    else:
+        asking._checked(forged(), DOMAIN, enlisted(), Groups(), own, **given)
+
+
 def test_the_accountant_refuses_what_the_book_would_allow(monkeypatch: pytest.MonkeyPatch) -> None:
     """A curator that asks the sampled users again: one line, and nobody answers."""
     monkeypatch.setattr("sottovoce.protocols.clldp.protocol.share_of", lambda users, options: 0)
@@ -237,7 +258,7 @@ def test_the_accountant_refuses_what_the_book_would_allow(monkeypatch: pytest.Mo
 
 
 GROWN: Mapping[str, Any] = {
-    "nodes": ((0, 1, 2, 0), (), (1, 3, 4, 0, 2), (), ()), "start": 0, "size": 100, "heads": 1, "belief": 1.0,
+    "nodes": ((0, 1, 2, 0), (), (1, 3, 4, 0, 2), (), ()), "start": 0, "size": 100, "heads": 1,
 }  # fmt: skip
 
 
@@ -252,15 +273,15 @@ GROWN: Mapping[str, Any] = {
         ({"nodes": ()}, r"expected a tree"),
         ({"start": -1}, r"expected some of 100 users"),
         ({"size": 101}, r"expected some of 100 users"),
-        ({"heads": 4}, r"expected k and omega"),
-        ({"belief": 0.1}, r"expected k and omega"),
-        ({"belief": np.nan}, r"expected k and omega"),
+        ({"heads": 4}, r"expected 1 to 3 heads"),
+        ({"heads": 0}, r"expected 1 to 3 heads"),
+        ({"nodes": ((1, 1, 2, 0, 0), (), ())}, r"expected different values"),
     ],
 )
 def test_users_refuse_trees(changes: dict[str, Any], reason: str) -> None:
     said = leaves.Ends.Grown(**{**GROWN, **changes})
     with pytest.raises(ValueError, match=reason):
-        leaves._checked(said, DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l", cap=2.0)
+        leaves._checked(said, DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l")
 
 
 def test_who_has_reported_is_not_asked_for_her_end() -> None:
@@ -269,9 +290,9 @@ def test_who_has_reported_is_not_asked_for_her_end() -> None:
     )
     said = leaves.Ends.Grown(**{**GROWN, "start": 50, "size": 50})
     with pytest.raises(ValueError, match=r"expected users who have not reported"):
-        leaves._checked(said, DOMAIN, enlisted(), book, LabelOptions(epsilon=1.0), label="l", cap=None)
+        leaves._checked(said, DOMAIN, enlisted(), book, LabelOptions(epsilon=1.0), label="l")
     tree, survey = leaves._checked(
-        leaves.Ends.Grown(**GROWN), DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l", cap=None
+        leaves.Ends.Grown(**GROWN), DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l"
     )
     assert tree.ends == [1, 3, 4]
     assert survey.randomizers[0].cells == 6
@@ -488,6 +509,8 @@ def test_attacks() -> None:
         ({"belief": "prior", "prior": "income:0.5"}, r"expected ATTRIBUTE:OMEGA"),
         ({"record_cap": 1.0}, r"expected a record_cap of at least epsilon"),
         ({"heads": 50}, r"expected heads of at most half"),
+        ({"epsilon": 301.0}, r"expected an epsilon of at most 300"),
+        ({"users": 10**9, "simulate": "counts"}, r"expected fewer than 1,000,000,000 users"),
         ({"data": demo_table(20, seed=1)}, r"expected at least a user for each"),
         ({"data": demo_table(200, seed=1)[["income"]]}, r"expected an attribute of two labels or more beside income"),
         ({"protocol": "joint", "attributes": "sex,sex"}, r"expected different attributes"),
@@ -548,11 +571,23 @@ def test_predicting_by_hand(tmp_path: File) -> None:
     assert classifier.likely(table).sum(axis=1) == pytest.approx(np.ones(50))
     with pytest.raises(UsageError, match=r"expected a column 'sex'"):
         classifier.predict(table.drop(columns="sex"))
-    (tmp_path / "schema.json").write_text(
-        '{"sex": ["f", "m"], "relationship": ["a"], "education": ["b"], "income": ["n", "p"]}'
-    )
-    with pytest.raises(UsageError, match=r"of one domain"):
+    schema = json.loads((tmp_path / "schema.json").read_text())
+    turned = {name: (own if isinstance(own, list) else own["categories"])[::-1] for name, own in schema.items()}
+    (tmp_path / "schema.json").write_text(json.dumps(turned))
+    with pytest.raises(UsageError, match=r"expected the schema of the model's run, found other labels of"):
         read_classifier(tmp_path)
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    model = json.loads((tmp_path / "model.json").read_text())
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"likely": None}, {"likely": {}}, {"prior": [0.5]}, {"prior": [-1, 2]}, {"labels": ["a"]}, {"attributes": {}},
+        {"kind": "decision-tree", "tree": {"label": 1.7}}, {"kind": "decision-tree", "tree": {"label": 7}},
+        {"kind": "decision-tree", "tree": {"attribute": "sex", "values": [1.5], "yes": {"label": 0}, "no": {"label": 1}}},
+        {"kind": "decision-tree", "tree": {"attribute": "income", "values": [0], "yes": {"label": 0}, "no": {"label": 1}}},
+    )  # fmt: skip
+    for wrong in wrongs:
+        (tmp_path / "model.json").write_text(json.dumps({**model, **wrong}))
+        with pytest.raises(UsageError, match=r"^expected"):
+            read_classifier(tmp_path)
     (tmp_path / "schema.json").unlink()
     with pytest.raises(UsageError, match=r"expected the schema"):
         read_classifier(tmp_path)

@@ -19,10 +19,8 @@ from sottovoce.privacy.local.randomizer import below_exp
 
 
 class TestHeads(RandomizerConformance):
-    randomizer = HeadsResponse
+    """With omega = 1 it is subset selection, which has the laws of its own."""
 
-
-class TestHeadsWithBelief(RandomizerConformance):
     randomizer = partial(HeadsResponse, belief=0.4)
 
 
@@ -142,9 +140,9 @@ def test_variance_of_sets_of_cells() -> None:
     assert given(size=40, users=1) == 0
     generator = np.random.Generator(np.random.Philox(5))
     counts = np.bincount(np.repeat(np.arange(40), 50), minlength=40)
-    sums = [own.estimate(own.simulate(counts, generator), users=2000)[:8].sum() for _ in range(1500)]
-    # Chi-squared of 1500: outside of 15 per cent with a probability below 1e-4 each side; the seed is fixed.
-    assert np.var(sums) == pytest.approx(given(size=8, users=2000, frequency=0.2), rel=0.15)
+    sums = [own.estimate(own.simulate(counts, generator), users=2000)[:8].sum() for _ in range(500)]
+    # Chi-squared of 500 deviates by 6.3 per cent; the seed is fixed.
+    assert np.var(sums) == pytest.approx(given(size=8, users=2000, frequency=0.2), rel=0.25)
 
 
 def test_one_cell_of_many_is_even() -> None:
