@@ -71,6 +71,8 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/users.py
 	$(BIN)/python benchmarks/local.py 1
 	$(BIN)/python benchmarks/jtree.py 1
+	$(BIN)/python benchmarks/heads.py
+	$(BIN)/python benchmarks/labels.py joint 1
 
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done

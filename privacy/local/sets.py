@@ -11,6 +11,7 @@ of all C(c, i) would be too large, there is no rank.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from math import comb
 from typing import Final, Literal
@@ -32,6 +33,8 @@ LIMB: Final = 48
 """Bits of a limb: as many as leave room for the sum of 2^15 of them."""
 AT_A_TIME: Final = 1 << 13
 """Users whose ranks are taken apart at a time: their limbs stay in the cache."""
+FEW_AT_ONCE: Final = 8
+"""Values of all sets together, for each cell, below which they are sooner found one by one."""
 
 
 def bits_of_set(cells: int, chosen: int, form: Form) -> int:
@@ -95,6 +98,8 @@ def count_sets(reports: Reports, *, cells: int, chosen: int, form: Form) -> Coun
         if (said >= cells).any() or (np.diff(said, axis=1) <= 0).any():
             raise ValueError(f"expected {chosen} values below {cells} in rising order, found others")
         return np.bincount(said.reshape(-1), minlength=cells).astype(np.int64)
+    if len(reports) * chosen < cells * FEW_AT_ONCE:
+        return _count_few(reports, cells=cells, chosen=chosen)
     counts = np.zeros(cells, np.int64)
     for start in range(0, len(reports), AT_A_TIME):
         counts += _count_ranks(reports[start : start + AT_A_TIME], cells=cells, chosen=chosen)
@@ -106,13 +111,19 @@ def _limbs(cells: int, chosen: int) -> int:
 
 
 @lru_cache(maxsize=64)
+def _binomials(cells: int, chosen: int) -> list[list[int]]:
+    """All C(c, i): a line for each i from 0 to k, of c below m."""
+    lines = [[1] * cells]
+    for _ in range(chosen):
+        lines.append([0, *_running(lines[-1])])  # C(c, i) is the sum of C(b, i - 1) over b < c
+    return lines
+
+
+@lru_cache(maxsize=64)
 def _table(cells: int, chosen: int) -> npt.NDArray[np.int64]:
-    """All C(c, i), in limbs, lowest first: an array by i from 0 to k, c below m, limb."""
+    """The same in limbs, lowest first: an array by i, c, limb."""
     found = np.zeros((chosen + 1, cells, _limbs(cells, chosen)), np.int64)
-    line = [1] * cells  # C(c, 0)
-    for i in range(chosen + 1):
-        if i:
-            line = [0, *_running(line)]  # C(c, i) is the sum of C(b, i - 1) over b < c
+    for i, line in enumerate(_binomials(cells, chosen)):
         for limb in range(found.shape[2]):
             # What is above the largest rank is never read.
             found[i, :, limb] = [(value >> LIMB * limb) & ((1 << LIMB) - 1) for value in line]
@@ -137,6 +148,22 @@ def _ranks(values: Codes, *, cells: int, chosen: int) -> Reports:
         limbs[:, limb + 1] += limbs[:, limb] >> LIMB
     octets = (limbs & ((1 << LIMB) - 1)).astype("<i8").view(np.uint8).reshape(len(limbs), -1, 8)[:, :, : LIMB // 8]
     return np.ascontiguousarray(octets.reshape(len(limbs), -1)[:, : -(-bits_of_set(cells, chosen, "rank") // 8)])
+
+
+def _count_few(reports: Reports, *, cells: int, chosen: int) -> Counts:
+    """Find the values of each set by bisection."""
+    lines, last = _binomials(cells, chosen), comb(cells, chosen)
+    counts = np.zeros(cells, np.int64)
+    for own in reports:
+        rank = int.from_bytes(own.tobytes(), "little")
+        if rank >= last:
+            raise ValueError(f"expected ranks of sets of {chosen} of {cells} values, found one that is too large")
+        cell = cells
+        for i in range(chosen, 0, -1):
+            cell = bisect_right(lines[i], rank, hi=cell) - 1
+            rank -= lines[i][cell]
+            counts[cell] += 1
+    return counts
 
 
 def _count_ranks(reports: Reports, *, cells: int, chosen: int) -> Counts:

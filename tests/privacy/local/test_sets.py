@@ -26,6 +26,22 @@ def test_ranks_are_all_numbers_below_the_number_of_sets(cells: int, chosen: int)
         assert np.flatnonzero(found).tolist() == list(own)
 
 
+@pytest.mark.parametrize(("cells", "chosen"), [(2, 1), (7, 3), (40, 20), (300, 9)])
+def test_few_and_many_are_counted_alike(cells: int, chosen: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(cells)
+    values = np.sort(np.argsort(rng.random((50, cells)), axis=1)[:, :chosen], axis=1)
+    said = write_values(values, cells=cells, chosen=chosen, form="rank")
+    wrong = np.full_like(said, 255)
+    found = []
+    for few in (0, 1 << 30):
+        monkeypatch.setattr("sottovoce.privacy.local.sets.FEW_AT_ONCE", few)
+        found.append(count_sets(said, cells=cells, chosen=chosen, form="rank").tolist())
+        if comb(cells, chosen) < 1 << 8 * said.shape[1]:
+            with pytest.raises(ValueError, match=r"too large"):
+                count_sets(wrong, cells=cells, chosen=chosen, form="rank")
+    assert found[0] == found[1] == np.bincount(values.reshape(-1), minlength=cells).tolist()
+
+
 @pytest.mark.parametrize("form", ["bitmap", "list", "rank"])
 @pytest.mark.parametrize(("cells", "chosen"), [(250, 1), (250, 12), (250, 68), (250, 124), (63, 31)])
 def test_large_sets_travel_in_every_form(cells: int, chosen: int, form: Form) -> None:
