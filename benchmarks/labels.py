@@ -1,7 +1,7 @@
 """CLLDP's tables and figures: joint estimation, classifiers, attacks on labels, and the choice of k.
 
     python benchmarks/labels.py joint [SEEDS] [out=FOLDER]                  figures 3 and 6, table 4; data of its own
-    python benchmarks/labels.py learn TRAIN TEST SCHEMA [SEEDS] [out=FOLDER] [epsilon=1,4] [tree=yes] [more NAME=VALUE]
+    python benchmarks/labels.py learn TRAIN TEST SCHEMA [SEEDS] [out=FOLDER] [epsilon=1,4] [tree=yes] ['only=best k|LabelDP']
     python benchmarks/labels.py attack DATA SCHEMA [out=FOLDER]             figure 5, with the adversaries that it leaves out
 
 Each prints means over seeds, and beside them what is expected: of an estimate its exact error. With `out` the numbers are left
@@ -134,6 +134,13 @@ def learn(train: str, test: str, schema: str, seeds: int, out: Path | None, more
         "basic": (name, {"belief": "none", "randomizer": "basic"}),
         "LabelDP": ("label-dp", {}),
     }
+    if tree:
+        ways["levels, mended, k = 1, true omega"] = (
+            name, {"learning": "levels", "depth": 3, "belief": "oracle", "heads": 1, "record_cap": 0},
+        )  # fmt: skip
+    if "only" in more:
+        wanted = more.pop("only").split("|")
+        ways = {way: own for way, own in ways.items() if any(part in way for part in wanted)}
     print(f"{train}: tested on {len(held):,} rows, the most frequent label {share:.4f}")
     lines = []
     for epsilon in epsilons:

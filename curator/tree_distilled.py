@@ -92,10 +92,14 @@ def distilled(tables: Sequence[Single], *, depth: int) -> Distilled:
         if best is None:
             return
         _, own, chosen = best
+        values = np.bincount(own.groups, minlength=len(chosen))
+        rest = left[own.attribute] & ~chosen
+        if not own.ordered and values[rest].sum() < values[chosen].sum():  # the shorter side is the one to be named
+            chosen, rest = rest, chosen
         test = Split(own.attribute, tuple(np.flatnonzero(chosen[own.groups]).tolist()))
         tests[path] = test
         whole = np.maximum(own.joint[:, left[own.attribute]].sum(axis=1), 1e-9)
-        for answer, side in ((True, chosen), (False, left[own.attribute] & ~chosen)):
+        for answer, side in ((True, chosen), (False, rest)):
             share = np.clip(own.joint[:, side].sum(axis=1) / whole, 0, 1)
             grow((*path, Step(test, yes=answer)), mass * share, {**left, own.attribute: side})
 

@@ -28,7 +28,7 @@ code { font-size: .9em; overflow-wrap: anywhere; }
 CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that learnt from the synthetic
 table, from the real one, and by the most frequent answer."""
 PICTURES: Final = {
-    "decisions.svg": "The decision tree: tests, yes above no, and what is predicted",
+    "decisions.svg": "The decision tree: below each test what follows from yes, then from no",
     "graph.svg": "Which attributes belong together",
     "tree.svg": "The junction tree: cliques, and on the lines what two of them share",
 }

@@ -23,6 +23,10 @@ LETTER: Final = 6.0
 TALL: Final = 250
 """The height of a panel."""
 ROW: Final = 34
+INDENT: Final = 26
+STEP: Final = 22
+LONGEST: Final = 110
+"""Letters of a test that are shown."""
 ACROSS: Final = 3
 """Panels beside one another."""
 
@@ -47,10 +51,10 @@ def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
     return found
 
 
-def _svg(width: float, height: float, *, title: str, text: str, body: str) -> str:
+def _svg(width: float, height: float, *, title: str, text: str, body: str, size: int = 10) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'font-family="system-ui, sans-serif" font-size="10" fill="currentColor" stroke="none">'
+        f'font-family="system-ui, sans-serif" font-size="{size}" fill="currentColor" stroke="none">'
         f"<title>{escape(title)}</title><desc>{escape(text)}</desc>\n{body}</svg>\n"
     )
 
@@ -122,42 +126,37 @@ def _tree(cliques: Sequence[Sequence[str]], edges: Sequence[Sequence[Any]]) -> s
 
 
 def _decisions(tree: Mapping[str, Any], label: str) -> str:
-    """Draw tests from left to right, the answer yes above no, and at the end what is predicted."""
-    words: list[str] = []
-    near: dict[int, list[int]] = {}
-    answers: dict[int, str] = {}
+    """Draw tests one below another, each further to the right than the one before: below it yes, then no."""
+    lines: list[tuple[int, str, str, bool]] = []
+    joints: list[tuple[int, int, int]] = []
 
-    def add(node: Mapping[str, Any]) -> int:
-        at = len(words)
-        leaf = "label" in node
-        words.append(str(node["is"]) if leaf else f"{node['attribute']} = {node['is']}?")
-        near[at] = []
-        for answer in () if leaf else ("yes", "no"):
-            near[at].append(below := add(node[answer]))
-            answers[below] = answer
+    def add(node: Mapping[str, Any], depth: int, answer: str) -> int:
+        at, end = len(lines), "label" in node
+        lines.append((depth, answer, str(node["is"]) if end else f"{node['attribute']}: {node['is']}?", end))
+        below = [] if end else [add(node[own], depth + 1, own) for own in ("yes", "no")]
+        if below:
+            joints.append((depth, at, below[-1]))
         return at
 
-    add(tree)
-    level, row, lines = _layout(near)
-    starts = [8.0]
-    for own in range(max(level.values()) + 1):
-        starts.append(starts[-1] + max(len(words[at]) for at in level if level[at] == own) * LETTER + 60)
-    parts = []
-    for one, other in lines:
-        x1, y1 = starts[level[one]] + len(words[one]) * LETTER + 14, ROW * (row[one] + 0.5) + 8
-        x2, y2 = starts[level[other]], ROW * (row[other] + 0.5) + 8
-        parts.append(_line((x1, y1), (x2, y2), 0.5))
-        parts.append(f'<text x="{x2 - 6:.1f}" y="{y2 - 5:.1f}" text-anchor="end" font-style="italic">{answers[other]}</text>')
-    for at, own in level.items():
-        x, y, width = starts[own], ROW * row[at] + 12, len(words[at]) * LETTER + 14
-        style = 'rx="4"' if near[at] else 'rx="12" stroke-width="2"'
-        parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="24" {style} fill="none" stroke="currentColor"/>'
-            f'<text x="{x + width / 2:.1f}" y="{y + 16:.1f}" text-anchor="middle">{escape(words[at])}</text>'
-        )
+    add(tree, 0, "")
+    parts: list[str] = []
+    width = 0.0
+    for depth, first, last in joints:
+        left = INDENT * depth + 14
+        parts.append(_line((left, STEP * first + 26), (left, STEP * last + 18), 0.5))
+    for at, (depth, answer, words, end) in enumerate(lines):
+        x, y = INDENT * depth + 8.0, STEP * at + 22
+        if answer:
+            parts.append(_line((x - INDENT + 6, y - 4), (x - 2, y - 4), 0.5))
+            parts.append(f'<text x="{x + 2:.1f}" y="{y}" font-style="italic">{answer}</text>')
+            x += 26
+        short = words if len(words) <= LONGEST else words[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        weight = ' font-weight="bold"' if end else ""
+        parts.append(f'<text x="{x:.1f}" y="{y}"{weight}>{escape(short)}</text>')
+        width = max(width, x + len(short) * LETTER * 1.2 + 8)
     text = f"Tests that predict {label}: {_spoken(tree)}"
-    height = ROW * (max(row.values()) + 1) + 16
-    return _svg(starts[-1] + 8, height, title=f"The decision tree for {label}", text=text, body="\n".join(parts))
+    title = f"The decision tree for {label}"
+    return _svg(width, STEP * len(lines) + 16, title=title, text=text, body="\n".join(parts), size=12)
 
 
 def _spoken(node: Mapping[str, Any]) -> str:
