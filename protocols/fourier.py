@@ -31,7 +31,7 @@ from ..parties.cohort import Values, parities
 from ..privacy import Binary, Domain
 from ..privacy.local import DirectEncoding, Randomizer
 from ..privacy.local.hadamard import walsh_hadamard
-from .local import LocalProtocol, Question, SurveyOptions, Ways, check_size, published, questions_for
+from .local import OneSurvey, Question, SurveyOptions, Ways, check_size, published, questions_for
 from .protocol import Outcome
 
 __all__ = ["Fourier", "coefficients", "reconstructed"]
@@ -39,7 +39,7 @@ __all__ = ["Fourier", "coefficients", "reconstructed"]
 MOST = 2_000_000
 
 
-class Fourier(LocalProtocol):
+class Fourier(OneSurvey):
     """Ask each user for one Fourier coefficient."""
 
     name = "fourier"

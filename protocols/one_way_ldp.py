@@ -20,13 +20,13 @@ from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Party
 from ..privacy import Domain
-from .local import LocalOptions, LocalProtocol, Question, questions_for
+from .local import LocalOptions, OneSurvey, Question, questions_for
 from .protocol import Outcome
 
 __all__ = ["OneWayLocal"]
 
 
-class OneWayLocal(LocalProtocol):
+class OneWayLocal(OneSurvey):
     """Ask each user for one attribute, and draw each from its own table."""
 
     name = "one-way-ldp"

@@ -36,7 +36,7 @@ from ...privacy import Domain
 from ..local import (
     Answer,
     LocalOptions,
-    LocalProtocol,
+    OneSurvey,
     Question,
     SyntheticRows,
     Ways,
@@ -55,7 +55,7 @@ Reconstruction = Literal["maximum-entropy", "least-squares"]
 Tables = Callable[[tuple[str, ...]], Marginal]
 
 
-class CALM(LocalProtocol):
+class CALM(OneSurvey):
     """Ask each user for one set of attributes, and reconstruct all marginals."""
 
     name = "calm"

@@ -4,7 +4,7 @@ from .asking import Answer, Mustered, Question, Surveyed, answer, ask, enlist, h
 from .believing import Believed, believe
 from .joining import rows_of
 from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
-from .protocol import LocalProtocol, predict_round, predict_users, said
+from .protocol import LocalProtocol, OneSurvey, predict_round, predict_users, said
 from .publishing import check_size, published
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Believed",
     "LocalOptions",
     "LocalProtocol",
+    "OneSurvey",
     "Mustered",
     "Question",
     "SurveyOptions",

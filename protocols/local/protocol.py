@@ -35,14 +35,13 @@ from .asking import (
 )  # fmt: skip
 from .options import LocalOptions, SurveyOptions, choose
 
-__all__ = ["LocalProtocol", "predict_round", "predict_users", "said"]
+__all__ = ["LocalProtocol", "OneSurvey", "predict_round", "predict_users", "said"]
 
 
 class LocalProtocol(Protocol):
     """A protocol in which every user answers one question, and nobody is trusted with her value.
 
-    A subclass says `questions`, and what the curator makes of the answers. Parties are cohorts; `respond` is all that they do,
-    and `survey` the curator's part of the same conversation.
+    Parties are cohorts: in a round `take_part` is all that they do, and `ask_round` the curator's part of it.
     """
 
     trust = "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
@@ -53,10 +52,6 @@ class LocalProtocol(Protocol):
 
     class Parameters(LocalOptions):
         pass
-
-    @abstractmethod
-    def questions(self, domain: Domain, users: int) -> list[Question]:
-        """Choose what is asked, of how many of so many users: from public knowledge alone."""
 
     def randomizer(self, cells: int) -> Randomizer:
         """Choose how a question of so many cells is asked."""
@@ -76,25 +71,6 @@ class LocalProtocol(Protocol):
     def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
         """Say how a cohort finds what its users would say in truth."""
         return tables(records, [_attributes(records.domain, question) for question in questions])
-
-    def respond(self, me: Party) -> None:
-        """Hear the plan, and let the cohort's users answer: a party's side of a survey."""
-        with me.phase("plan"):
-            enlisted = enlist(me, self.parameters)
-            heard = self.listen(me, enlisted)
-        if heard is not None:
-            with me.phase("reports"):
-                answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
-
-    def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
-        """Ask, and hear: the curator's side."""
-        with desk.phase("plan"):
-            mustered = muster(desk, self.parameters)
-            questions = self.questions(desk.domain, mustered.users)
-            survey = ask(desk, mustered, questions, numbers=self.numbers(desk.domain, questions))
-        with desk.phase("reports"):
-            answers = hear(desk, survey, questions, self.parameters)
-        return answers, said(mustered.users, [survey], self.parameters)
 
     def take_part(self, me: Party, enlisted: Enlisted) -> Enlisted:
         """Hear a round's plan, and let the cohort's users answer; who has been asked then is what it returns."""
@@ -122,17 +98,6 @@ class LocalProtocol(Protocol):
         places = {name: at for at, name in enumerate(domain.attributes)}
         return [tuple(places[name] for name in own.attributes) for own in questions]
 
-    def predict(self, public: Public) -> list[Cost]:
-        if public.domain is None:
-            return []
-        users = self.parameters.users or public.rows
-        questions = self.questions(public.domain, users)
-        numbers = self.numbers(public.domain, questions)
-        return [
-            *predict_users(public, phase="plan", users=users),
-            *predict_round(public, questions, numbers, self.parameters, phase="plan", answered="reports"),
-        ]
-
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
         found = []
         if self.parameters.simulate == "counts":
@@ -146,6 +111,48 @@ class LocalProtocol(Protocol):
                 "them, not for a record, which may stand behind several"
             )
         return found
+
+
+class OneSurvey(LocalProtocol):
+    """One in which all users are asked at once.
+
+    A subclass says `questions`, and what the curator makes of the answers. `respond` is all that cohorts do, and `survey` the
+    curator's part of the same conversation.
+    """
+
+    @abstractmethod
+    def questions(self, domain: Domain, users: int) -> list[Question]:
+        """Choose what is asked, of how many of so many users: from public knowledge alone."""
+
+    def respond(self, me: Party) -> None:
+        """Hear the plan, and let the cohort's users answer: a party's side of a survey."""
+        with me.phase("plan"):
+            enlisted = enlist(me, self.parameters)
+            heard = self.listen(me, enlisted)
+        if heard is not None:
+            with me.phase("reports"):
+                answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
+
+    def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
+        """Ask, and hear: the curator's side."""
+        with desk.phase("plan"):
+            mustered = muster(desk, self.parameters)
+            questions = self.questions(desk.domain, mustered.users)
+            survey = ask(desk, mustered, questions, numbers=self.numbers(desk.domain, questions))
+        with desk.phase("reports"):
+            answers = hear(desk, survey, questions, self.parameters)
+        return answers, said(mustered.users, [survey], self.parameters)
+
+    def predict(self, public: Public) -> list[Cost]:
+        if public.domain is None:
+            return []
+        users = self.parameters.users or public.rows
+        questions = self.questions(public.domain, users)
+        numbers = self.numbers(public.domain, questions)
+        return [
+            *predict_users(public, phase="plan", users=users),
+            *predict_round(public, questions, numbers, self.parameters, phase="plan", answered="reports"),
+        ]
 
 
 def predict_users(public: Public, *, phase: str, users: int) -> list[Cost]:

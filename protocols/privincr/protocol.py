@@ -30,7 +30,6 @@ raked to all pairs (`local.joining`), so that neither a threshold decides nor a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -125,11 +124,6 @@ class PrivIncr(LocalProtocol):
         if self.mode == "paper" and self.parameters.oracle == "best":
             return self._randomizers.setdefault(cells, OptimisedUnary(cells, epsilon=self.epsilon))
         return super().randomizer(cells)
-
-    def questions(self, domain: Domain, users: int) -> list[Question]:
-        """Say what the first round asks; the others depend on it."""
-        first = shared_out(round(self.parameters.graph_users * users), [1.0] * self.rounds)[0]
-        return self.groups(domain, list(combinations(_several(domain).attributes, 2)), users=first)
 
     def party(self, me: Party) -> None:
         with me.phase("users"):
