@@ -27,14 +27,15 @@ from .mpiexec import World, inside_mpi_job, this_rank
 from .page import page
 from .pictures import FILES
 from .predicting import attack_table, predict_table
-from .printing import print_attacks, print_comparison, print_summary, print_table, print_verdict
-from .progress import Progress, Work
+from .printing import print_attacks, print_comparison, print_summary, print_sweep, print_table, print_verdict
+from .progress import Progress, Runs, Work
 from .publish import check_folder, put
 from .rank import be_a_rank
 from .run import run_job
 from .scaffold import write_package
 from .settings import Settings, parse_assignments, read_settings
-from .supervise import Hosts
+from .supervise import Hosts, RunFailed
+from .sweep import read_plan, sweep
 
 __all__ = ["main"]
 
@@ -291,6 +292,32 @@ def compare_command(
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
     else:
         print_comparison(rows)
+
+
+@app.command("sweep")
+def sweep_command(
+    file: Annotated[Path, typer.Argument(help="TOML: protocols, parameters and seeds")],
+    out: Annotated[Path | None, typer.Option(help="folder for the results (default: sweeps/NAME-OF-THE-FILE)")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="list the runs, and start none")] = False,
+    progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+) -> None:
+    """Make many runs from one file; what is done already is not done again."""
+    plan, cells = read_plan(file)
+    if dry_run:
+        sys.stdout.write("".join(f"{cell.shown}\n" for cell in cells))
+        return
+    folder = out or Path("sweeps") / file.stem
+    shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
+    try:
+        table, before, failed = sweep(plan, cells, out=folder, told=shown.show)
+    finally:
+        shown.close()
+    if not quiet:
+        print_sweep(table, before=before, folder=folder)
+    if failed:
+        first = table[table["status"] == "failed"].iloc[0]
+        raise RunFailed(f"{failed} of {len(cells)} runs failed, the first ({first['protocol']}): {first['error']}", status=3)
 
 
 @app.command("evaluate", cls=Greedy)

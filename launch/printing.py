@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -14,8 +15,12 @@ from ..evaluation.label_attacks import Attacked
 from .comparison import LEGEND, comparison_table
 from .report import summary_lines
 
-__all__ = ["print_attacks", "print_comparison", "print_summary", "print_table", "print_verdict"]
+__all__ = ["print_attacks", "print_sweep", "print_comparison", "print_summary", "print_table", "print_verdict"]
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIGURES: Final = ("tvd_2", "floor_2", "tvd_3", "floor_3", "accuracy", "majority", "payload_bytes", "rounds", "seconds")
 WIDE: Final = 200
 """Columns of what is no terminal: what a program reads is not folded."""
 
@@ -71,6 +76,34 @@ def print_verdict(found: Mapping[str, Any]) -> None:
         )
     for note in found["notes"]:
         sys.stdout.write(f"note: {note}\n")
+
+
+def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
+    """Print means over seeds, and how many runs there were."""
+    done = table[table["status"] == "done"]
+    if len(done):
+        figures = [name for name in FIGURES if name in done.columns]
+        asked = list(table.columns[: table.columns.get_loc("status")].drop(["run", "seed"]))
+        varied = [name for name in asked if name == "protocol" or len({*table[name].astype(str)}) > 1]
+        rows = []
+        for group, own in done.groupby(varied, dropna=False, sort=False):
+            named = [_figure_of(value) for value in (group if isinstance(group, tuple) else (group,))]
+            rows.append([*named, str(len(own)), *(_figure_of(own[name].mean()) for name in figures)])
+        print_table((*varied, "runs", *figures), rows)
+        sys.stdout.write("\n")
+    counts = table["status"].value_counts()
+    made = int(counts.get("done", 0)) - before
+    told = f"{len(table):,} runs: {made:,} made now, {before:,} found"
+    told += "".join(f", {int(counts[name]):,} {name}" for name in ("failed", "not run") if name in counts)
+    written = "results.csv, results.parquet" if (folder / "results.parquet").is_file() else "results.csv"
+    sys.stdout.write(f"{told}\n{folder}/: {written}\n")
+
+
+def _figure_of(value: object) -> str:
+    """Write a value of a table; what is not there as nothing."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
 
 
 def print_attacks(rows: Sequence[Attacked]) -> None:

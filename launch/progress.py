@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..messages import Position
 
-__all__ = ["Progress", "Work"]
+__all__ = ["Progress", "Runs", "Work"]
 
 
 EVERY: Final = 2.0
@@ -103,3 +103,41 @@ class Work:
         """Leave the terminal as it was."""
         if self._status is not None:
             self._status.stop()
+
+
+class Runs:
+    """Shows how far a sweep is, and how long it may still take; silent unless `shown`."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._console = Console(stderr=True)
+        self._shown = shown
+        self._begun = time.monotonic()
+        self._first = -1
+        self._status: Status | None = None
+
+    def show(self, done: int, of: int, following: str) -> None:
+        """Say what comes next; the time left is guessed from the runs that were made now, not from those found."""
+        if not self._shown:
+            return
+        if self._first < 0:
+            self._first = done
+        elapsed, made = time.monotonic() - self._begun, done - self._first
+        left = f", about {_long(elapsed * (of - done) / made)} left" if made else ""
+        line = f"{done:,} of {of:,} runs, {_long(elapsed)}{left}: {following}"
+        if not self._console.is_terminal:
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+            return
+        if self._status is None:
+            self._status = self._console.status("")
+            self._status.start()
+        self._status.update(line)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._status is not None:
+            self._status.stop()
+
+
+def _long(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

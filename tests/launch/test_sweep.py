@@ -1,0 +1,186 @@
+"""Sweeps: every combination once, resumed where they stopped, and no run lost for another's failure."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sottovoce.launch import sweep as module
+from sottovoce.launch.supervise import RunFailed
+from sottovoce.launch.sweep import read_plan, sweep
+from sottovoce.messages import UsageError
+
+PLAN = """
+seeds = [3, 5]
+[every]
+data = "demo"
+rows = 60
+parties = 2
+[[run]]
+protocol = "head-count"
+epsilon = [1, 2.5]
+[[run]]
+protocol = "noisy-marginals"
+epsilon = 1
+set = {ways = [1, 2], aggregator = "clear"}
+"""
+"""Of which the second entry is two: eight runs in all."""
+
+
+def silent(done: int, of: int, following: str) -> None:
+    """Hear nothing."""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    return file
+
+
+def test_every_combination_once(plan: Path) -> None:
+    _, cells = read_plan(plan)
+    shown = [cell.shown for cell in cells]
+    assert len(shown) == len(set(shown)) == len({cell.key for cell in cells}) == 8
+    assert shown[:2] == ["head-count seed=3 epsilon=1.0", "head-count seed=5 epsilon=1.0"]
+    assert "noisy-marginals seed=5 ways=2 aggregator=clear epsilon=1.0" in shown
+    # The same asked for twice is one run.
+    plan.write_text(PLAN + '[[run]]\nprotocol = "head-count"\nepsilon = 1.0\n')
+    assert len(read_plan(plan)[1]) == 8
+
+
+def test_it_goes_on_where_it_stopped(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, cells = read_plan(plan)
+    out = tmp_path / "out"
+    started: list[str] = []
+    real = module._run
+
+    def stopping(*given: object, **more: object) -> object:
+        if len(started) == 3:
+            raise KeyboardInterrupt
+        started.append(given[1].shown)  # type: ignore[attr-defined]
+        return real(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_run", stopping)
+    with pytest.raises(RunFailed, match=r"interrupted: 3 of 8 results are in .*; the same command goes on") as caught:
+        sweep(own, cells, out=out, told=silent)
+    assert caught.value.status == 130
+    table = pd.read_csv(out / "results.csv")
+    assert table["status"].value_counts().to_dict() == {"not run": 5, "done": 3}
+    monkeypatch.setattr(module, "_run", real)
+    table, before, failed = sweep(own, cells, out=out, told=silent)
+    assert (before, failed, len(table)) == (3, 0, 8)
+    assert set(table["status"]) == {"done"}
+    heads = table[table["protocol"] == "head-count"]
+    assert (heads["claimed_epsilon"] == heads["epsilon"]).all()
+    assert (out / "results.parquet").is_file()
+    assert pd.read_parquet(out / "results.parquet")["payload_bytes"].to_list() == table["payload_bytes"].to_list()
+    # All there: nothing is run, and the results are the same.
+    monkeypatch.setattr(module, "_run", stopping)
+    again, before, _ = sweep(own, cells, out=out, told=silent)
+    assert before == 8
+    assert again.equals(table)
+
+
+def test_other_data_are_other_runs(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    data.write_text("a,b\n" + "x,y\n" * 40)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'[[run]]\nprotocol = "head-count"\nepsilon = 1\nparties = 2\ndata = "{data}"\n')
+    first = read_plan(plan)[1][0].key
+    data.write_text("a,b\n" + "x,y\n" * 41)
+    assert read_plan(plan)[1][0].key != first
+
+
+def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[every]\nrows = 30\nparties = 2\n[[run]]\nprotocol = "clldp-naive-bayes"\nepsilon = 1\n'
+        '[[run]]\nprotocol = "head-count"\nepsilon = 1\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out", "--progress"], cwd=tmp_path, text=True,
+        capture_output=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    lines = done.stderr.strip().splitlines()
+    assert lines[0].startswith("0 of 2 runs, 0 s: clldp-naive-bayes")
+    assert lines[-1].startswith(
+        "sottovoce: 1 of 2 runs failed, the first (clldp-naive-bayes): expected at least a user for each"
+    )
+    assert "2 runs: 1 made now, 0 found, 1 failed" in done.stdout
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert table["status"].to_list() == ["failed", "done"]
+    assert "expected at least a user" in table["error"][0]
+    # It is tried again, and only it.
+    again = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out", "--quiet"], cwd=tmp_path, text=True,
+        capture_output=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert again.returncode == 3
+    assert again.stdout == ""
+
+
+def test_folders_of_runs_are_kept_if_wanted(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('keep = true\n[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = 50\n')
+    own, cells = read_plan(plan)
+    sweep(own, cells, out=tmp_path / "out", told=silent)
+    kept = tmp_path / "out" / "runs" / cells[0].key
+    assert json.loads((kept / "report.json").read_text())["protocol"] == "head-count"
+    assert (kept / "report.html").is_file()
+
+
+def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
+    own, cells = read_plan(plan)
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match=r"expected one sweep at a time"):
+            sweep(own, cells, out=out, told=silent)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", r"missing required field `run`"),
+        ("run = []", r"expected at least one \[\[run\]\]"),
+        ("[[run]]\nprotocol = 'nothing'", r"run 1: .*nothing"),
+        ("[[run]]\nprotocol = 'head-count'\nepsilon = -1", r"run 1: "),
+        ("[[run]]\nprotocol = 'head-count'\nepsilom = 1", r"run 1: .*epsilom"),
+        ("[[run]]\nprotocol = 'head-count'\nset = {ways = 2}", r"run 1: expected a parameter of head-count"),
+        ("[[run]]\nprotocol = 'head-count'\nseed = 1", r"run 1: expected no seed"),
+        ("seeds = []\n[[run]]\nprotocol = 'head-count'\nepsilon = []", r"expected at least one"),
+        ("seeds = 0\n[[run]]\nprotocol = 'head-count'", r"seeds"),
+        ("[[run]\n", r"expected TOML"),
+        ("[[run]]\nprotocol = 'head-count'\nset = 3", r"run 1: expected set = "),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_starts(text: str, reason: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(text)
+    with pytest.raises(UsageError, match=reason):
+        read_plan(plan)
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml"], cwd=tmp_path, text=True, capture_output=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "sweeps").exists()
+
+
+def test_a_dry_run(plan: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--dry-run"], cwd=plan.parent, text=True, capture_output=True,
+        timeout=300, check=True,
+    )  # fmt: skip
+    assert len(done.stdout.splitlines()) == 8
+    assert not (plan.parent / "sweeps").exists()
