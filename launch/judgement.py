@@ -80,7 +80,10 @@ def _classifier(files: Mapping[str, bytes]) -> Classifier | None:
     model = json.loads(files["model.json"]) if "model.json" in files else None
     if not isinstance(model, dict) or model.get("kind") not in KINDS:
         return None
-    return Classifier(model, read_schema(json.loads(files["schema.json"])))
+    try:
+        return Classifier(model, read_schema(json.loads(files["schema.json"])))
+    except UsageError:  # a model of somebody's own, called alike and made otherwise
+        return None
 
 
 def _utility(

@@ -34,7 +34,17 @@ Edges = Sequence[Sequence[str]]
 
 
 def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
-    """Draw what a model has of these: edges by rounds or at once, and a tree of cliques; or a tree of decisions."""
+    """Draw what a model has of these: edges by rounds or at once, and a tree of cliques; or a tree of decisions.
+
+    A model of somebody's own that is called alike and made otherwise is not drawn: its run has been paid for.
+    """
+    try:
+        return _drawn(model)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        return {}
+
+
+def _drawn(model: Mapping[str, Any] | None) -> dict[str, str]:
     found: dict[str, str] = {}
     tree = (model or {}).get("tree")
     if model is None or not isinstance(tree, Mapping):

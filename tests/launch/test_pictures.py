@@ -55,7 +55,14 @@ def test_rounds_have_a_panel_each() -> None:
     assert "age - sex" in (graph.findtext(f"{SVG}desc") or "")
 
 
-@pytest.mark.parametrize("model", [None, {}, {"parents": {"a": []}}, {"tree": None}])
+@pytest.mark.parametrize(
+    "model",
+    [
+        None, {}, {"parents": {"a": []}}, {"tree": None}, {"tree": {"root": 1}}, {"tree": {"cliques": 3, "edges": []}},
+        {"kind": "decision-tree", "label": "x", "tree": {"feature": 1}},
+        {"kind": "decision-tree", "tree": {"label": 0, "is": "a"}},
+    ],
+)  # fmt: skip
 def test_other_models_have_none(model: Any) -> None:
     assert pictures(model) == {}
 

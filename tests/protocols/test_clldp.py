@@ -470,6 +470,20 @@ class TestLearning:
         assert judged_["model"] > judged_["majority"]
 
 
+def test_a_model_of_somebodys_own_loses_no_run() -> None:
+    """It is called a decision tree, and is made otherwise: nothing is said of it, and all else stays."""
+    made = run("joint", judge=False)
+    data = demo_table(4000, seed=2)[NAMES]
+    files = {**made.files, "model.json": b'{"kind": "decision-tree", "tree": {"feature": 3}}'}
+    report = json.loads(judged_report(sottovoce.Run(**{**_fields(made), "files": files}), data))
+    assert "accuracy" not in report["utility"]
+    assert report["utility"]["tvd"]["2"] > 0
+
+
+def _fields(made: sottovoce.Run) -> dict[str, Any]:
+    return {name: getattr(made, name) for name in made.__dataclass_fields__}
+
+
 def judged_report(made: sottovoce.Run, data: pd.DataFrame) -> bytes:
     from sottovoce.launch.job import Job
 
