@@ -38,7 +38,8 @@ __all__ = ["MOST_CELLS", "Asked", "Labelled", "Table", "ask", "randomizer_of", "
 
 Counts = npt.NDArray[np.int64]
 MOST_QUESTIONS: Final = 1 << 16
-MOST_CELLS: Final = 1 << 22
+MOST_CELLS: Final = 1 << 17
+"""Of a table: a report of a quarter of so many takes 16 kB."""
 
 
 class Labelled:

@@ -34,7 +34,7 @@ from ...privacy.local.survey import shared_out
 from ..local import Mustered
 from ..local.asking import Enlisted
 from ..protocol import Mode
-from .asking import Asked, Table, ask, randomizer_of, respond
+from .asking import MOST_CELLS, Asked, Table, ask, randomizer_of, respond
 from .beliefs import Beliefs, choose, in_turn
 from .candidates import candidates
 from .settings import LabelOptions
@@ -42,8 +42,6 @@ from .settings import LabelOptions
 __all__ = ["Levels", "respond_by_levels"]
 
 LEAST_GAIN: Final = 1e-12
-MOST_OF_LEVELS: Final = 1 << 18
-"""Cells of a table that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,7 @@ class Levels:
         attributes = tuple(name for name in self.domain.attributes if name in own.drawn)
         values = self.domain.cells(attributes)
         cells = values * self.domain.cells((self.label,))
-        if cells > MOST_OF_LEVELS:  # nobody could tell anything from so many, nor count them
+        if cells > MOST_CELLS:  # nobody could tell anything from so many, nor count them
             return None
         # k cells of several attributes lie within k cells of each of them: omega is at most each one's.
         curve = np.ones(max(1, min(values, cells // 2)))

@@ -529,6 +529,10 @@ def test_attacks() -> None:
         ({"data": demo_table(200, seed=1)[["income"]]}, r"expected an attribute of two labels or more beside income"),
         ({"protocol": "joint", "attributes": "sex,sex"}, r"expected different attributes"),
         ({"protocol": "joint", "attributes": "sex,income"}, r"expected different attributes"),
+        (
+            {"protocol": "joint", "data": demo_table(500, seed=1), "attributes": "age,education,occupation,native-country"},
+            r"expected sets of at most 131,072 cells with income",
+        ),
         ({"protocol": "joint", "attributes": "sex;age"}, r"expected an attribute of the data"),
         ({"protocol": "decision-tree", "mode": "paper", "learning": "distilled"}, r"expected learning=levels"),
         ({"protocol": "decision-tree", "allocation": "tight"}, r"expected allocation with learning=levels"),
