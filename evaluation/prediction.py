@@ -20,7 +20,7 @@ from ..privacy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Accuracy", "Classifier", "accuracy", "read_classifier"]
+__all__ = ["KINDS", "Accuracy", "Classifier", "accuracy", "read_classifier"]
 
 SCHEMA_FILE: Final = "schema.json"
 KINDS: Final = ("naive-bayes", "decision-tree")

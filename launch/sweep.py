@@ -154,7 +154,8 @@ def sweep(
             raise UsageError(f"expected one sweep at a time in {out}, found another at work") from None
         before = [cell for cell in cells if (folder / f"{cell.key}.json").is_file()]
         failed: dict[str, str] = {}
-        left = [cell for cell in cells if cell not in before]
+        found = {cell.key for cell in before}
+        left = [cell for cell in cells if cell.key not in found]
         done = len(before)
         try:
             for cell in left:

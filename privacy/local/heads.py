@@ -20,6 +20,7 @@ from math import ceil, exp, inf, log
 from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ...crypto.user_words import WordsOfUsers
 from .packing import write_integers
@@ -33,6 +34,8 @@ Heads = Literal["scan", "paper"]
 """How k is chosen: by the exact error of all k, or as equation 8 prints it."""
 
 EVEN: Final = 32
+
+Numbers = npt.NDArray[np.float64]
 
 
 class HeadsResponse(SubsetSelection):
@@ -93,12 +96,17 @@ def heads_variance(cells: int, chosen: int, *, epsilon: float, belief: float) ->
 
 def heads_error(cells: int, chosen: int, *, epsilon: float, belief: float) -> float:
     """The expected squared L2 error of all cells' estimates, of one user: equation 7 in whole."""
+    return float(_errors(cells, np.array([chosen]), np.array([belief]), epsilon=epsilon)[0])
+
+
+def _errors(cells: int, heads: Numbers, omega: Numbers, *, epsilon: float) -> Numbers:
+    """The same of many k, each with its omega."""
     e = _excess(epsilon)
-    p = chosen * (e + belief) / (chosen * e + cells * belief)
-    q = (chosen - p) / (cells - 1)
+    p = heads * (e + omega) / (heads * e + cells * omega)
+    q = (heads - p) / (cells - 1)
     # p - q = k (m - k) E / ((m - 1) (k E + m omega))
-    apart = chosen * (cells - chosen) * e / ((cells - 1) * (chosen * e + cells * belief))
-    return cells * q * (1 - q) / apart**2 + (1 - p - q) / apart
+    apart = heads * (cells - heads) * e / ((cells - 1) * (heads * e + cells * omega))
+    return np.asarray(cells * q * (1 - q) / apart**2 + (1 - p - q) / apart)
 
 
 def choose_heads(cells: int, *, epsilon: float, beliefs: Sequence[float], rule: Heads = "scan") -> int:
@@ -120,14 +128,9 @@ def choose_heads(cells: int, *, epsilon: float, beliefs: Sequence[float], rule: 
     if rule == "paper":
         other = min(max(1, ceil(cells / (exp(min(epsilon, 700.0)) + 1))), most)
         return min((1, other), key=lambda k: heads_variance(cells, k, epsilon=epsilon, belief=belief(k)))
-    k = np.arange(1, most + 1)
     omega = np.ones(most)
     omega[: len(beliefs)] = np.asarray(beliefs, float)[:most]
-    e = _excess(epsilon)
-    p = k * (e + omega) / (k * e + cells * omega)
-    q = (k - p) / (cells - 1)
-    apart = k * (cells - k) * e / ((cells - 1) * (k * e + cells * omega))
-    return int(np.argmin(cells * q * (1 - q) / apart**2 + (1 - p - q) / apart)) + 1
+    return int(np.argmin(_errors(cells, np.arange(1.0, most + 1), omega, epsilon=epsilon))) + 1
 
 
 def variance_of_set(*, cells: int, chosen: int, p: float, size: int, users: int, frequency: float = 0.0) -> float:

@@ -36,7 +36,6 @@ from .settings import LabelOptions, least_belief
 
 __all__ = ["MOST_CELLS", "Asked", "Labelled", "Table", "ask", "randomizer_of", "respond", "size_of_terms"]
 
-Counts = npt.NDArray[np.int64]
 MOST_QUESTIONS: Final = 1 << 16
 MOST_CELLS: Final = 1 << 17
 """Of a table: a report of a quarter of so many takes 16 kB."""

@@ -36,11 +36,11 @@ from ...privacy.local import Survey
 from ...privacy.local.belief import Allocation
 from ..local import muster
 from ..protocol import Cost, Mode, Outcome, Public
-from .asking import Asked, Table, ask, respond
-from .beliefs import believed, choose, in_turn, share_of
+from .asking import respond
+from .beliefs import believed, choose, share_of
 from .leaves import Ends, ask_ends, respond_at_ends
 from .levels import Levels, check, respond_by_levels
-from .protocol import LabelProtocol, of_users
+from .protocol import LabelProtocol, Pooled, of_users, together
 from .settings import LabelOptions
 
 __all__ = ["LabelDecisionTree"]
@@ -115,17 +115,11 @@ class LabelDecisionTree(LabelProtocol):
         with desk.phase("reports"):
             # 1.
             at_ends = round(AT_ENDS * (mustered.users - first))
-            asked = []
-            for own, start, users in in_turn(first, mustered.users - first - at_ends, sets):
-                values = domain.cells(own)
-                cells = values * domain.cells((label,))
-                heads, belief = choose(cells, values, curves[own], p, epsilon=p.epsilon, mode=self.mode)
-                asked.append(Asked(own, start, users, heads, belief, p.epsilon))
-            tables, more = ask(desk, mustered, asked, p, label=label)
+            tables, more = self.ask_once(desk, mustered, curves, start=first, users=mustered.users - first - at_ends)
             surveys += more
         with desk.phase("ends"):
             # 2.
-            grown = distilled([_single(domain, own, known) for own in tables], depth=self.depth)
+            grown = distilled([_single(domain, together(own, known)) for own in tables], depth=self.depth)
             # 3.
             joint, variance = None, 1.0
             ends = len(grown.tree.ends)
@@ -171,10 +165,6 @@ class LabelDecisionTree(LabelProtocol):
         return lines if self.learning == "distilled" else [own for own in lines if own.phase != "reports"]
 
 
-def _single(domain: Domain, own: Table, known: list[Table]) -> Single:
-    """Put together all that was said of an attribute: what was said for omega's sake, too."""
-    parts = [(one.joint.values, one.variance) for one in (own, *known) if one.attributes == own.attributes]
-    weights = np.array([1 / variance for _, variance in parts])
-    joint = sum(w * values for w, (values, _) in zip(weights, parts, strict=True)) / weights.sum()
+def _single(domain: Domain, own: Pooled) -> Single:
     name = own.attributes[0]
-    return Single(name, np.asarray(joint), float(1 / weights.sum()), intervals(domain.labels[name]))
+    return Single(name, own.joint, own.variance, intervals(domain.labels[name]))

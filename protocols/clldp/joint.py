@@ -58,10 +58,10 @@ class LabelJoint(LabelProtocol):
         learnt = self.learn(desk)
         users = learnt.mustered.users
         as_estimated = (self.parameters.projection or ("none" if self.mode == "paper" else "simplex")) == "none"
-        tables = [own.joint if as_estimated else own.joint.map(norm_sub) for own in learnt.tables]
-        counts = [np.round(own.values * users, 3).reshape(-1) for own in tables]
+        tables = [own.joint if as_estimated else norm_sub(own.joint) for own in learnt.estimates]
+        counts = [np.round(own * users, 3).reshape(-1) for own in tables]
         return Outcome(
-            marginals=marginal_table(desk.domain, [own.attributes for own in tables], counts),
+            marginals=marginal_table(desk.domain, [own.joint.attributes for own in learnt.tables], counts),
             model={"kind": "label-tables", "label": learnt.label, "asked": self.told(learnt)},
             summary={**self.figures(learnt), "tables": len(tables)},
             said=of_users(users, learnt.surveys, self.parameters),

@@ -12,8 +12,6 @@ Lines 5 to 9    collector: tables, Pr[a | l], and Pr[l] as their mean           
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...curator import Curator
 from ...curator.naive_bayes import LabelTable, naive_bayes
 from ...privacy import Domain
@@ -35,19 +33,11 @@ class LabelNaiveBayes(LabelProtocol):
     def curator(self, desk: Curator) -> Outcome:
         learnt = self.learn(desk)
         labels = desk.domain.labels[learnt.label]
-        # What was said for omega's sake is of the same law, and paid for: it counts, but as printed it is thrown away.
-        more = {own.attributes: own for own in learnt.sampled} if self.mode != "paper" else {}
         tables = []
-        for own in learnt.tables:
-            joint, variance, users = own.joint.values, own.variance, own.users
-            if (other := more.get(own.attributes)) is not None:
-                weight = variance / (variance + other.variance)
-                joint = (1 - weight) * joint + weight * other.joint.values
-                variance, users = variance * (1 - weight), users + other.users
-            size = own.joint.cells // len(labels)
-            tables.append(
-                LabelTable(own.attributes[0], np.asarray(joint), variance / own.variance * own.variance_of(size), users)
-            )
+        for own, table in zip(learnt.estimates, learnt.tables, strict=True):
+            # A sum of a line's cells varies as they do together (`variance_of_set`), less by what was pooled.
+            of_line = table.variance_of(own.joint.shape[1]) * own.variance / table.variance
+            tables.append(LabelTable(own.attributes[0], own.joint, of_line, own.users))
         model = naive_bayes(tables, as_printed=self.mode == "paper")
         return Outcome(
             model={

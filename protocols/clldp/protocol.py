@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...curator import Curator
+from ...curator.labels import pooled
+from ...curator.marginal import Numbers
 from ...messages import UsageError, encoded_size
 from ...parties import Party
 from ...privacy import Domain
@@ -23,7 +25,24 @@ from .asking import MOST_CELLS, Asked, Labelled, Table, ask, respond, size_of_te
 from .beliefs import Beliefs, Truth, believed, choose, disclose, in_turn, share_of
 from .settings import LabelOptions, label_of
 
-__all__ = ["LabelProtocol", "Learnt", "of_users"]
+__all__ = ["LabelProtocol", "Learnt", "Pooled", "of_users", "together"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """All that was said of a set, by inverse variance: the joint distribution, each cell's variance, and how many said it."""
+
+    attributes: tuple[str, ...]
+    joint: Numbers
+    variance: float
+    users: int
+
+
+def together(own: Table, more: Sequence[Table]) -> Pooled:
+    """Put a table together with those of the same attributes."""
+    parts = [own, *(other for other in more if other.attributes == own.attributes)]
+    joint, variance = pooled([(part.joint.values, part.variance) for part in parts])
+    return Pooled(own.attributes, joint, variance, sum(part.users for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +51,9 @@ class Learnt:
 
     label: str
     mustered: Mustered
-    beliefs: Beliefs
-    sampled: list[Table]
-    """From users who were asked for omega."""
     tables: list[Table]
+    estimates: list[Pooled]
+    """The same with what was said for omega's sake, which is of the same law, and paid for; as printed it is thrown away."""
     surveys: list[Survey]
 
 
@@ -101,14 +119,21 @@ class LabelProtocol(Protocol):
             curves, sampled, surveys = believed(desk, mustered, sets, p, label=label, mode=self.mode)
         with desk.phase("reports"):
             first = share_of(mustered.users, p)
-            asked = []
-            for own, start, users in in_turn(first, mustered.users - first, sets):
-                values = desk.domain.cells(own)
-                cells = values * desk.domain.cells((label,))
-                heads, belief = choose(cells, values, curves[own], p, epsilon=p.epsilon, mode=self.mode)
-                asked.append(Asked(own, start, users, heads, belief, p.epsilon))
-            tables, more = ask(desk, mustered, asked, p, label=label)
-        return Learnt(label, mustered, curves, sampled, tables, [*surveys, *more])
+            tables, more = self.ask_once(desk, mustered, curves, start=first, users=mustered.users - first)
+        used = sampled if self.mode != "paper" else []
+        return Learnt(label, mustered, tables, [together(own, used) for own in tables], [*surveys, *more])
+
+    def ask_once(
+        self, desk: Curator, mustered: Mustered, curves: Beliefs, *, start: int, users: int
+    ) -> tuple[list[Table], list[Survey]]:
+        """Share users out over the sets, and let each report once, with all of epsilon."""
+        p, label, asked = self.parameters, self.label(desk.domain), list[Asked]()
+        for own, first, size in in_turn(start, users, list(curves)):
+            values = desk.domain.cells(own)
+            cells = values * desk.domain.cells((label,))
+            heads, belief = choose(cells, values, curves[own], p, epsilon=p.epsilon, mode=self.mode)
+            asked.append(Asked(own, first, size, heads, belief, p.epsilon))
+        return ask(desk, mustered, asked, p, label=label)
 
     def predict(self, public: Public) -> list[Cost]:
         """Predict all but reports, whose number of messages depends on who is in which cohort."""

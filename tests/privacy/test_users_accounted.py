@@ -11,7 +11,7 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import BudgetError
-from sottovoce.privacy import Accountant, epsilon_by_view
+from sottovoce.privacy import Accountant, Share, epsilon_by_view
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Told:
     sensitivity: float = 1.0
     scale: float = 1.0
     seen: Mapping[str, float] = field(default_factory=dict)
+
+    by_users: tuple[Share, ...] = ()
 
     def draw(self, randomness: RandomStream) -> int:
         return 7
@@ -98,3 +100,29 @@ def test_users_of_different_cohorts_are_different() -> None:
     for own, _ in product(both, range(1)):
         release(own, 1.0, (0, 100))
     assert epsilon_by_view([*both[0].releases, *both[1].releases], parties=2)["epsilon"]["curator"] == 1.0
+
+
+def test_groups_that_are_asked_again_have_a_book_each() -> None:
+    """What is added counts for whom it is added, and the whole record beside."""
+    own = accountant()
+    first = Told(1.0, by_users=(Share((0, 5), 0.4, 1.5), Share((5, 10), 0.7)))
+    second = Told(1.0, by_users=(Share((0, 5), 0.6, 1.0), Share((5, 8), 0.3, 0.9)))
+    for told in (first, second):
+        own.release(told, to=0, phase="p", randomness=RandomStream(b"k" * 32), users=(0, 10))
+    found = epsilon_by_view(own.releases, parties=2)
+    assert found["epsilon"]["curator"] == 1.0
+    assert found["whole_record"] == 2.5
+    more = Told(1.0, by_users=(Share((8, 10), 0.2), Share((10, 12), 1.1)))
+    with pytest.raises(BudgetError, match=r"each of the users 10 to 11, found 1.1"):
+        own.release(more, to=0, phase="p", randomness=RandomStream(b"k" * 32), users=(8, 12))
+    assert len(own.releases) == 4
+
+
+@pytest.mark.parametrize("shares", [((0, 6), (5, 10)), ((5, 10), (0, 5)), ((0, 11),), ((3, 3),)])
+def test_groups_of_one_release_do_not_overlap(shares: tuple[tuple[int, int], ...]) -> None:
+    """Else each would be checked without what the other adds."""
+    own = accountant()
+    told = Told(0.6, by_users=tuple(Share(users, 0.6) for users in shares))
+    with pytest.raises(ValueError, match=r"expected runs of the users \(0, 10\) one after another"):
+        own.release(told, to=0, phase="p", randomness=RandomStream(b"k" * 32), users=(0, 10))
+    assert not own.releases
