@@ -28,6 +28,8 @@ __all__ = ["Distance", "Told", "distance", "marginals_of"]
 MOST_MARGINALS: Final = 30_000
 """More than these are sampled: as many as there are of three of 52 binary attributes, and some."""
 MOST_CELLS: Final = 1 << 27
+SHOWN: Final = 4
+"""Of the worst marginals so many are named."""
 
 Counts = npt.NDArray[np.int64]
 Told = Callable[[str, int, int], None]
@@ -47,6 +49,8 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
     average: float
     worst: float
     worst_marginal: tuple[str, ...]
+    worst_marginals: tuple[tuple[str, ...], ...]
+    """A few of the worst, the worst first."""
     one_way: float
     """The average when all attributes are taken to be independent, each with its real distribution."""
     uniform: float
@@ -85,7 +89,8 @@ def distance(
     frequencies = {name: cells / len(real) for name, cells in one_way.items()}
     triples = _telling(counted, what, len(chosen), told)
     found = np.array([list(_one(own, mine, theirs, frequencies)) for own, mine, theirs in triples])
-    worst = int(np.argmax(found[:, 0]))
+    order = np.argsort(-found[:, 0], kind="stable")
+    worst = int(order[0])
     return Distance(
         ways=ways,
         attributes=attributes,
@@ -94,6 +99,7 @@ def distance(
         average=float(found[:, 0].mean()),
         worst=float(found[worst, 0]),
         worst_marginal=chosen[worst],
+        worst_marginals=tuple(chosen[at] for at in order[:SHOWN]),
         one_way=float(found[:, 1].mean()),
         uniform=float(found[:, 2].mean()),
     )

@@ -19,7 +19,8 @@ from ..messages import UsageError
 from ..parties import Bins, Categories, Records, Schema, blocks, infer, load, merge, read_schema
 from .classification import classify, read_target, revealing
 from .dependence import dependence_kept
-from .distances import Distance, Told, distance
+from .distances import SHOWN, Distance, Told, distance
+from .worst import MarginalShown, show_marginal, worst_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +107,7 @@ def judge(
         "tvd": {str(own.ways): own.average for own in distances},
         "tvd_binary": {str(own.ways): own.average for own in bits},
         "distances": [msgspec.to_builtins(own) for own in (*distances, *bits)],
+        "marginals": [msgspec.to_builtins(own) for own in _shown(real, synthetic, distances)],
         "dependence": msgspec.to_builtins(dependence_kept(real, synthetic)),
         "classification": [msgspec.to_builtins(own) for own in classified],
         "notes": notes,
@@ -122,10 +124,26 @@ def judge_marginals(
     sums_to = float(total or len(real))
     distances: dict[int, list[float]] = {}
     wanted = [attributes for attributes, _ in published]
+    worst: list[MarginalShown] = []
     for (attributes, cells), counts in zip(published, real.marginals(wanted), strict=True):
         noisy = norm_sub(cells, sums_to) / sums_to
         distances.setdefault(len(attributes), []).append(float(np.abs(counts / len(real) - noisy).sum()) / 2)
-    return {"tvd": {str(ways): float(np.mean(found)) for ways, found in sorted(distances.items())}, "distances": []}
+        worst = worst_of([*worst, show_marginal(real.domain, attributes, counts, noisy)], most=SHOWN)
+    return {
+        "tvd": {str(ways): float(np.mean(found)) for ways, found in sorted(distances.items())},
+        "distances": [],
+        "marginals": [msgspec.to_builtins(own) for own in worst],
+    }
+
+
+def _shown(real: Records, synthetic: Records, distances: Sequence[Distance]) -> list[MarginalShown]:
+    """Show the worst single attributes, and the worst pairs, as far as pairs were compared."""
+    pairs = [pair for own in distances if own.ways == 2 for pair in own.worst_marginals]
+    found = []
+    for wanted in ([(name,) for name in real.domain.attributes], pairs):
+        both = zip(wanted, real.marginals(wanted), synthetic.marginals(wanted), strict=True)
+        found += worst_of([show_marginal(real.domain, *own) for own in both], most=SHOWN)
+    return found
 
 
 def _schema(real: str | pd.DataFrame, synthetic: str | pd.DataFrame, given: Any, notes: list[str]) -> tuple[Schema, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -24,12 +25,11 @@ from .identities import write_identity
 from .job import Job, instantiate
 from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
-from .page import page
-from .pictures import FILES
+from .pages import FILES, comparison_page, run_page
 from .predicting import attack_table, predict_table
 from .printing import print_attacks, print_comparison, print_summary, print_sweep, print_table, print_verdict
 from .progress import Progress, Runs, Work
-from .publish import check_folder, put
+from .publish import check_folder, put, read_ledger
 from .rank import be_a_rank
 from .run import run_job
 from .scaffold import write_package
@@ -264,11 +264,19 @@ def _list_protocols(*, as_json: bool) -> None:
 
 
 @app.command("report")
-def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a run")]) -> None:
-    """Write report.html anew from report.json and print the summary again."""
+def report_command(
+    folder: Annotated[Path, typer.Argument(help="the folder of a run")],
+    public: Annotated[bool, typer.Option("--public", help="leave out what was measured on the real table")] = False,
+) -> None:
+    """Write report.html anew from report.json and the ledger, and print the summary again."""
     report = read_report(folder)
     try:
-        text = page(report, drawn={name: (folder / name).read_text() for name in FILES if (folder / name).is_file()})
+        ledger = folder / "ledger.csv"
+        text = run_page(
+            {**report, "utility": None} if public else report,
+            entries=read_ledger(ledger.read_bytes()) if ledger.is_file() else (),
+            drawn={name: (folder / name).read_text() for name in FILES if (folder / name).is_file()},
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
     put({"report.html": text.encode()}, folder=folder)
@@ -278,9 +286,12 @@ def report_command(folder: Annotated[Path, typer.Argument(help="the folder of a 
 @app.command("compare")
 def compare_command(
     folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR")],
+    out: Annotated[
+        Path | None, typer.Option(help="the page (default: comparison.html beside the first run; with --json none)")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
-    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions."""
+    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions; a table and a page."""
     for at, folder in enumerate(folders):
         if folder.resolve() in [other.resolve() for other in folders[:at]]:
             raise UsageError(f"expected each run once, found {folder} twice")
@@ -292,6 +303,16 @@ def compare_command(
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
     else:
         print_comparison(rows)
+    if out is None and as_json:
+        return
+    page = out or Path(os.path.relpath(folders[0].resolve().parent / "comparison.html"))
+    if page.is_dir():
+        raise UsageError(f"expected a file for --out, found the folder {page}")
+    if out is None and not os.access(page.parent, os.W_OK):
+        return  # nobody asked for it
+    put({page.name: comparison_page(rows).encode()}, folder=page.parent)
+    if not as_json:
+        sys.stdout.write(f"written  {page}\n")
 
 
 @app.command("sweep")

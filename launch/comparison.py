@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..messages import UsageError
 
-__all__ = ["LEGEND", "compare", "comparison_table", "read_report"]
+__all__ = ["DIFFERENT", "FLOOR", "LEGEND", "REAL", "compare", "comparison_table", "read_report"]
 
 LEGEND: Final = (
     ("epsilon", "what the run claims: how much anybody may learn of one record; less is more private"),
@@ -22,6 +22,8 @@ LEGEND: Final = (
     ("floor", "what must be beaten: the real tables of single attributes, and always saying the most frequent answer"),
 )
 
+FLOOR: Final = "floor"
+REAL: Final = "real data"
 DIFFERENT: Final = "(not of the same records: distances cannot be compared)"
 
 _VIEWS: Final = ("public", "curator", "other_party")
@@ -63,7 +65,7 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     if None in agreed:
         rows.append({"run": DIFFERENT})
     else:
-        rows += [{"run": title, **own} for title, own in zip(("floor", "real data"), agreed, strict=True) if own]
+        rows += [{"run": title, **own} for title, own in zip((FLOOR, REAL), agreed, strict=True) if own]
     return rows
 
 

@@ -20,9 +20,8 @@ from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
 from ..privacy.domain import read_marginal_table
-from .page import page
-from .pictures import FILES
-from .publish import report_json
+from .pages import FILES, run_page
+from .publish import read_ledger, report_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +59,8 @@ def judged(
                 users = report["communication"].get("users", {}).get("users")
                 report["utility"] = _utility(real, files, schema, targets, users=users)
     drawn = {name: files[name].decode() for name in FILES if name in files}
-    return {**files, "report.json": report_json(report), "report.html": page(report, drawn=drawn).encode()}
+    html = run_page(report, entries=read_ledger(files["ledger.csv"]), drawn=drawn)
+    return {**files, "report.json": report_json(report), "report.html": html.encode()}
 
 
 def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> list[str]:
@@ -102,7 +102,7 @@ def _utility(
         table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
         ways = [way for way in WAYS if way <= len(schema.attributes)]
         own = judge(real, load(table, schema=schema), ways=ways, binary=False, targets=targets)
-        synthetic = {name: own[name] for name in ("tvd", "distances", "dependence", "classification", "notes")}
+        synthetic = {name: own[name] for name in ("tvd", "distances", "marginals", "dependence", "classification", "notes")}
         # Marginals are what was estimated; a table drawn from a model of them stands beside, and is mostly worse.
         found = synthetic if found is None else {**synthetic, "tvd": found["tvd"], "tvd_synthetic": synthetic["tvd"]}
     return found

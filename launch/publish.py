@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import msgspec
 
 from ..messages import CURATOR, Entry, UsageError, role_name
 from ..parties import write_schema
 from .job import Job, instantiate
-from .page import page
-from .pictures import FILES, pictures
+from .pages import FILES, pictures, run_page
 from .report import make_report
 from .take_part import Concluded
 
 ALWAYS_NEW: Final = ("synthetic.csv", "marginals.csv", "model.json", "schema.json")
 """What a run may leave, and an earlier one in the same folder must not."""
 
-__all__ = ["check_folder", "ledger_csv", "published_files", "put"]
+__all__ = ["check_folder", "ledger_csv", "published_files", "put", "read_ledger"]
 
 
-def published_files(job: Job, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, bytes]:
+def published_files(
+    job: Job, concluded: Concluded, *, transport: str, library: str | None, ended: datetime
+) -> dict[str, bytes]:
     """Make every file of the run. Called by the curator: all in here is public."""
     outcome = concluded.outcome
     files: dict[str, bytes] = {}
@@ -42,10 +45,10 @@ def published_files(job: Job, concluded: Concluded, *, transport: str, library: 
     files |= {name: text.encode() for name, text in drawn.items()}
     if concluded.schema is not None:
         files["schema.json"] = write_schema(concluded.schema).encode()
-    report = make_report(job, instantiate(job), concluded, transport=transport, library=library)
+    report = make_report(job, instantiate(job), concluded, transport=transport, library=library, ended=ended)
     files["ledger.csv"] = ledger_csv(concluded.entries)
     files["report.json"] = report_json(report)
-    files["report.html"] = page(report, drawn=drawn).encode()
+    files["report.html"] = run_page(report, entries=concluded.entries, drawn=drawn).encode()
     return files
 
 
@@ -60,6 +63,19 @@ def ledger_csv(entries: list[Entry]) -> bytes:
         named = entry._replace(sender=_short(entry.sender), receiver=_short(entry.receiver))  # type: ignore[arg-type]
         out.write(",".join(f"{value:.6f}" if isinstance(value, float) else str(value) for value in named) + "\n")
     return out.getvalue().encode()
+
+
+def read_ledger(data: bytes) -> list[Entry]:
+    """Read what `ledger_csv` wrote; what is no ledger is a `ValueError`."""
+    lines = list(csv.reader(io.StringIO(data.decode())))
+    if not lines or tuple(lines[0]) != Entry._fields:
+        raise ValueError(f"expected a ledger with the columns {', '.join(Entry._fields)}")
+    kinds = {**get_type_hints(Entry), "sender": _rank, "receiver": _rank}
+    return [Entry._make(kinds[name](text) for name, text in zip(Entry._fields, line, strict=True)) for line in lines[1:]]
+
+
+def _rank(name: str) -> int:
+    return CURATOR if name == "curator" else int(name.removeprefix("party "))
 
 
 def _short(rank: int) -> str:

@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import msgspec
@@ -178,7 +179,7 @@ def _files(job: Job, concluded: Concluded) -> dict[str, bytes]:
     from mpi4py import MPI
 
     library = MPI.Get_library_version().partition("\n")[0].partition(", package")[0].replace("\x00", "").strip()
-    return published_files(job, concluded, transport="mpi", library=" ".join(library.split()))
+    return published_files(job, concluded, transport="mpi", library=" ".join(library.split()), ended=datetime.now(UTC))
 
 
 def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +16,18 @@ import msgspec
 from ..messages import communication
 from ..parties import Schema
 from ..privacy import epsilon_by_view
-from ..protocols import Cost, Protocol, Public
+from ..protocols import Cost, Outcome, Protocol, Public
+from .job import Job
 
 if TYPE_CHECKING:
-    from .job import Job
     from .take_part import Concluded
 
 __all__ = ["epsilon_shown", "make_report", "summary_lines"]
 
 
-def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport: str, library: str | None) -> dict[str, Any]:
+def make_report(
+    job: Job, protocol: Protocol, concluded: Concluded, *, transport: str, library: str | None, ended: datetime
+) -> dict[str, Any]:
     """Put the report together from what the curator holds."""
     minutes = concluded.minutes
     told = [own.rows for own in minutes[1:] if own.rows is not None]
@@ -54,6 +58,7 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
     return {
         "sottovoce": version("sottovoce"),
         "protocol": protocol.name,
+        "about": {"summary": protocol.summary, "paper": protocol.paper, "trust": protocol.trust},
         "reference": job.protocol,
         "parameters": msgspec.to_builtins(protocol.parameters),
         "parties": job.parties,
@@ -64,8 +69,11 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         "transport": transport,
         "mpi": None if library is None else {"library": library, "hosts": [own.host for own in minutes]},
         "python": platform.python_version(),
+        "ended": ended.isoformat(timespec="seconds"),
+        "command": command(job, transport=transport),
         "seconds": round(concluded.seconds, 6),
         "outcome": dict(concluded.outcome.summary),
+        "published": _published(concluded.outcome),
         "phases": phases,
         "communication": exchanged,
         "privacy": _writable(
@@ -83,6 +91,53 @@ def make_report(job: Job, protocol: Protocol, concluded: Concluded, *, transport
         "transcript": {edge: digest for own in minutes for edge, digest in own.transcript.items()} or None,
         "warnings": [*_warnings(job, schema), *protocol.warnings(public), *unforeseen],
     }
+
+
+def command(job: Job, *, transport: str) -> str:
+    """Write the command that runs the same again, from the run's own folder, where the schema is.
+
+    What files hold, and how many hosts there are, stays with whoever runs it; tables in memory have no command.
+    """
+    if job.data[0] == "<table>":
+        given = [f"{name}={value!r}" for name, value in job.parameters.items()]
+        many = [f"parties={job.parties}"] if len(job.data) == 1 else []
+        options = [f"{name}={value!r}" for name, value in _changed(job).items()]
+        return f"sottovoce.run({job.protocol!r}, {'table' if many else 'tables'}, {', '.join([*many, *given, *options])})"
+    words = ["sottovoce", "run", job.protocol]
+    words += [word for own in job.data if own != "demo" for word in ("--data", own)]
+    words += ["--parties", str(job.parties)] if len(job.data) == 1 else []
+    if "epsilon" in job.parameters:
+        words += ["--epsilon", str(job.parameters["epsilon"])]
+    for name, value in _changed(job).items():
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if value is True else [option, str(value)]
+    words += [] if job.schema is None else ["--schema", "schema.json"]
+    words += ["--transport", "threads"] if transport == "threads" else []
+    for name, value in job.parameters.items():
+        words += [] if name == "epsilon" else ["--set", f"{name}={_set(value)}"]
+    return shlex.join(words)
+
+
+def _changed(job: Job) -> dict[str, Any]:
+    """List what the job has that is not the default."""
+    names = ("mode", "rows", "split", "seed", "key_bits", "insecure_test_keys", "identities", "timeout", "transcript")
+    defaults = {own.name: own.default for own in msgspec.structs.fields(Job)}
+    return {name: getattr(job, name) for name in names if getattr(job, name) != defaults[name]}
+
+
+def _set(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _published(outcome: Outcome) -> dict[str, Any]:
+    """Say how large what was published is."""
+    found: dict[str, Any] = {"model": outcome.model is not None}
+    if outcome.synthetic is not None:
+        found["synthetic"] = {"rows": len(outcome.synthetic), "attributes": outcome.synthetic.shape[1]}
+    if (table := outcome.marginals) is not None:
+        names = [own for own in table.columns if str(own).startswith("attribute_")]
+        found["marginals"] = {"marginals": len(table[names].drop_duplicates()) if names else 1, "cells": len(table)}
+    return found
 
 
 def _writable(value: Any) -> Any:

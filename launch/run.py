@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +144,7 @@ def run_job(
     if transport == "mpi":
         return run_with_mpi(job, launcher=find_launcher(mpiexec), hosts=hosts or Hosts(), progress=progress)
     concluded = _run_in_threads(job, tables=tables, progress=progress)
-    return published_files(job, concluded, transport="threads", library=None)
+    return published_files(job, concluded, transport="threads", library=None, ended=datetime.now(UTC))
 
 
 def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Progress) -> Concluded:

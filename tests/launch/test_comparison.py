@@ -109,18 +109,6 @@ def test_what_was_not_predicted_is_said() -> None:
     assert dict(summary_lines(report))["cost"].startswith("keys/Rows: predicted 73 bytes, found 72")
 
 
-def test_the_page_has_claims_and_truth_side_by_side() -> None:
-    done = sottovoce.run("dp-subn", demo_table(900)[["sex", "race", "income"]], mode="paper", seed=1, epsilon=8.0, **KEYS)
-    text = done.files["report.html"].decode()
-    assert "<td>curator</td><td>8</td><td>12</td>" in text
-    assert "<td>curator and 1</td><td>nothing</td><td>infinity</td>" in text
-    assert '<td>1</td><td class="number">12</td><td class="number">12</td><td>infinity</td>' in text
-    assert '<td>3</td><td class="number">8</td><td class="number">8</td><td>infinity</td>' in text
-    assert "<h2>The paper's formulas</h2>" in text
-    printed = sum(line["printed_bytes"] for line in done.report["communication"]["formulas"])
-    assert f"{printed:,.0f} bytes in" in text
-
-
 def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected a run with report\.json in"):
         read_report(tmp_path)

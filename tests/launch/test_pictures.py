@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import sottovoce
-from sottovoce.launch.pictures import FILES, pictures
+from sottovoce.launch.pages.models import FILES, pictures
 from sottovoce.launch.publish import put
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def texts(picture: ET.Element) -> list[str]:
 
 def test_a_tree_has_its_cliques_and_what_they_share() -> None:
     found = drawn({"tree": TREE, "edges": [["age", "sex"]]})
-    assert set(found) == {*FILES} - {"decisions.svg"}
+    assert set(found) == {"graph.svg", "tree.svg"}
     tree = found["tree.svg"]
     assert sorted(texts(tree)) == sorted(["age, sex", "sex, <income & more>", "race", "sex, work", "sex", "sex"])
     assert len(list(tree.iter(f"{SVG}line"))) == 2
@@ -58,13 +58,29 @@ def test_rounds_have_a_panel_each() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        None, {}, {"parents": {"a": []}}, {"tree": None}, {"tree": {"root": 1}}, {"tree": {"cliques": 3, "edges": []}},
+        None, {}, {"parents": {"a": []}}, {"parents": {"a": ["b"]}}, {"parents": {"a": ["a"]}}, {"parents": {"a": 3}},
+        {"tree": None}, {"tree": {"root": 1}}, {"tree": {"cliques": 3, "edges": []}},
         {"kind": "decision-tree", "label": "x", "tree": {"feature": 1}},
         {"kind": "decision-tree", "tree": {"label": 0, "is": "a"}},
     ],
 )  # fmt: skip
 def test_other_models_have_none(model: Any) -> None:
     assert pictures(model) == {}
+
+
+def test_a_network_has_its_parents_on_the_left() -> None:
+    parents = {"age": [], "sex": ["age"], "work": ["age", "sex"], "race": [], "income": ["work"]}
+    network = drawn({"parents": parents, "frontiers": [[["age", "sex", "income"]]]})["network.svg"]
+    boxes = zip(network.iter(f"{SVG}rect"), texts(network), strict=False)
+    place = {name: float(own.get("x", 0)) for own, name in boxes}
+    assert {*place} == {"age", "sex", "work", "income"}
+    assert all(place[one] < place[name] for name, own in parents.items() for one in own)
+    assert texts(network)[-1] == "by themselves: race"
+    paths = [own for own in network.iter(f"{SVG}path") if own.get("fill") == "none"]
+    dashed = [own for own in paths if own.get("stroke-dasharray")]
+    assert len(paths) - len(dashed) == 4
+    assert len(dashed) == 2  # age - income and sex - income were looked at, and not chosen
+    assert network.findtext(f"{SVG}desc") == "sex from age; work from age, sex; income from work; by themselves: race"
 
 
 def test_nothing_is_fetched_and_nothing_runs() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sottovoce.launch.pictures import pictures
+from sottovoce.launch.pages.models import pictures
 from sottovoce.parties.demo import demo_table
 
 NAMES = ["sex", "relationship", "education", "income"]
@@ -103,7 +103,7 @@ def test_the_report_says_what_is_told_of_the_record_and_how_often_it_is_right(fo
     assert report["utility"]["accuracy"]["rows"] == 6000
     assert 8 < report["privacy"]["whole_record"] <= 16 + 1e-9
     page = (folder / "clldp-naive-bayes" / "report.html").read_text()
-    assert "Of the whole record, to whoever knows the rest of it" in page
+    assert "Of the whole record, somebody who knows the rest of it learns up to" in page
     printed = sottovoce("report", "clldp-naive-bayes", folder=folder).stdout
     assert "of the whole record" in printed
     assert "income is predicted right in" in printed

@@ -1,4 +1,4 @@
-"""Pictures of what was learned: the dependency graph, round by round where there were rounds, a junction or a decision tree.
+"""Pictures of what was learned: a Bayesian network, a dependency graph, round by round, a junction tree, a decision tree.
 
 Drawn from the published model alone, as SVG without scripts or fonts of its own, in the colour of the text around it; each has
 a title and a description for those who cannot see it.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import combinations
 from math import cos, pi, sin
 from typing import Any, Final
 
 __all__ = ["FILES", "pictures"]
 
-FILES: Final = ("decisions.svg", "graph.svg", "tree.svg")
+FILES: Final = ("decisions.svg", "graph.svg", "network.svg", "tree.svg")
 """What there may be."""
 
 PANEL: Final = 320
@@ -34,19 +35,21 @@ Edges = Sequence[Sequence[str]]
 
 
 def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
-    """Draw what a model has of these: edges by rounds or at once, and a tree of cliques; or a tree of decisions.
+    """Draw what a model has of these: parents; edges by rounds or at once, and a tree of cliques; a tree of decisions.
 
     A model of somebody's own that is called alike and made otherwise is not drawn: its run has been paid for.
     """
     try:
         return _drawn(model)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
         return {}
 
 
 def _drawn(model: Mapping[str, Any] | None) -> dict[str, str]:
     found: dict[str, str] = {}
     tree = (model or {}).get("tree")
+    if model is not None and isinstance(model.get("parents"), Mapping) and any(model["parents"].values()):
+        return {"network.svg": _network(model["parents"], (model.get("frontiers") or [[]])[-1])}
     if model is None or not isinstance(tree, Mapping):
         return found
     if model.get("kind") == "decision-tree":
@@ -59,6 +62,70 @@ def _drawn(model: Mapping[str, Any] | None) -> dict[str, str]:
     found["graph.svg"] = _graphs(names, panels)
     found["tree.svg"] = _tree(tree["cliques"], tree["edges"])
     return found
+
+
+def _network(parents: Mapping[str, Sequence[str]], frontier: Edges) -> str:
+    """Draw a network from left to right, parents before children; in grey the pairs in which parents were last looked for."""
+    names = list(parents)
+    level: dict[str, int] = {}
+
+    def depth(name: str) -> int:
+        if name not in level:
+            level[name] = 1 + max((depth(own) for own in parents[name]), default=-1)
+        return level[name]
+
+    chosen = [(one, name) for name in names for one in parents[name]]
+    tied = {name for edge in chosen for name in edge}
+    columns: list[list[str]] = [[] for _ in range(1 + max(map(depth, names)))]
+    for name in names:
+        if name in tied:
+            columns[level[name]].append(name)
+    row: dict[str, float] = {}
+    for column in columns:
+        # Below one another in the order of the parents' middle: what crosses least of what is simple.
+        column.sort(key=lambda name: sum(row[own] for own in parents[name]) / max(len(parents[name]), 1))
+        row |= {name: at - len(column) / 2 for at, name in enumerate(column)}
+    widths = [max((len(name) for name in column), default=0) * LETTER * 1.15 + 16 for column in columns]
+    starts = [12 + sum(widths[:at]) + 70 * at for at in range(len(columns))]
+    top = 18 - 26 * min(row.values(), default=0)
+    place = {name: (starts[level[name]], top + 26 * row[name]) for name in tied}
+    faint = {pair for family in frontier for pair in combinations(sorted(tied & {*family}), 2)} - {
+        tuple(sorted(edge)) for edge in chosen
+    }
+    parts = [_bow(place[one], place[other], widths[level[one]], grey=True) for one, other in sorted(faint)]
+    parts += [_bow(place[one], place[other], widths[level[one]]) for one, other in chosen]
+    for name, (x, y) in place.items():
+        parts.append(
+            f'<rect x="{x:.1f}" y="{y - 10:.1f}" width="{widths[level[name]]:.1f}" height="20" rx="10" '
+            f'fill="Canvas" stroke="currentColor"/>'
+        )
+        parts.append(f'<text x="{x + 8:.1f}" y="{y + 3.5:.1f}" font-size="11">{escape(name)}</text>')
+    height = top + 26 * max(row.values(), default=0) + 24
+    alone = [name for name in names if name not in tied]
+    if alone:
+        parts.append(f'<text x="12" y="{height + 6:.0f}" font-size="11">by themselves: {escape(_brief(alone))}</text>')
+        height += 20
+    text = "; ".join(f"{name} from {', '.join(own)}" for name, own in parents.items() if own)
+    text += f"; by themselves: {', '.join(alone)}" if alone else ""
+    width = max(starts[-1] + widths[-1] + 12, 420.0)
+    return _svg(width, height, title="The Bayesian network", text=text, body="\n".join(parts))
+
+
+def _brief(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _bow(one: tuple[float, float], other: tuple[float, float], width: float, *, grey: bool = False) -> str:
+    """Draw a line from the right end of one box to the left end of another, or along the side of a column."""
+    x, y, to_x, to_y = one[0] + width, one[1], *other
+    if grey and to_x <= x:
+        x, to_x = one[0], other[0]
+        path = f"M{x:.1f} {y:.1f} C{min(x, to_x) - 34:.1f} {y:.1f} {min(x, to_x) - 34:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+    else:
+        path = f"M{x:.1f} {y:.1f} C{x + 34:.1f} {y:.1f} {to_x - 34:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+    strength = 'stroke-opacity="0.18" stroke-dasharray="3 3"' if grey else 'stroke-opacity="0.75"'
+    head = "" if grey else f'<path d="M{to_x:.1f} {to_y:.1f} l-7 -3.5 v7 z"/>'
+    return f'<path d="{path}" fill="none" stroke="currentColor" {strength}/>{head}'
 
 
 def _svg(width: float, height: float, *, title: str, text: str, body: str, size: int = 10) -> str:

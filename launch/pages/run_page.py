@@ -1,0 +1,112 @@
+"""report.html: what was published, of whose data, at what epsilon against whom, at what cost, how good, how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from types import MappingProxyType
+from typing import Any, Final
+
+from ...messages import Entry
+from .cost_panel import conversation_panel, cost_panel
+from .document import cards, document, figure, listed, note, section, table, words
+from .privacy_panel import privacy_panel
+from .told import figures, lead
+from .utility_panel import utility_panel
+
+__all__ = ["run_page"]
+
+SECTIONS: Final = {
+    "privacy": "Privacy",
+    "conversation": "The conversation",
+    "cost": "What it cost",
+    "utility": "How good it is",
+    "model": "What was learnt",
+    "again": "How to run it again",
+}
+PICTURES: Final = {
+    "decisions.svg": "The decision tree: below each test what follows from yes, then from no",
+    "graph.svg": "Which attributes belong together",
+    "network.svg": "The Bayesian network: parents to the left of their children; dotted, where else they were looked for",
+    "tree.svg": "The junction tree: cliques, and on the lines what two of them share",
+}
+
+
+def run_page(
+    report: Mapping[str, Any], *, entries: Sequence[Entry] = (), drawn: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Write the page of a run.
+
+    `entries`: its ledger, without which there is no diagram; `drawn`: pictures of what was learnt, by their files' names.
+    """
+    bodies = [
+        section(SECTIONS["privacy"], *privacy_panel(report["privacy"]), name="privacy"),
+        section(SECTIONS["conversation"], *conversation_panel(report, entries), name="conversation"),
+        section(SECTIONS["cost"], *cost_panel(report, entries), name="cost"),
+        section(SECTIONS["utility"], *(utility_panel(report["utility"]) if report["utility"] else ()), name="utility"),
+        section(SECTIONS["model"], *_learnt(report, drawn), name="model"),
+        section(SECTIONS["again"], *_again(report), name="again"),
+    ]
+    about = report.get("about") or {}
+    title = f"{report['protocol']}{' (paper)' if report['mode'] == 'paper' else ''}"
+    head = [
+        f"<header><h1>{escape(title)}: {escape(about.get('summary') or 'a run')}</h1>",
+        *(words(text, kind="lead") for text in lead(report)),
+        cards(figures(report)),
+        *(note(text, warn=True) for text in report["warnings"]),
+        listed(SECTIONS, bodies),
+        "</header>",
+    ]
+    return document(f"sottovoce: {title}", "\n".join([*head, *bodies]))
+
+
+def _learnt(report: Mapping[str, Any], drawn: Mapping[str, str]) -> list[str]:
+    outcome = [
+        (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else value) for name, value in report["outcome"].items()
+    ]
+    return [
+        table(("", ""), outcome, caption="What the protocol says of it"),
+        *(figure(own, caption=PICTURES.get(name, name)) for name, own in sorted(drawn.items())),
+    ]
+
+
+def _again(report: Mapping[str, Any]) -> list[str]:
+    parts = []
+    if command := report.get("command"):
+        how = (
+            "The same to the byte, in the folder of this page"
+            if report["seed"] is not None
+            else "The same with fresh noise, in the folder of this page"
+        )
+        parts = [words(f"{how}:"), f"<pre><code>{escape(command)}</code></pre>"]
+    about = report.get("about") or {}
+    mpi = report["mpi"] or {}
+    rows = [
+        ("paper", about.get("paper")),
+        ("who is trusted with what", about.get("trust")),
+        ("ended", report.get("ended")),
+        ("sottovoce", report["sottovoce"]),
+        ("Python", report["python"]),
+        ("transport", report["transport"]),
+        ("MPI", mpi.get("library")),
+        ("hosts", ", ".join(dict.fromkeys(mpi.get("hosts", ())))),
+        ("seed", "none: noise from the operating system" if report["seed"] is None else report["seed"]),
+        ("data", ", ".join(report["data"])),
+        ("keys", f"{report['privacy']['key_bits']:,} bits"),
+        ("identities", report["privacy"]["identities"]),
+    ]
+    transcript = [(edge, f"{digest}") for edge, digest in (report["transcript"] or {}).items()]
+    return [
+        *parts,
+        table(
+            ("parameter", "value"),
+            [(name, _plain(value)) for name, value in report["parameters"].items()],
+            caption="Parameters",
+        ),
+        table(("", ""), [(name, str(value)) for name, value in rows if value], caption="Where it came from"),
+        table(("edge", "SHA-256 of all that was said"), transcript, caption="Transcript"),
+    ]
+
+
+def _plain(value: Any) -> str:
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

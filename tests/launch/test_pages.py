@@ -1,0 +1,424 @@
+"""The pages: that they answer what somebody who was not there asks, keep to the laws of pages, and say what the report says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from html import escape
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+import sottovoce
+from sottovoce.launch.comparison import compare
+from sottovoce.launch.pages import comparison_page, run_page
+from sottovoce.launch.pages.charts import Bars, Line, bars, curves, standing_alone, steps
+from sottovoce.launch.pages.conversation import bytes_shown, sequence, summed_up
+from sottovoce.launch.pages.document import STYLE, document, table
+from sottovoce.launch.pages.told import lead
+from sottovoce.launch.publish import ledger_csv, put, read_ledger
+from sottovoce.messages import Entry
+from sottovoce.parties.demo import demo_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True}
+COLUMNS = ["sex", "race", "income", "relationship"]
+VOID: Final = {"meta", "link", "br", "hr", "img", "input"}
+REGION: Final = "region"
+
+
+class Page(HTMLParser):
+    """A page as its elements, with what of the laws it breaks."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.broken: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.headings: list[int] = []
+        self.words: list[str] = []
+        self.pictures = 0
+        self._svg: list[str] | None = None
+        self.feed(text)
+        self.close()
+        if self.open:
+            self.broken.append(f"never closed: {self.open}")
+        if len({*self.ids}) < len(self.ids):
+            self.broken.append(f"twice: {sorted({own for own in self.ids if self.ids.count(own) > 1})}")
+        self.broken += [f"leads nowhere: {link}" for link in self.links if link[1:] not in self.ids]
+        self.broken += [
+            f"heading {two} below {one}" for one, two in zip(self.headings, self.headings[1:], strict=False) if two > one + 1
+        ]
+        if self.headings[:1] != [1] or self.headings.count(1) != 1:
+            self.broken.append(f"expected one first heading, found {self.headings}")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if (own := given.get("id")) is not None:
+            self.ids.append(own)
+        if tag in {"script", "iframe", "object", "embed", "audio", "video", "form", "base"}:
+            self.broken.append(f"<{tag}>")
+        self.broken += [f"{name} on <{tag}>" for name in given if name.startswith("on")]
+        for name in ("href", "src", "xlink:href", "data", "action", "srcset"):
+            if (where := given.get(name)) is not None:
+                if where.startswith("#"):
+                    self.links.append(where)
+                elif where != "data:,":
+                    self.broken.append(f"{name}={where}")
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "th" and "scope" not in given:
+            self.broken.append("a head of a table without scope")
+        if given.get("tabindex") is not None and not (given.get("role") == REGION and given.get("aria-label")):
+            self.broken.append(f"in the order of the keyboard without a name: {tag}")
+        if tag == "svg":
+            self.pictures += 1
+            self._svg = []
+            if given.get("role") != "img" or "viewBox" not in {name.replace("viewbox", "viewBox") for name in given}:
+                self.broken.append(f"a picture without role or viewBox: {given}")
+        elif self._svg is not None:
+            self._svg.append(tag)
+        if "style" in given and re.search(r"url\((?!#)", given["style"] or ""):
+            self.broken.append(f"fetches: {given['style']}")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.broken.append(f"</{tag}> closes something else")
+        if tag == "svg" and self._svg is not None:
+            if self._svg[:2] != ["title", "desc"]:
+                self.broken.append(f"a picture without title and description: {self._svg[:2]}")
+            self._svg = None
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        """What a person reads, with the descriptions of pictures."""
+        return " ".join(" ".join(self.words).split())
+
+
+def contrast(one: str, other: str) -> float:
+    """Compute the contrast of two colours such as #0b57a4, as WCAG 2 defines it."""
+
+    def light(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * own for own in colour[1:])
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [own / 12.92 if own <= 0.04045 else ((own + 0.055) / 1.055) ** 2.4 for own in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    bright, dark = sorted((light(one), light(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, sottovoce.Run]:
+    """One of each kind: a table as printed and as mended, marginals, users, a tree, with few parties and with many."""
+    few = demo_table(900)[COLUMNS]
+    return {
+        "paper": sottovoce.run("dp-subn", few, mode="paper", seed=1, epsilon=8.0, classify=["income"], transcript=True, **KEYS),
+        "mended": sottovoce.run("dp-subn", few, seed=2, epsilon=30.0, aggregator="masks"),
+        "many": sottovoce.run("one-way", rows=900, parties=12, seed=3, epsilon=2.0, aggregator="masks"),
+        "users": sottovoce.run("privincr", demo_table(3000)[COLUMNS], seed=4, epsilon=4.0),
+        "label": sottovoce.run("clldp-decision-tree", rows=3000, seed=5, epsilon=6.0),
+        "count": sottovoce.run("head-count", rows=90, epsilon=1.0),
+        "nothing held back": sottovoce.run("no-priv-jtree", few, seed=6),
+    }
+
+
+def page_of(run: sottovoce.Run) -> Page:
+    return Page(run.files["report.html"].decode())
+
+
+def test_every_page_keeps_the_laws(runs: dict[str, sottovoce.Run]) -> None:
+    for name, run in runs.items():
+        page = page_of(run)
+        assert page.broken == [], name
+        assert page.pictures >= 2, name
+    rows = compare({name: run.report for name, run in runs.items()})
+    assert Page(comparison_page(rows)).broken == []
+
+
+def test_the_laws_see_what_is_wrong() -> None:
+    good = document("t", "<h1>a</h1>")
+    assert Page(good).broken == []
+    for body in (
+        "<h1>a</h1><p>", "<h2>a</h2>", "<h1>a</h1><h3>b</h3>", "<h1>a</h1><script></script>", '<h1>a</h1><a href="#x">b</a>',
+        '<h1>a</h1><img src="http://somewhere/x.png">', '<h1 id="a">a</h1><p id="a"></p>', '<h1 onclick="x">a</h1>',
+        "<h1>a</h1><svg></svg>", '<h1>a</h1><p tabindex="0"></p>', '<h1>a</h1><p style="background: url(x)"></p>',
+    ):  # fmt: skip
+        assert Page(document("t", body)).broken, body
+
+
+def test_two_sentences_say_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
+    assert lead(runs["mended"].report)[0] == (
+        "Three parties with 900 records of a table in memory and a curator that saw none of theirs ran `dp-subn` and published "
+        "a synthetic table of 900 rows and 4 attributes (`synthetic.csv`)."
+    )
+    assert lead(runs["users"].report)[0].startswith(
+        "3,000 users, simulated by three parties, ran `privincr` (records of a table"
+    )
+    assert "one person's label" in lead(runs["label"].report)[1]
+    paper = lead(runs["paper"].report)
+    assert "as printed in its paper" in paper[0]
+    assert "the public learns at most epsilon 12, the curator 12 and another party infinity" in paper[1]
+    for run in runs.values():
+        text = re.sub(r"</?code>", "", run.files["report.html"].decode())
+        for sentence in lead(run.report):
+            assert escape(sentence.replace("`", "")) in text
+
+
+def test_pooling_is_said() -> None:
+    report = sottovoce.run("one-way", rows=300, seed=1, epsilon=2.0, aggregator="paillier", **KEYS).report
+    assert max(report["privacy"]["coalitions"].values()) > 2
+    assert "epsilon 2, as long as no two of them pool what they know; the run" in lead(report)[1]
+
+
+def test_every_figure_of_the_cost_is_there(runs: dict[str, sottovoce.Run]) -> None:
+    for run in runs.values():
+        sent, text = run.report["communication"], run.files["report.html"].decode().replace("&nbsp;", " ")
+        for by in ("by_phase", "by_kind"):
+            for key, sums in sent[by].items():
+                assert f'<th scope="row">{key}</th>' in text
+                assert f"{sums['payload_bytes']:,}" in text
+        for line in sent["predicted"] or ():
+            assert f"{line['payload_bytes']:,}" in text
+        for edge in sent["by_edge"]:
+            one, other = ("curator" if rank == "0" else f"party {rank}" for rank in edge.split("->"))
+            assert f"{one} \N{RIGHTWARDS ARROW} {other}" in text
+
+
+def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
+    text = runs["paper"].files["report.html"].decode().replace("&nbsp;", " ")
+    assert '<td class="number">8</td><td><span class="worse">12: more than claimed</span></td>' in text.replace(
+        "<td>8</td>", '<td class="number">8</td>'
+    )
+    assert text.count("more than claimed") == 3
+    assert '<th scope="row">the curator together with 1 party</th><td>nothing</td><td>infinity</td>' in text
+    assert "infinity: more than claimed" in text
+    assert "The paper's formulas".replace("'", "&#x27;") in text
+    mended = runs["mended"].files["report.html"].decode()
+    assert "more than claimed" not in mended
+    # A claim of coalitions is kept against the size that it names, no more.
+    assert "the curator together with 1 party" in mended.replace("&nbsp;", " ")
+
+
+def test_every_release_is_counted(runs: dict[str, sottovoce.Run]) -> None:
+    """Lines stand for several releases; together for all of them."""
+    for name, run in runs.items():
+        releases = run.report["privacy"]["releases"]
+        text = page_of(run).text
+        if name == "users":
+            assert text.count("each", text.index("Releases, in order")) >= 3  # a cohort's places, round by round
+        lines = re.findall(r"part(?:y|ies) [\d, to]+(?:, (\d+) times)?", text[text.index("Releases, in order") :])
+        assert lines or not releases, name
+        for own in releases:
+            assert own["mechanism"] in text
+
+
+def test_warnings_are_on_the_page(runs: dict[str, sottovoce.Run]) -> None:
+    for run in runs.values():
+        text = page_of(run).text
+        for warning in run.report["warnings"]:
+            assert " ".join(warning.split()) in text
+
+
+def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    put(runs["paper"].files, folder=folder)
+    whole = (folder / "report.html").read_text()
+    assert "not to be published" in whole
+    for words in (["--public"], []):
+        command = [sys.executable, "-m", "sottovoce", "report", str(folder), *words]
+        subprocess.run(command, check=True, capture_output=True, timeout=600)
+        written = (folder / "report.html").read_text()
+        assert (written == whole) is not bool(words)
+        assert ('id="utility"' in written) is not bool(words)
+        if words:
+            for own in runs["paper"].report["utility"]["marginals"]:
+                assert f"{own['distance']:.4f}" not in written
+            assert f"{runs['paper'].report['utility']['tvd']['2']:.3g} off" not in written
+            assert Page(written).broken == []
+
+
+def test_worst_marginals_are_those_of_the_tables(runs: dict[str, sottovoce.Run]) -> None:
+    run = runs["paper"]
+    real = demo_table(900)[COLUMNS].astype(str)
+    assert run.synthetic is not None
+    shown = run.report["utility"]["marginals"]
+    assert [len(own["attributes"]) for own in shown] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert shown[4]["distance"] == pytest.approx(run.report["utility"]["distances"][0]["worst"])
+    for own in shown:
+        keys = own["attributes"]
+        for table_, shares in ((real, own["real"]), (run.synthetic.astype(str), own["published"])):
+            counted = table_.groupby(keys).size() / len(table_)
+            cells: dict[Any, float] = counted.to_dict()
+            found = {", ".join([at] if isinstance(at, str) else at): share for at, share in cells.items()}
+            for cell, share in zip(own["cells"], shares, strict=True):
+                assert share == pytest.approx(found.get(cell, 0.0), abs=1e-6)
+        left = own["rest"] or (0, 0.0, 0.0)
+        assert sum(own["real"]) + left[1] == pytest.approx(1, abs=1e-4)
+        assert sum(own["published"]) + left[2] == pytest.approx(1, abs=1e-4)
+
+
+def test_it_says_how_to_run_it_again(tmp_path: Path) -> None:
+    """The command on the page, in the folder of the page, gives the same files to the byte."""
+    first = tmp_path / "first"
+    options = "--rows 400 --parties 4 --epsilon 3 --seed 7 --transport threads --set aggregator=masks --split sizes:4,2,1,1"
+    command = [sys.executable, "-m", "sottovoce", "run", "one-way", *options.split(), "--out", str(first)]
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    page = Page((first / "report.html").read_text()).text
+    told = re.search(r"sottovoce run one-way .*?aggregator=masks", page)
+    assert told is not None
+    words = shlex.split(told.group(0))
+    assert words[:3] == ["sottovoce", "run", "one-way"]
+    again = [sys.executable, "-m", *words, "--out", "again"]
+    subprocess.run(again, check=True, capture_output=True, timeout=600, cwd=first)
+    for name in ("synthetic.csv", "schema.json"):
+        assert (first / "again" / name).read_bytes() == (first / name).read_bytes()
+
+
+def test_a_command_is_quoted(runs: dict[str, sottovoce.Run]) -> None:
+    command = sottovoce.run("noisy-marginals", rows=200, epsilon=1.0, marginals="age*sex, race").report["command"]
+    assert "--set 'marginals=age*sex, race'" in command
+    assert runs["paper"].report["command"].startswith("sottovoce.run('dp-subn', table, parties=3, epsilon=8.0, mode='paper'")
+
+
+def test_a_ledger_is_read_as_it_was_written(runs: dict[str, sottovoce.Run]) -> None:
+    for run in runs.values():
+        data = run.files["ledger.csv"]
+        assert ledger_csv(read_ledger(data)) == data
+    with pytest.raises(ValueError, match="expected a ledger"):
+        read_ledger(b"a,b\n1,2\n")
+
+
+def entry(number: int, kind: str, sender: int, receiver: int, *, phase: str = "count", payload: int = 10) -> Entry:
+    return Entry(number, phase, 1, kind, sender, receiver, number, payload, payload + 48, 0, 0, 0.1 * number, 0.1 * number)
+
+
+def test_the_diagram_sums_up_what_is_alike() -> None:
+    entries = [
+        entry(1, "Ask", 0, 1), entry(2, "Ask", 0, 2), entry(3, "Answer", 1, 0), entry(4, "Answer", 2, 0),
+        entry(5, "Ask", 0, 1), entry(6, "Pass", 1, 2, phase="ring"), entry(7, "Pass", 2, 0, phase="ring"),
+    ]  # fmt: skip
+    said = summed_up(entries)
+    assert [(own.phase, own.kind, own.direction, own.messages, own.payload_bytes) for own in said] == [
+        ("count", "Ask", "curator to party", 3, 30), ("count", "Answer", "party to curator", 2, 20),
+        ("ring", "Pass", "party to party", 1, 10), ("ring", "Pass", "party to curator", 1, 10),
+    ]  # fmt: skip
+    assert said[0].edges == {(0, 1): 2, (0, 2): 1}
+    drawn = sequence(said, parties=2, seconds={"count": 1.5})
+    for text in ("curator", "party 1", "party 2", "Ask \N{MULTIPLICATION SIGN} 3", "30 B, 3 rounds", "1.5 s"):
+        assert text in drawn, text
+    assert drawn.count(" v8 z") == 2 + 1 + 1 + 1  # heads: an Ask at each party, one of both Answers, one for each Pass
+
+
+def test_many_parties_share_a_column(runs: dict[str, sottovoce.Run]) -> None:
+    text = runs["many"].files["report.html"].decode()
+    assert "parties 1 to 12" in text
+    assert ">party 12</text>" not in text
+    assert "By edge: payload bytes of one edge, by direction" in text
+    assert runs["count"].files["report.html"].decode().count(">party 3</text>") == 1
+
+
+def test_names_from_outside_are_escaped() -> None:
+    wild = "<b>&\"'$x_1$"
+    for drawn in (
+        bars([wild], [Bars(name=wild, heights=[0.5]), Bars(name="b", heights=[0.2])], title=wild),
+        curves([Line(name=wild, points=[(1, 2), (2, 3)]), Line(name="x", points=[(1, 1)])], title=wild, x=wild, y=wild),
+        steps([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
+        sequence(summed_up([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}),
+    ):
+        assert "<b>" not in drawn
+        assert Page(document("t", f"<h1>a</h1>{drawn}")).broken == []
+    assert "&lt;b&gt;" in table((wild,), [(wild,)])
+    assert "<b>" not in document(wild, "")
+
+
+def test_charts_follow_the_theme_and_their_names_are_their_own() -> None:
+    lines = [Line(name=f"line {at}", points=[(1, at), (2, at + 1)], spread=(0.1, 0.1)) for at in range(10)]
+    one, other = (curves(lines, title=title, x="x", y="y", log_x=True, log_y=title == "b") for title in "ab")
+    assert one == curves(lines, title="a", x="x", y="y", log_x=True)  # the same figure is the same text
+    assert not {*re.findall(r'id="([^"]+)"', one)} & {*re.findall(r'id="([^"]+)"', other)}
+    assert not re.findall(r"#[0-9a-fA-F]{6}\b", one)  # every colour is a variable
+    assert {*re.findall(r"var\((--[a-z0-9-]+)\)", one)} <= {*re.findall(r"(--[a-z0-9-]+):", STYLE)}
+    assert "--paper: #15181b" in standing_alone(one)
+    assert "3 at 2" in one  # described in words
+
+
+def palette(text: str) -> dict[str, str]:
+    return dict(re.findall(r"(--[a-z0-9-]+): (#[0-9a-f]{3,6})", text))
+
+
+def test_every_colour_can_be_read() -> None:
+    """WCAG 2: 4.5 for text, 3 for lines and bars."""
+    dark_from = STYLE.index("prefers-color-scheme: dark")
+    light = palette(STYLE[:dark_from])
+    dark = light | palette(STYLE[dark_from : STYLE.index("* {")])
+    assert contrast("#000", "#fff") == pytest.approx(21)
+    for colours in (light, dark):
+        for name in ("--ink", "--quiet", "--accent", "--warn", "--good"):
+            assert contrast(colours[name], colours["--paper"]) >= 4.5, name
+        assert contrast(colours["--quiet"], colours["--panel"]) >= 4.5
+        assert contrast(colours["--ink"], colours["--warn-panel"]) >= 4.5
+        for at in range(1, 9):
+            assert contrast(colours[f"--series-{at}"], colours["--paper"]) >= 3
+
+
+def test_bytes_for_people() -> None:
+    shown = [bytes_shown(own) for own in (0, 999, 1000, 999_499, 999_500, 1.5e6, 2e9, 3e12, 9e15)]
+    assert shown == ["0 B", "999 B", "1 kB", "999 kB", "1 MB", "1.5 MB", "2 GB", "3 TB", "9e+03 TB"]
+
+
+def test_an_old_report_without_new_keys_still_has_a_page(runs: dict[str, sottovoce.Run]) -> None:
+    bare = {key: value for key, value in runs["mended"].report.items() if key not in ("about", "command", "ended", "published")}
+    assert Page(run_page(bare)).broken == []
+
+
+def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
+    for name in ("paper", "mended"):
+        put(runs[name].files, folder=tmp_path / name)
+    command = [sys.executable, "-m", "sottovoce", "compare", "paper", "mended"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, cwd=tmp_path).stdout
+    assert told.endswith("written  comparison.html\n")
+    page = Page((tmp_path / "comparison.html").read_text())
+    assert page.broken == []
+    assert "2 runs of dp-subn (paper), dp-subn: epsilon 8 to 30, 3 parties." in page.text
+    assert "paper claims epsilon 8 and really costs more: public 12, curator 12, other party infinity." in page.text
+    floor = runs["mended"].report["utility"]["distances"][0]["one_way"]
+    assert f"floor: {floor:.4g}" in page.text
+    assert f"dp-subn: {runs['mended'].report['utility']['tvd']['2']:.4g} at 30" in page.text
+    assert f"dp-subn (paper), epsilon 8: {runs['paper'].report['communication']['payload_bytes']:,} at 3" in page.text
+    (tmp_path / "comparison.html").unlink()
+    subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
+    assert not (tmp_path / "comparison.html").exists()
+    elsewhere = subprocess.run(
+        [*command, "--out", "paper"], capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False
+    )
+    assert elsewhere.returncode == 2
+    assert "expected a file for --out, found the folder paper" in elsewhere.stderr
+
+
+def test_runs_that_differ_by_their_seed_are_averaged() -> None:
+    rows = [
+        {"run": f"r{seed}", "protocol": "x", "parties": 3, "epsilon": 1.0, "public": 1.0, "curator": 1.0, "other_party": 1.0,
+         "bytes": 10 * seed, "rounds": 2, "seconds": 1.0, "2-way": 0.1 * seed}
+        for seed in (1, 2, 3)
+    ]  # fmt: skip
+    text = Page(comparison_page(rows)).text
+    assert "x: 0.2 at 1" in text
+    assert "x: 20 at 3" in text
