@@ -25,11 +25,11 @@ from .identities import write_identity
 from .job import Job, instantiate
 from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
-from .pages import FILES, comparison_page, run_page
+from .pages import FILES, comparison_page
 from .predicting import attack_table, predict_table
 from .printing import print_attacks, print_comparison, print_summary, print_sweep, print_table, print_verdict
 from .progress import Progress, Runs, Work
-from .publish import check_folder, put, read_ledger
+from .publish import check_folder, paged, put
 from .rank import be_a_rank
 from .run import run_job
 from .scaffold import write_package
@@ -178,8 +178,7 @@ def run_command(
     )
     if not no_judge:
         files = judged(job, files, classify=classify or ())
-    put(files, folder=folder)
-    _tell(files, folder=folder, quiet=quiet, as_json=as_json)
+    _leave(files, folder=folder, quiet=quiet, as_json=as_json)
 
 
 def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -> None:
@@ -191,13 +190,14 @@ def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -
         )
 
     def conclude(files: dict[str, bytes]) -> None:
-        put(files, folder=folder)
-        _tell(files, folder=folder, quiet=quiet, as_json=as_json)
+        _leave(files, folder=folder, quiet=quiet, as_json=as_json)
 
     be_a_rank(job, address=None, conclude=conclude)
 
 
-def _tell(files: dict[str, bytes], *, folder: Path, quiet: bool, as_json: bool) -> None:
+def _leave(files: dict[str, bytes], *, folder: Path, quiet: bool, as_json: bool) -> None:
+    files = paged(files)
+    put(files, folder=folder)
     report = json.loads(files["report.json"])
     if as_json:
         sys.stdout.write(files["report.json"].decode())
@@ -271,15 +271,11 @@ def report_command(
     """Write report.html anew from report.json and the ledger, and print the summary again."""
     report = read_report(folder)
     try:
-        ledger = folder / "ledger.csv"
-        text = run_page(
-            {**report, "utility": None} if public else report,
-            entries=read_ledger(ledger.read_bytes()) if ledger.is_file() else (),
-            drawn={name: (folder / name).read_text() for name in FILES if (folder / name).is_file()},
-        )
-    except (ValueError, KeyError, TypeError) as error:
+        there = [name for name in ("report.json", "ledger.csv", *FILES) if (folder / name).is_file()]
+        page = paged({name: (folder / name).read_bytes() for name in there}, public=public)["report.html"]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
-    put({"report.html": text.encode()}, folder=folder)
+    put({"report.html": page}, folder=folder)
     print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
 
 

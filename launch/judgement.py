@@ -20,8 +20,7 @@ from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
 from ..privacy.domain import read_marginal_table
-from .pages import FILES, run_page
-from .publish import read_ledger, report_json
+from .publish import report_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +35,7 @@ WAYS: Final = (2, 3)
 def judged(
     job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = (), classify: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """Add the utility to report.json and report.html; as they are when there is nothing to measure or to measure by.
+    """Add the utility to report.json; as it is when there is nothing to measure or to measure by.
 
     With it the number of rows, where the parties could not tell it. Neither is private: both are for who has the tables.
     """
@@ -58,9 +57,7 @@ def judged(
                 targets = _targets(real, classify, report["warnings"])
                 users = report["communication"].get("users", {}).get("users")
                 report["utility"] = _utility(real, files, schema, targets, users=users)
-    drawn = {name: files[name].decode() for name in FILES if name in files}
-    html = run_page(report, entries=read_ledger(files["ledger.csv"]), drawn=drawn)
-    return {**files, "report.json": report_json(report), "report.html": html.encode()}
+    return {**files, "report.json": report_json(report)}
 
 
 def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> list[str]:

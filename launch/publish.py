@@ -26,13 +26,13 @@ from .take_part import Concluded
 ALWAYS_NEW: Final = ("synthetic.csv", "marginals.csv", "model.json", "schema.json")
 """What a run may leave, and an earlier one in the same folder must not."""
 
-__all__ = ["check_folder", "ledger_csv", "published_files", "put", "read_ledger"]
+__all__ = ["check_folder", "ledger_csv", "paged", "published_files", "put", "read_ledger"]
 
 
 def published_files(
     job: Job, concluded: Concluded, *, transport: str, library: str | None, ended: datetime
 ) -> dict[str, bytes]:
-    """Make every file of the run. Called by the curator: all in here is public."""
+    """Make every file of the run but its page. Called by the curator: all in here is public."""
     outcome = concluded.outcome
     files: dict[str, bytes] = {}
     if outcome.synthetic is not None:
@@ -41,15 +41,27 @@ def published_files(
         files["marginals.csv"] = outcome.marginals.to_csv(index=False).encode()
     if outcome.model is not None:
         files["model.json"] = msgspec.json.format(msgspec.json.encode(outcome.model), indent=2)
-    drawn = pictures(msgspec.to_builtins(outcome.model))
-    files |= {name: text.encode() for name, text in drawn.items()}
+    files |= {name: text.encode() for name, text in pictures(msgspec.to_builtins(outcome.model)).items()}
     if concluded.schema is not None:
         files["schema.json"] = write_schema(concluded.schema).encode()
     report = make_report(job, instantiate(job), concluded, transport=transport, library=library, ended=ended)
     files["ledger.csv"] = ledger_csv(concluded.entries)
     files["report.json"] = report_json(report)
-    files["report.html"] = run_page(report, entries=concluded.entries, drawn=drawn).encode()
     return files
+
+
+def paged(files: Mapping[str, bytes], *, public: bool = False) -> dict[str, bytes]:
+    """Add report.html, made from what the other files say; `public`: without what was measured on the real table.
+
+    Apart from `published_files`, since it takes a second: runs that nobody looks at have no page.
+    """
+    report = json.loads(files["report.json"])
+    html = run_page(
+        {**report, "utility": None} if public else report,
+        entries=read_ledger(files["ledger.csv"]) if "ledger.csv" in files else (),
+        drawn={name: files[name].decode() for name in FILES if name in files},
+    )
+    return {**files, "report.html": html.encode()}
 
 
 def report_json(report: Mapping[str, Any]) -> bytes:

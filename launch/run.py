@@ -24,7 +24,7 @@ from .job import Job, Transport, instantiate
 from .judgement import judged
 from .mpiexec import find_launcher
 from .progress import Progress
-from .publish import published_files
+from .publish import paged, published_files, put
 from .rank import describe
 from .supervise import Hosts, RunFailed, run_with_mpi
 from .take_part import Concluded, cores, own_records, own_schema, settle, take_part
@@ -47,7 +47,15 @@ class Run:
     report: dict[str, Any]
     ledger: pd.DataFrame
     files: dict[str, bytes]
-    """Everything as it would stand in the folder."""
+    """Everything as it would stand in the folder, but for the page."""
+
+    def page(self) -> str:
+        """Make report.html."""
+        return paged(self.files)["report.html"].decode()
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Leave everything in a folder, as `sottovoce run --out` does."""
+        put(paged(self.files), folder=Path(folder))
 
     @property
     def domain(self) -> Domain | None:

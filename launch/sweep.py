@@ -35,7 +35,7 @@ import msgspec
 from ..messages import SottovoceError, UsageError
 from .job import Job, instantiate
 from .judgement import judged
-from .publish import check_folder, put
+from .publish import check_folder, paged, put
 from .run import run_job
 from .settings import Settings
 from .supervise import Hosts, RunFailed
@@ -188,7 +188,7 @@ def _run(plan: Plan, cell: Cell, *, out: Path) -> dict[str, Any]:
     )
     files = judged(cell.job, files, classify=plan.classify)
     if plan.keep:
-        put(files, folder=out / "runs" / cell.key)
+        put(paged(files), folder=out / "runs" / cell.key)
     return dict(json.loads(files["report.json"]))
 
 

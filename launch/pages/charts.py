@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Bars", "Line", "bars", "curves", "standing_alone", "steps"]
+__all__ = ["Line", "curves", "standing_alone", "steps"]
 
 INK: Final = "#010203"
 QUIET: Final = "#010204"
@@ -48,14 +48,6 @@ class Line:
     spread: Sequence[float] = ()
     quiet: bool = False
     """A floor or something else that others are held against: drawn without colour."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
-    """A row of bars, one for each name along the axis."""
-
-    name: str
-    heights: Sequence[float]
 
 
 def curves(
@@ -126,25 +118,6 @@ def steps(
         return _svg(drawn, title=title, text=f"{y}: {up[-1]:,.0f} in the end. {told}")
 
 
-def bars(names: Sequence[str], rows: Sequence[Bars], *, title: str, x: str = "", width: float = 300) -> str:
-    """Draw rows of bars side by side, lying: names may be long."""
-    with _chart(width, 66 + 17 * len(names) * max(len(rows), 1)) as (drawn, axes):
-        thick = 0.8 / max(len(rows), 1)
-        for at, row in enumerate(rows):
-            places = [place + 0.4 - thick * (at + 0.5) for place in range(len(names), 0, -1)]
-            axes.barh(places, row.heights, height=thick, label=row.name, color=SERIES[at % len(SERIES)])
-        axes.set_yticks(range(len(names), 0, -1), labels=[_short(name) for name in names])
-        axes.set_xlim(left=0)
-        axes.set_ylim(0.4, len(names) + 0.6)
-        axes.set_xlabel(x)
-        axes.grid(visible=False, axis="y")
-        _legend(axes, len(rows), across=len(rows))
-        told = "; ".join(
-            f"{name}: " + ", ".join(f"{row.name} {_number(row.heights[at])}" for row in rows) for at, name in enumerate(names)
-        )
-        return _svg(drawn, title=title, text=told)
-
-
 def standing_alone(svg: str) -> str:
     """Give a chart that leaves its page the colours that the page gave it."""
     colours = STYLE[STYLE.index(":root") : STYLE.index("* {")]
@@ -199,10 +172,6 @@ def _legend(axes: Axes, entries: int, *, across: int) -> None:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _short(name: str, most: int = 26) -> str:
-    return name if len(name) <= most else name[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _svg(drawn: Figure, *, title: str, text: str) -> str:

@@ -132,10 +132,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str = 
     if not cells:
         return ""
     numeric = [all(value is None or _looks_numeric(value) for value in column) for column in zip(*cells, strict=True)]
-    top = "".join(
-        f'<th scope="col"{_class(number)}>{escape(name.replace("_", " "))}</th>' + ("<td></td>" if at == bar else "")
-        for at, (number, name) in enumerate(zip(numeric, head, strict=True))
-    )
+    heads = [
+        f'<th scope="col"{_class(number)}>{escape(name.replace("_", " "))}</th>' if name else "<td></td>"
+        for number, name in zip(numeric, head, strict=True)
+    ]
+    cells_above = "".join(own + ("<td></td>" if at == bar else "") for at, own in enumerate(heads))
+    top = f"<thead><tr>{cells_above}</tr></thead>" if any(head) else ""
     most = max((abs(row[bar]) for row in cells if row[bar] is not None), default=0) if bar is not None else 0
     lines = []
     for row in cells:
@@ -149,7 +151,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str = 
     titled = f"<caption>{escape(caption)}</caption>" if caption else ""
     names = escape(caption or ", ".join(name for name in head if name) or "Table")
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{names}"><table>{titled}<thead><tr>{top}</tr></thead>'
+        f'<div class="wide" role="region" tabindex="0" aria-label="{names}"><table>{titled}{top}'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 

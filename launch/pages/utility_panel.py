@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from . import charts
+from .bars import Bars, bars
 from .document import figure, note, table, words
 
 __all__ = ["utility_panel"]
@@ -35,10 +35,10 @@ def utility_panel(utility: Mapping[str, Any]) -> list[str]:
 def _accuracy(right: Mapping[str, Any] | None) -> list[str]:
     if right is None:
         return []
-    drawn = charts.bars(
+    drawn = bars(
         ["right"],
-        [charts.Bars(name=name, heights=[right[key]]) for name, key in (("model", "model"), ("most frequent", "majority"))],
-        title=f"{right['label']} predicted right", x="share of people", width=420,
+        [Bars(name=name, heights=[right[key]]) for name, key in (("model", "model"), ("most frequent", "majority"))],
+        title=f"{right['label']} predicted right", width=420,
     )  # fmt: skip
     text = (
         f"{right['label']} is predicted right in {right['model']:.4f} of the {right['rows']:,} rows that it was learnt from; "
@@ -61,10 +61,10 @@ def _distances(utility: Mapping[str, Any]) -> list[str]:
         return []
     names = [f"{own['ways']}-way" for own in lines]
     rows = {"synthetic table": "average", "single attributes": "one_way", "uniform": "uniform"}
-    drawn = charts.bars(
+    drawn = bars(
         names,
-        [charts.Bars(name=name, heights=[own[key] for own in lines]) for name, key in rows.items()],
-        title="Average distances beside their floors", x="total variation distance", width=420,
+        [Bars(name=name, heights=[own[key] for own in lines]) for name, key in rows.items()],
+        title="Average distances beside their floors", width=420,
     )  # fmt: skip
     head = ("tables", "average", "single attributes", "uniform", "worst", "the worst one", "compared")
     compared = [f"{own['marginals']:,} of {own['of']:,}" for own in lines]
@@ -89,10 +89,10 @@ def _marginals(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     pictures = []
     for own in shown:
         title = " x ".join(own["attributes"])
-        drawn = charts.bars(
+        drawn = bars(
             own["cells"],
-            [charts.Bars(name="real", heights=own["real"]), charts.Bars(name="published", heights=own["published"])],
-            title=title, x="share",
+            [Bars(name="real", heights=own["real"]), Bars(name="published", heights=own["published"])],
+            title=title,
         )  # fmt: skip
         rest = ""
         if own["rest"]:
@@ -106,10 +106,10 @@ def _classified(classified: Sequence[Mapping[str, Any]]) -> list[str]:
     if not classified:
         return []
     rows = {"from the synthetic table": "synthetic", "from the real table": "real", "most frequent": "majority"}
-    drawn = charts.bars(
+    drawn = bars(
         [own["target"] for own in classified],
-        [charts.Bars(name=name, heights=[own[key] for own in classified]) for name, key in rows.items()],
-        title="Predicted wrong", x="share of real people predicted wrong", width=480,
+        [Bars(name=name, heights=[own[key] for own in classified]) for name, key in rows.items()],
+        title="Predicted wrong", width=480,
     )  # fmt: skip
     head = ("target", "synthetic", "real", "majority", "tested")
     return [

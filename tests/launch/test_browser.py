@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
         "many": sottovoce.run("one-way", rows=900, parties=9, seed=3, epsilon=2.0, aggregator="masks"),
     }
     for name, run in runs.items():
-        (folder / f"{name}.html").write_bytes(run.files["report.html"])
+        (folder / f"{name}.html").write_text(run.page())
         for width in (360, 1100):
             (folder / f"measure-{name}-{width}.html").write_text(MEASURE.format(width=width, name=f"{name}.html"))
     (folder / "comparison.html").write_text(comparison_page(compare({name: run.report for name, run in runs.items()})))

@@ -15,11 +15,12 @@ import pytest
 import sottovoce
 from sottovoce.launch.comparison import compare
 from sottovoce.launch.pages import comparison_page, run_page
-from sottovoce.launch.pages.charts import Bars, Line, bars, curves, standing_alone, steps
+from sottovoce.launch.pages.bars import Bars, bars
+from sottovoce.launch.pages.charts import Line, curves, standing_alone, steps
 from sottovoce.launch.pages.conversation import bytes_shown, sequence, summed_up
 from sottovoce.launch.pages.document import STYLE, document, table
 from sottovoce.launch.pages.told import lead
-from sottovoce.launch.publish import ledger_csv, put, read_ledger
+from sottovoce.launch.publish import ledger_csv, read_ledger
 from sottovoce.messages import Entry
 from sottovoce.parties.demo import demo_table
 
@@ -141,7 +142,7 @@ def runs() -> dict[str, sottovoce.Run]:
 
 
 def page_of(run: sottovoce.Run) -> Page:
-    return Page(run.files["report.html"].decode())
+    return Page(run.page())
 
 
 def test_every_page_keeps_the_laws(runs: dict[str, sottovoce.Run]) -> None:
@@ -177,7 +178,7 @@ def test_two_sentences_say_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
     assert "as printed in its paper" in paper[0]
     assert "the public learns at most epsilon 12, the curator 12 and another party infinity" in paper[1]
     for run in runs.values():
-        text = re.sub(r"</?code>", "", run.files["report.html"].decode())
+        text = re.sub(r"</?code>", "", run.page())
         for sentence in lead(run.report):
             assert escape(sentence.replace("`", "")) in text
 
@@ -190,7 +191,7 @@ def test_pooling_is_said() -> None:
 
 def test_every_figure_of_the_cost_is_there(runs: dict[str, sottovoce.Run]) -> None:
     for run in runs.values():
-        sent, text = run.report["communication"], run.files["report.html"].decode().replace("&nbsp;", " ")
+        sent, text = run.report["communication"], run.page().replace("&nbsp;", " ")
         for by in ("by_phase", "by_kind"):
             for key, sums in sent[by].items():
                 assert f'<th scope="row">{key}</th>' in text
@@ -203,7 +204,7 @@ def test_every_figure_of_the_cost_is_there(runs: dict[str, sottovoce.Run]) -> No
 
 
 def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
-    text = runs["paper"].files["report.html"].decode().replace("&nbsp;", " ")
+    text = runs["paper"].page().replace("&nbsp;", " ")
     assert '<td class="number">8</td><td><span class="worse">12: more than claimed</span></td>' in text.replace(
         "<td>8</td>", '<td class="number">8</td>'
     )
@@ -211,7 +212,7 @@ def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
     assert '<th scope="row">the curator together with 1 party</th><td>nothing</td><td>infinity</td>' in text
     assert "infinity: more than claimed" in text
     assert "The paper's formulas".replace("'", "&#x27;") in text
-    mended = runs["mended"].files["report.html"].decode()
+    mended = runs["mended"].page()
     assert "more than claimed" not in mended
     # A claim of coalitions is kept against the size that it names, no more.
     assert "the curator together with 1 party" in mended.replace("&nbsp;", " ")
@@ -239,7 +240,7 @@ def test_warnings_are_on_the_page(runs: dict[str, sottovoce.Run]) -> None:
 
 def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    put(runs["paper"].files, folder=folder)
+    runs["paper"].save(folder)
     whole = (folder / "report.html").read_text()
     assert "not to be published" in whole
     for words in (["--public"], []):
@@ -328,11 +329,11 @@ def test_the_diagram_sums_up_what_is_alike() -> None:
 
 
 def test_many_parties_share_a_column(runs: dict[str, sottovoce.Run]) -> None:
-    text = runs["many"].files["report.html"].decode()
+    text = runs["many"].page()
     assert "parties 1 to 12" in text
     assert ">party 12</text>" not in text
     assert "By edge: payload bytes of one edge, by direction" in text
-    assert runs["count"].files["report.html"].decode().count(">party 3</text>") == 1
+    assert runs["count"].page().count(">party 3</text>") == 1
 
 
 def test_names_from_outside_are_escaped() -> None:
@@ -391,7 +392,7 @@ def test_an_old_report_without_new_keys_still_has_a_page(runs: dict[str, sottovo
 
 def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
     for name in ("paper", "mended"):
-        put(runs[name].files, folder=tmp_path / name)
+        runs[name].save(tmp_path / name)
     command = [sys.executable, "-m", "sottovoce", "compare", "paper", "mended"]
     told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, cwd=tmp_path).stdout
     assert told.endswith("written  comparison.html\n")

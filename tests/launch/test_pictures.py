@@ -93,9 +93,9 @@ def test_nothing_is_fetched_and_nothing_runs() -> None:
 def test_pictures_lie_in_the_folder_and_in_the_report(tmp_path: Path) -> None:
     run = sottovoce.run("jtree", "demo", parties=1, aggregator="clear", rows=2000, seed=1)
     for name in ("graph.svg", "tree.svg"):
-        assert run.files[name].decode() in run.files["report.html"].decode()
+        assert run.files[name].decode() in run.page()
     folder = tmp_path / "run"
-    put(run.files, folder=folder)
+    run.save(folder)
     (folder / "report.html").unlink()
     subprocess.run([sys.executable, "-m", "sottovoce", "report", str(folder)], check=True, capture_output=True, timeout=600)
     assert (folder / "tree.svg").read_text() in (folder / "report.html").read_text()
