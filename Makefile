@@ -68,6 +68,7 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/family.py parties=3,10
 	$(BIN)/python benchmarks/views.py
 	$(BIN)/python benchmarks/randomizers.py
+	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/users.py
 	$(BIN)/python benchmarks/local.py 1
 	$(BIN)/python benchmarks/jtree.py 1

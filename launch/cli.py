@@ -25,7 +25,7 @@ from .identities import write_identity
 from .job import Job, instantiate
 from .judgement import judged
 from .mpiexec import World, inside_mpi_job, this_rank
-from .pages import FILES, comparison_page
+from .pages import comparison_page
 from .predicting import attack_table, predict_table
 from .printing import print_attacks, print_comparison, print_summary, print_sweep, print_table, print_verdict
 from .progress import Progress, Runs, Work
@@ -271,7 +271,7 @@ def report_command(
     """Write report.html anew from report.json and the ledger, and print the summary again."""
     report = read_report(folder)
     try:
-        there = [name for name in ("report.json", "ledger.csv", *FILES) if (folder / name).is_file()]
+        there = [name for name in ("report.json", "ledger.csv", "model.json") if (folder / name).is_file()]
         page = paged({name: (folder / name).read_bytes() for name in there}, public=public)["report.html"]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None

@@ -59,7 +59,7 @@ def paged(files: Mapping[str, bytes], *, public: bool = False) -> dict[str, byte
     html = run_page(
         {**report, "utility": None} if public else report,
         entries=read_ledger(files["ledger.csv"]) if "ledger.csv" in files else (),
-        drawn={name: files[name].decode() for name in FILES if name in files},
+        drawn=pictures(json.loads(files["model.json"])) if "model.json" in files else {},
     )
     return {**files, "report.html": html.encode()}
 

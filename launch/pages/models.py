@@ -88,7 +88,7 @@ def _network(parents: Mapping[str, Sequence[str]], frontier: Edges) -> str:
     widths = [max((len(name) for name in column), default=0) * LETTER * 1.15 + 16 for column in columns]
     starts = [12 + sum(widths[:at]) + 70 * at for at in range(len(columns))]
     top = 18 - 26 * min(row.values(), default=0)
-    place = {name: (starts[level[name]], top + 26 * row[name]) for name in tied}
+    place = {name: (starts[level[name]], top + 26 * row[name]) for name in names if name in tied}
     faint = {pair for family in frontier for pair in combinations(sorted(tied & {*family}), 2)} - {
         tuple(sorted(edge)) for edge in chosen
     }
