@@ -20,10 +20,11 @@ from ..messages import CURATOR, SottovoceError, UsageError
 from ..parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..protocols import available, find
 from .comparison import compare, read_report
+from .datasets import read_given
 from .doctor import examine
 from .identities import write_identity
 from .job import Job, instantiate
-from .judgement import judged
+from .judgement import Judging, judged
 from .mpiexec import World, inside_mpi_job, this_rank
 from .pages import comparison_page
 from .predicting import attack_table, predict_table
@@ -31,6 +32,7 @@ from .printing import print_attacks, print_comparison, print_summary, print_swee
 from .progress import Progress, Runs, Work
 from .publish import check_folder, paged, put
 from .rank import be_a_rank
+from .reproducing import chosen, data_shown, items, read_item, reproduce, write_index
 from .run import run_job
 from .scaffold import write_package
 from .settings import Settings, parse_assignments, read_settings
@@ -90,7 +92,7 @@ def _complain(text: str) -> None:
 class Greedy(TyperCommand):
     """A command whose repeated options take all words up to the next option: --ways 2 3."""
 
-    many = ("--ways", "--classify", "--drop", "--epsilon")
+    many: tuple[str, ...] = ("--ways", "--classify", "--drop", "--epsilon")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         spread: list[str] = []
@@ -177,7 +179,7 @@ def run_command(
         progress=Progress(shown=shown),
     )
     if not no_judge:
-        files = judged(job, files, classify=classify or ())
+        files = judged(job, files, judging=Judging(classify=classify or []))
     _leave(files, folder=folder, quiet=quiet, as_json=as_json)
 
 
@@ -320,21 +322,64 @@ def sweep_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
     """Make many runs from one file; what is done already is not done again."""
-    plan, cells = read_plan(file)
+    _, cells = read_plan(file)
     if dry_run:
         sys.stdout.write("".join(f"{cell.shown}\n" for cell in cells))
         return
     folder = out or Path("sweeps") / file.stem
     shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
-        table, before, failed = sweep(plan, cells, out=folder, told=shown.show)
+        table, made = sweep(cells, out=folder, told=shown.show)
     finally:
         shown.close()
     if not quiet:
-        print_sweep(table, before=before, folder=folder)
+        print_sweep(table, before=made.before, folder=folder)
+    if made.failed:
+        raise RunFailed(made.complaint, status=3)
+
+
+class GreedyForData(Greedy):
+    """The same of --data: one word for each dataset."""
+
+    many = ("--data",)
+
+
+@app.command("reproduce", cls=GreedyForData)
+def reproduce_command(
+    names: Annotated[list[str] | None, typer.Argument(help="of tables and figures, or all", metavar="NAME")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="in minutes: fewer seeds, values and rows")] = False,
+    data: Annotated[list[str] | None, typer.Option(metavar="DATASET=FILE", help="where a dataset is")] = None,
+    out: Annotated[Path, typer.Option(help="folder for the results")] = Path("reproductions"),
+    progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+) -> None:
+    """Make tables and figures of the papers, each with a verdict; without a name, list them."""
+    given = read_given(data or [])
+    if not names:
+        rows = [
+            [item.name, f"{item.paper}, {item.where}", item.title, data_shown(item)]
+            for item in map(read_item, items().values())
+        ]
+        print_table(("name", "paper", "shows", "data"), rows)
+        return
+    wanted, left = chosen(names, given)
+    check_folder(out)
+    failed: list[str] = []
+    rows = []
+    for item in wanted:
+        shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
+        try:
+            found = reproduce(item, given, quick=quick, out=out, told=shown.show)
+        finally:
+            shown.close()
+            write_index(out)
+        rows.append([item.name, found.verdict, str(found.made.cells), f"{found.seconds:.0f}", f"{out / item.name}/page.html"])
+        failed += [f"{item.name}: {found.made.complaint}"] if found.made.failed else []
+    if not quiet:
+        print_table(("name", "verdict", "runs", "seconds", "page"), rows)
+        sys.stdout.write("".join(f"not made: {reason}\n" for reason in left))
     if failed:
-        first = table[table["status"] == "failed"].iloc[0]
-        raise RunFailed(f"{failed} of {len(cells)} runs failed, the first ({first['protocol']}): {first['error']}", status=3)
+        raise RunFailed(failed[0] + (f" (and {len(failed) - 1} more)" if failed[1:] else ""), status=3)
 
 
 @app.command("evaluate", cls=Greedy)

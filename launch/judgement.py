@@ -16,6 +16,7 @@ import msgspec
 
 from ..evaluation import judge, judge_marginals
 from ..evaluation.classification import read_target
+from ..evaluation.distances import l2_error
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
@@ -27,18 +28,34 @@ if TYPE_CHECKING:
 
     from .job import Job
 
-__all__ = ["judged"]
+__all__ = ["Judging", "judged"]
 
 WAYS: Final = (2, 3)
 
 
+class Judging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is measured beyond the distances."""
+
+    classify: list[str] = []
+    drop: list[str] = []
+    """Attributes that classifiers do not get."""
+    test: str = ""
+    """A table of other people, on which classifiers are tested; without it a fifth of the table itself."""
+    binary: bool = False
+    """Whether marginals of binarised attributes are compared, too."""
+    l2: list[int] = []
+    """L2 errors of marginals of so many attributes."""
+
+
 def judged(
-    job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = (), classify: Sequence[str] = ()
+    job: Job, files: Mapping[str, bytes], *, tables: tuple[pd.DataFrame, ...] = (), judging: Judging | None = None
 ) -> dict[str, bytes]:
     """Add the utility to report.json; as it is when there is nothing to measure or to measure by.
 
     With it the number of rows, where the parties could not tell it. Neither is private: both are for who has the tables.
     """
+    asked = judging or Judging()
+    classify = asked.classify
     report = json.loads(files["report.json"])
     comparable = "schema.json" in files and (files.keys() & {"synthetic.csv", "marginals.csv"} or _classifier(files))
     if classify and "synthetic.csv" not in files:
@@ -54,9 +71,9 @@ def judged(
             report["rows"] = report["rows"] or sum(map(len, parts))
             if schema is not None:
                 real = unite(parts)
-                targets = _targets(real, classify, report["warnings"])
+                asked = msgspec.structs.replace(asked, classify=_targets(real, classify, report["warnings"]))
                 users = report["communication"].get("users", {}).get("users")
-                report["utility"] = _utility(real, files, schema, targets, users=users)
+                report["utility"] = _utility(real, files, schema, asked, users=users)
     return {**files, "report.json": report_json(report)}
 
 
@@ -84,13 +101,14 @@ def _classifier(files: Mapping[str, bytes]) -> Classifier | None:
 
 
 def _utility(
-    real: Records, files: Mapping[str, bytes], schema: Schema, targets: Sequence[str], *, users: int | None
+    real: Records, files: Mapping[str, bytes], schema: Schema, asked: Judging, *, users: int | None
 ) -> dict[str, Any] | None:
     import pandas as pd
 
     found: dict[str, Any] | None = None
+    held = load(asked.test, schema=schema) if asked.test else None
     if (classifier := _classifier(files)) is not None:
-        found = {"tvd": {}, "accuracy": msgspec.to_builtins(accuracy(classifier, real))}
+        found = {"tvd": {}, "accuracy": msgspec.to_builtins(accuracy(classifier, held or real))}
     if "marginals.csv" in files:
         table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
         with contextlib.suppress(UsageError):  # not the whole tables of marginals: nothing that can be compared
@@ -98,8 +116,13 @@ def _utility(
     if "synthetic.csv" in files:
         table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
         ways = [way for way in WAYS if way <= len(schema.attributes)]
-        own = judge(real, load(table, schema=schema), ways=ways, binary=False, targets=targets)
+        drawn = load(table, schema=schema)
+        own = judge(
+            real, drawn, ways=ways, binary=asked.binary, targets=asked.classify, drop=asked.drop, test=held
+        )  # fmt: skip
         synthetic = {name: own[name] for name in ("tvd", "distances", "marginals", "dependence", "classification", "notes")}
+        if asked.l2:
+            synthetic["l2"] = {str(ways): l2_error(real, drawn, ways=ways) for ways in asked.l2}
         # Marginals are what was estimated; a table drawn from a model of them stands beside, and is mostly worse.
         found = synthetic if found is None else {**synthetic, "tvd": found["tvd"], "tvd_synthetic": synthetic["tvd"]}
     return found

@@ -21,7 +21,7 @@ from ..parties import read_schema
 from ..privacy import Domain
 from .identities import read_identities
 from .job import Job, Transport, instantiate
-from .judgement import judged
+from .judgement import Judging, judged
 from .mpiexec import find_launcher
 from .progress import Progress
 from .publish import paged, published_files, put
@@ -133,7 +133,7 @@ def run(
         )  # fmt: skip
         files = run_job(job, transport=transport, tables=tables)
         if judge:
-            files = judged(job, files, tables=tables, classify=classify)
+            files = judged(job, files, tables=tables, judging=Judging(classify=[*classify]))
     return _opened(files)
 
 

@@ -11,6 +11,10 @@
     epsilon = [1, 2, 4]                 a list is one run for each of its values
     set = {ways = 2}
 
+    [[run]]
+    experiment = "label-belief"         a measurement of ours instead of a protocol, with its parameters
+    set = {labels = "N(25,1)"}
+
 Every result is written as soon as it is there (`cells/`), under a name that follows from all that was asked: what was done is
 not done again, unless a file of data or sottovoce itself has changed. A run that fails is written down with its reason, and
 the others go on.
@@ -18,14 +22,11 @@ the others go on.
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import importlib.util
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -33,19 +34,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 
 from ..messages import SottovoceError, UsageError
+from .cells import Cell, Made, Told, key_of, make
+from .experiments import Asked
 from .job import Job, instantiate
-from .judgement import judged
-from .publish import check_folder, paged, put
+from .judgement import Judging, judged
+from .publish import paged, put
 from .run import run_job
 from .settings import Settings
-from .supervise import Hosts, RunFailed
+from .supervise import Hosts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cell", "Plan", "read_plan", "results", "sweep"]
+__all__ = ["Plan", "RunCell", "plan_of", "read_plan", "read_toml", "sweep"]
 
 MOST_CELLS: Final = 100_000
+JUDGING: Final = tuple(Judging.__struct_fields__)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,52 +63,119 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Whether the folder of each run is kept, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCell:
+    """One run of a protocol, and how it is judged."""
 
     settings: Settings
     job: Job
+    judging: Judging
     key: str
+    line: str = ""
+    also: Mapping[str, Mapping[str, str]]
+    """Other lines that its figures stand for: the figure of each column."""
+    keep: bool = False
 
     @property
     def shown(self) -> str:
-        """Say which it is, in a few words."""
         own = {"seed": self.job.seed, **self.job.parameters}
         return " ".join([self.job.protocol, *(f"{name}={value}" for name, value in own.items() if value is not None)])
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        job = self.job
+        return {
+            "run": self.key, **({"line": self.line} if self.line else {}), "protocol": job.protocol, "mode": job.mode,
+            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed, **job.parameters,
+        }  # fmt: skip
+
+    def make(self, *, out: Path) -> dict[str, Any]:
+        settings = self.settings
+        files = run_job(
+            self.job,
+            transport=settings.transport or "threads",
+            mpiexec=settings.mpiexec,
+            hosts=Hosts(hosts=settings.hosts, hostfile=settings.hostfile, extra=tuple(settings.mpi_arg or ())),
+        )
+        files = judged(self.job, files, judging=self.judging)
+        if self.keep:
+            put(paged(files), folder=out / "runs" / self.key)
+        return dict(json.loads(files["report.json"]))
+
+    def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        return also_lines(_figures(result), self.also)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentCell:
+    """One measurement by a function of ours."""
+
+    asks: Asked
+    seed: int
+    key: str
+    line: str = ""
+    also: Mapping[str, Mapping[str, str]]
+
+    @property
+    def shown(self) -> str:
+        own = {"seed": self.seed, **self.asks.parameters}
+        return " ".join([self.asks.name, *(f"{name}={value}" for name, value in own.items())])
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        named = {"line": self.line} if self.line else {}
+        return {"run": self.key, **named, "protocol": self.asks.name, "seed": self.seed, **self.asks.parameters}
+
+    def make(self, *, out: Path) -> dict[str, Any]:  # noqa: ARG002 - runs need it
+        return dict(self.asks.measure(seed=self.seed))
+
+    def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        return also_lines(result, self.also)
+
+
+def also_lines(figures: Mapping[str, Any], also: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    """Give the figures, and those of them that stand for other lines, such as what real rows teach."""
+    yield dict(figures)
+    for line, columns in also.items():
+        found = {column: figures[figure] for column, figure in columns.items() if figure in figures}
+        if found:
+            yield {"line": line, **found}
+
+
+def read_toml(path: Path, *, what: str) -> dict[str, Any]:
+    """Read a file; what is wrong is a `UsageError` that names it."""
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise UsageError(f"expected {what} at {path}, found {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"expected TOML in {path}, found {error}") from None
 
 
 def read_plan(path: Path) -> tuple[Plan, list[Cell]]:
     """Read a file, and check every run in it before any is started; what is wrong is a `UsageError` that names it."""
-    try:
-        found = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UsageError(f"expected a sweep at {path}, found {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"expected TOML in {path}, found {error}") from None
+    return plan_of(read_toml(path, what="a sweep"), where=str(path))
+
+
+def plan_of(found: Mapping[str, Any], *, where: str) -> tuple[Plan, list[Cell]]:
+    """Make the plan from what a file says."""
     try:
         plan = msgspec.convert(found, Plan)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{where}: {error}") from None
     cells: dict[str, Cell] = {}
     for number, run in enumerate(plan.run, start=1):
-        for settings in _settings(plan, run, where=f"{path}: run {number}"):
-            try:
-                job = settings.job()
-                instantiate(job)
-            except SottovoceError as error:
-                raise UsageError(f"{path}: run {number}: {error}") from None
-            cell = Cell(settings, job, _key(settings, job, plan.classify))
+        for cell in _cells(plan, run, where=f"{where}: run {number}"):
             cells.setdefault(cell.key, cell)
             if len(cells) > MOST_CELLS:
-                raise UsageError(f"{path}: expected at most {MOST_CELLS:,} runs, found more")
+                raise UsageError(f"{where}: expected at most {MOST_CELLS:,} runs, found more")
     if not cells:
-        raise UsageError(f"{path}: expected at least one [[run]], found none")
+        raise UsageError(f"{where}: expected at least one [[run]], found none")
     return plan, [*cells.values()]
 
 
-def _settings(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Settings]:
-    """Make the settings of all runs that an entry stands for."""
+def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
+    """Make all cells that an entry stands for."""
     if not all(isinstance(own.get("set", {}), dict) for own in (plan.every, run)):
         raise UsageError(f"{where}: expected set = {{NAME = VALUE}}, found something else")
     merged = {**plan.every, **run, "set": {**plan.every.get("set", {}), **run.get("set", {})}}
@@ -112,6 +183,38 @@ def _settings(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Set
         raise UsageError(
             f"{where}: expected no {', '.join(sorted(wrong))}: seeds stand at the top of the file, --out says where"
         )
+    judging = {"classify": plan.classify, **{name: merged.pop(name) for name in JUDGING if name in merged}}
+    try:
+        line = msgspec.convert(merged.pop("line", ""), str)
+        also = msgspec.convert(merged.pop("also", {}), dict[str, dict[str, str]])
+        judges = msgspec.convert(judging, Judging)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {error}") from None
+    for chosen in _alternatives(plan, merged):
+        try:
+            if "experiment" in chosen:
+                yield _experiment(chosen, line=line, also=also)
+                continue
+            settings = msgspec.convert(chosen, Settings)
+            job = settings.job()
+            instantiate(job)
+        except (SottovoceError, msgspec.ValidationError) as error:
+            raise UsageError(f"{where}: {error}") from None
+        told = [msgspec.to_builtins(job), settings.transport or "threads", msgspec.to_builtins(judges), line]
+        key = key_of(told, files=[*job.data, judges.test])
+        yield RunCell(settings=settings, job=job, judging=judges, key=key, line=line, also=also, keep=plan.keep)
+
+
+def _experiment(chosen: dict[str, Any], *, line: str, also: Mapping[str, Mapping[str, str]]) -> ExperimentCell:
+    """Check what is asked of a function: its parameters stand under `set`, or beside it."""
+    name, seed, inner = chosen.pop("experiment"), chosen.pop("seed"), chosen.pop("set")
+    asks = Asked.of(name, {**chosen, **inner})
+    key = key_of([name, asks.parameters, seed, line], files=[str(own) for own in asks.parameters.values()])
+    return ExperimentCell(asks=asks, seed=seed, key=key, line=line, also=also)
+
+
+def _alternatives(plan: Plan, merged: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Make one of each combination of values."""
     seeds = list(range(plan.seeds)) if isinstance(plan.seeds, int) else plan.seeds
     names = [name for name in merged if name != "set"]
     inner = list(merged["set"])
@@ -119,111 +222,41 @@ def _settings(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Set
     for values in product(*alternatives, seeds):
         chosen = dict(zip(names, values[: len(names)], strict=True))
         chosen["set"] = dict(zip(inner, values[len(names) : -1], strict=True))
-        try:
-            yield msgspec.convert({**chosen, "seed": values[-1]}, Settings)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"{where}: {error}") from None
+        yield {**chosen, "seed": values[-1]}
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _key(settings: Settings, job: Job, classify: Sequence[str]) -> str:
-    """Name a run by all that its result follows from: the job, the transport, and what the files of data are."""
-    stats = {own: Path(own).stat() for own in job.data if Path(own).is_file()}
-    files = [(name, own.st_size, own.st_mtime_ns) for name, own in stats.items()]
-    told = [msgspec.to_builtins(job), settings.transport or "threads", list(classify), files, version("sottovoce")]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def sweep(
-    plan: Plan, cells: Sequence[Cell], *, out: Path, told: Callable[[int, int, str], None]
-) -> tuple[pd.DataFrame, int, int]:
-    """Run what has not been run, and write all results: the table, how many were there before, and how many failed.
-
-    `told` hears how many are done, of how many, and what is next. One sweep at a time writes into a folder.
-    """
-    check_folder(out)
-    folder = out / "cells"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (out / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"expected one sweep at a time in {out}, found another at work") from None
-        before = [cell for cell in cells if (folder / f"{cell.key}.json").is_file()]
-        failed: dict[str, str] = {}
-        found = {cell.key for cell in before}
-        left = [cell for cell in cells if cell.key not in found]
-        done = len(before)
-        try:
-            for cell in left:
-                told(done, len(cells), cell.shown)
-                try:
-                    report = _run(plan, cell, out=out)
-                    put({f"{cell.key}.json": (json.dumps(report) + "\n").encode()}, folder=folder)
-                except SottovoceError as error:
-                    failed[cell.key] = " ".join(str(error).split())
-                except Exception as error:  # noqa: BLE001 - of somebody's own protocol: the others go on
-                    failed[cell.key] = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                done += 1
-        except KeyboardInterrupt:
-            raise RunFailed(
-                f"interrupted: {done - len(failed)} of {len(cells)} results are in {out}; the same command goes on", status=130
-            ) from None
-        finally:
-            table = results(cells, folder=folder, failed=failed)
-            put(_tables(table), folder=out)
-    return table, len(before), len(failed)
-
-
-def _run(plan: Plan, cell: Cell, *, out: Path) -> dict[str, Any]:
-    settings = cell.settings
-    files = run_job(
-        cell.job,
-        transport=settings.transport or "threads",
-        mpiexec=settings.mpiexec,
-        hosts=Hosts(hosts=settings.hosts, hostfile=settings.hostfile, extra=tuple(settings.mpi_arg or ())),
-    )
-    files = judged(cell.job, files, classify=plan.classify)
-    if plan.keep:
-        put(paged(files), folder=out / "runs" / cell.key)
-    return dict(json.loads(files["report.json"]))
-
-
-def results(cells: Sequence[Cell], *, folder: Path, failed: Mapping[str, str]) -> pd.DataFrame:
-    """Put what there is into a table: a line a run, what was asked before what came out."""
+def sweep(cells: Sequence[Cell], *, out: Path, told: Told) -> tuple[pd.DataFrame, Made]:
+    """Run what has not been run, and write all results: the table, and how far it came."""
     import pandas as pd
 
-    lines = []
-    for cell in cells:
-        job = cell.job
-        line: dict[str, Any] = {
-            "run": cell.key, "protocol": job.protocol, "mode": job.mode, "data": " ".join(job.data), "parties": job.parties,
-            "seed": job.seed, **job.parameters,
-        }  # fmt: skip
-        path = folder / f"{cell.key}.json"
-        if path.is_file():
-            lines.append({**line, "status": "done", **_figures(json.loads(path.read_text()))})
-        elif cell.key in failed:
-            lines.append({**line, "status": "failed", "error": failed[cell.key]})
-        else:
-            lines.append({**line, "status": "not run"})
-    return pd.DataFrame(lines)
+    made = make(cells, out=out, told=told, finish=lambda own: put(_tables(pd.DataFrame(own.rows)), folder=out))
+    return pd.DataFrame(made.rows), made
 
 
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
     """Take from a report what sweeps are drawn by."""
     exchanged, privacy, utility = report["communication"], report["privacy"], report["utility"] or {}
+    original = [own for own in utility.get("distances", ()) if own["attributes"] == "original"]
+    bits = [own for own in utility.get("distances", ()) if own["attributes"] == "binary"]
+    classified = utility.get("classification", ())
     found = {
         "rows": report["rows"], "seconds": report["seconds"], "messages": exchanged["messages"], "rounds": exchanged["rounds"],
         "payload_bytes": exchanged["payload_bytes"], "ciphertext_bytes": exchanged["ciphertext_bytes"],
         "per_user_bits": exchanged.get("per_user_bits"), "claimed_epsilon": privacy["claimed_epsilon"],
         **{f"epsilon_{view}": own for view, own in privacy["epsilon"].items()}, "whole_record": privacy.get("whole_record"),
         **{f"tvd_{ways}": own for ways, own in utility.get("tvd", {}).items()},
-        **{f"floor_{own['ways']}": own["one_way"] for own in utility.get("distances", ())},
-        **{f"wrong_{own['target']}": own["synthetic"] for own in utility.get("classification", ())},
+        **{f"tvd_synthetic_{ways}": own for ways, own in utility.get("tvd_synthetic", {}).items()},
+        **{f"floor_{own['ways']}": own["one_way"] for own in original},
+        **{f"tvd_binary_{own['ways']}": own["average"] for own in bits},
+        **{f"floor_binary_{own['ways']}": own["one_way"] for own in bits},
+        **{f"l2_{ways}": own for ways, own in utility.get("l2", {}).items()},
+        **{f"wrong_{own['target']}": own["synthetic"] for own in classified},
+        **{f"real_{own['target']}": own["real"] for own in classified},
+        **{f"majority_{own['target']}": own["majority"] for own in classified},
     }  # fmt: skip
     if (right := utility.get("accuracy")) is not None:
         found |= {"accuracy": right["model"], "majority": right["majority"]}

@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from sottovoce.launch import sweep as module
 from sottovoce.launch.supervise import RunFailed
-from sottovoce.launch.sweep import read_plan, sweep
+from sottovoce.launch.sweep import RunCell, read_plan, sweep
 from sottovoce.messages import UsageError
 
 PLAN = """
@@ -56,35 +56,35 @@ def test_every_combination_once(plan: Path) -> None:
 
 
 def test_it_goes_on_where_it_stopped(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, cells = read_plan(plan)
+    _, cells = read_plan(plan)
     out = tmp_path / "out"
     started: list[str] = []
-    real = module._run
+    real = RunCell.make
 
-    def stopping(*given: object, **more: object) -> object:
+    def stopping(cell: RunCell, *, out: Path) -> dict[str, Any]:
         if len(started) == 3:
             raise KeyboardInterrupt
-        started.append(given[1].shown)  # type: ignore[attr-defined]
-        return real(*given, **more)  # type: ignore[arg-type]
+        started.append(cell.shown)
+        return real(cell, out=out)
 
-    monkeypatch.setattr(module, "_run", stopping)
+    monkeypatch.setattr(RunCell, "make", stopping)
     with pytest.raises(RunFailed, match=r"interrupted: 3 of 8 results are in .*; the same command goes on") as caught:
-        sweep(own, cells, out=out, told=silent)
+        sweep(cells, out=out, told=silent)
     assert caught.value.status == 130
     table = pd.read_csv(out / "results.csv")
     assert table["status"].value_counts().to_dict() == {"not run": 5, "done": 3}
-    monkeypatch.setattr(module, "_run", real)
-    table, before, failed = sweep(own, cells, out=out, told=silent)
-    assert (before, failed, len(table)) == (3, 0, 8)
+    monkeypatch.setattr(RunCell, "make", real)
+    table, made = sweep(cells, out=out, told=silent)
+    assert (made.before, len(made.failed), len(table)) == (3, 0, 8)
     assert set(table["status"]) == {"done"}
     heads = table[table["protocol"] == "head-count"]
     assert (heads["claimed_epsilon"] == heads["epsilon"]).all()
     assert (out / "results.parquet").is_file()
     assert pd.read_parquet(out / "results.parquet")["payload_bytes"].to_list() == table["payload_bytes"].to_list()
     # All there: nothing is run, and the results are the same.
-    monkeypatch.setattr(module, "_run", stopping)
-    again, before, _ = sweep(own, cells, out=out, told=silent)
-    assert before == 8
+    monkeypatch.setattr(RunCell, "make", stopping)
+    again, made = sweep(cells, out=out, told=silent)
+    assert made.before == 8
     assert again.equals(table)
 
 
@@ -130,21 +130,21 @@ def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
 def test_folders_of_runs_are_kept_if_wanted(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('keep = true\n[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = 50\n')
-    own, cells = read_plan(plan)
-    sweep(own, cells, out=tmp_path / "out", told=silent)
+    _, cells = read_plan(plan)
+    sweep(cells, out=tmp_path / "out", told=silent)
     kept = tmp_path / "out" / "runs" / cells[0].key
     assert json.loads((kept / "report.json").read_text())["protocol"] == "head-count"
     assert (kept / "report.html").is_file()
 
 
 def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
-    own, cells = read_plan(plan)
+    _, cells = read_plan(plan)
     out = tmp_path / "out"
     out.mkdir()
     with (out / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(UsageError, match=r"expected one sweep at a time"):
-            sweep(own, cells, out=out, told=silent)
+            sweep(cells, out=out, told=silent)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,291 @@
+"""Reproductions: the papers' tables and figures, each from one file of package data, with a verdict that the results give.
+
+title, paper, where, shows      what it is
+needs, wants                    datasets without which it is not made; without which some of its lines are not
+notes                           what is otherwise than in the paper, and why
+[picture]                       x and its name; scales; [[picture.panel]]: title, y, where, floor
+[full], [quick]                 seeds, and values by name
+[[run]]                         as in a sweep, with a `line` each; "{adult}" is a table, "{epsilon}" a value of that name
+[[printed]]                     numbers that the paper prints
+[[claim]]                       what it says of them: `evaluation/claims.py`
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ..evaluation.claims import Claim, Judged, Printed, Verdict, judge_claim, overall
+from ..messages import UsageError
+from .cells import Cell, Made, make
+from .datasets import DATASETS, TABLES, Given, Prepared, prepare
+from .publish import put
+from .sweep import plan_of, read_toml
+
+__all__ = [
+    "Item",
+    "Judgement",
+    "Panel",
+    "Picture",
+    "Reproduced",
+    "chosen",
+    "data_shown",
+    "items",
+    "plan_item",
+    "read_item",
+    "reproduce",
+    "write_index",
+]
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One of a figure's pictures."""
+
+    title: str
+    y: str
+    where: dict[str, Any] = {}
+    floor: str = ""
+    """A figure whose mean is drawn as a level, such as what is reached without any noise by single attributes."""
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How results are drawn, and put into tables."""
+
+    x: str
+    x_title: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    panel: list[Panel]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table or figure of a paper."""
+
+    name: str
+    title: str
+    paper: str
+    where: str
+    shows: str
+    needs: list[str] = []
+    wants: list[str] = []
+    notes: list[str] = []
+    picture: Picture
+    full: dict[str, Any]
+    quick: dict[str, Any]
+    run: list[dict[str, Any]]
+    printed: list[Printed] = []
+    claim: list[Claim]
+
+    def __post_init__(self) -> None:
+        if unknown := {*self.needs, *self.wants} - DATASETS.keys():
+            raise ValueError(f"expected datasets of {', '.join(DATASETS)}, found {', '.join(sorted(unknown))}")
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim, and what the results say of it."""
+
+    says: str
+    at: str
+    why: str
+    judged: list[Judged]
+    """Of the claim's own line, then of those beside."""
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judged[0].verdict
+
+
+class Reproduced(NamedTuple):
+    """What came out."""
+
+    item: Item
+    rows: list[dict[str, Any]]
+    judgements: list[Judgement]
+    verdict: Verdict
+    made: Made
+    seconds: float
+
+
+SIZES: Final = ("full", "quick")
+
+
+def items() -> dict[str, Path]:
+    """List the files that there are, by name."""
+    folder = Path(str(package_files(__package__) / "reproductions"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def read_item(path: Path) -> Item:
+    """Read a file; what is wrong in it is a `UsageError` that names it."""
+    found = read_toml(path, what="a reproduction")
+    try:
+        return msgspec.convert({"name": path.stem, **found}, Item)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def chosen(names: Sequence[str], given: Mapping[str, Given]) -> tuple[list[Item], list[str]]:
+    """Find what is asked for; with `all`, what can be made from the data given, and what was left out and why."""
+    known = items()
+    for name in names:
+        if name != "all" and name not in known:
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "`sottovoce reproduce` lists them"
+            raise UsageError(f"expected the name of a reproduction, found {name!r}: {hint}")
+    wanted = known if "all" in names else dict.fromkeys(names)
+    found, left = [], []
+    for name in wanted:
+        item = read_item(known[name])
+        absent = [own for own in item.needs if own not in given]
+        if not absent:
+            found.append(item)
+            continue
+        dataset = DATASETS[absent[0]]
+        reason = f"{name} needs {absent[0]} ({dataset.title}; {dataset.where}): give it with --data {absent[0]}=FILE"
+        if "all" not in names:
+            raise UsageError(reason)
+        left.append(reason)
+    return found, left
+
+
+def data_shown(item: Item) -> str:
+    """Say what data an item takes."""
+    return ", ".join([*item.needs, *(f"({name})" for name in item.wants)]) or "its own"
+
+
+def write_index(out: Path) -> None:
+    """Write the page over all that was made in a folder."""
+    from .reproduction_page import index_page
+
+    found = [json.loads(path.read_text()) for path in sorted(out.glob("*/verdict.json"))]
+    put({"index.html": index_page(found).encode()}, folder=out)
+
+
+def plan_item(item: Item, given: Mapping[str, Given], *, quick: bool, out: Path) -> list[Cell]:
+    """Make the cells of an item; runs on a dataset that is wanted and not there are left out."""
+    sizes = item.quick if quick else item.full
+    where = f"{item.name} ({SIZES[quick]})"
+    if "seeds" not in sizes:
+        raise UsageError(f"{where}: expected seeds, found none")
+    tables: dict[str, Prepared] = {}
+    runs = []
+    for run in item.run:
+        # Of two sizes of one run: what is only = "quick" is not made in full, and the other way round.
+        if run.get("only", SIZES[quick]) != SIZES[quick]:
+            continue
+        needed = sorted({name for text in _texts(run) if (name := _named(text)) in TABLES})
+        if any(TABLES[name][0] not in given for name in needed):
+            continue
+        for name in needed:
+            if name not in tables:
+                tables[name] = prepare(name, given[TABLES[name][0]], out=out / "data")
+        runs.append(_filled({key: own for key, own in run.items() if key != "only"}, sizes, tables, where=where))
+    found = {"seeds": sizes["seeds"], "run": runs}
+    return plan_of(found, where=where)[1]
+
+
+def _named(text: str) -> str:
+    """Give the name in braces."""
+    found = re.fullmatch(r"\{([\w-]+)\}", text)
+    return found[1] if found else ""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for own in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(own)
+
+
+def _filled(run: Mapping[str, Any], sizes: Mapping[str, Any], tables: Mapping[str, Prepared], *, where: str) -> dict[str, Any]:
+    """Put values in the place of their names; a table's schema comes with it."""
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: fill(own) for key, own in value.items()}
+        if not isinstance(value, str) or not (name := _named(value)):
+            return value
+        if name in tables:
+            return str(tables[name].data)
+        if name not in sizes:
+            raise UsageError(f"{where}: expected a value of {name!r}, found none")
+        return sizes[name]
+
+    filled = {key: fill(own) for key, own in run.items()}
+    if (name := _named(str(run.get("data", "")))) in tables:
+        filled["schema"] = str(tables[name].schema)
+    return filled
+
+
+def reproduce(
+    item: Item, given: Mapping[str, Given], *, quick: bool, out: Path, told: Callable[[int, int, str], None]
+) -> Reproduced:
+    """Make an item, and leave picture, table, page and verdict in a folder of its name."""
+    from .reproduction_page import picture, reproduction_page, results_csv
+
+    began = time.monotonic()
+    cells = plan_item(item, given, quick=quick, out=out)
+    folder = out / item.name
+    last: list[Reproduced] = []
+
+    def finish(made: Made) -> None:
+        done = [row for row in made.rows if row["status"] == "done"]
+        judgements = judge_item(item, done)
+        verdict = overall([own.verdict for own in judgements])
+        found = Reproduced(item, made.rows, judgements, verdict, made, time.monotonic() - began)
+        last.append(found)
+        svg = picture(item, done)
+        used = [given[name] for name in (*item.needs, *item.wants) if name in given]
+        put(
+            {
+                "picture.svg": svg.encode(),
+                "results.csv": results_csv(made.rows),
+                "page.html": reproduction_page(found, svg=svg, used=used, quick=quick).encode(),
+                "verdict.json": (json.dumps(verdict_of(found, used=used, quick=quick), indent=2) + "\n").encode(),
+            },
+            folder=folder,
+        )
+
+    make(cells, out=folder, told=lambda done, of, what: told(done, of, f"{item.name}: {what}"), finish=finish)
+    return last[-1]
+
+
+def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[Judgement]:
+    """Hold the claims against results."""
+    picture = item.picture
+    titles = {picture.x: picture.x_title or picture.x, **{panel.y: panel.title for panel in picture.panel}}
+    return [
+        Judgement(
+            says=claim.says, at=claim.at, why=claim.why,
+            judged=judge_claim(claim, rows, x=picture.x, printed=item.printed, titles=titles),
+        )
+        for claim in item.claim
+    ]  # fmt: skip
+
+
+def verdict_of(found: Reproduced, *, used: Sequence[Given], quick: bool) -> dict[str, Any]:
+    """Say in short what came out, for programs and the index."""
+    item = found.item
+    return {
+        "name": item.name, "title": item.title, "paper": item.paper, "where": item.where, "verdict": found.verdict,
+        "quick": quick, "runs": found.made.cells, "failed": len(found.made.failed), "seconds": round(found.seconds, 1),
+        "data": {own.dataset: "stand-in" if own.stand_in else "as given" for own in used},
+        "claims": [
+            {
+                "says": own.says, "at": own.at, "verdict": own.verdict, "line": own.judged[0].line,
+                "decided_by": own.judged[0].sentence,
+                "beside": [
+                    {"line": other.line, "verdict": other.verdict, "decided_by": other.sentence} for other in own.judged[1:]
+                ],
+            }
+            for own in found.judgements
+        ],
+    }  # fmt: skip
