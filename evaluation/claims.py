@@ -232,9 +232,14 @@ def _measured(values: Sequence[float]) -> Measured:
 
 
 def judge_claim(
-    claim: Claim, rows: Rows, *, x: str, printed: Sequence[Printed] = (), titles: Mapping[str, str]
+    claim: Claim,
+    rows: Rows,
+    *,
+    x: str,
+    printed: Sequence[Printed] = (),
+    titles: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Judged]:
-    """Judge a claim of its own line, then of those that stand beside; `titles` names figures."""
+    """Judge a claim of its own line, then of those that stand beside; `titles` says how figures and x are called."""
     return [_judge(claim, line, rows, x=x, printed=printed, titles=titles) for line in (claim.line, *claim.also)]
 
 

@@ -80,6 +80,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     picture: Picture
     full: dict[str, Any]
     quick: dict[str, Any]
+    every: dict[str, Any] = {}
     run: list[dict[str, Any]]
     printed: list[Printed] = []
     claim: list[Claim]
@@ -177,7 +178,8 @@ def plan_item(item: Item, given: Mapping[str, Given], *, quick: bool, out: Path)
         raise UsageError(f"{where}: expected seeds, found none")
     tables: dict[str, Prepared] = {}
     runs = []
-    for run in item.run:
+    for own in item.run:
+        run = {**item.every, **own, "set": {**item.every.get("set", {}), **own.get("set", {})}}
         # Of two sizes of one run: what is only = "quick" is not made in full, and the other way round.
         if run.get("only", SIZES[quick]) != SIZES[quick]:
             continue

@@ -74,6 +74,8 @@ class RunCell:
     line: str = ""
     also: Mapping[str, Mapping[str, str]]
     """Other lines that its figures stand for: the figure of each column."""
+    times: Mapping[str, float]
+    """By what columns are multiplied, where a run is but a part of what is compared."""
     keep: bool = False
 
     @property
@@ -84,10 +86,11 @@ class RunCell:
     @property
     def asked(self) -> dict[str, Any]:
         job = self.job
-        return {
+        asked = {
             "run": self.key, **({"line": self.line} if self.line else {}), "protocol": job.protocol, "mode": job.mode,
             "data": " ".join(job.data), "parties": job.parties, "seed": job.seed, **job.parameters,
         }  # fmt: skip
+        return multiplied(asked, self.times)
 
     def make(self, *, out: Path) -> dict[str, Any]:
         settings = self.settings
@@ -103,7 +106,7 @@ class RunCell:
         return dict(json.loads(files["report.json"]))
 
     def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        return also_lines(_figures(result), self.also)
+        return also_lines(multiplied(_figures(result), self.times), self.also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +134,11 @@ class ExperimentCell:
 
     def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         return also_lines(result, self.also)
+
+
+def multiplied(columns: Mapping[str, Any], times: Mapping[str, float]) -> dict[str, Any]:
+    """Multiply those columns that are there."""
+    return {**columns, **{name: round(columns[name] * factor, 12) for name, factor in times.items() if name in columns}}
 
 
 def also_lines(figures: Mapping[str, Any], also: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
@@ -187,6 +195,7 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
     try:
         line = msgspec.convert(merged.pop("line", ""), str)
         also = msgspec.convert(merged.pop("also", {}), dict[str, dict[str, str]])
+        times = msgspec.convert(merged.pop("times", {}), dict[str, float])
         judges = msgspec.convert(judging, Judging)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from None
@@ -202,7 +211,7 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
             raise UsageError(f"{where}: {error}") from None
         told = [msgspec.to_builtins(job), settings.transport or "threads", msgspec.to_builtins(judges), line]
         key = key_of(told, files=[*job.data, judges.test])
-        yield RunCell(settings=settings, job=job, judging=judges, key=key, line=line, also=also, keep=plan.keep)
+        yield RunCell(settings=settings, job=job, judging=judges, key=key, line=line, also=also, times=times, keep=plan.keep)
 
 
 def _experiment(chosen: dict[str, Any], *, line: str, also: Mapping[str, Mapping[str, str]]) -> ExperimentCell:
