@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import inf, sqrt
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 __all__ = [
     "Between", "BestAt", "Below", "Claim", "Falls", "Flat", "Judged", "Measured", "Near", "Point", "Printed", "Rises",
-    "Verdict", "figure_shown", "judge_claim", "overall", "place_shown", "series",
+    "Verdict", "figure_shown", "judge_claim", "level", "overall", "place_shown", "series",
 ]  # fmt: skip
 
 Verdict: TypeAlias = Literal["reproduced", "reproduced in part", "not reproduced", "undecided"]
@@ -112,6 +113,10 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A column: the claim is of each of its values apart."""
     x: list[Place] = []
     """Where it is claimed; everywhere, if not said."""
+    along: str = ""
+    """What x is, if not the picture's."""
+    ours: bool = False
+    """A question of ours: it is answered, and counts for nothing in the paper's verdict."""
 
 
 class Below(_Claim, frozen=True, kw_only=True, tag="below"):
@@ -125,6 +130,8 @@ class Below(_Claim, frozen=True, kw_only=True, tag="below"):
     def points(self, own: Series, look: Look) -> Iterator[Point]:
         for other in _listed(self.than):
             theirs: Series = series(look.rows, line=other, x=look.x, y=look.y, where=look.where)
+            flat = level(look.rows, line=other, x=look.x, y=look.y, where=look.where)
+            theirs = dict.fromkeys(own, flat) if flat and not theirs else theirs
             for place, mean in own.items():
                 if place in theirs:
                     point = _less(mean, theirs[place], look.at(place), factor=self.factor, other=other)
@@ -214,10 +221,26 @@ def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -
     """Average a line's figure over seeds, at each x; numbers in their order."""
     found: dict[Place, list[float]] = {}
     for row in rows:
-        if row.get("line") == line and _is(row.get(y)) and x in row and all(row.get(key) == own for key, own in where.items()):
+        if (
+            row.get("line") == line
+            and _is(row.get(y))
+            and _said(row.get(x))
+            and all(row.get(key) == own for key, own in where.items())
+        ):
             found.setdefault(row[x], []).append(float(row[y]))
     places = sorted(found, key=lambda own: own if isinstance(own, int | float) else 0.0)
     return {place: _measured(found[place]) for place in places}
+
+
+def level(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> Measured | None:
+    """Average a line that has no x: the same everywhere, such as what is reached without any privacy."""
+    own = [row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))]
+    values = [float(row[y]) for row in own if all(row.get(key) == value for key, value in where.items() if _said(row.get(key)))]
+    return _measured(values) if values else None
+
+
+def _said(value: object) -> bool:
+    return isinstance(value, str) or _is(value)
 
 
 def _is(value: object) -> bool:
@@ -240,7 +263,8 @@ def judge_claim(
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Judged]:
     """Judge a claim of its own line, then of those that stand beside; `titles` says how figures and x are called."""
-    return [_judge(claim, line, rows, x=x, printed=printed, titles=titles) for line in (claim.line, *claim.also)]
+    along = claim.along or x
+    return [_judge(claim, line, rows, x=along, printed=printed, titles=titles) for line in (claim.line, *claim.also)]
 
 
 def _judge(claim: Claim, line: str, rows: Rows, *, x: str, printed: Sequence[Printed], titles: Mapping[str, str]) -> Judged:

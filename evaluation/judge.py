@@ -120,21 +120,24 @@ def judge_marginals(
 ) -> dict[str, Any]:
     """Compare published marginals, made distributions by `norm_sub`, with the real ones.
 
+    Beside the total variation distance the sum of squared errors, which is CALM's measure.
+
     `total`: what a marginal sums to, if that is not the number of real rows, as where users were drawn from them.
     """
     sums_to = float(total or len(real))
     distances: dict[int, list[float]] = {}
+    squares: dict[int, list[float]] = {}
     wanted = [attributes for attributes, _ in published]
     worst: list[MarginalShown] = []
     for (attributes, cells), counts in zip(published, real.marginals(wanted), strict=True):
         noisy = norm_sub(cells, sums_to) / sums_to
-        distances.setdefault(len(attributes), []).append(float(np.abs(counts / len(real) - noisy).sum()) / 2)
+        apart = counts / len(real) - noisy
+        distances.setdefault(len(attributes), []).append(float(np.abs(apart).sum()) / 2)
         worst = worst_of([*worst, show_marginal(real.domain, attributes, counts, noisy)], most=SHOWN)
-    return {
-        "tvd": {str(ways): float(np.mean(found)) for ways, found in sorted(distances.items())},
-        "distances": [],
-        "marginals": [msgspec.to_builtins(own) for own in worst],
-    }
+        squares.setdefault(len(attributes), []).append(float((apart**2).sum()))
+    means = [{str(ways): float(np.mean(found)) for ways, found in sorted(own.items())} for own in (distances, squares)]
+    shown = [msgspec.to_builtins(own) for own in worst]
+    return {"tvd": means[0], "squared": means[1], "distances": [], "marginals": shown}
 
 
 def _shown(real: Records, synthetic: Records, distances: Sequence[Distance]) -> list[MarginalShown]:

@@ -124,5 +124,7 @@ def _utility(
         if asked.l2:
             synthetic["l2"] = {str(ways): l2_error(real, drawn, ways=ways) for ways in asked.l2}
         # Marginals are what was estimated; a table drawn from a model of them stands beside, and is mostly worse.
-        found = synthetic if found is None else {**synthetic, "tvd": found["tvd"], "tvd_synthetic": synthetic["tvd"]}
+        if found is not None:
+            synthetic |= {"tvd": found["tvd"], "squared": found.get("squared", {}), "tvd_synthetic": synthetic["tvd"]}
+        found = synthetic
     return found

@@ -17,6 +17,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -51,6 +52,8 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     title: str
     y: str
+    x: str = ""
+    """If not the picture's."""
     where: dict[str, Any] = {}
     floor: str = ""
     """A figure whose mean is drawn as a level, such as what is reached without any noise by single attributes."""
@@ -96,6 +99,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     says: str
     at: str
     why: str
+    ours: bool
     judged: list[Judged]
     """Of the claim's own line, then of those beside."""
 
@@ -239,9 +243,10 @@ def reproduce(
     last: list[Reproduced] = []
 
     def finish(made: Made) -> None:
+        made = replace(made, rows=[*map(_renamed, made.rows)])
         done = [row for row in made.rows if row["status"] == "done"]
         judgements = judge_item(item, done)
-        verdict = overall([own.verdict for own in judgements])
+        verdict = overall([own.verdict for own in judgements if not own.ours])
         found = Reproduced(item, made.rows, judgements, verdict, made, time.monotonic() - began)
         last.append(found)
         svg = picture(item, done)
@@ -260,13 +265,21 @@ def reproduce(
     return last[-1]
 
 
+def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Call tables by their names: where they were written says nothing."""
+    own = {key: value for key, value in row.items() if key not in {"schema", "test"}}
+    if "data" in own:
+        own["data"] = re.sub(r"^.*/([\w-]+)-[0-9a-f]{16}\.csv$", r"\1", str(own["data"]))
+    return own
+
+
 def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[Judgement]:
     """Hold the claims against results."""
     picture = item.picture
     titles = {picture.x: picture.x_title or picture.x, **{panel.y: panel.title for panel in picture.panel}}
     return [
         Judgement(
-            says=claim.says, at=claim.at, why=claim.why,
+            says=claim.says, at=claim.at, why=claim.why, ours=claim.ours,
             judged=judge_claim(claim, rows, x=picture.x, printed=item.printed, titles=titles),
         )
         for claim in item.claim
@@ -282,7 +295,7 @@ def verdict_of(found: Reproduced, *, used: Sequence[Given], quick: bool) -> dict
         "data": {own.dataset: "stand-in" if own.stand_in else "as given" for own in used},
         "claims": [
             {
-                "says": own.says, "at": own.at, "verdict": own.verdict, "line": own.judged[0].line,
+                "says": own.says, "at": own.at, "ours": own.ours, "verdict": own.verdict, "line": own.judged[0].line,
                 "decided_by": own.judged[0].sentence,
                 "beside": [
                     {"line": other.line, "verdict": other.verdict, "decided_by": other.sentence} for other in own.judged[1:]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from ..evaluation.claims import Measured, Printed, figure_shown, place_shown, series
+from ..evaluation.claims import Measured, Printed, figure_shown, level, place_shown, series
 
 if TYPE_CHECKING:
     from .datasets import Given
@@ -48,7 +48,9 @@ def picture(item: Item, rows: Sequence[Mapping[str, Any]]) -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    panels = item.picture.panel
+    asked: Any = [{"y": own.y, "where": own.where, "x": own.x or item.picture.x} for own in item.picture.panel]
+    some = [any(series(rows, line=line, **own) for line in lines_of(rows)) for own in asked]
+    panels = [own for own, has in zip(item.picture.panel, some, strict=True) if has] or item.picture.panel[:1]
     across = min(len(panels), 2 if len(panels) in {2, 4} else 3)
     down = -(-len(panels) // across)
     colours = {line: COLOURS[at % len(COLOURS)] for at, line in enumerate(lines_of(rows))}
@@ -73,7 +75,8 @@ def picture(item: Item, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _draw(axes: Any, item: Item, panel: Panel, rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> None:
-    own = {line: series(rows, line=line, x=item.picture.x, y=panel.y, where=panel.where) for line in colours}
+    x_name = panel.x or item.picture.x
+    own = {line: series(rows, line=line, x=x_name, y=panel.y, where=panel.where) for line in colours}
     names = list(dict.fromkeys(place for means in own.values() for place in means if isinstance(place, str)))
     at = {name: float(number) for number, name in enumerate(names)}
 
@@ -86,6 +89,8 @@ def _draw(axes: Any, item: Item, panel: Panel, rows: Sequence[Mapping[str, Any]]
                 [placed(x) for x in means], [mean.mean for mean in means.values()], [2 * mean.error for mean in means.values()],
                 marker="o", markersize=3, linewidth=0 if names else 1.2, elinewidth=0.8, color=colours[line], label=line,
             )  # fmt: skip
+        elif flat := level(rows, line=line, x=x_name, y=panel.y, where=panel.where):
+            axes.axhline(flat.mean, color=colours[line], linestyle="--", linewidth=1, label=line)
     for numbers in _printed(item, panel):
         shown = [
             (placed(x), value) for x, value in zip(numbers.x, numbers.values, strict=True) if not isinstance(x, str) or x in at
@@ -108,9 +113,14 @@ def _draw(axes: Any, item: Item, panel: Panel, rows: Sequence[Mapping[str, Any]]
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
-    axes.set_xlabel(item.picture.x_title or item.picture.x)
+    axes.set_xlabel(x_title(item, panel))
     axes.set_title(panel.title, fontsize=9)
     axes.grid(alpha=0.25)
+
+
+def x_title(item: Item, panel: Panel) -> str:
+    """Say what x is called."""
+    return panel.x or item.picture.x_title or item.picture.x
 
 
 def _printed(item: Item, panel: Panel) -> list[Printed]:
@@ -145,9 +155,10 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     rows = []
     for own in found.judgements:
         first, *beside = own.judged
+        says = "We ask: " * own.ours + own.says
         why = f'<br><span class="small">{escape(own.why)}</span>' if own.why and own.verdict != "reproduced" else ""
         rows.append(
-            f"<tr><td>{escape(own.says)} <span class='small'>({escape(own.at)})</span></td><td>{_verdict(own.verdict)}</td>"
+            f"<tr><td>{escape(says)} <span class='small'>{escape(own.at)}</span></td><td>{_verdict(own.verdict)}</td>"
             f"<td>{escape(first.line)}: {escape(first.sentence)}{why}</td></tr>"
         )
         rows += [
@@ -173,18 +184,22 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
 
 
 def _numbers(item: Item, panel: Panel, rows: Sequence[Mapping[str, Any]]) -> str:
-    own = {line: series(rows, line=line, x=item.picture.x, y=panel.y, where=panel.where) for line in lines_of(rows)}
-    own = {line: means for line, means in own.items() if means}
+    asked: dict[str, Any] = {"x": panel.x or item.picture.x, "y": panel.y, "where": panel.where}
+    own = {line: series(rows, line=line, **asked) for line in lines_of(rows)}
     printed = _printed(item, panel)
     known = {x for means in own.values() for x in means} | {x for numbers in printed for x in numbers.x}
     places = sorted(known, key=lambda x: (isinstance(x, str), 0.0 if isinstance(x, str) else x))
-    head = [item.picture.x_title or item.picture.x, *(place_shown(place) for place in places)]
-    lines = [[line, *(_cell(means.get(place)) for place in places)] for line, means in own.items()]
+    lines = []
+    for line, means in own.items():
+        flat = None if means else level(rows, line=line, **asked)
+        if means or flat:
+            lines.append([line, *(_cell(means.get(place, flat)) for place in places)])
     for numbers in printed:
         said = dict(zip(numbers.x, numbers.values, strict=True))
         lines.append([f"{numbers.line}: the paper", *(figure_shown(said[x]) if x in said else "" for x in places)])
     if not lines:
         return ""
+    head = [x_title(item, panel), *(place_shown(place) for place in places)]
     return f"<h3>{escape(panel.title)}</h3>{_table(head, lines)}"
 
 

@@ -76,6 +76,8 @@ class RunCell:
     """Other lines that its figures stand for: the figure of each column."""
     times: Mapping[str, float]
     """By what columns are multiplied, where a run is but a part of what is compared."""
+    named: Mapping[str, str]
+    """Columns of the person's own."""
     keep: bool = False
 
     @property
@@ -88,7 +90,7 @@ class RunCell:
         job = self.job
         asked = {
             "run": self.key, **({"line": self.line} if self.line else {}), "protocol": job.protocol, "mode": job.mode,
-            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed, **job.parameters,
+            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed, **job.parameters, **self.named,
         }  # fmt: skip
         return multiplied(asked, self.times)
 
@@ -196,6 +198,7 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
         line = msgspec.convert(merged.pop("line", ""), str)
         also = msgspec.convert(merged.pop("also", {}), dict[str, dict[str, str]])
         times = msgspec.convert(merged.pop("times", {}), dict[str, float])
+        named = msgspec.convert(merged.pop("is", {}), dict[str, str])
         judges = msgspec.convert(judging, Judging)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from None
@@ -211,7 +214,9 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
             raise UsageError(f"{where}: {error}") from None
         told = [msgspec.to_builtins(job), settings.transport or "threads", msgspec.to_builtins(judges), line]
         key = key_of(told, files=[*job.data, judges.test])
-        yield RunCell(settings=settings, job=job, judging=judges, key=key, line=line, also=also, times=times, keep=plan.keep)
+        yield RunCell(
+            settings=settings, job=job, judging=judges, key=key, line=line, also=also, times=times, named=named, keep=plan.keep
+        )  # fmt: skip
 
 
 def _experiment(chosen: dict[str, Any], *, line: str, also: Mapping[str, Mapping[str, str]]) -> ExperimentCell:
@@ -262,6 +267,7 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
         **{f"floor_{own['ways']}": own["one_way"] for own in original},
         **{f"tvd_binary_{own['ways']}": own["average"] for own in bits},
         **{f"floor_binary_{own['ways']}": own["one_way"] for own in bits},
+        **{f"squared_{ways}": own for ways, own in utility.get("squared", {}).items()},
         **{f"l2_{ways}": own for ways, own in utility.get("l2", {}).items()},
         **{f"wrong_{own['target']}": own["synthetic"] for own in classified},
         **{f"real_{own['target']}": own["real"] for own in classified},
