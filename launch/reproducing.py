@@ -28,6 +28,8 @@ from ..evaluation.claims import Claim, Judged, Printed, Verdict, judge_claim, ov
 from ..messages import UsageError
 from .cells import Cell, Made, make
 from .datasets import DATASETS, TABLES, Given, Prepared, prepare
+from .pages.charts import standing_alone
+from .pages.reproduction_page import index_page, picture, reproduction_page
 from .publish import put
 from .sweep import plan_of, read_toml
 
@@ -168,8 +170,6 @@ def data_shown(item: Item) -> str:
 
 def write_index(out: Path) -> None:
     """Write the page over all that was made in a folder."""
-    from .reproduction_page import index_page
-
     found = [json.loads(path.read_text()) for path in sorted(out.glob("*/verdict.json"))]
     put({"index.html": index_page(found).encode()}, folder=out)
 
@@ -235,8 +235,6 @@ def reproduce(
     item: Item, given: Mapping[str, Given], *, quick: bool, out: Path, told: Callable[[int, int, str], None]
 ) -> Reproduced:
     """Make an item, and leave picture, table, page and verdict in a folder of its name."""
-    from .reproduction_page import picture, reproduction_page, results_csv
-
     began = time.monotonic()
     cells = plan_item(item, given, quick=quick, out=out)
     folder = out / item.name
@@ -253,8 +251,8 @@ def reproduce(
         used = [given[name] for name in (*item.needs, *item.wants) if name in given]
         put(
             {
-                "picture.svg": svg.encode(),
-                "results.csv": results_csv(made.rows),
+                "picture.svg": standing_alone(svg).encode(),
+                "results.csv": _csv(made.rows),
                 "page.html": reproduction_page(found, svg=svg, used=used, quick=quick).encode(),
                 "verdict.json": (json.dumps(verdict_of(found, used=used, quick=quick), indent=2) + "\n").encode(),
             },
@@ -263,6 +261,13 @@ def reproduce(
 
     make(cells, out=folder, told=lambda done, of, what: told(done, of, f"{item.name}: {what}"), finish=finish)
     return last[-1]
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Write all results, a line a run; where a run stands for several lines, as many."""
+    import pandas as pd
+
+    return pd.DataFrame([dict(row) for row in rows]).to_csv(index=False).encode()
 
 
 def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:

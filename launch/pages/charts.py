@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from math import isfinite
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from .document import STYLE
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Line", "curves", "standing_alone", "steps"]
+__all__ = ["Line", "Panel", "panels", "standing_alone", "steps"]
 
 INK: Final = "#010203"
 QUIET: Final = "#010204"
@@ -37,70 +37,126 @@ SHAPES: Final = "os^DvPX*"
 STROKES: Final = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
 INCH: Final = 72
 """Points, of which one is a pixel of the page."""
+MOST_MARKED: Final = 8
+"""Values of a logarithmic axis that are all marked."""
+
+Place: TypeAlias = float | str
+"""Where along x: a number, or the name of a thing."""
+Kind: TypeAlias = Literal["measured", "level", "floor", "printed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of a chart: points, in order, and where it is known half the width of each one's spread."""
+    """A line of a chart: points, in order, and where it is known half the width of each one's spread.
+
+    A level is the same everywhere; a floor is what others are held against, and has no colour; printed are a paper's own
+    numbers, hollow, in the colour of the line that they are `of`.
+    """
 
     name: str
-    points: Sequence[tuple[float, float]]
+    points: Sequence[tuple[Place, float]]
     spread: Sequence[float] = ()
-    quiet: bool = False
-    """A floor or something else that others are held against: drawn without colour."""
+    kind: Kind = "measured"
+    of: str = ""
 
 
-def curves(
-    lines: Sequence[Line],
-    *,
-    title: str,
-    x: str,
-    y: str,
-    log_x: bool = False,
-    log_y: bool = False,
-    width: float = 420,
-    height: float = 320,
-) -> str:
-    """Draw lines over numbers, such as error over epsilon."""
-    with _chart(width, height) as (drawn, axes):
-        coloured = 0
-        for line in lines:
-            points = [(one, two) for one, two in line.points if isfinite(one) and isfinite(two) and (two > 0 or not log_y)]
-            if not points:
-                continue
-            _draw(axes, line, points, at=coloured)
-            coloured += not line.quiet
-        if log_x:
-            _logarithmic_x(axes, [one for line in lines for one, _ in line.points])
-        if log_y:
-            axes.set_yscale("log")
-        else:
-            axes.set_ylim(bottom=0)
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        _legend(axes, len(lines), across=2)
-        told = "; ".join(
-            f"{line.name}: " + ", ".join(f"{_number(two)} at {one:g}" for one, two in line.points) for line in lines
-        )
-        return _svg(drawn, title=title, text=f"{y} over {x}. {told}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One chart of a picture."""
+
+    lines: Sequence[Line]
+    title: str = ""
+    x: str
+    y: str = ""
+    log_x: bool = False
+    log_y: bool = False
 
 
-def _draw(axes: Axes, line: Line, points: Sequence[tuple[float, float]], *, at: int) -> None:
-    colour = QUIET if line.quiet else SERIES[at % len(SERIES)]
-    stroke = ":" if line.quiet else STROKES[at // len(SERIES) % len(STROKES)]
-    shape = "" if line.quiet and len(points) > 1 else SHAPES[at % len(SHAPES)]
-    across, up = zip(*points, strict=True)
-    order = 2 if line.quiet else 3
-    axes.plot(across, up, label=line.name, color=colour, linestyle=stroke, marker=shape, ms=5, linewidth=1.6, zorder=order)
-    if line.spread and len(line.spread) == len(points):
-        axes.errorbar(across, up, yerr=line.spread, fmt="none", ecolor=colour, elinewidth=1, capsize=2.5, zorder=2)
+def panels(drawn: Sequence[Panel], *, title: str, width: float = 420, height: float = 260) -> str:
+    """Draw charts beside and below one another; a name has one colour and one shape in all, and stands once in the legend."""
+    names = [own.name for panel in drawn for own in panel.lines if own.kind in ("measured", "level")]
+    order = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    across = 1 if len(drawn) == 1 else 2
+    down = -(-len(drawn) // across)
+    entries = {own.name for panel in drawn for own in panel.lines}
+    with _plain():
+        figure = _figure(width * across, height * down + 17 * -(-len(entries) // (2 * across)))
+        for number, panel in enumerate(drawn, start=1):
+            _panel(_dressed(figure.add_subplot(down, across, number)), panel, order)
+        handles: dict[str, Any] = {}
+        for axes in figure.axes:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        if len(handles) > 1:
+            figure.legend(
+                handles.values(), handles.keys(), loc="outside upper left", ncols=2 * across, frameon=False, fontsize=10.5,
+                labelcolor=INK, handlelength=2.6,
+            )  # fmt: skip
+        return _svg(figure, title=title, text=" ".join(map(_told, drawn)))
+
+
+def _panel(axes: Axes, panel: Panel, order: Mapping[str, int]) -> None:
+    names = list(dict.fromkeys(place for own in panel.lines for place, _ in own.points if isinstance(place, str)))
+    places = {name: float(at) for at, name in enumerate(names)}
+    numbers: list[float] = []
+    for line in panel.lines:
+        shown = [(places[x] if isinstance(x, str) else float(x), y) for x, y in line.points]
+        spread = line.spread if len(line.spread) == len(shown) else [0.0] * len(shown)
+        kept = [(x, y, own) for (x, y), own in zip(shown, spread, strict=True) if isfinite(x) and isfinite(y)]
+        if points := [own for own in kept if own[1] > 0 or not panel.log_y]:
+            _line(axes, line, points, order, joined=not names)
+            numbers += [x for x, _, _ in points if line.kind in ("measured", "printed")]
+    if names:
+        axes.set_xticks([*places.values()], names, rotation=20, ha="right")
+    elif panel.log_x and numbers and min(numbers) > 0:
+        _logarithmic(axes, numbers)
+    if panel.log_y:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    axes.set_title(panel.title, fontsize=11, color=INK)
+
+
+def _line(
+    axes: Axes, line: Line, points: Sequence[tuple[float, float, float]], order: Mapping[str, int], *, joined: bool
+) -> None:
+    at = order.get(line.of or line.name, 0)
+    colour, shape = SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)]
+    across, up, spread = zip(*points, strict=True)
+    if line.kind == "floor":
+        axes.axhline(up[0], label=line.name, color=QUIET, linestyle=":", linewidth=1.6, zorder=2)
+    elif line.kind == "level":
+        axes.axhline(up[0], label=line.name, color=colour, linestyle="--", linewidth=1.2, zorder=2)
+    elif line.kind == "printed":
+        axes.plot(
+            across, up, label=line.name, color=colour, linestyle="", marker=shape, ms=9, markerfacecolor="none", zorder=4,
+        )  # fmt: skip
+    else:
+        stroke = STROKES[at // len(SERIES) % len(STROKES)] if joined else ""
+        axes.plot(across, up, label=line.name, color=colour, linestyle=stroke, marker=shape, ms=5, linewidth=1.6, zorder=3)
+        if any(spread):
+            axes.errorbar(across, up, yerr=spread, fmt="none", ecolor=colour, elinewidth=1, capsize=2.5, zorder=2)
+
+
+def _told(panel: Panel) -> str:
+    """Say in words what is drawn."""
+    lines = []
+    for line in panel.lines:
+        points = [f"{_number(y)} at {x if isinstance(x, str) else f'{x:g}'}" for x, y in line.points]
+        lines.append(f"{line.name}: {_number(line.points[0][1]) if line.kind in ('floor', 'level') else ', '.join(points)}")
+    what = f"{panel.y or panel.title} over {panel.x}".strip()
+    return f"{what}. {'; '.join(lines)}."
 
 
 def steps(
     points: Sequence[tuple[float, float]], *, spans: Sequence[tuple[str, float, float]], title: str, x: str, y: str
 ) -> str:
     """Draw what grows over time, above the spans that the time is made of."""
-    with _chart(640, 240) as (drawn, axes):
+    with _plain():
+        drawn = _figure(640, 240)
+        axes = _dressed(drawn.add_subplot())
         across, up = zip(*points, strict=True)
         axes.step(across, up, where="post", color=SERIES[0], linewidth=1.6)
         axes.fill_between(across, up, step="post", color=SERIES[0], alpha=0.12, linewidth=0)
@@ -125,49 +181,49 @@ def standing_alone(svg: str) -> str:
 
 
 @contextlib.contextmanager
-def _chart(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
-    """Open a chart; of the reader's own settings of matplotlib nothing is used, so that it looks the same everywhere."""
+def _plain() -> Iterator[None]:
+    """Use nothing of the reader's own settings of matplotlib, so that a chart looks the same everywhere."""
     import matplotlib as mpl
     from cycler import cycler
-    from matplotlib.figure import Figure as Drawn
 
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rc("svg", fonttype="none", hashsalt="sottovoce")
         mpl.rc("axes", prop_cycle=cycler(color=[INK]))
         mpl.rc("text", parse_math=False)  # a category may have dollars in its name
-        drawn = Drawn(figsize=(width / INCH, height / INCH), layout="constrained")
-        axes = drawn.add_subplot()
-        drawn.patch.set_alpha(0)
-        axes.patch.set_alpha(0)
-        axes.grid(visible=True, color=GRID, linewidth=0.7)
-        axes.set_axisbelow(True)
-        axes.tick_params(colors=QUIET, labelcolor=INK, labelsize=10.5, which="both")
-        axes.xaxis.label.set(color=INK, fontsize=11)
-        axes.yaxis.label.set(color=INK, fontsize=11)
-        for name, spine in axes.spines.items():
-            spine.set_color(GRID)
-            spine.set_visible(name in ("left", "bottom"))
-        yield drawn, axes
+        yield
 
 
-def _logarithmic_x(axes: Axes, values: Sequence[float]) -> None:
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure as Drawn
+
+    drawn = Drawn(figsize=(width / INCH, height / INCH), layout="constrained")
+    drawn.patch.set_alpha(0)
+    return drawn
+
+
+def _dressed(axes: Axes) -> Axes:
+    axes.patch.set_alpha(0)
+    axes.grid(visible=True, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=QUIET, labelcolor=INK, labelsize=10.5, which="both")
+    axes.xaxis.label.set(color=INK, fontsize=11)
+    axes.yaxis.label.set(color=INK, fontsize=11)
+    for name, spine in axes.spines.items():
+        spine.set_color(GRID)
+        spine.set_visible(name in ("left", "bottom"))
+    return axes
+
+
+def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     """Mark the values that there are, where they are few: nobody asks for 10 to the 0."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axes.set_xscale("log")
-    if len(there := sorted({*values})) <= 8:
+    if len(there := sorted({*values})) <= MOST_MARKED:
         axes.xaxis.set_major_locator(FixedLocator(there))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def _legend(axes: Axes, entries: int, *, across: int) -> None:
-    if entries > 1:
-        axes.legend(
-            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=across, frameon=False, fontsize=10.5, labelcolor=INK,
-            handlelength=2.6,
-        )  # fmt: skip
 
 
 def _number(value: float) -> str:

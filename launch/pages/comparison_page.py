@@ -107,14 +107,9 @@ def _chart(
     lines = _lines(runs, line, by=by, of=of)
     if not lines:
         return ""
-    across = [x for own in lines for x, _ in own.points]
-    ends = (min(across), max(across)) if min(across) < max(across) else (min(across) * 0.8, max(across) * 1.25)
-    quiet = [
-        charts.Line(name=label, points=[(end, value) for end in ends], quiet=True) for label, value in (floors or {}).items()
-    ]
-    drawn = charts.curves(
-        [*lines[:MOST_LINES], *quiet], title=f"{name} over {by}", x=by, y=name, log_x=by == "epsilon" and min(across) > 0
-    )
+    quiet = [charts.Line(name=label, points=[(0, value)], kind="floor") for label, value in (floors or {}).items()]
+    panel = charts.Panel(lines=[*lines[:MOST_LINES], *quiet], x=by, y=name, log_x=by == "epsilon")
+    drawn = charts.panels([panel], title=f"{name} over {by}")
     more = f" The first {MOST_LINES} of {len(lines)} lines." if len(lines) > MOST_LINES else ""
     return figure(drawn, caption=f"{name[0].upper()}{name[1:]} over {by}.{more}", fits=True)
 

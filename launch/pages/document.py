@@ -15,11 +15,11 @@ UNBROKEN: Final = 18
 """A word or two in a table stay on one line."""
 STYLE: Final = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1a1c1e; --quiet: #5a6068; --line: #d5d9de; --panel: #f4f6f8;
-  --accent: #0b57a4; --warn: #9a1b12; --warn-panel: #fdeceb; --good: #1b6b3a;
+  --accent: #0b57a4; --warn: #9a1b12; --warn-panel: #fdeceb; --good: #1b6b3a; --part: #7a5200;
   --series-1: #0b57a4; --series-2: #b34700; --series-3: #1b6b3a; --series-4: #8a2b78; --series-5: #6b5a00;
   --series-6: #0f6f7c; --series-7: #9a1b12; --series-8: #4a4f57; }
 @media (prefers-color-scheme: dark) { :root { --paper: #15181b; --ink: #e6e8ea; --quiet: #a3abb4; --line: #3a4148;
-  --panel: #1e2327; --accent: #7db8f5; --warn: #ff9d94; --warn-panel: #3a1d1b; --good: #7fd6a0;
+  --panel: #1e2327; --accent: #7db8f5; --warn: #ff9d94; --warn-panel: #3a1d1b; --good: #7fd6a0; --part: #f0c560;
   --series-1: #7db8f5; --series-2: #ffae70; --series-3: #7fd6a0; --series-4: #e5a1d6; --series-5: #e2cf6b;
   --series-6: #6fd3df; --series-7: #ff9d94; --series-8: #c3c9d0; } }
 * { box-sizing: border-box; }
@@ -37,6 +37,7 @@ caption { text-align: left; font-weight: 600; padding: .3rem 0; white-space: now
 th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 thead th { color: var(--quiet); font-weight: 600; font-size: .88rem; vertical-align: bottom; }
 tbody th { font-weight: 400; } .number { text-align: right; } .worse { color: var(--warn); font-weight: 600; }
+.good { color: var(--good); } .part { color: var(--part); }
 td.bar { min-width: 5rem; } td.bar i { display: block; height: .7rem; background: var(--series-1); border-radius: 2px; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .7rem; margin: 1.2rem 0; }
 .cards > div { background: var(--panel); border-radius: .5rem; padding: .7rem .9rem; }

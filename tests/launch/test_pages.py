@@ -16,7 +16,7 @@ import sottovoce
 from sottovoce.launch.comparison import compare
 from sottovoce.launch.pages import comparison_page, run_page
 from sottovoce.launch.pages.bars import Bars, bars
-from sottovoce.launch.pages.charts import Line, curves, standing_alone, steps
+from sottovoce.launch.pages.charts import Line, Panel, panels, standing_alone, steps
 from sottovoce.launch.pages.conversation import bytes_shown, sequence, summed_up
 from sottovoce.launch.pages.document import STYLE, document, table
 from sottovoce.launch.pages.told import lead
@@ -340,7 +340,7 @@ def test_names_from_outside_are_escaped() -> None:
     wild = "<b>&\"'$x_1$"
     for drawn in (
         bars([wild], [Bars(name=wild, heights=[0.5]), Bars(name="b", heights=[0.2])], title=wild),
-        curves([Line(name=wild, points=[(1, 2), (2, 3)]), Line(name="x", points=[(1, 1)])], title=wild, x=wild, y=wild),
+        panels([Panel(lines=[Line(name=wild, points=[(wild, 2)]), Line(name="x", points=[("1", 1)])], x=wild)], title=wild),
         steps([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
         sequence(summed_up([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}),
     ):
@@ -352,8 +352,14 @@ def test_names_from_outside_are_escaped() -> None:
 
 def test_charts_follow_the_theme_and_their_names_are_their_own() -> None:
     lines = [Line(name=f"line {at}", points=[(1, at), (2, at + 1)], spread=(0.1, 0.1)) for at in range(10)]
-    one, other = (curves(lines, title=title, x="x", y="y", log_x=True, log_y=title == "b") for title in "ab")
-    assert one == curves(lines, title="a", x="x", y="y", log_x=True)  # the same figure is the same text
+    kinds = [
+        Line(name="said", points=[(1, 3), (2, 4)], kind="printed", of="line 3"),
+        Line(name="all", points=[(1, 2)], kind="level"),
+        Line(name="floor", points=[(1, 0.5)], kind="floor"),
+    ]  # fmt: skip
+    shown = [Panel(lines=[*lines, *kinds], x="x", y="y", log_x=True), Panel(lines=lines[:2], title="t", x="z", log_y=True)]
+    one, other = (panels(shown, title=title) for title in "ab")
+    assert one == panels(shown, title="a")  # the same figure is the same text
     assert not {*re.findall(r'id="([^"]+)"', one)} & {*re.findall(r'id="([^"]+)"', other)}
     assert not re.findall(r"#[0-9a-fA-F]{6}\b", one)  # every colour is a variable
     assert {*re.findall(r"var\((--[a-z0-9-]+)\)", one)} <= {*re.findall(r"(--[a-z0-9-]+):", STYLE)}
@@ -372,7 +378,7 @@ def test_every_colour_can_be_read() -> None:
     dark = light | palette(STYLE[dark_from : STYLE.index("* {")])
     assert contrast("#000", "#fff") == pytest.approx(21)
     for colours in (light, dark):
-        for name in ("--ink", "--quiet", "--accent", "--warn", "--good"):
+        for name in ("--ink", "--quiet", "--accent", "--warn", "--good", "--part"):
             assert contrast(colours[name], colours["--paper"]) >= 4.5, name
         assert contrast(colours["--quiet"], colours["--panel"]) >= 4.5
         assert contrast(colours["--ink"], colours["--warn-panel"]) >= 4.5
