@@ -49,12 +49,14 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     prediction the most frequent answer.
     """
     rows, floors, truth = [], list[dict[str, float]](), list[dict[str, float]]()
+    differ = _differ([*reports.values()])
     for name, report in reports.items():
         try:
-            rows.append(_row(name, report))
+            rows.append(_row(name, report, differ.get(report["protocol"], ())))
             utility = report["utility"] or {}
             classified = utility.get("classification", ())
-            floors.append({f"{own['ways']}-way": own["one_way"] for own in utility.get("distances", ())})
+            original = [own for own in utility.get("distances", ()) if own["attributes"] == "original"]
+            floors.append({f"{own['ways']}-way": own["one_way"] for own in original})
             floors[-1] |= {f"wrong: {own['target']}": own["majority"] for own in classified}
             if (right := utility.get("accuracy")) is not None:
                 floors[-1] |= {f"wrong: {right['label']}": 1 - right["majority"]}
@@ -79,12 +81,23 @@ def _agreed(figures: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
     return found
 
 
-def _row(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
+def _differ(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """List the parameters, but for epsilon, by which runs of one protocol differ."""
+    values: dict[str, dict[str, set[str]]] = {}
+    for report in reports:
+        for parameter, value in (report.get("parameters") or {}).items():
+            if parameter != "epsilon":
+                values.setdefault(report["protocol"], {}).setdefault(parameter, set()).add(str(value))
+    return {protocol: [name for name, own in found.items() if len(own) > 1] for protocol, found in values.items()}
+
+
+def _row(name: str, report: Mapping[str, Any], differ: Sequence[str]) -> dict[str, Any]:
     exchanged, privacy, utility = report["communication"], report["privacy"], report["utility"] or {}
     right = utility.get("accuracy")
     return {
         "run": name,
         "protocol": report["protocol"] + (" (paper)" if report["mode"] == "paper" else ""),
+        **({"with": ", ".join(f"{own}={report['parameters'].get(own)}" for own in differ)} if differ else {}),
         "parties": report["parties"],
         "epsilon": privacy["claimed_epsilon"],
         **{view: privacy["epsilon"][view] for view in _VIEWS},

@@ -95,8 +95,8 @@ def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
     made = int(counts.get("done", 0)) - before
     told = f"{len(table):,} runs: {made:,} made now, {before:,} found"
     told += "".join(f", {int(counts[name]):,} {name}" for name in ("failed", "not run") if name in counts)
-    written = "results.csv, results.parquet" if (folder / "results.parquet").is_file() else "results.csv"
-    sys.stdout.write(f"{told}\n{folder}/: {written}\n")
+    written = [name for name in ("results.csv", "results.parquet", "comparison.html") if (folder / name).is_file()]
+    sys.stdout.write(f"{told}\n{folder}/: {', '.join(written)}\n")
 
 
 def _figure_of(value: object) -> str:

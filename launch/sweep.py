@@ -35,9 +35,11 @@ import msgspec
 
 from ..messages import SottovoceError, UsageError
 from .cells import Cell, Made, Told, key_of, make
+from .comparison import compare
 from .experiments import Asked
 from .job import Job, instantiate
 from .judgement import Judging, judged
+from .pages import comparison_page
 from .publish import paged, put
 from .run import run_job
 from .settings import Settings
@@ -247,8 +249,22 @@ def sweep(cells: Sequence[Cell], *, out: Path, told: Told) -> tuple[pd.DataFrame
     """Run what has not been run, and write all results: the table, and how far it came."""
     import pandas as pd
 
-    made = make(cells, out=out, told=told, finish=lambda own: put(_tables(pd.DataFrame(own.rows)), folder=out))
+    def finish(made: Made) -> None:
+        put({**_tables(pd.DataFrame(made.rows)), **_page(cells, out=out)}, folder=out)
+
+    made = make(cells, out=out, told=told, finish=finish)
     return pd.DataFrame(made.rows), made
+
+
+def _page(cells: Sequence[Cell], *, out: Path) -> dict[str, bytes]:
+    """Put the runs that are there side by side on a page."""
+    reports: dict[str, dict[str, Any]] = {}
+    for cell in cells:
+        path = out / "cells" / f"{cell.key}.json"
+        if isinstance(cell, RunCell) and path.is_file():
+            name = cell.shown if cell.shown not in reports else f"{cell.shown} ({cell.key})"
+            reports[name] = json.loads(path.read_text())
+    return {"comparison.html": comparison_page(compare(reports), title=out.name).encode()} if reports else {}
 
 
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:

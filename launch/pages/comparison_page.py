@@ -102,7 +102,8 @@ def _chart(
     differ = [own for own in others if len({row[own] for row in runs}) > 1]
 
     def line(row: Row) -> str:
-        return ", ".join([str(row["protocol"]), *(f"{own} {epsilon_shown(row[own])}" for own in differ)])
+        more = [str(row["with"])] if row.get("with") else []
+        return ", ".join([str(row["protocol"]), *more, *(f"{own} {epsilon_shown(row[own])}" for own in differ)])
 
     lines = _lines(runs, line, by=by, of=of)
     if not lines:

@@ -59,7 +59,7 @@ def _distances(utility: Mapping[str, Any]) -> list[str]:
     lines = utility.get("distances") or ()
     if not lines:
         return []
-    names = [f"{own['ways']}-way" for own in lines]
+    names = [f"{own['ways']}-way{'' if own['attributes'] == 'original' else ' of bits'}" for own in lines]
     rows = {"synthetic table": "average", "single attributes": "one_way", "uniform": "uniform"}
     drawn = bars(
         names,
