@@ -49,7 +49,7 @@ coverage: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
 
 docs: $(VENV)/.done
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # The example plug-in, installed from its own wheel beside sottovoce's, and tested there.
 package: $(VENV)/.done

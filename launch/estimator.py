@@ -39,9 +39,10 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         LabelClassifier(epsilon=2.0).fit(X, y).predict(X)
 
     Args:
-        protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp". epsilon: what is told of a row's label. schema:
-        what categories and bins columns have: a JSON file, or the same as a dictionary. Without it they are inferred from X,
-            which is not private. Numbers outside of all bins count as the nearest.
+        protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp".
+        epsilon: what is told of a row's label.
+        schema: what categories and bins columns have: a JSON file, or the same as a dictionary. Without it they are inferred
+            from X, which is not private. Numbers outside of all bins count as the nearest.
         random_state: makes the fit reproducible to the byte, and not private.
         mode: "rigorous", or "paper".
         parameters: the protocol's own, such as {"belief": "none"}.
