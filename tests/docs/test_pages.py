@@ -1,0 +1,177 @@
+"""What pages say is there is there: protocols, options, modules, names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import sottovoce
+from sottovoce.launch.cli import app
+from sottovoce.protocols import find
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+ROOMS = (
+    "messages", "crypto", "privacy", "privacy.local", "parties", "curator", "protocols", "protocols.local",
+    "protocols.secure_sum", "evaluation",
+)  # fmt: skip
+"""From which people import; all that their `__all__` names is in the reference."""
+
+
+@pytest.fixture(scope="module")
+def hooks() -> ModuleType:
+    """What mkdocs runs while it builds the site."""
+    spec = importlib.util.spec_from_file_location("hooks", DOCS / "hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def own_protocols() -> list[str]:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [*project["entry-points"]["sottovoce.protocols"]]
+
+
+def nav() -> str:
+    return (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
+
+
+def test_every_protocol_has_a_page(hooks: ModuleType) -> None:
+    assert sorted(hooks.PAGE_OF) == sorted(own_protocols())
+    for name, at in hooks.PAGE_OF.items():
+        page = at.partition("#")[0]  # `mkdocs build --strict` sees to it that the anchor is there
+        text = (DOCS / page).read_text()
+        assert f"<!-- parameters: {name} -->" in text, f"{page} has not the parameters of {name}"
+        assert f"`{name}`" in text or f"# {name}" in text or f"sottovoce run {name}" in text, f"{page} does not name {name}"
+        assert f": {page}\n" in nav()
+        assert "aveat" in text, f"{page} has no caveats"
+
+
+def test_a_command_runs_every_protocol(hooks: ModuleType) -> None:
+    for name, at in hooks.PAGE_OF.items():
+        assert re.search(rf"^\$ sottovoce run {name}\b(?!-)", (DOCS / at.partition("#")[0]).read_text(), re.MULTILINE), name
+
+
+def test_the_table_of_protocols_has_them_all(hooks: ModuleType) -> None:
+    made = hooks.on_page_markdown((DOCS / "protocols.md").read_text())
+    for name in own_protocols():
+        assert f"[`{name}`]({hooks.PAGE_OF[name]})" in made
+        assert f"`{name}`" in (DOCS / "protocols.md").read_text(), f"{name} has no place in the table of what is published"
+
+
+def test_parameters_are_those_of_the_protocol(hooks: ModuleType) -> None:
+    made = hooks.on_page_markdown("before\n\n<!-- parameters: dp-subn -->\n\nafter\n")
+    rows = re.findall(r"^\| `(\w+)` \|", made, re.MULTILINE)
+    assert rows == [*find("dp-subn").Parameters.__struct_fields__]
+    assert made.startswith("before\n\n| parameter |")
+    assert made.endswith("\n\nafter\n")
+
+
+def test_every_page_is_in_the_nav() -> None:
+    for page in DOCS.glob("*.md"):
+        assert f": {page.name}\n" in nav(), page.name
+
+
+def test_the_reference_has_every_public_name() -> None:
+    known = set(re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE))
+    assert not {f"sottovoce.{name}" for name in sottovoce.__all__} - known
+    for room in ROOMS:
+        module = importlib.import_module(f"sottovoce.{room}")
+        own = [name for name in module.__all__ if not (name in sottovoce.__all__ and name in vars(sottovoce))]
+        assert not {f"sottovoce.{room}.{name}" for name in own} - known, room
+
+
+def test_what_the_reference_names_is_there() -> None:
+    for name in re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE):
+        assert named(name) is not None, name
+
+
+def named(reference: str) -> object:
+    """Find what a dotted name names."""
+    words = reference.split(".")
+    for cut in range(len(words), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(words[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for word in words[cut:]:
+            found = getattr(found, word)
+        return found
+    return None
+
+
+def entries() -> list[tuple[str, str]]:
+    """The glossary's words, each with a place where it lives."""
+    rows = re.findall(r"^\| (.+) \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    cells = [re.split(r" (?<!\\)\| ", row) for row in rows]
+    return [(own[0], place) for own in cells if own[0] not in ("word", "symbol", "---") for place in places(own)]
+
+
+def places(row: list[str]) -> list[str]:
+    found = re.findall(r"`([^`]+)`", row[-1])
+    assert len(row) == 3, row
+    assert found, f"{row[0]} is nowhere"
+    return found
+
+
+@pytest.fixture(scope="module")
+def options() -> str:
+    return CliRunner().invoke(app, ["run", "--help"], env={"COLUMNS": "200"}).stdout
+
+
+def test_the_glossary_points_to_what_is_there(options: str) -> None:
+    assert len(entries()) > 100
+    for word, place in entries():
+        if place.startswith("--"):
+            assert f"{place} " in options, f"{word}: {place}"
+        elif place.endswith("="):
+            protocol, parameter = place[:-1].split()
+            assert parameter in find(protocol).Parameters.__struct_fields__, f"{word}: {place}"
+        elif place.startswith("sottovoce."):
+            assert named(place) is not None, f"{word}: {place}"
+        else:
+            assert (ROOT / place).is_file(), f"{word}: {place}"
+
+
+def test_files_that_pages_name_exist() -> None:
+    rooms = "messages|crypto|privacy|parties|curator|protocols|evaluation|launch|benchmarks|tests|examples"
+    for page in DOCS.glob("*.md"):
+        for name in re.findall(rf"`((?:{rooms})/[\w/.-]+\.\w+)", page.read_text()):
+            assert (ROOT / name).is_file(), f"{page.name}: {name}"
+
+
+def test_pictures_are_drawn_from_what_is_there() -> None:
+    for script in (DOCS / "pictures").glob("*.py"):
+        drawn = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600).stdout
+        assert drawn == script.with_suffix(".svg").read_text(), script.name
+
+
+def test_broken_links_and_anchors_are_errors(tmp_path: Path) -> None:
+    """In a small site with this one's settings, by the words of `make docs`: with --quiet they would be none."""
+    pytest.importorskip("mkdocs")
+    text = re.sub(r"![\w/:.]+", "", (ROOT / "mkdocs.yml").read_text())
+    settings = {key: value for key, value in yaml.safe_load(text).items() if key in ("site_name", "validation")}
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(json.dumps(settings))
+    page = tmp_path / "docs" / "index.md"
+    words = re.search(r"/mkdocs (.*)", (ROOT / "Makefile").read_text())
+    assert words is not None
+    command = [sys.executable, "-m", "mkdocs", *words[1].split(), "--site-dir", str(tmp_path / "site")]
+    for link, broken in {"#here": False, "other.md": True, "#elsewhere": True, "/docs/index.md": True}.items():
+        page.write_text(f"# Here\n\n[a link]({link})\n")
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+        assert bool(done.returncode) == broken, f"{link}\n{done.stderr}"
