@@ -3,7 +3,7 @@
     trust       nobody: every user turns over the bits of her own filters
     who learns  the aggregator: every user's noisy filters; everybody: the graph and the synthetic table
     messages    users: who there is; then what is asked, and reports
-    rounds      4
+    rounds      3
     privacy     epsilon for each user, all attributes together, who reports once
     cost        8 bits for each label of each attribute a user: 1568 of Adult's
     error       that of the noise, of which each attribute gets 1 / d of epsilon, and of the model, as PrivIncr's

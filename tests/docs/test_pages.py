@@ -8,8 +8,10 @@ import json
 import re
 import subprocess
 import sys
+from math import prod
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -175,3 +177,27 @@ def test_broken_links_and_anchors_are_errors(tmp_path: Path) -> None:
         page.write_text(f"# Here\n\n[a link]({link})\n")
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
         assert bool(done.returncode) == broken, f"{link}\n{done.stderr}"
+
+
+SMALL = {
+    "schema": {
+        "age": {"bins": 4, "range": [17, 90]}, "education-num": {"bins": 4, "range": [0, 16]}, "sex": ["Female", "Male"],
+        "income": ["<=50K", ">50K"],
+    },
+    "rows": 3000, "seed": 1, "key_bits": 512, "insecure_test_keys": True, "judge": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", own_protocols())
+def test_rounds_in_the_readme_are_those_of_a_run(name: str) -> None:
+    (row,) = re.findall(rf"^\| \[?`{name}`.*\|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    said = row.split(" | ")[3]
+    parties = 2 if name == "dist-diff-gen" else 4
+    given: dict[str, Any] = SMALL if name == "no-priv-jtree" else {**SMALL, "epsilon": 8.0}
+    rounds = sottovoce.run(name, parties=parties, **given).report["communication"]["rounds"]
+    if name == "dp-ccbn":  # rows and keys; three iterations, after each of which the curator says what was chosen; parameters
+        assert said == "a sum for each attribute"
+        assert rounds == 2 + 3 * (parties + 1) + parties
+    else:
+        formula = re.sub(r"(\d) K", r"\1 * K", re.sub(r" \(.*", "", said)).replace("K", str(parties))
+        assert rounds == sum(prod(int(factor) for factor in part.split("*")) for part in formula.split("+")), said
