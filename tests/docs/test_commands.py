@@ -22,6 +22,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -29,6 +30,9 @@ import sottovoce
 from sottovoce.launch.cli import app
 from sottovoce.parties import DEMO_SCHEMA, write_schema
 from sottovoce.parties.demo import demo_table
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -111,8 +115,12 @@ def commands(text: str) -> Iterator[Command]:
         yield own
 
 
-def with_steps() -> list[Path]:
-    return [page for page in PAGES if any(True for _ in steps(page))]
+def with_steps() -> list[ParameterSet]:
+    return [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.mpi] if page.name in WITH_MPI else [])
+        for page in PAGES
+        if any(True for _ in steps(page))
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +159,7 @@ def own_modules(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("own_modules")
-@pytest.mark.parametrize("page", with_steps(), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", with_steps())
 def test_the_commands_of_a_page_run(
     page: Path, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
