@@ -37,6 +37,8 @@ SHAPES: Final = "os^DvPX*"
 STROKES: Final = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
 INCH: Final = 72
 """Points, of which one is a pixel of the page."""
+LETTER: Final = 6.2
+"""The width of a letter of 10.5 pixels, on average."""
 MOST_MARKED: Final = 8
 """Values of a logarithmic axis that are all marked."""
 
@@ -79,8 +81,9 @@ def panels(drawn: Sequence[Panel], *, title: str, width: float = 420, height: fl
     across = 1 if len(drawn) == 1 else 2
     down = -(-len(drawn) // across)
     entries = {own.name for panel in drawn for own in panel.lines}
+    columns = max(1, int(width * across / (LETTER * max(map(len, entries), default=0) + 50)))
     with _plain():
-        figure = _figure(width * across, height * down + 17 * -(-len(entries) // (2 * across)))
+        figure = _figure(width * across, height * down + 17 * -(-len(entries) // columns))
         for number, panel in enumerate(drawn, start=1):
             _panel(_dressed(figure.add_subplot(down, across, number)), panel, order)
         handles: dict[str, Any] = {}
@@ -89,7 +92,7 @@ def panels(drawn: Sequence[Panel], *, title: str, width: float = 420, height: fl
                 handles.setdefault(label, handle)
         if len(handles) > 1:
             figure.legend(
-                handles.values(), handles.keys(), loc="outside upper left", ncols=2 * across, frameon=False, fontsize=10.5,
+                handles.values(), handles.keys(), loc="outside upper left", ncols=columns, frameon=False, fontsize=10.5,
                 labelcolor=INK, handlelength=2.6,
             )  # fmt: skip
         return _svg(figure, title=title, text=" ".join(map(_told, drawn)))

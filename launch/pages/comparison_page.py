@@ -18,6 +18,7 @@ __all__ = ["comparison_page"]
 COSTS: Final = {"payload bytes": "bytes", "rounds": "rounds", "seconds": "seconds"}
 MOST_LISTED: Final = 40
 MOST_LINES: Final = 12
+MOST_TOLD: Final = 4
 
 Row = Mapping[str, Any]
 
@@ -34,7 +35,8 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
     body = [
         f"<header><h1>{escape(title)}</h1>",
         words(_lead(runs), kind="lead"),
-        *(note(_broken(row), warn=True) for row in broken[:5]),
+        *(note(_broken(row), warn=True) for row in broken[:MOST_TOLD]),
+        *([words(f"So do {len(broken) - MOST_TOLD:,} more.")] if len(broken) > MOST_TOLD else []),
         *([note(DIFFERENT.strip("()").capitalize() + ".", warn=True)] if apart else []),
         "</header>",
         section("How good", _side_by_side([_error_chart(runs, key, against) for key in errors]), name="utility"),

@@ -144,7 +144,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 BEFORE = {
     "concepts.md": ["sottovoce run one-way-ldp --data people.csv --schema schema.json --out runs/table"],
     "judging.md": ["sottovoce run one-way-ldp --data people.csv --out runs/first"],
-    "report.md": [f"sottovoce run one-way-ldp --data people.csv --out runs/{name}" for name in ("one", "two")],
+    "report.md": [f"sottovoce run one-way-ldp --data people.csv --out runs/{name}" for name in ("first", "one", "two")],
 }
 """What one has done before one reads a page."""
 

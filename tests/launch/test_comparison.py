@@ -67,7 +67,7 @@ def test_a_narrow_terminal_has_a_run_a_column(
     rows = compare(reports)
     print_comparison(rows)
     wide = capsys.readouterr().out.splitlines()
-    assert wide[0].split()[:3] == ["run", "protocol", "parties"]
+    assert wide[0].split()[:4] == ["run", "protocol", "with", "parties"]
     monkeypatch.setattr("sottovoce.launch.printing._width", lambda: 80)
     print_comparison(rows)
     narrow = capsys.readouterr().out.splitlines()
