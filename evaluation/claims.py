@@ -262,9 +262,10 @@ def judge_claim(
     printed: Sequence[Printed] = (),
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Judged]:
-    """Judge a claim of its own line, then of those that stand beside; `titles` says how figures and x are called."""
-    along = claim.along or x
-    return [_judge(claim, line, rows, x=along, printed=printed, titles=titles) for line in (claim.line, *claim.also)]
+    """Judge a claim of its own line, then of those that stand beside and are there; `titles` names figures and x."""
+    there = {row.get("line") for row in rows}
+    lines = [claim.line, *(line for line in claim.also if line in there)]
+    return [_judge(claim, line, rows, x=claim.along or x, printed=printed, titles=titles) for line in lines]
 
 
 def _judge(claim: Claim, line: str, rows: Rows, *, x: str, printed: Sequence[Printed], titles: Mapping[str, str]) -> Judged:
@@ -362,7 +363,7 @@ def _sentence(points: Sequence[Point]) -> str:
     if not points:
         return "no results to judge by"
     held = [point for point in points if point.holds]
-    text = f"holds at {len(held)} of {len(points)}" if len(points) > 1 else "holds" if held else ""
+    text = f"holds at {len(held) or 'none'} of {len(points)}" if len(points) > 1 else "holds" if held else ""
     parts = [text] if text else []
     if len(held) == len(points):
         closest = min(held, key=lambda point: point.margin)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -66,7 +66,7 @@ class Made:
         return f"{len(self.failed)} of {self.cells} runs failed, the first ({first.split(' ')[0]}): {reason}"
 
 
-def key_of(told: object, *, files: Collection[str]) -> str:
+def key_of(told: object, *, files: Iterable[str]) -> str:
     """Name what a result follows from: what was asked, the files of data by size and time, and sottovoce's version."""
     stats = {own: Path(own).stat() for own in files if Path(own).is_file()}
     seen = [(name, own.st_size, own.st_mtime_ns) for name, own in stats.items()]

@@ -71,6 +71,7 @@ DATASETS: Final[Mapping[str, Dataset]] = {
 MARKS: Final = ("standin", "stand-in", "stand_in", "synthetic")
 """In the name of a file or folder, or of a description beside it: not the dataset itself."""
 GENERATED: Final = ("tpc-e",)
+LABELS: Final = {"smartgrid": ("stabf",), "healthcare": ("Stay",)}
 CLASSES: Final = {"0-10": "<=30", "11-20": "<=30", "21-30": "<=30"}
 """CLLDP's two classes of Stay; all others are more than 30 days."""
 ASKED: Final = 32_561
@@ -125,10 +126,10 @@ def prepare(table: str, given: Given, *, out: Path) -> Prepared:
     data, schema = (out / f"{table}-{key}{end}" for end in (".csv", ".schema.json"))
     if not (data.is_file() and schema.is_file()):
         raw = _read(given)
-        try:
-            made, rules = TABLES[table][1](raw)
-        except KeyError as error:
-            raise UsageError(f"{given.path}: expected the column {error} of {given.dataset}, found none") from None
+        if missing := [name for name in (*raw.schema.attributes, *LABELS.get(given.dataset, ())) if name not in raw.table]:
+            found = ", ".join(map(str, raw.table.columns[:8]))
+            raise UsageError(f"{given.path}: expected a column {missing[0]!r} of {given.dataset}, found {found}")
+        made, rules = TABLES[table][1](raw)
         # The schema first: what has both is whole.
         put({schema.name: write_schema(rules).encode()}, folder=out)
         put({data.name: made.to_csv(index=False).encode()}, folder=out)

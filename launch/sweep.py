@@ -204,41 +204,38 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
         judges = msgspec.convert(judging, Judging)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from None
-    for chosen in _alternatives(plan, merged):
+    seeds = list(range(plan.seeds)) if isinstance(plan.seeds, int) else plan.seeds
+    for chosen in _alternatives(merged):
         try:
             if "experiment" in chosen:
-                yield _experiment(chosen, line=line, also=also)
+                name, inner = chosen.pop("experiment"), chosen.pop("set")
+                asks = Asked.of(name, {**chosen, **inner})
+                for seed in seeds:
+                    key = key_of([asks.name, asks.parameters, seed, line], files=map(str, asks.parameters.values()))
+                    yield ExperimentCell(asks=asks, seed=seed, key=key, line=line, also=also)
                 continue
             settings = msgspec.convert(chosen, Settings)
             job = settings.job()
-            instantiate(job)
+            instantiate(job)  # of all seeds together: what is wrong does not depend on them
         except (SottovoceError, msgspec.ValidationError) as error:
             raise UsageError(f"{where}: {error}") from None
-        told = [msgspec.to_builtins(job), settings.transport or "threads", msgspec.to_builtins(judges), line]
-        key = key_of(told, files=[*job.data, judges.test])
-        yield RunCell(
-            settings=settings, job=job, judging=judges, key=key, line=line, also=also, times=times, named=named, keep=plan.keep
-        )  # fmt: skip
+        for seed in seeds:
+            own = msgspec.structs.replace(job, seed=seed)
+            told = [msgspec.to_builtins(own), settings.transport or "threads", msgspec.to_builtins(judges), line]
+            yield RunCell(
+                settings=settings, job=own, judging=judges, key=key_of(told, files=[*job.data, judges.test]), line=line,
+                also=also, times=times, named=named, keep=plan.keep,
+            )  # fmt: skip
 
 
-def _experiment(chosen: dict[str, Any], *, line: str, also: Mapping[str, Mapping[str, str]]) -> ExperimentCell:
-    """Check what is asked of a function: its parameters stand under `set`, or beside it."""
-    name, seed, inner = chosen.pop("experiment"), chosen.pop("seed"), chosen.pop("set")
-    asks = Asked.of(name, {**chosen, **inner})
-    key = key_of([name, asks.parameters, seed, line], files=[str(own) for own in asks.parameters.values()])
-    return ExperimentCell(asks=asks, seed=seed, key=key, line=line, also=also)
-
-
-def _alternatives(plan: Plan, merged: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _alternatives(merged: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Make one of each combination of values."""
-    seeds = list(range(plan.seeds)) if isinstance(plan.seeds, int) else plan.seeds
     names = [name for name in merged if name != "set"]
     inner = list(merged["set"])
     alternatives = [_listed(merged[name]) for name in names] + [_listed(merged["set"][name]) for name in inner]
-    for values in product(*alternatives, seeds):
+    for values in product(*alternatives):
         chosen = dict(zip(names, values[: len(names)], strict=True))
-        chosen["set"] = dict(zip(inner, values[len(names) : -1], strict=True))
-        yield {**chosen, "seed": values[-1]}
+        yield {**chosen, "set": dict(zip(inner, values[len(names) :], strict=True))}
 
 
 def _listed(value: Any) -> list[Any]:
