@@ -1,11 +1,9 @@
-"""CLLDP's tables and figures: joint estimation, classifiers, attacks on labels, and the choice of k.
+"""CLLDP's classifiers and attacks on labels, in more ways than figures 4 and 5 have (`sottovoce reproduce` makes these).
 
-    python benchmarks/labels.py joint [SEEDS] [out=FOLDER]                  figures 3 and 6, table 4; data of its own
     python benchmarks/labels.py learn TRAIN TEST SCHEMA [SEEDS] [out=FOLDER] [epsilon=1,4] [tree=yes] ['only=best k|LabelDP']
     python benchmarks/labels.py attack DATA SCHEMA [out=FOLDER]             figure 5, with the adversaries that it leaves out
 
-Each prints means over seeds, and beside them what is expected: of an estimate its exact error. With `out` the numbers are left
-as CSV, and drawn as SVG where matplotlib is installed.
+Each prints means over seeds. With `out` the numbers are left as CSV, and drawn as SVG.
 """
 
 from __future__ import annotations
@@ -14,23 +12,15 @@ import csv
 import sys
 import time
 from collections.abc import Sequence
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import sottovoce
-from sottovoce.curator.projections import norm_sub
 from sottovoce.evaluation.label_attacks import EPSILONS, label_attacks
-from sottovoce.evaluation.label_sets import LABEL_SETS, likely_of
 from sottovoce.evaluation.prediction import Classifier, accuracy
 from sottovoce.parties import load, read_schema
-from sottovoce.privacy.local import SymmetricUnary
-from sottovoce.privacy.local.belief import beliefs
-from sottovoce.privacy.local.heads import HeadsResponse, choose_heads, heads_error
-
-USERS = 100_000
 
 
 def main() -> None:
@@ -40,79 +30,12 @@ def main() -> None:
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     match words:
-        case ["joint", *seeds]:
-            joint(int(seeds[0]) if seeds else 5, out)
         case ["learn", train, test, schema, *seeds]:
             learn(train, test, schema, int(seeds[0]) if seeds else 3, out, more)
         case ["attack", data, schema]:
             attack(data, schema, out)
         case _:
             sys.exit(__doc__)
-
-
-def joint(seeds: int, out: Path | None) -> None:
-    """Estimate the four joint distributions at each epsilon."""
-    print("omega at k = 1 (table 4):", ", ".join(f"{name} {beliefs(likely_of(name))[0]:.4f}" for name in LABEL_SETS))
-    lines = []
-    for name in LABEL_SETS:
-        likely = likely_of(name)
-        curve = beliefs(likely)
-        true = likely / len(likely)
-        for epsilon in (*EPSILONS[:2], 2.0, 3.0, 4.0, 5.0, 8.0):
-            paper = choose_heads(true.size, epsilon=epsilon, beliefs=curve, rule="paper")
-            best = choose_heads(true.size, epsilon=epsilon, beliefs=curve)
-            ways: dict[str, Any] = {
-                "k = 1": (1, curve[0]),
-                "equation 8": (paper, _omega(curve, paper)),
-                "best k": (best, _omega(curve, best)),
-            }
-            line: dict[str, Any] = {"set": name, "epsilon": epsilon}
-            for way, (heads, omega) in ways.items():
-                own = HeadsResponse(true.size, epsilon=epsilon, belief=float(omega), chosen=heads)
-                errors = [_error(own, true, seed) for seed in range(seeds)]
-                line |= {way: np.mean([one[0] for one in errors]), f"{way}, k": heads}
-                line[f"{way}, expected"] = sqrt(heads_error(true.size, heads, epsilon=epsilon, belief=float(omega)) / USERS)
-                if way == "best k":
-                    line["best k, simplex"] = np.mean([one[1] for one in errors])
-            basic = SymmetricUnary(true.size, epsilon=epsilon)
-            line["basic"] = np.mean([_error(basic, true, seed)[0] for seed in range(seeds)])
-            lines.append(line)
-            print(
-                f"{name:10} eps {epsilon:<4g} k=1 {line['k = 1']:.4f}  equation 8 {line['equation 8']:.4f} (k={paper})  "
-                f"best k {line['best k']:.4f} (k={best}; expected {line['best k, expected']:.4f})  "
-                f"simplex {line['best k, simplex']:.4f}  basic {line['basic']:.4f}",
-                flush=True,
-            )
-    _leave(out, "figure-3", lines, x="epsilon", by="set", ys=("k = 1", "equation 8", "best k", "best k, simplex", "basic"))
-    sweep = []
-    for name in LABEL_SETS:
-        curve, true = beliefs(likely_of(name)), likely_of(name) / 5
-        for heads in (*range(1, 13), *range(15, 101, 5)):
-            own = HeadsResponse(true.size, epsilon=3.0, belief=_omega(curve, heads), chosen=heads)
-            expected = sqrt(heads_error(true.size, heads, epsilon=3.0, belief=own.belief) / USERS)
-            error = float(np.mean([_error(own, true, seed)[0] for seed in range(seeds)]))
-            sweep.append({"set": name, "k": heads, "error": error, "expected": expected})
-        best, other = (
-            min((own for own in sweep if own["set"] == name), key=lambda own: own[key]) for key in ("error", "expected")
-        )
-        print(
-            f"epsilon 3, {name:10} least error {best['error']:.4f} at k={best['k']}; "
-            f"expected {other['expected']:.4f} at {other['k']}"
-        )
-    _leave(out, "figure-6", sweep, x="k", by="set", ys=("error", "expected"))
-
-
-def _omega(curve: Any, heads: int) -> float:
-    return float(curve[heads - 1]) if heads <= len(curve) else 1.0
-
-
-def _error(randomizer: Any, true: Any, seed: int) -> tuple[float, float]:
-    """The L2 error of one estimate, as it is and made a distribution; reports' sums are drawn from their law."""
-    generator = np.random.Generator(np.random.Philox(seed))
-    counts = generator.multinomial(USERS, true.reshape(-1))
-    found = randomizer.estimate(randomizer.simulate(counts, generator), users=USERS)
-    empirical = counts / USERS
-    return float(np.linalg.norm(found - empirical)), float(np.linalg.norm(norm_sub(found) - empirical))
 
 
 def learn(train: str, test: str, schema: str, seeds: int, out: Path | None, more: dict[str, str]) -> None:
