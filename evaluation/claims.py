@@ -372,7 +372,7 @@ def _sentence(points: Sequence[Point]) -> str:
         named = [f"{point.place}: {point.said}" for point in points if point.holds is wanted]
         if named:
             rest = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-            parts.append(f"{word} {', '.join(named[:MOST_NAMED])}{rest}")
+            parts.append(f"{word} {' · '.join(named[:MOST_NAMED])}{rest}")
     return "; ".join(parts)
 
 

@@ -126,10 +126,10 @@ def _cell(mean: Measured | None) -> str:
     if mean is None:
         return ""
     shown = figure_shown(mean.mean)
-    if mean.seeds < 2:
+    if not mean.error:
         return shown
-    digits = max(0, 1 - floor(log10(mean.error))) if mean.error > 0 else 0
-    return f"{shown} \N{PLUS-MINUS SIGN} {f'{mean.error:,.{digits}f}'.removeprefix('0') or '0'}"
+    digits = max(0, 1 - floor(log10(mean.error)))
+    return f"{shown} \N{PLUS-MINUS SIGN} {f'{mean.error:,.{digits}f}'.removeprefix('0')}"
 
 
 def _again(item: Item, used: Sequence[Given], *, quick: bool) -> str:

@@ -37,7 +37,7 @@ def around(*means: float, spread: float = TIGHT) -> list[dict[str, Any]]:
     ("claim", "results", "verdict", "sentence"),
     [
         ({"kind": "below", "than": "theirs"}, around(1, 1.5), "reproduced", "holds at 2 of 2, closest at x 2: 1.5 against 2"),
-        ({"kind": "below", "than": "theirs"}, around(3, 4), "not reproduced", "not at x 1: 3 against 2 of theirs, x 2"),
+        ({"kind": "below", "than": "theirs"}, around(3, 4), "not reproduced", "not at x 1: 3 against 2 of theirs · x 2"),
         ({"kind": "below", "than": "theirs"}, around(1, 4), "reproduced in part", "holds at 1 of 2; not at x 2: 4 against 2"),
         ({"kind": "below", "than": "theirs"}, around(1.9, 2.1, spread=WIDE), "undecided", "undecided at x 1: 1.9 against 2"),
         ({"kind": "below", "than": "theirs", "factor": 0.5}, around(1.5, 1.5), "not reproduced", "1.5 against 2"),

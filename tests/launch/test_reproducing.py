@@ -245,7 +245,7 @@ def test_all_makes_what_can_be_made(given: dict[str, Given]) -> None:
     [
         ("", "missing required field `title`"),
         ("needs = ['adlt']", "expected datasets of adult"),
-        ("titel = 'x'", "unknown field `titel`"),
+        ("heading = 'x'", "unknown field `heading`"),
         ("[[claim]]\nkind = 'above'", "Invalid value 'above'"),
         ("[[printed]]\nline = 'a'\ny = 'b'\nx = [1]\nvalues = []", "expected as many values as x of a"),
         ("[[", "expected TOML"),
