@@ -252,7 +252,8 @@ def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
     """Read a schema from a file, or from a dictionary; what is wrong in it is a `UsageError` that names the attribute."""
     path = "the schema" if isinstance(source, Mapping) else str(source)
     try:
-        found = dict(source) if isinstance(source, Mapping) else _parse(Path(source).read_text(encoding="utf-8-sig"))
+        given = json.dumps({**source}, default=_of_numpy) if isinstance(source, Mapping) else None
+        found = _parse(given if given is not None else Path(str(source)).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"expected a schema at {path}, found {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -260,6 +261,13 @@ def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
     if not found:
         raise UsageError(f"expected at least one attribute in {path}, found none")
     return Schema({name: _read_rule(name, rule, path) for name, rule in found.items()})
+
+
+def _of_numpy(value: Any) -> Any:
+    """Write numpy's numbers and arrays, of which edges are often made, as JSON has them."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise ValueError(f"{type(value).__name__}: expected labels, numbers and lists of them")
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -159,7 +159,8 @@ class DPSUBN(SummingProtocol):
         generator = desk.randomness("sampling").generator()
         made = synthesise(network.fit(tables), self.parameters.synthetic_rows or rows, generator=generator, binary=binary)
         edges = sum(map(len, network.parents.values()))
-        shape = f"{edges} edges, at most {network.degree} parents" if edges else "none worth its noise: one-way tables"
+        most = f"{network.degree} parent{'' if network.degree == 1 else 's'}"
+        shape = f"{edges} edges, at most {most}" if edges else "none worth its noise: one-way tables"
         return Outcome(
             synthetic=desk.domain.decode(made.codes),
             model={"parents": network.parents, **(structure or {})},

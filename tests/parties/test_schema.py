@@ -343,3 +343,13 @@ def test_schemas_that_are_no_json(written: bytes, message: str, tmp_path: Path) 
     assert len(str(caught.value)) < 500
     (tmp_path / "s.json").write_bytes(b'\xef\xbb\xbf{"a": {"edges": [-1.7e308, 1.7e308]}}')
     assert read_schema(tmp_path / "s.json").domain.shape(["a"]) == (1,)
+
+
+def test_a_dictionary_may_have_numpys_numbers() -> None:
+    """Edges are often made by numpy."""
+    edges = np.linspace(0, 1, 4)
+    for own in (edges, list(edges), tuple(edges.tolist())):
+        assert read_schema({"age": {"edges": own}}) == read_schema({"age": {"edges": edges.tolist()}})
+    assert read_schema({"age": {"bins": np.int64(4), "range": (np.float32(0), 8)}}).attributes["age"].labels[0] == "[0, 2]"
+    with pytest.raises(UsageError, match="object: expected labels, numbers and lists of them"):
+        read_schema({"age": [object()]})
