@@ -125,7 +125,10 @@ class ExperimentCell:
 
     @property
     def shown(self) -> str:
-        own = {"seed": self.seed, **self.asks.parameters}
+        own = {
+            "seed": self.seed,
+            **{name: value for name, value in self.asks.parameters.items() if name not in {"data", "schema"}},
+        }
         return " ".join([self.asks.name, *(f"{name}={value}" for name, value in own.items())])
 
     @property
