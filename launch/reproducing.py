@@ -278,10 +278,18 @@ def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
     return own
 
 
+def _ways(figure: str) -> str:
+    """Name a figure that several panels draw: of marginals, by how many attributes they have."""
+    found = re.search(r"_(\d+)$", figure)
+    return f"{found[1]}-way" if found else figure
+
+
 def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[Judgement]:
     """Hold the claims against results."""
     picture = item.picture
-    titles = {picture.x: picture.x_title or picture.x, **{panel.y: panel.title for panel in picture.panel}}
+    drawn = [panel.y for panel in picture.panel]
+    titles = {panel.y: panel.title if drawn.count(panel.y) == 1 else _ways(panel.y) for panel in picture.panel}
+    titles[picture.x] = picture.x_title or picture.x
     return [
         Judgement(
             says=claim.says, at=claim.at, why=claim.why, ours=claim.ours,

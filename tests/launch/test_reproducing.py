@@ -159,6 +159,16 @@ def test_verdicts_change_with_results() -> None:
     assert verdict_when({}) == "undecided"
 
 
+def test_a_figure_that_several_panels_draw_is_named_by_none_of_them() -> None:
+    rows = [
+        {"line": line, "epsilon": epsilon, "seed": 0, "data": "adult", "squared_2": mean}
+        for line, mean in (("CALM", 0.1), ("FT", 0.2))
+        for epsilon in (1, 2)
+    ]
+    judgements = judge_item(read_item(items()["calm-error"]), rows)
+    assert judgements[0].judged[0].sentence == "holds at 2 of 2, closest at 2-way, adult, epsilon 1: .1 against .2 of FT"
+
+
 def test_a_run_that_fails_loses_no_other(given: dict[str, Given], tmp_path: Path) -> None:
     item = read_item(items()["dp-subn-figure-7"])
     broken = msgspec.structs.replace(item, quick={"seeds": 1, "epsilon": [0.8]}, run=[
