@@ -56,8 +56,11 @@ def paged(files: Mapping[str, bytes], *, public: bool = False) -> dict[str, byte
     Apart from `published_files`, since it takes a second: runs that nobody looks at have no page.
     """
     report = json.loads(files["report.json"])
+    if public:
+        secret = report["privacy"]["neighbours"] == "add-or-remove-one"  # then how many rows there are is secret, too
+        report = {**report, "utility": None, "rows": None if secret else report["rows"]}
     html = run_page(
-        {**report, "utility": None} if public else report,
+        report,
         entries=read_ledger(files["ledger.csv"]) if "ledger.csv" in files else (),
         drawn=pictures(json.loads(files["model.json"])) if "model.json" in files else {},
     )

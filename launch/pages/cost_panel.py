@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...messages import CURATOR, Entry
 from . import charts
 from .conversation import bytes_shown, sequence, summed_up
-from .document import figure, folded, table, words
+from .document import counted, figure, folded, table, words
 
 __all__ = ["conversation_panel", "cost_panel"]
 
@@ -82,9 +82,9 @@ def cost_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]
 
 def _in_words(exchanged: Mapping[str, Any]) -> str:
     text = (
-        f"{exchanged['messages']:,} messages with {exchanged['payload_bytes']:,} bytes of payload, "
-        f"{exchanged['frame_bytes']:,} with their frames, in {exchanged['rounds']:,} rounds: so often somebody had to wait "
-        f"for what somebody else said."
+        f"{counted(exchanged['messages'], 'message')} with {exchanged['payload_bytes']:,} bytes of payload, "
+        f"{exchanged['frame_bytes']:,} with their frames, in {counted(exchanged['rounds'], 'round')}: so often somebody had to "
+        f"wait for what somebody else said."
     )
     if users := exchanged.get("users"):
         spread = f" ({users['least']:,} to {users['most']:,})" if users["least"] < users["most"] else ""
@@ -116,7 +116,9 @@ def _timeline(report: Mapping[str, Any], entries: Sequence[Entry]) -> str:
         points.append((max(entry.sent_at, points[-1][0]), float(total)))
     if len(points) > MOST_POINTS:
         points = [*points[:: len(points) // MOST_POINTS], points[-1]]
-    spans, at = [], 0.0
+    # Roles' clocks start before their first phase: by as much as the phases' seconds do not account for.
+    spoken = {entry.phase for entry in entries}
+    spans, at = [], max(0.0, points[-1][0] - sum(own["seconds"] for own in report["phases"] if own["name"] in spoken))
     for own in report["phases"]:
         spans.append((own["name"], at, at + own["seconds"]))
         at += own["seconds"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-__all__ = ["cards", "document", "figure", "folded", "listed", "note", "section", "shown", "table", "words"]
+__all__ = ["cards", "counted", "document", "figure", "folded", "listed", "note", "section", "shown", "table", "words"]
 
 UNBROKEN: Final = 18
 """A word or two in a table stay on one line."""
@@ -167,6 +167,15 @@ def shown(value: Any) -> str:
         text = escape(str(value))
         return text.replace(" ", "&nbsp;") if len(str(value)) <= UNBROKEN else text
     return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write so many of something.
+
+    >>> counted(1, "round"), counted(1200, "message")
+    ('1 round', '1,200 messages')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_number(value: Any) -> bool:

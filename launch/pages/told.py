@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..report import epsilon_shown
 from .conversation import bytes_shown
+from .document import counted
 
 __all__ = ["VIEWS", "claimed_for", "figures", "lead", "view_shown"]
 
@@ -80,17 +81,14 @@ def _published(report: Mapping[str, Any]) -> str:
     if (table := told.get("synthetic")) is not None:
         parts.append(f"a synthetic table of {table['rows']:,} rows and {table['attributes']} attributes (`synthetic.csv`)")
     if (table := told.get("marginals")) is not None:
-        many = f"{table['marginals']:,} noisy table{'' if table['marginals'] == 1 else 's'}"
-        parts.append(f"{many} of {table['cells']:,} counts (`marginals.csv`)")
+        parts.append(f"{counted(table['marginals'], 'noisy table')} of {counted(table['cells'], 'count')} (`marginals.csv`)")
     if told.get("model") and not parts:
         parts.append("a model (`model.json`)")
     return " and ".join(parts) or "a few figures"
 
 
 def _cost(exchanged: Mapping[str, Any]) -> str:
-    return (
-        f"{bytes_shown(exchanged['payload_bytes'])} in {exchanged['rounds']:,} round{'' if exchanged['rounds'] == 1 else 's'}"
-    )
+    return f"{bytes_shown(exchanged['payload_bytes'])} in {counted(exchanged['rounds'], 'round')}"
 
 
 def _quality(report: Mapping[str, Any]) -> str:
@@ -114,7 +112,7 @@ def figures(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if "whole_record" in privacy:
         chosen.append(("of the whole record", epsilon_shown(privacy["whole_record"]), "to whoever knows the rest of it"))
     chosen.append(("sent", bytes_shown(exchanged["payload_bytes"]), f"{exchanged['payload_bytes']:,} bytes of payload"))
-    chosen.append(("rounds", f"{exchanged['rounds']:,}", f"{exchanged['messages']:,} messages"))
+    chosen.append(("rounds", f"{exchanged['rounds']:,}", counted(exchanged["messages"], "message")))
     if exchanged.get("users"):
         chosen.append(("a user sends", f"{exchanged['per_user_bits']:,.4g} bits", f"{exchanged['users']['reports']:,} reports"))
     chosen.append(("time", f"{report['seconds']:,.3g} s", report["transport"]))
