@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ..messages import SottovoceError, UsageError
 from .publish import check_folder, put
 from .supervise import RunFailed
 
 __all__ = ["Cell", "Made", "Told", "alone_in", "key_of", "make", "rows_of"]
+
+INTERRUPTED: Final = 130
 
 Told = Callable[[int, int, str], None]
 """Hears how many cells are done, of how many, and what is next."""
@@ -107,13 +109,16 @@ def make(cells: Sequence[Cell], *, out: Path, told: Told, finish: Callable[[Made
                 try:
                     put({f"{cell.key}.json": (json.dumps(cell.make(out=out)) + "\n").encode()}, folder=folder)
                 except SottovoceError as error:
+                    if getattr(error, "status", 0) == INTERRUPTED:  # while roles were at work, who have been ended
+                        raise KeyboardInterrupt from None
                     failed[cell.key] = " ".join(str(error).split())
                 except Exception as error:  # noqa: BLE001 - of somebody's own protocol: the others go on
                     failed[cell.key] = f"{type(error).__name__}: {' '.join(str(error).split())}"
                 done += 1
         except KeyboardInterrupt:
             raise RunFailed(
-                f"interrupted: {done - len(failed)} of {len(cells)} results are in {out}; the same command goes on", status=130
+                f"interrupted: {done - len(failed)} of {len(cells)} results are in {out}; the same command goes on",
+                status=INTERRUPTED,
             ) from None
         finally:
             whole = made()

@@ -304,7 +304,8 @@ def verdict_of(found: Reproduced, *, used: Sequence[Given], quick: bool) -> dict
     item = found.item
     return {
         "name": item.name, "title": item.title, "paper": item.paper, "where": item.where, "verdict": found.verdict,
-        "quick": quick, "runs": found.made.cells, "failed": len(found.made.failed), "seconds": round(found.seconds, 1),
+        "quick": quick, "runs": found.made.cells, "failed": len(found.made.failed),
+        "left": sum(row["status"] == "not run" for row in found.rows), "seconds": round(found.seconds, 1),
         "data": {own.dataset: "stand-in" if own.stand_in else "as given" for own in used},
         "claims": [
             {

@@ -73,6 +73,8 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     item, done = found.item, [row for row in found.rows if row["status"] == "done"]
     seeds = len({str(row["seed"]) for row in done})
     size = "A quick run: fewer seeds, values or rows than the whole one." if quick else "The whole run."
+    left = sum(row["status"] == "not run" for row in found.rows)
+    unmade = [f"{left:,} of {found.made.cells:,} runs are not there yet: what stands here is of the others."] if left else []
     absent = [name for name in item.wants if name not in {given.dataset for given in used}]
     stand_ins = [f"{own.dataset} is a stand-in here: no number is the real dataset's." for own in used if own.stand_in]
     without = [f"Without {', '.join(absent)}, which was not given; claims are judged by what is there."] if absent else []
@@ -81,7 +83,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
         words(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
         f'<p class="lead">{_verdict(found.verdict)}</p>',
         words(f"{size} {found.made.cells:,} runs, {seeds} seed{'' if seeds == 1 else 's'}. {ERRORS}", kind="quiet"),
-        *(note(text, warn=True) for text in stand_ins),
+        *(note(text, warn=True) for text in (*unmade, *stand_ins)),
         *(note(text) for text in without),
         "</header>",
         figure(svg, caption="", label="The picture"),

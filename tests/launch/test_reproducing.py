@@ -17,6 +17,8 @@ from sottovoce.launch.cells import make
 from sottovoce.launch.datasets import ADULT, DATASETS, TABLES, Given, prepare, read_given
 from sottovoce.launch.experiments import Asked
 from sottovoce.launch.reproducing import Item, chosen, items, judge_item, plan_item, read_item, reproduce
+from sottovoce.launch.supervise import RunFailed
+from sottovoce.launch.sweep import RunCell
 from sottovoce.messages import UsageError
 from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table
@@ -345,6 +347,21 @@ def test_a_schema_beside_the_file_is_taken(tmp_path: Path) -> None:
     assert read_schema(made.schema).domain.attributes == ("milk",)
 
 
+def test_a_page_says_what_is_not_there_yet(given: dict[str, Given], tmp_path: Path) -> None:
+    item = small("clldp-figure-3", seeds=1, epsilon=[1])
+
+    def stop(done: int, of: int, following: str) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Exception, match="interrupted"):
+        reproduce(item, given, quick=True, out=tmp_path, told=stop)
+    assert "22 runs have not been made" in (tmp_path / item.name / "page.html").read_text()
+    assert json.loads((tmp_path / item.name / "verdict.json").read_text())["left"] == 22
+    reproduce(item, given, quick=True, out=tmp_path, told=silent)
+    assert "not been made" not in (tmp_path / item.name / "page.html").read_text()
+
+
 def test_an_interruption_leaves_what_there_is(given: dict[str, Given], tmp_path: Path) -> None:
     cells = plan_item(small("clldp-figure-3", seeds=1, epsilon=[1]), given, quick=True, out=tmp_path)
 
@@ -356,3 +373,19 @@ def test_an_interruption_leaves_what_there_is(given: dict[str, Given], tmp_path:
         make(cells, out=tmp_path, told=stop, finish=lambda made: None)
     made = make(cells, out=tmp_path, told=silent, finish=lambda made: None)
     assert made.before == 2
+
+
+def test_an_interruption_within_a_run_stops_all(
+    given: dict[str, Given], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = plan_item(small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4]), given, quick=True, out=tmp_path)
+    started = []
+
+    def stopped(cell: RunCell, *, out: Path) -> dict[str, Any]:
+        started.append(cell)
+        raise RunFailed("interrupted; all roles were ended and nothing was written", status=130)
+
+    monkeypatch.setattr(RunCell, "make", stopped)
+    with pytest.raises(RunFailed, match=r"interrupted: 0 of 4 results"):
+        make(cells, out=tmp_path, told=silent, finish=lambda made: None)
+    assert len(started) == 1
