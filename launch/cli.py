@@ -30,7 +30,7 @@ from .pages import comparison_page
 from .predicting import attack_table, predict_table
 from .printing import print_attacks, print_comparison, print_summary, print_sweep, print_table, print_verdict
 from .progress import Progress, Runs, Work
-from .publish import check_folder, paged, put
+from .publish import BROKEN, check_folder, leave, paged, put
 from .rank import be_a_rank
 from .reproducing import chosen, data_shown, items, read_item, reproduce, write_index
 from .run import run_job
@@ -198,8 +198,7 @@ def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -
 
 
 def _leave(files: dict[str, bytes], *, folder: Path, quiet: bool, as_json: bool) -> None:
-    files = paged(files)
-    put(files, folder=folder)
+    files = leave(files, folder=folder)
     report = json.loads(files["report.json"])
     if as_json:
         sys.stdout.write(files["report.json"].decode())
@@ -275,8 +274,8 @@ def report_command(
     try:
         there = [name for name in ("report.json", "ledger.csv", "model.json") if (folder / name).is_file()]
         page = paged({name: (folder / name).read_bytes() for name in there}, public=public)["report.html"]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
+    except BROKEN as error:
+        raise UsageError(f"expected the files of a run in {folder}, found {type(error).__name__}: {error}") from None
     put({"report.html": page}, folder=folder)
     print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
 
@@ -296,7 +295,11 @@ def compare_command(
     names = [folder.name or str(folder) for folder in folders]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
-    rows = compare({name: read_report(folder) for name, folder in zip(names, folders, strict=True)})
+    try:
+        rows = compare({name: read_report(folder) for name, folder in zip(names, folders, strict=True)})
+        html = comparison_page(rows)
+    except BROKEN as error:
+        raise UsageError(f"expected report.json of runs, found {type(error).__name__}: {error}") from None
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
     else:
@@ -308,7 +311,7 @@ def compare_command(
         raise UsageError(f"expected a file for --out, found the folder {page}")
     if out is None and not os.access(page.parent, os.W_OK):
         return  # nobody asked for it
-    put({page.name: comparison_page(rows).encode()}, folder=page.parent)
+    put({page.name: html.encode()}, folder=page.parent)
     if not as_json:
         sys.stdout.write(f"written  {page}\n")
 

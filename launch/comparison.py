@@ -12,8 +12,11 @@ from ..messages import UsageError
 __all__ = ["DIFFERENT", "FLOOR", "LEGEND", "REAL", "compare", "comparison_table", "read_report"]
 
 LEGEND: Final = (
-    ("epsilon", "what the run claims: how much anybody may learn of one record; less is more private"),
+    ("epsilon", "what the run claims: how much anybody may learn of one record, or label; less is more private"),
     ("public, curator, party", "what it really costs towards whoever reads what is published, the curator, another party"),
+    ("neighbours", "what epsilon is about: tables that differ by a record, or users who differ by their label"),
+    ("delta", "the chance that epsilon does not hold"),
+    ("whole record", "what is told of attributes and label together, where epsilon is about the label"),
     (
         "2-way, 3-way",
         "average distance of the published tables of two and of three attributes from the real ones; 0 is perfect",
@@ -35,7 +38,7 @@ def read_report(folder: Path) -> dict[str, Any]:
         report = json.loads((folder / "report.json").read_text())
     except OSError as error:
         raise UsageError(f"expected a run with report.json in {folder}, found {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}") from None
     if not isinstance(report, dict) or not report.keys() >= {"protocol", "communication", "privacy", "utility"}:
         raise UsageError(f"expected report.json of a run in {folder}, found something else")
@@ -50,18 +53,20 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     rows, floors, truth = [], list[dict[str, float]](), list[dict[str, float]]()
     differ = _differ([*reports.values()])
+    guarded = [own["privacy"] for own in reports.values()]
+    telling = [key for key in ("neighbours", "delta", "whole_record") if len({str(own.get(key)) for own in guarded}) > 1]
     for name, report in reports.items():
         try:
-            rows.append(_row(name, report, differ.get(report["protocol"], ())))
+            rows.append(_row(name, report, differ.get(report["protocol"], ()), telling))
             utility = report["utility"] or {}
             classified = utility.get("classification", ())
             original = [own for own in utility.get("distances", ()) if own["attributes"] == "original"]
             floors.append({f"{own['ways']}-way": own["one_way"] for own in original})
             floors[-1] |= {f"wrong: {own['target']}": own["majority"] for own in classified}
             if (right := utility.get("accuracy")) is not None:
-                floors[-1] |= {f"wrong: {right['label']}": 1 - right["majority"]}
+                floors[-1] |= {_taught(right): 1 - right["majority"]}
             truth.append({f"wrong: {own['target']}": own["real"] for own in classified})
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise UsageError(f"expected report.json of a run in {name}, found {type(error).__name__}: {error}") from None
     agreed = [_agreed(floors), _agreed(truth)]
     if None in agreed:
@@ -85,28 +90,44 @@ def _differ(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """List the parameters, but for epsilon, by which runs of one protocol differ."""
     values: dict[str, dict[str, set[str]]] = {}
     for report in reports:
-        for parameter, value in (report.get("parameters") or {}).items():
+        for parameter, value in _settings(report).items():
             if parameter != "epsilon":
                 values.setdefault(report["protocol"], {}).setdefault(parameter, set()).add(str(value))
     return {protocol: [name for name, own in found.items() if len(own) > 1] for protocol, found in values.items()}
 
 
-def _row(name: str, report: Mapping[str, Any], differ: Sequence[str]) -> dict[str, Any]:
+def _settings(report: Mapping[str, Any]) -> dict[str, Any]:
+    more = {"data": " ".join(map(str, report.get("data", ()))), "key_bits": report["privacy"].get("key_bits")}
+    return {**(report.get("parameters") or {}), **more}
+
+
+def _taught(right: Mapping[str, Any]) -> str:
+    """Name the error of a published classifier: on the rows whose labels taught it, and so no test."""
+    return f"wrong, where it learnt: {right['label']}"
+
+
+def _row(name: str, report: Mapping[str, Any], differ: Sequence[str], telling: Sequence[str]) -> dict[str, Any]:
     exchanged, privacy, utility = report["communication"], report["privacy"], report["utility"] or {}
     right = utility.get("accuracy")
+    # Tables that were published by themselves are other ones than all of a synthetic table's, and have no floor.
+    own = utility.get("tvd", {})
+    drawn = utility.get("tvd_synthetic", own if utility.get("distances") else {})
+    counted = own if drawn is not own else {}
     return {
         "run": name,
         "protocol": report["protocol"] + (" (paper)" if report["mode"] == "paper" else ""),
-        **({"with": ", ".join(f"{own}={report['parameters'].get(own)}" for own in differ)} if differ else {}),
+        **({"with": ", ".join(f"{own}={_settings(report).get(own)}" for own in differ)} if differ else {}),
         "parties": report["parties"],
         "epsilon": privacy["claimed_epsilon"],
         **{view: privacy["epsilon"][view] for view in _VIEWS},
-        "bytes": exchanged["payload_bytes"],
-        "rounds": exchanged["rounds"],
-        "seconds": round(report["seconds"], 2),
-        **{f"{ways}-way": value for ways, value in utility.get("tvd", {}).items()},
+        **{key.replace("_", " "): privacy[key] for key in telling if key in privacy},
+        "bytes": int(exchanged["payload_bytes"]),
+        "rounds": int(exchanged["rounds"]),
+        "seconds": round(float(report["seconds"]), 2),
+        **{f"{ways}-way": float(value) for ways, value in drawn.items()},
+        **{f"{ways}-way, as counted": float(value) for ways, value in counted.items()},
         **{f"wrong: {own['target']}": own["synthetic"] for own in utility.get("classification", ())},
-        **({} if right is None else {f"wrong: {right['label']}": 1 - right["model"]}),
+        **({} if right is None else {_taught(right): 1 - right["model"]}),
     }
 
 
@@ -120,10 +141,10 @@ def comparison_table(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...]
 def _text(key: str, value: float | str | None) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    if key in ("epsilon", *_VIEWS):
+    if key in ("epsilon", "whole record", "delta", *_VIEWS):
         return f"{value:.6g}"
     if isinstance(value, int):
         return f"{value:,}"
-    if key.endswith("-way") or key.startswith("wrong"):
+    if "-way" in key or key.startswith("wrong"):
         return f"{value:.4f}"
     return str(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,6 +70,8 @@ def judged(
                 report["warnings"].append(f"nothing was classified, as the tables cannot be read here: {error}")
         else:
             report["rows"] = report["rows"] or sum(map(len, parts))
+            if classify and str(report.get("command", "")).startswith("sottovoce run"):
+                report["command"] += " " + shlex.join(["--classify", *classify])
             if schema is not None:
                 real = unite(parts)
                 asked = msgspec.structs.replace(asked, classify=_targets(real, classify, report["warnings"]))

@@ -149,7 +149,7 @@ def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
     width = max(len(name) for name, _ in LEGEND)
     for name, meaning in LEGEND:
         shown = any(key.startswith(name) for row in rows for key in row) or any(row["run"] == name for row in rows)
-        if name not in ("wrong", "floor", "2-way, 3-way") or shown or (name[0] == "2" and "2-way" in rows[0]):
+        if name in ("epsilon", "public, curator, party") or shown or (name[0] == "2" and "2-way" in rows[0]):
             sys.stdout.write(f"{name:<{width}}  {meaning}\n")
 
 

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -26,7 +27,14 @@ from .take_part import Concluded
 ALWAYS_NEW: Final = ("synthetic.csv", "marginals.csv", "model.json", "schema.json")
 """What a run may leave, and an earlier one in the same folder must not."""
 
-__all__ = ["check_folder", "ledger_csv", "paged", "published_files", "put", "read_ledger"]
+NOT_CLASSIFIED: Final = "nothing was classified"
+"""What the judge's warnings begin with."""
+BROKEN: Final = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, csv.Error, StopIteration,
+)  # fmt: skip
+"""What reading a folder that is no run's, or no longer, ends with."""
+
+__all__ = ["BROKEN", "check_folder", "leave", "ledger_csv", "paged", "published_files", "put", "read_ledger"]
 
 
 def published_files(
@@ -58,7 +66,13 @@ def paged(files: Mapping[str, bytes], *, public: bool = False) -> dict[str, byte
     report = json.loads(files["report.json"])
     if public:
         secret = report["privacy"]["neighbours"] == "add-or-remove-one"  # then how many rows there are is secret, too
-        report = {**report, "utility": None, "rows": None if secret else report["rows"]}
+        judged = [text for text in report["warnings"] if text.startswith(NOT_CLASSIFIED)]
+        report = {
+            **report,
+            "utility": None,
+            "rows": None if secret else report["rows"],
+            "warnings": [text for text in report["warnings"] if text not in judged],
+        }
     html = run_page(
         report,
         entries=read_ledger(files["ledger.csv"]) if "ledger.csv" in files else (),
@@ -73,20 +87,40 @@ def report_json(report: Mapping[str, Any]) -> bytes:
 
 def ledger_csv(entries: list[Entry]) -> bytes:
     out = io.StringIO()
-    out.write(",".join(Entry._fields) + "\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(Entry._fields)
     for entry in entries:
         named = entry._replace(sender=_short(entry.sender), receiver=_short(entry.receiver))  # type: ignore[arg-type]
-        out.write(",".join(f"{value:.6f}" if isinstance(value, float) else str(value) for value in named) + "\n")
+        writer.writerow(f"{value:.6f}" if isinstance(value, float) else value for value in named)
     return out.getvalue().encode()
 
 
 def read_ledger(data: bytes) -> list[Entry]:
     """Read what `ledger_csv` wrote; what is no ledger is a `ValueError`."""
-    lines = list(csv.reader(io.StringIO(data.decode())))
+    lines = list(csv.reader(io.StringIO(data.decode(), newline="")))
     if not lines or tuple(lines[0]) != Entry._fields:
         raise ValueError(f"expected a ledger with the columns {', '.join(Entry._fields)}")
     kinds = {**get_type_hints(Entry), "sender": _rank, "receiver": _rank}
     return [Entry._make(kinds[name](text) for name, text in zip(Entry._fields, line, strict=True)) for line in lines[1:]]
+
+
+def leave(files: Mapping[str, bytes], *, folder: Path) -> dict[str, bytes]:
+    """Put a run's files into its folder, with the page that shows them, and say what was put.
+
+    Epsilon is spent: should the page fail, which a protocol of somebody's own may bring about, everything else is kept.
+    """
+    report = json.loads(files["report.json"])
+    if isinstance(report.get("command"), str):
+        schema = shlex.quote(str(folder / "schema.json"))
+        report["command"] = report["command"].replace("--schema schema.json", f"--schema {schema}")
+    whole = {**files, "report.json": report_json(report)}
+    try:
+        whole = paged(whole)
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        report["warnings"].append(f"there is no report.html: {type(error).__name__}: {error}")
+        whole["report.json"] = report_json(report)
+    put(whole, folder=folder)
+    return whole
 
 
 def _rank(name: str) -> int:

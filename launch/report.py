@@ -72,7 +72,7 @@ def make_report(
         "ended": ended.isoformat(timespec="seconds"),
         "command": command(job, transport=transport),
         "seconds": round(concluded.seconds, 6),
-        "outcome": dict(concluded.outcome.summary),
+        "outcome": _writable(dict(concluded.outcome.summary)),
         "published": _published(concluded.outcome),
         "phases": phases,
         "communication": exchanged,
@@ -94,17 +94,21 @@ def make_report(
 
 
 def command(job: Job, *, transport: str) -> str:
-    """Write the command that runs the same again, from the run's own folder, where the schema is.
+    """Write the command that runs the same again, where it was started, with the schema that the run left.
 
-    What files hold, and how many hosts there are, stays with whoever runs it; tables in memory have no command.
+    What files hold, and how many hosts there are, stays with whoever runs it; tables in memory, and lists, are Python's.
     """
-    if job.data[0] == "<table>":
+    plain = all(isinstance(own, str | int | float | None) for own in job.parameters.values())
+    if job.data[0] == "<table>" or not plain:
+        tables = "table" if len(job.data) == 1 else "tables"
+        named = tables if job.data[0] == "<table>" else repr([*job.data] if len(job.data) > 1 else job.data[0])
+        schema = ["schema='schema.json'"] if job.schema is not None else []
         given = [f"{name}={value!r}" for name, value in job.parameters.items()]
         many = [f"parties={job.parties}"] if len(job.data) == 1 else []
         options = [f"{name}={value!r}" for name, value in _changed(job).items()]
-        return f"sottovoce.run({job.protocol!r}, {'table' if many else 'tables'}, {', '.join([*many, *given, *options])})"
+        return f"sottovoce.run({', '.join([repr(job.protocol), named, *many, *given, *options, *schema])})"
     words = ["sottovoce", "run", job.protocol]
-    words += [word for own in job.data if own != "demo" for word in ("--data", own)]
+    words += [word for own in job.data if job.data != ("demo",) for word in ("--data", own)]
     words += ["--parties", str(job.parties)] if len(job.data) == 1 else []
     if "epsilon" in job.parameters:
         words += ["--epsilon", str(job.parameters["epsilon"])]
@@ -146,7 +150,7 @@ def _writable(value: Any) -> Any:
         return {key: _writable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_writable(item) for item in value]
-    return "infinity" if value == math.inf else value
+    return str(value).replace("inf", "infinity") if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _predicted(protocol: Protocol, concluded: Concluded, public: Public) -> list[dict[str, Any]] | None:

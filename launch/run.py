@@ -24,7 +24,7 @@ from .job import Job, Transport, instantiate
 from .judgement import Judging, judged
 from .mpiexec import find_launcher
 from .progress import Progress
-from .publish import paged, published_files, put
+from .publish import leave, paged, published_files
 from .rank import describe
 from .supervise import Hosts, RunFailed, run_with_mpi
 from .take_part import Concluded, cores, own_records, own_schema, settle, take_part
@@ -55,7 +55,7 @@ class Run:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Leave everything in a folder, as `sottovoce run --out` does."""
-        put(paged(self.files), folder=Path(folder))
+        leave(self.files, folder=Path(folder))
 
     @property
     def domain(self) -> Domain | None:

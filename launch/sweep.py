@@ -40,7 +40,7 @@ from .experiments import Asked
 from .job import Job, instantiate
 from .judgement import Judging, judged
 from .pages import comparison_page
-from .publish import paged, put
+from .publish import leave, put
 from .run import run_job
 from .settings import Settings
 from .supervise import Hosts
@@ -106,7 +106,7 @@ class RunCell:
         )
         files = judged(self.job, files, judging=self.judging)
         if self.keep:
-            put(paged(files), folder=out / "runs" / self.key)
+            leave(files, folder=out / "runs" / self.key)
         return dict(json.loads(files["report.json"]))
 
     def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

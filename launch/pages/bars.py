@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
+from unicodedata import east_asian_width
 
 __all__ = ["Bars", "bars"]
 
 THICK: Final = 11
 GAP: Final = 8
-LETTER: Final = 6.3
+LETTER: Final = 6.8
 """The width of a letter of 11 pixels, on average."""
 LONGEST: Final = 26
 FIGURE: Final = 42
@@ -28,8 +29,8 @@ class Bars:
 
 def bars(names: Sequence[str], rows: Sequence[Bars], *, title: str, width: float = 320) -> str:
     """Draw rows of bars side by side; the longest reaches to the edge."""
-    short = [name if len(name) <= LONGEST else name[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}" for name in names]
-    left = max(map(len, short), default=0) * LETTER + 8
+    short = [_shortened(name) for name in names]
+    left = max(map(_width, short), default=0) * LETTER + 8
     most = max((own for row in rows for own in row.heights), default=0) or 1
     room = width - left - FIGURE
     parts, x = [], 0.0
@@ -58,3 +59,15 @@ def bars(names: Sequence[str], rows: Sequence[Bars], *, title: str, width: float
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} font-family="system-ui, sans-serif" font-size="11" '
         f'fill="var(--ink)"><title>{escape(title)}</title><desc>{escape("; ".join(told))}</desc>\n{"".join(parts)}</svg>'
     )
+
+
+def _width(text: str) -> float:
+    """Count letters, as far as they are as wide as most."""
+    return sum(1.8 if east_asian_width(own) in "WF" else 1.35 if own in "WM<>=@%" else 1.0 for own in text)
+
+
+def _shortened(name: str) -> str:
+    kept = name
+    while _width(kept) > LONGEST:
+        kept = kept[:-1]
+    return kept if kept == name else kept[:-1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -35,6 +35,7 @@ MARKS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 SHAPES: Final = "os^DvPX*"
 STROKES: Final = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
+FLOORS: Final = (":", "-.")
 INCH: Final = 72
 """Points, of which one is a pixel of the page."""
 LETTER: Final = 6.2
@@ -113,6 +114,8 @@ def _panel(axes: Axes, panel: Panel, order: Mapping[str, int]) -> None:
         axes.set_xticks([*places.values()], names, rotation=20, ha="right")
     elif panel.log_x and numbers and min(numbers) > 0:
         _logarithmic(axes, numbers)
+    elif all(own.is_integer() for own in numbers):
+        axes.locator_params(axis="x", integer=True)
     if panel.log_y:
         axes.set_yscale("log")
     else:
@@ -129,7 +132,8 @@ def _line(
     colour, shape = SERIES[at % len(SERIES)], SHAPES[at % len(SHAPES)]
     across, up, spread = zip(*points, strict=True)
     if line.kind == "floor":
-        axes.axhline(up[0], label=line.name, color=QUIET, linestyle=":", linewidth=1.6, zorder=2)
+        drawn = sum(own.get_linestyle() in FLOORS for own in axes.lines)
+        axes.axhline(up[0], label=line.name, color=QUIET, linestyle=FLOORS[drawn % len(FLOORS)], linewidth=1.6, zorder=2)
     elif line.kind == "level":
         axes.axhline(up[0], label=line.name, color=colour, linestyle="--", linewidth=1.2, zorder=2)
     elif line.kind == "printed":
@@ -156,25 +160,29 @@ def _told(panel: Panel) -> str:
 def steps(
     points: Sequence[tuple[float, float]], *, spans: Sequence[tuple[str, float, float]], title: str, x: str, y: str
 ) -> str:
-    """Draw what grows over time, above the spans that the time is made of."""
+    """Draw what grows over time, and below it the spans of what went on meanwhile."""
+    tall = 16 + 19 * len(spans)
     with _plain():
-        drawn = _figure(640, 240)
-        axes = _dressed(drawn.add_subplot())
+        drawn = _figure(640, 200 + (tall if spans else 0))
+        grid = drawn.add_gridspec(2 if spans else 1, 1, height_ratios=[200, tall] if spans else [1])
+        axes = _dressed(drawn.add_subplot(grid[0]))
         across, up = zip(*points, strict=True)
         axes.step(across, up, where="post", color=SERIES[0], linewidth=1.6)
         axes.fill_between(across, up, step="post", color=SERIES[0], alpha=0.12, linewidth=0)
-        top = max(up) or 1
-        end = max([across[-1], *(last for _, _, last in spans)]) or 1
-        axes.set_xlim(0, end)
-        axes.set_ylim(0, top * 1.3)
-        for at, (name, first, last) in enumerate(spans):
-            axes.axvspan(first, last, color=GRID, alpha=0.55 if at % 2 else 0.2, linewidth=0, zorder=0)
-            if (last - first) / end > 0.012 * len(name):
-                axes.text((first + last) / 2, top * 1.2, name, ha="center", va="center", color=INK, fontsize=10.5)
-        axes.set_xlabel(x)
+        axes.set_ylim(bottom=0)
         axes.set_ylabel(y)
+        lowest = axes
+        if spans:
+            lowest = _dressed(drawn.add_subplot(grid[1], sharex=axes))
+            axes.tick_params(labelbottom=False)
+            for at, (_, first, last) in enumerate(spans):
+                lowest.barh(at, max(last - first, 0.0), left=first, height=0.6, color=SERIES[5], edgecolor=SERIES[5])
+            lowest.set_yticks(range(len(spans)), labels=[name if len(name) < 24 else f"{name[:22]}..." for name, _, _ in spans])
+            lowest.set_ylim(len(spans) - 0.4, -0.6)
+        lowest.set_xlim(0, max([across[-1], *(last for _, _, last in spans)]) or 1)
+        lowest.set_xlabel(x)
         told = "; ".join(f"{name} from {first:.3g} to {last:.3g}" for name, first, last in spans)
-        return _svg(drawn, title=title, text=f"{y}: {up[-1]:,.0f} in the end. {told}")
+        return _svg(drawn, title=title, text=f"{y}: {up[-1]:,.4g} in the end. {told}")
 
 
 def standing_alone(svg: str) -> str:

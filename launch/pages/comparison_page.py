@@ -16,6 +16,7 @@ from .document import document, figure, folded, note, section, table, words
 __all__ = ["comparison_page"]
 
 COSTS: Final = {"payload bytes": "bytes", "rounds": "rounds", "seconds": "seconds"}
+MEASURED: Final = "Errors and floors were measured on the real tables, without any noise: they are not to be published."
 MOST_LISTED: Final = 40
 MOST_LINES: Final = 12
 MOST_TOLD: Final = 4
@@ -28,7 +29,7 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
     runs = [row for row in rows if "protocol" in row]
     apart = any(row["run"] == DIFFERENT for row in rows)
     against = {} if apart else {row["run"]: row for row in rows if row["run"] in (FLOOR, REAL)}
-    errors = list(dict.fromkeys(key for row in runs for key in row if key.endswith("-way") or key.startswith("wrong: ")))
+    errors = list(dict.fromkeys(key for row in runs for key in row if "-way" in key or key.startswith("wrong")))
     broken = [row for row in runs if _breaks(row)]
     heads, cells = comparison_table(rows)
     whole = table(heads, cells)
@@ -39,7 +40,12 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
         *([words(f"So do {len(broken) - MOST_TOLD:,} more.")] if len(broken) > MOST_TOLD else []),
         *([note(DIFFERENT.strip("()").capitalize() + ".", warn=True)] if apart else []),
         "</header>",
-        section("How good", _side_by_side([_error_chart(runs, key, against) for key in errors]), name="utility"),
+        section(
+            "How good",
+            note(MEASURED) if errors else "",
+            _side_by_side([_error_chart(runs, key, against) for key in errors]),
+            name="utility",
+        ),
         section(
             "What it costs",
             _side_by_side([_chart(runs, name, by="parties", of=of, others=("epsilon",)) for name, of in COSTS.items()]),
@@ -92,20 +98,20 @@ def _number(value: float | str) -> float:
 
 def _error_chart(runs: Sequence[Row], key: str, against: Mapping[str, Row]) -> str:
     """Draw an error over epsilon, with what it must beat."""
-    name = f"average {key} distance" if key.endswith("-way") else f"share predicted {key.replace(': ', ': ', 1)}"
+    name = f"average {key} distance" if "-way" in key else f"share predicted {key}"
     floors = {label: float(row[key]) for label, row in against.items() if key in row}
-    return _chart(runs, name, by="epsilon", of=key, others=("parties",), floors=floors)
+    return _chart(runs, name, by="epsilon", of=key, others=("neighbours", "parties"), floors=floors)
 
 
 def _chart(
     runs: Sequence[Row], name: str, *, by: str, of: str, others: Sequence[str], floors: Mapping[str, float] | None = None
 ) -> str:
     """Draw a figure over another: a line for each protocol, and for each value of what else differs."""
-    differ = [own for own in others if len({row[own] for row in runs}) > 1]
+    differ = [own for own in others if len({row.get(own) for row in runs}) > 1]
 
     def line(row: Row) -> str:
         more = [str(row["with"])] if row.get("with") else []
-        return ", ".join([str(row["protocol"]), *more, *(f"{own} {epsilon_shown(row[own])}" for own in differ)])
+        return ", ".join([str(row["protocol"]), *more, *(_named(own, row[own]) for own in differ)])
 
     lines = _lines(runs, line, by=by, of=of)
     if not lines:
@@ -114,7 +120,13 @@ def _chart(
     panel = charts.Panel(lines=[*lines[:MOST_LINES], *quiet], x=by, y=name, log_x=by == "epsilon")
     drawn = charts.panels([panel], title=f"{name} over {by}")
     more = f" The first {MOST_LINES} of {len(lines)} lines." if len(lines) > MOST_LINES else ""
+    endless = [str(row["run"]) for row in runs if of in row and not isfinite(_number(row[by]))]
+    more += f" Not drawn, as {by} is infinite: {', '.join(endless[:MOST_TOLD])}." if endless else ""
     return figure(drawn, caption=f"{name[0].upper()}{name[1:]} over {by}.{more}", fits=True)
+
+
+def _named(key: str, value: Any) -> str:
+    return str(value) if key == "neighbours" else f"{key} {epsilon_shown(value)}"
 
 
 def _lines(runs: Sequence[Row], line: Callable[[Row], str], *, by: str, of: str) -> list[charts.Line]:

@@ -23,6 +23,8 @@ LEFT: Final = 150
 COLUMN: Final = 150
 ROW: Final = 40
 HEAD: Final = 46
+LONGEST: Final = 17
+"""Letters of a phase's name that fit."""
 GAP: Final = 14
 """Between arrows of one row."""
 
@@ -72,7 +74,8 @@ def sequence(said: Sequence[Said], *, parties: int, seconds: dict[str, float]) -
             y += tall
         fill = ' fill="currentColor" fill-opacity="0.05"' if at % 2 == 0 else ' fill="none"'
         rows.append(f'<rect x="0" y="{first}" width="{width}" height="{y - first}"{fill}/>')
-        rows.append(f'<text x="8" y="{first + 20}" font-weight="600">{escape(phase)}</text>')
+        short = phase if len(phase) <= LONGEST else f"{phase[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+        rows.append(f'<text x="8" y="{first + 20}" font-weight="600">{escape(short)}</text>')
         if phase in seconds:
             rows.append(f'<text x="8" y="{first + 36}" font-size="11" fill-opacity="0.75">{_seconds(seconds[phase])}</text>')
         rows += inner

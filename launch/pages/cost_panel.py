@@ -11,7 +11,7 @@ from . import charts
 from .conversation import bytes_shown, sequence, summed_up
 from .document import counted, figure, folded, table, words
 
-__all__ = ["conversation_panel", "cost_panel"]
+__all__ = ["conversation_panel", "cost_panel", "edge_shown"]
 
 FORMULAS: Final = """A round and two ciphertexts a party for every cell: as printed, and for the cells that were
 really counted, with this run's ciphertexts. Beside it what the run sent: many cells share a ciphertext, and a batch
@@ -19,7 +19,9 @@ goes in one round."""
 MOST_EDGES: Final = 30
 MOST_LISTED: Final = 2_000
 MOST_POINTS: Final = 1_500
-MOST_SPANS: Final = 60
+MOST_SPANS: Final = 24
+MOST_ROWS: Final = 40
+"""Rows of the diagram that are shown unfolded."""
 
 
 def conversation_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
@@ -34,15 +36,14 @@ def conversation_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> l
         for own in said
     ]
     head = ("phase", "direction", "kind", "messages", "payload bytes", "rounds", "edges")
-    return [
-        figure(
-            drawn,
-            caption="From top to bottom. What one side said to another several times in a phase is one line: how "
-            "often, how many bytes of payload in all, and in how many rounds.",
-            label="Sequence diagram of the conversation",
-        ),
-        folded("The same as a table", table(head, rows)),
-    ]
+    caption = (
+        "From top to bottom. What one side said to another several times in a phase is one line: how often, how many bytes of "
+        "payload in all, and in how many rounds."
+    )
+    diagram = figure(drawn, caption=caption, label="Sequence diagram of the conversation")
+    if len(said) > MOST_ROWS:
+        diagram = folded(f"The diagram ({len(said):,} lines)", diagram)
+    return [diagram, folded("The same as a table", table(head, rows))]
 
 
 def _rounds(rounds: set[int]) -> str:
@@ -58,9 +59,7 @@ def cost_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]
     names = ("messages", "payload bytes", "with frames", *(name.replace("_", " ") for name in some))
 
     def lines(by: str) -> list[tuple[Any, ...]]:
-        return [
-            (_edge(key) if by == "by_edge" else key, *(row[name] for name in columns)) for key, row in exchanged[by].items()
-        ]
+        return [(key, *(row[name] for name in columns)) for key, row in exchanged[by].items()]
 
     rounds = _rounds_by_phase(entries)
     seconds = {own["name"]: own["seconds"] for own in report["phases"]}
@@ -72,9 +71,9 @@ def cost_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]
     return [
         words(_in_words(exchanged)),
         table(("phase", "rounds", "seconds", *names), by_phase, caption="By phase", bar=4),
-        _timeline(report, entries),
+        _timeline(entries),
         _predicted(exchanged),
-        _edges(lines("by_edge"), names),
+        _edges([(edge_shown(key), *row) for key, *row in lines("by_edge")], names),
         table(("kind", *names), lines("by_kind"), caption="By kind of message", bar=2),
         _formulas(exchanged),
     ]
@@ -100,14 +99,15 @@ def _in_words(exchanged: Mapping[str, Any]) -> str:
     return text
 
 
-def _rounds_by_phase(entries: Sequence[Entry]) -> dict[str, int]:
+def _rounds_by_phase(entries: Sequence[Entry]) -> dict[str, str]:
+    """Say which rounds a phase has a part in; phases overlap, since nobody waits for a phase of somebody else to end."""
     found: dict[str, set[int]] = {}
     for entry in entries:
         found.setdefault(entry.phase, set()).add(entry.round)
-    return {phase: len(rounds) for phase, rounds in found.items()}
+    return {phase: _rounds(rounds) for phase, rounds in found.items()}
 
 
-def _timeline(report: Mapping[str, Any], entries: Sequence[Entry]) -> str:
+def _timeline(entries: Sequence[Entry]) -> str:
     if len(entries) < 2:
         return ""
     points, total = [(0.0, 0.0)], 0
@@ -116,20 +116,28 @@ def _timeline(report: Mapping[str, Any], entries: Sequence[Entry]) -> str:
         points.append((max(entry.sent_at, points[-1][0]), float(total)))
     if len(points) > MOST_POINTS:
         points = [*points[:: len(points) // MOST_POINTS], points[-1]]
-    # Roles' clocks start before their first phase: by as much as the phases' seconds do not account for.
-    spoken = {entry.phase for entry in entries}
-    spans, at = [], max(0.0, points[-1][0] - sum(own["seconds"] for own in report["phases"] if own["name"] in spoken))
-    for own in report["phases"]:
-        spans.append((own["name"], at, at + own["seconds"]))
-        at += own["seconds"]
-    if len(spans) > MOST_SPANS:
-        spans = []
     unit, size = _unit(total)
+    spans = _spans(entries)
     drawn = charts.steps(
-        [(when, value / size) for when, value in points], spans=spans, title="Time line", x="seconds", y=f"payload sent, {unit}"
+        [(when, value / size) for when, value in points],
+        spans=spans if len(spans) <= MOST_SPANS else [],
+        title="Time line",
+        x="seconds",
+        y=f"payload sent, {unit}",
     )
-    caption = "Payload sent so far, each message by its sender's own clock; the bands are the phases, by their slowest role."
+    caption = (
+        "Payload sent so far, each message by its sender's own clock; below, each phase from its first message sent to its "
+        "last received. Phases overlap: nobody waits for the end of somebody else's."
+    )
     return figure(drawn, caption=caption, label="Time line: payload sent over seconds")
+
+
+def _spans(entries: Sequence[Entry]) -> list[tuple[str, float, float]]:
+    found: dict[str, tuple[float, float]] = {}
+    for own in entries:
+        first, last = found.get(own.phase, (own.sent_at, own.received_at))
+        found[own.phase] = (min(first, own.sent_at), max(last, own.received_at))
+    return [(phase, first, last) for phase, (first, last) in found.items()]
 
 
 def _unit(total: float) -> tuple[str, float]:
@@ -155,7 +163,12 @@ def _predicted(exchanged: Mapping[str, Any]) -> str:
     return table(head, rows, caption="Predicted before the run, and measured") + more
 
 
-def _edge(key: str) -> str:
+def edge_shown(key: str) -> str:
+    """Name the ends of an edge.
+
+    >>> edge_shown("0->2")
+    'curator → party 2'
+    """
     one, other = (_role(int(rank)) for rank in key.split("->"))
     return f"{one} \N{RIGHTWARDS ARROW} {other}"
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 __all__ = ["cards", "counted", "document", "figure", "folded", "listed", "note", "section", "shown", "table", "words"]
 
+HUGE: Final = 10**15
 UNBROKEN: Final = 18
 """A word or two in a table stay on one line."""
 STYLE: Final = """
@@ -33,7 +34,7 @@ a { color: var(--accent); } nav { margin: 1rem 0; } nav a { display: inline-bloc
 .skip { position: absolute; left: -99rem; } .skip:focus { left: 1rem; }
 .wide { overflow-x: auto; margin: .6rem 0 1rem; }
 table { border-collapse: collapse; min-width: min(100%, 24rem); font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .3rem 0; white-space: nowrap; }
+caption { text-align: left; font-weight: 600; padding: .3rem 0; }
 th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 thead th { color: var(--quiet); font-weight: 600; font-size: .88rem; vertical-align: bottom; }
 tbody th { font-weight: 400; } .number { text-align: right; } .worse { color: var(--warn); font-weight: 600; }
@@ -47,7 +48,8 @@ td.bar { min-width: 5rem; } td.bar i { display: block; height: .7rem; background
   max-width: 48rem; }
 .note.warn { background: var(--warn-panel); border-color: var(--warn); }
 details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; padding: .25rem 0; }
-figure { margin: .8rem 0 1.2rem; } figcaption { color: var(--quiet); font-size: .92rem; max-width: 46rem; }
+figure { margin: .8rem 0 1.2rem; } figcaption { color: var(--quiet); font-size: .92rem; max-width: 46rem;
+  overflow-wrap: anywhere; }
 figure svg { display: block; max-width: none; } figure.fits svg { max-width: 100%; height: auto; }
 .several { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .5rem 1.5rem; }
 .several.wider { grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); }
@@ -68,7 +70,8 @@ def document(title: str, body: str) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         # Whatever a picture or a label of somebody's own should say: nothing is fetched, nothing is run.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "img-src data:; form-action 'none'; base-uri 'none'\">"
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title><style>{STYLE}</style></head>\n'
         f'<body><a class="skip" href="#top">To the content</a>\n<main id="top">\n{body}\n</main></body></html>\n'
     )
@@ -166,7 +169,9 @@ def shown(value: Any) -> str:
     if not _is_number(value):
         text = escape(str(value))
         return text.replace(" ", "&nbsp;") if len(str(value)) <= UNBROKEN else text
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, int) and abs(value) < HUGE:
+        return f"{value:,}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < HUGE else f"{value:.4g}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -183,7 +188,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _looks_numeric(value: Any) -> bool:
-    return _is_number(value) or (isinstance(value, str) and (not value.strip("0123456789.,") or value == "infinity"))
+    return _is_number(value) or (
+        isinstance(value, str) and (not value.strip("0123456789.,") or value in ("infinity", "nothing"))
+    )
 
 
 def _class(numeric: object) -> str:

@@ -41,7 +41,7 @@ def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
     """
     try:
         return _drawn(model)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError):
         return {}
 
 

@@ -29,7 +29,7 @@ def privacy_panel(privacy: Mapping[str, Any]) -> list[str]:
     whole = ""
     if "whole_record" in privacy:
         whole = (
-            f" Of the whole record, somebody who knows the rest of it learns up to {epsilon_shown(privacy['whole_record'])}."
+            f" Of the whole record, attributes and label, somebody may learn up to {epsilon_shown(privacy['whole_record'])}."
         )
     told = NEIGHBOURS.get(privacy["neighbours"], f"Neighbours: {privacy['neighbours']}.")
     return [
@@ -42,7 +42,7 @@ def privacy_panel(privacy: Mapping[str, Any]) -> list[str]:
 
 
 def _views(privacy: Mapping[str, Any]) -> str:
-    rows = []
+    rows: list[tuple[str, str, Any]] = []
     for view, real in {**privacy["epsilon"], **privacy["coalitions"]}.items():
         claims = claimed_for(view, privacy)
         wrong = claims and _more(real, privacy["claimed_epsilon"])
@@ -51,10 +51,20 @@ def _views(privacy: Mapping[str, Any]) -> str:
             (
                 view_shown(view),
                 epsilon_shown(privacy["claimed_epsilon"]) if claims else "nothing",
-                (f'<span class="worse">{shown}: more than claimed</span>',) if wrong else shown,
+                (f'<strong class="worse">{shown}: more than claimed</strong>',) if wrong else shown,
             )
         )
-    return table(("who looks", "claimed epsilon", "real epsilon"), rows, caption="Against whom")
+    listed = [own for at, own in enumerate(rows) if not _between(rows, at)]
+    html = table(("who looks", "claimed epsilon", "real epsilon"), listed, caption="Against whom")
+    left = len(rows) - len(listed)
+    return html + (words(f"{left:,} coalitions of sizes between are as those around them.", kind="quiet") if left else "")
+
+
+def _between(rows: Sequence[tuple[str, str, Any]], at: int) -> bool:
+    """Say whether a line says what those before and after it say: of thirty sizes of a coalition few differ."""
+    return 3 < at < len(rows) - 1 and all(
+        rows[at][1:] == rows[near][1:] and rows[at][0].split()[-1] == rows[near][0].split()[-1] for near in (at - 1, at + 1)
+    )
 
 
 def _more(real: float | str, claimed: float | str) -> bool:
@@ -83,7 +93,8 @@ def _sum(values: Sequence[float | str]) -> float:
 
 def _by_party(by_party: Mapping[str, Mapping[str, Any]]) -> str:
     views = list(next(iter(by_party.values()), {}))
-    head = ("party", *(view.replace("_", " ") for view in views))
+    short = {"public": "the public", "curator": "the curator", "other_party": "another party"}
+    head = ("party", *(short.get(view) or view_shown(view) for view in views))
     rows = [(f"party {party}", *(epsilon_shown(own[view]) for view in views)) for party, own in by_party.items()]
     if len(rows) > 1 and len({own[1:] for own in rows}) == 1:
         rows = [(f"each of {len(rows):,} parties", *rows[0][1:])]
@@ -94,10 +105,11 @@ def _by_party(by_party: Mapping[str, Mapping[str, Any]]) -> str:
 def _events(releases: Sequence[Mapping[str, Any]]) -> str:
     """List every release, alike ones of several parties as one line."""
     users = any(own["users"] is not None for own in releases)
+    seen = ["public", *(view for view in ("curator", "other_party") if any(_differs(own["seen"], view) for own in releases))]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for own in releases:
         to = "the curator" if own["to"] == 0 else f"party {own['to']}"
-        claims = (epsilon_shown(own["epsilon"]), epsilon_shown(own["seen"]["public"]))
+        claims = (epsilon_shown(own["epsilon"]), *(epsilon_shown(own["seen"][view]) for view in seen))
         key = (own["phase"], own["mechanism"], own["sensitivity"], own["scale"], *claims, to, _range(own["users"]))
         groups.setdefault(key, []).append(own["party"])
     order = list(dict.fromkeys(own["phase"] for own in releases))
@@ -106,9 +118,14 @@ def _events(releases: Sequence[Mapping[str, Any]]) -> str:
         (number, *key[:2], _parties(parties), *key[2:-1], *(key[-1:] if users else ()))
         for number, (key, parties) in enumerate(listed, start=1)
     ]
-    head = ("", "phase", "mechanism", "of", "sensitivity", "scale", "claims", "public sees", "sent to")
+    sees = [f"{view.replace('other_party', 'another party')} sees" for view in seen]
+    head = ("", "phase", "mechanism", "of", "sensitivity", "scale", "claims", *sees, "sent to")
     html = table((*head, *(["users"] if users else ())), rows, caption="Releases, in order")
     return html if len(rows) <= MOST_EVENTS else folded(f"All {len(releases):,} releases", html)
+
+
+def _differs(seen: Mapping[str, Any], view: str) -> bool:
+    return bool(seen[view] != seen["public"])
 
 
 def _range(users: Sequence[int] | None) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...messages import Entry
-from .cost_panel import conversation_panel, cost_panel
+from .cost_panel import conversation_panel, cost_panel, edge_shown
 from .document import cards, document, figure, listed, note, section, table, words
 from .privacy_panel import privacy_panel
 from .told import figures, lead
@@ -73,12 +73,8 @@ def _learnt(report: Mapping[str, Any], drawn: Mapping[str, str]) -> list[str]:
 def _again(report: Mapping[str, Any]) -> list[str]:
     parts = []
     if command := report.get("command"):
-        how = (
-            "The same to the byte, in the folder of this page"
-            if report["seed"] is not None
-            else "The same with fresh noise, in the folder of this page"
-        )
-        parts = [words(f"{how}:"), f"<pre><code>{escape(command)}</code></pre>"]
+        how = f"The same {'with fresh noise' if report['seed'] is None else 'to the byte, but for times'}"
+        parts = [words(f"{how}, in the folder where it was started:"), f"<pre><code>{escape(command)}</code></pre>"]
     about = report.get("about") or {}
     mpi = report["mpi"] or {}
     rows = [
@@ -95,7 +91,7 @@ def _again(report: Mapping[str, Any]) -> list[str]:
         ("keys", f"{report['privacy']['key_bits']:,} bits"),
         ("identities", report["privacy"]["identities"]),
     ]
-    transcript = [(edge, f"{digest}") for edge, digest in (report["transcript"] or {}).items()]
+    transcript = [(edge_shown(edge), str(digest)) for edge, digest in (report["transcript"] or {}).items()]
     return [
         *parts,
         table(

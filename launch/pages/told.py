@@ -10,7 +10,7 @@ from ..report import epsilon_shown
 from .conversation import bytes_shown
 from .document import counted
 
-__all__ = ["VIEWS", "claimed_for", "figures", "lead", "view_shown"]
+__all__ = ["VIEWS", "claimed_for", "figures", "lead", "unmet", "view_shown"]
 
 NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 VIEWS: Final[Mapping[str, str]] = {
@@ -18,44 +18,84 @@ VIEWS: Final[Mapping[str, str]] = {
     "curator": "the curator, from all that it was sent",
     "other_party": "another party, from all that it was sent and its own noise",
 }
-FILES: Final = {"synthetic": "synthetic.csv", "marginals": "marginals.csv", "model": "model.json"}
+LABELS: Final = ("label-within-belief", "label-alone")
+"""Neighbours that differ by a label."""
+SHORT_KEY: Final = 2048
 
 
 def lead(report: Mapping[str, Any]) -> tuple[str, str]:
     """Say in two sentences what was run and published, and what that costs the people in the data."""
-    privacy, exchanged = report["privacy"], report["communication"]
-    parties = f"{_number(report['parties'])} {'party' if report['parties'] == 1 else 'parties'}"
-    users = exchanged.get("users")
-    if users:
-        whose = f"{users['users']:,} users, simulated by {parties},"
-    else:
-        rows = "" if report["rows"] is None else f" with {report['rows']:,} records of {_source(report)}"
-        whose = f"{parties}{rows} and a curator that saw none of {'its' if report['parties'] == 1 else 'theirs'}"
     which = f"`{report['protocol']}`{' as printed in its paper' if report['mode'] == 'paper' else ''}"
-    source = f" (records of {_source(report)})" if users else ""
-    first = f"{whose[0].upper()}{whose[1:]} ran {which}{source} and published {_published(report)}."
-    views = privacy["epsilon"]
-    worst = {view: epsilon_shown(value) for view, value in views.items()}
-    chance = f", but for a chance of {privacy['delta']:g}" if privacy["delta"] else ""
-    protected = {"label-within-belief": "one person's label", "label-alone": "one person's label"}
-    what = protected.get(privacy["neighbours"], "one person's record")
-    if len({*worst.values()}) == 1:
-        who = "Anybody, the curator and the other parties included,"
-        alone = ", as long as no two of them pool what they know" if _worse_together(privacy) else ""
-        learnt = f"{who} learns of {what} at most epsilon {worst['public']}{chance}{alone}"
-    else:
-        learnt = (
-            f"Of {what}, the public learns at most epsilon {worst['public']}, the curator {worst['curator']} and another party "
-            f"{worst['other_party']}{chance}"
-        )
-    second = f"{learnt}; the run sent {_cost(exchanged)}{_quality(report)}."
+    whose = _whose(report)
+    first = f"{whose[0].upper()}{whose[1:]} ran {which} and published {_published(report)}."
+    learnt = _learnt(report)
+    second = f"{learnt[0].upper()}{learnt[1:]}; the run sent {_cost(report['communication'])}{_quality(report)}."
     return first, second
 
 
-def _worse_together(privacy: Mapping[str, Any]) -> bool:
-    """Say whether some coalition learns more than each of its members."""
+def _whose(report: Mapping[str, Any]) -> str:
+    """Say who took part, with whose records."""
+    privacy, users = report["privacy"], report["communication"].get("users")
+    parties = f"{_number(report['parties'])} {'party' if report['parties'] == 1 else 'parties'}"
+    records = _source(report) if report["rows"] is None else f"the {report['rows']:,} records of {_source(report)}"
+    if users and report["parameters"].get("users"):
+        return f"{users['users']:,} made-up users, drawn with replacement from {records} and simulated by {parties},"
+    if users:
+        return f"{users['users']:,} users, one for each record of {_source(report)}, simulated by {parties},"
+    blind = _size(privacy["epsilon"]["curator"]) <= _size(privacy["claimed_epsilon"]) < math.inf
+    saw = f" that saw none of {'them' if report['rows'] is not None else 'their records'}" if blind else ""
+    return f"{parties} with {records} and a curator{saw}"
+
+
+def _learnt(report: Mapping[str, Any]) -> str:
+    """Say who learns how much; what would only hold under a condition that is not met is said so."""
+    privacy = report["privacy"]
+    met = unmet(report)
+    condition = f"if {' and '.join(met)}, " if met else ""
+    learns, bounds = ("would learn", "would bound") if met else ("learns", "bounds")
+    drawn = report["communication"].get("users") and report["parameters"].get("users")
+    what = f"one {'made-up user' if drawn else 'person'}'s {'label' if privacy['neighbours'] in LABELS else 'record'}"
+    views = {"the public": "public", "the curator": "curator"} | (
+        {"another party": "other_party"} if report["parties"] > 1 else {}
+    )
+    real = {name: privacy["epsilon"][view] for name, view in views.items()}
+    others = "the curator and the other parties" if report["parties"] > 1 else "the curator"
+    if len({*map(_size, real.values())}) > 1:
+        each = ", ".join(f"{name} {learns} {_at_most(value)}" for name, value in real.items())
+        text = f"of {what}, {each}"
+    elif math.isinf(_size(real["the public"])):
+        text = f"nothing {bounds} what anybody learns of {what}"
+    else:
+        text = f"anybody, {others} included, {learns} of {what} {_at_most(real['the public'])}"
+    if privacy["neighbours"] == "label-within-belief":
+        text += ", unless she is one whose attributes they know"
+    if privacy["delta"]:
+        text += f", but for a chance of {privacy['delta']:g}"
+    if "whole_record" in privacy:
+        text += f"; of the whole record {_at_most(privacy['whole_record'])}"
+    if worse := _worse_together(privacy):
+        upto = privacy["claimed_coalition"] or 0
+        who = f"more than {upto} parties, or one and the curator," if upto > 1 else "some of them"
+        text += f", and {_at_most(worse)} where {who} pool what they know"
+    return condition + text
+
+
+def _at_most(epsilon: float | str) -> str:
+    return "without any bound" if math.isinf(_size(epsilon)) else f"at most epsilon {epsilon_shown(epsilon)}"
+
+
+def unmet(report: Mapping[str, Any]) -> list[str]:
+    """List the conditions of every claim that this run does not meet."""
+    found = ["nobody knew the seed"] if report["seed"] is not None else []
+    short = report["privacy"]["key_bits"] < SHORT_KEY and report["communication"]["ciphertext_bytes"] > 0
+    return found + (["keys could not be broken"] if short else [])
+
+
+def _worse_together(privacy: Mapping[str, Any]) -> float:
+    """Say what the worst of all coalitions learns, if that is more than each of its members; else 0."""
     alone = max(map(_size, privacy["epsilon"].values()))
-    return any(_size(own) > alone for own in privacy["coalitions"].values())
+    worst = max(map(_size, privacy["coalitions"].values()), default=0.0)
+    return worst if worst > alone else 0.0
 
 
 def _size(epsilon: float | str) -> float:
@@ -67,8 +107,8 @@ def _number(value: int) -> str:
 
 
 def _source(report: Mapping[str, Any]) -> str:
-    data = [own.rsplit("/", 1)[-1] for own in report["data"]]
-    if data == ["demo"]:
+    data = [own.rsplit("/", 1)[-1].replace("`", "'") for own in report["data"]]
+    if {*data} == {"demo"}:
         return "made-up people"
     if {*data} == {"<table>"}:
         return "a table in memory" if len(data) == 1 else f"{len(data)} tables in memory"
@@ -82,9 +122,9 @@ def _published(report: Mapping[str, Any]) -> str:
         parts.append(f"a synthetic table of {table['rows']:,} rows and {table['attributes']} attributes (`synthetic.csv`)")
     if (table := told.get("marginals")) is not None:
         parts.append(f"{counted(table['marginals'], 'noisy table')} of {counted(table['cells'], 'count')} (`marginals.csv`)")
-    if told.get("model") and not parts:
+    if told.get("model"):
         parts.append("a model (`model.json`)")
-    return " and ".join(parts) or "a few figures"
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "a few figures"
 
 
 def _cost(exchanged: Mapping[str, Any]) -> str:
@@ -94,33 +134,53 @@ def _cost(exchanged: Mapping[str, Any]) -> str:
 def _quality(report: Mapping[str, Any]) -> str:
     utility = report["utility"] or {}
     if (right := utility.get("accuracy")) is not None:
-        return f", and {right['label']} is predicted right in {right['model']:.1%} (most frequent: {right['majority']:.1%})"
+        label = str(right["label"]).replace("`", "'")
+        return f", and {label} is predicted right in {right['model']:.1%} (most frequent: {right['majority']:.1%})"
     if not utility.get("tvd"):
         return ""
     ways, value = next(iter(utility["tvd"].items()))
-    floor = next((own["one_way"] for own in utility["distances"] if str(own["ways"]) == ways), None)
-    beside = "" if floor is None or "tvd_synthetic" in utility else f" (single attributes alone would give {floor:.3g})"
+    floor = _floors(utility).get(ways)
+    beside = (
+        "" if floor is None else f", {'better' if value < floor else 'no better'} than single attributes alone ({floor:.3g})"
+    )
     return f", and its {ways}-way tables are on average {value:.3g} off the real ones{beside}"
+
+
+def _floors(utility: Mapping[str, Any]) -> dict[str, float]:
+    """Give what single attributes alone would reach, where distances are of the synthetic table."""
+    if "tvd_synthetic" in utility:
+        return {}
+    return {str(own["ways"]): own["one_way"] for own in utility.get("distances", ()) if own["attributes"] == "original"}
 
 
 def figures(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Choose the figures that are shown large."""
     privacy, exchanged, utility = report["privacy"], report["communication"], report["utility"] or {}
     worst = max(privacy["epsilon"].values(), key=_size)
-    claim = f"claimed {epsilon_shown(privacy['claimed_epsilon'])}"
-    chosen = [("epsilon, the worst of all views", epsilon_shown(worst), claim)]
+    told = [f"claimed {epsilon_shown(privacy['claimed_epsilon'])}"]
+    if worse := _worse_together(privacy):
+        told.append(f"up to {epsilon_shown('infinity' if math.isinf(worse) else worse)} if some pool")
+    if met := unmet(report):
+        told.append(f"only if {' and '.join(met)}")
+    chosen = [("epsilon, to anybody alone", epsilon_shown(worst), "; ".join(told))]
     if "whole_record" in privacy:
-        chosen.append(("of the whole record", epsilon_shown(privacy["whole_record"]), "to whoever knows the rest of it"))
+        chosen.append(("of the whole record", epsilon_shown(privacy["whole_record"]), "its attributes and its label"))
+    if not (report.get("published") or {}).get("synthetic"):
+        for name, value in [*report["outcome"].items()][:3]:
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                chosen.append((name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.5g}", "published"))
     chosen.append(("sent", bytes_shown(exchanged["payload_bytes"]), f"{exchanged['payload_bytes']:,} bytes of payload"))
     chosen.append(("rounds", f"{exchanged['rounds']:,}", counted(exchanged["messages"], "message")))
     if exchanged.get("users"):
-        chosen.append(("a user sends", f"{exchanged['per_user_bits']:,.4g} bits", f"{exchanged['users']['reports']:,} reports"))
+        chosen.append(
+            ("a user sends", f"{exchanged['per_user_bits']:,.4g} bits", counted(exchanged["users"]["reports"], "report"))
+        )
     chosen.append(("time", f"{report['seconds']:,.3g} s", report["transport"]))
-    floors = (
-        {str(own["ways"]): own["one_way"] for own in utility.get("distances", ())} if "tvd_synthetic" not in utility else {}
-    )
+    floors = _floors(utility)
     for ways, value in utility.get("tvd", {}).items():
-        beside = f"single attributes: {floors[ways]:.4f}" if ways in floors else "of the published tables"
+        beside = "of the published tables"
+        if ways in floors:
+            beside = f"{'' if value < floors[ways] else 'no '}better than single attributes: {floors[ways]:.4f}"
         chosen.append((f"{ways}-way distance", f"{value:.4f}", beside))
     if (right := utility.get("accuracy")) is not None:
         chosen.append((f"{right['label']} predicted", f"{right['model']:.1%}", f"most frequent: {right['majority']:.1%}"))

@@ -10,11 +10,11 @@ from .document import figure, note, table, words
 
 __all__ = ["utility_panel"]
 
-MEASURED: Final = """What follows was measured on the real table, without any noise. It is for whoever may see that
-table, and not to be published; `sottovoce report DIR --public` writes this page without it."""
-DISTANCES: Final = """The total variation distance of two tables is the largest difference that they can have in the
-probability of anything: 0 is perfect. Beside the average over all tables of so many attributes stand two floors:
-what the real tables of single attributes alone would give, and what knowing nothing would."""
+MEASURED: Final = """What follows, and what the top of the page says of it, was measured on the real table, without any noise.
+It is for whoever may see that table, and not to be published; `sottovoce report DIR --public` writes this page without it."""
+DISTANCES: Final = """The total variation distance of two tables is the largest difference that they can have in the probability
+of anything: 0 is perfect. Beside the average over all tables of so many attributes stands what the real tables of single
+attributes alone would give, which a table should be better than, and what knowing nothing would."""
 CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that learnt from the
 synthetic table, from the real one, and by always saying the most frequent answer."""
 
@@ -41,7 +41,7 @@ def _accuracy(right: Mapping[str, Any] | None) -> list[str]:
         title=f"{right['label']} predicted right", width=420,
     )  # fmt: skip
     text = (
-        f"{right['label']} is predicted right in {right['model']:.4f} of the {right['rows']:,} rows that it was learnt from; "
+        f"{right['label']} is predicted right in {right['model']:.4f} of {right['rows']:,} real rows, its own; "
         f"always saying the most frequent answer is right in {right['majority']:.4f}."
     )
     return [words(text), figure(drawn, caption="", fits=True)]
@@ -86,20 +86,23 @@ def _marginals(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     """Draw the worst marginals, real against published."""
     if not shown:
         return []
-    pictures = []
-    for own in shown:
-        title = " x ".join(own["attributes"])
-        drawn = bars(
-            own["cells"],
-            [Bars(name="real", heights=own["real"]), Bars(name="published", heights=own["published"])],
-            title=title,
-        )  # fmt: skip
-        rest = ""
-        if own["rest"]:
-            many, real, published = own["rest"]
-            rest = f". The other {many:,} cells together: real {real:.3f}, published {published:.3f}"
-        pictures.append(figure(drawn, caption=f"{title}: distance {own['distance']:.4f}{rest}", fits=True))
-    return ["<h3>The marginals that came out worst</h3>", f'<div class="several">{"".join(pictures)}</div>']
+    parts = ["<h3>The marginals that came out worst</h3>"]
+    for ways in sorted({len(own["attributes"]) for own in shown}, reverse=True):
+        pictures = [_marginal(own) for own in shown if len(own["attributes"]) == ways]
+        parts += [words(f"Of {ways} attribute{'' if ways == 1 else 's'}:"), f'<div class="several">{"".join(pictures)}</div>']
+    return parts
+
+
+def _marginal(own: Mapping[str, Any]) -> str:
+    title = " x ".join(own["attributes"])
+    drawn = bars(
+        own["cells"], [Bars(name="real", heights=own["real"]), Bars(name="published", heights=own["published"])], title=title
+    )  # fmt: skip
+    rest = ""
+    if own["rest"]:
+        many, real, published = own["rest"]
+        rest = f". The other {many:,} cells together: real {real:.3f}, published {published:.3f}"
+    return figure(drawn, caption=f"{title}: distance {own['distance']:.4f}{rest}", fits=True)
 
 
 def _classified(classified: Sequence[Mapping[str, Any]]) -> list[str]:

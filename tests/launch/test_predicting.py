@@ -103,15 +103,15 @@ def test_the_report_says_what_is_told_of_the_record_and_how_often_it_is_right(fo
     assert report["utility"]["accuracy"]["rows"] == 6000
     assert 8 < report["privacy"]["whole_record"] <= 16 + 1e-9
     page = (folder / "clldp-naive-bayes" / "report.html").read_text()
-    assert "Of the whole record, somebody who knows the rest of it learns up to" in page
+    assert "Of the whole record, attributes and label, somebody may learn up to" in page
     printed = sottovoce("report", "clldp-naive-bayes", folder=folder).stdout
     assert "of the whole record" in printed
     assert "income is predicted right in" in printed
     compared = sottovoce("compare", "clldp-naive-bayes", "clldp-decision-tree", "--json", folder=folder)
     rows = json.loads(compared.stdout)
-    assert rows[0]["wrong: income"] == pytest.approx(1 - report["utility"]["accuracy"]["model"])
+    assert rows[0]["wrong, where it learnt: income"] == pytest.approx(1 - report["utility"]["accuracy"]["model"])
     assert rows[2]["run"] == "floor"
-    assert rows[2]["wrong: income"] == pytest.approx(1 - report["utility"]["accuracy"]["majority"])
+    assert rows[2]["wrong, where it learnt: income"] == pytest.approx(1 - report["utility"]["accuracy"]["majority"])
 
 
 def test_the_tree_is_drawn(folder: Path) -> None:

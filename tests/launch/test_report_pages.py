@@ -166,27 +166,48 @@ def test_the_laws_see_what_is_wrong() -> None:
 
 
 def test_two_sentences_say_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
-    assert lead(runs["mended"].report)[0] == (
-        "Three parties with 900 records of a table in memory and a curator that saw none of theirs ran `dp-subn` and published "
-        "a synthetic table of 900 rows and 4 attributes (`synthetic.csv`)."
+    said = {name: lead(run.report) for name, run in runs.items()}
+    assert said["mended"][0] == (
+        "Three parties with the 900 records of a table in memory and a curator that saw none of them ran `dp-subn` and "
+        "published a synthetic table of 900 rows and 4 attributes (`synthetic.csv`) and a model (`model.json`)."
     )
-    assert lead(runs["users"].report)[0].startswith(
-        "3,000 users, simulated by three parties, ran `privincr` (records of a table"
+    assert said["users"][0].startswith(
+        "3,000 users, one for each record of a table in memory, simulated by three parties, ran "
     )
-    assert "one person's label" in lead(runs["label"].report)[1]
-    paper = lead(runs["paper"].report)
-    assert "as printed in its paper" in paper[0]
-    assert "the public learns at most epsilon 12, the curator 12 and another party infinity" in paper[1]
-    for run in runs.values():
+    assert said["count"][0].endswith("ran `head-count` and published 1 noisy table of 1 count (`marginals.csv`).")
+    assert said["count"][1].startswith(
+        "Anybody, the curator and the other parties included, learns of one person's record at most epsilon 1; the run sent "
+    )
+    assert "as printed in its paper" in said["paper"][0]
+    assert "that saw none" not in said["paper"][0]  # it learns more than is claimed
+    assert said["paper"][1].startswith(
+        "If nobody knew the seed and keys could not be broken, of one person's record, the public would learn at most epsilon "
+        "12, the curator would learn at most epsilon 12, another party would learn without any bound;"
+    )
+    assert "one person's label at most epsilon 6, unless she is one whose attributes they know" in said["label"][1]
+    assert "nothing would bound what anybody learns" in said["nothing held back"][1]
+    assert "that saw none" not in said["nothing held back"][0]
+    for name, run in runs.items():
         text = re.sub(r"</?code>", "", run.page())
-        for sentence in lead(run.report):
-            assert escape(sentence.replace("`", "")) in text
+        assert all(escape(sentence.replace("`", "")) in text for sentence in said[name])
 
 
-def test_pooling_is_said() -> None:
-    report = sottovoce.run("one-way", rows=300, seed=1, epsilon=2.0, aggregator="paillier", **KEYS).report
-    assert max(report["privacy"]["coalitions"].values()) > 2
-    assert "epsilon 2, as long as no two of them pool what they know; the run" in lead(report)[1]
+def test_what_holds_only_of_one_alone_is_said() -> None:
+    report = sottovoce.run("one-way", rows=300, epsilon=2.0, aggregator="paillier", **KEYS).report
+    worst = max(report["privacy"]["coalitions"].values())
+    assert worst > 2
+    assert (
+        f"at most epsilon 2, and at most epsilon {worst:g} where some of them pool what they know; the run" in lead(report)[1]
+    )
+    report = sottovoce.run("one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2).report
+    assert "where more than 2 parties, or one and the curator, pool what they know" in lead(report)[1]
+    alone = sottovoce.run("head-count", rows=300, parties=1, epsilon=2.0).report
+    assert lead(alone)[1].startswith("Anybody, the curator included, learns")
+    label = sottovoce.run("label-dp", demo_table(300)[COLUMNS], epsilon=2.0).report
+    assert "one person's label at most epsilon 2; of the whole record without any bound; the run" in lead(label)[1]
+    drawn = sottovoce.run("calm", demo_table(300)[COLUMNS], epsilon=2.0, users=5000, simulate="counts").report
+    assert lead(drawn)[0].startswith("5,000 made-up users, drawn with replacement from the 300 records of a table in memory")
+    assert "of one made-up user's record" in lead(drawn)[1]
 
 
 def test_every_figure_of_the_cost_is_there(runs: dict[str, sottovoce.Run]) -> None:
@@ -205,11 +226,11 @@ def test_every_figure_of_the_cost_is_there(runs: dict[str, sottovoce.Run]) -> No
 
 def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
     text = runs["paper"].page().replace("&nbsp;", " ")
-    assert '<td class="number">8</td><td><span class="worse">12: more than claimed</span></td>' in text.replace(
+    assert '<td class="number">8</td><td><strong class="worse">12: more than claimed</strong></td>' in text.replace(
         "<td>8</td>", '<td class="number">8</td>'
     )
     assert text.count("more than claimed") == 3
-    assert '<th scope="row">the curator together with 1 party</th><td>nothing</td><td>infinity</td>' in text
+    assert '<th scope="row">the curator together with 1 party</th><td class="number">nothing</td><td>infinity</td>' in text
     assert "infinity: more than claimed" in text
     assert "The paper's formulas".replace("'", "&#x27;") in text
     mended = runs["mended"].page()
@@ -408,8 +429,9 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     assert "paper claims epsilon 8 and really costs more: public 12, curator 12, other party infinity." in page.text
     floor = runs["mended"].report["utility"]["distances"][0]["one_way"]
     assert f"floor: {floor:.4g}" in page.text
-    assert f"dp-subn: {runs['mended'].report['utility']['tvd']['2']:.4g} at 30" in page.text
-    assert f"dp-subn (paper), epsilon 8: {runs['paper'].report['communication']['payload_bytes']:,} at 3" in page.text
+    assert re.search(rf"dp-subn, [^:]*: {runs['mended'].report['utility']['tvd']['2']:.4g} at 30", page.text)
+    sent = f"{runs['paper'].report['communication']['payload_bytes']:,}"
+    assert re.search(rf"dp-subn \(paper\), [^:]*, epsilon 8: {sent} at 3", page.text)
     (tmp_path / "comparison.html").unlink()
     subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
     assert not (tmp_path / "comparison.html").exists()
