@@ -87,13 +87,15 @@ def _network(parents: Mapping[str, Sequence[str]], frontier: Edges) -> str:
         row |= {name: at - len(column) / 2 for at, name in enumerate(column)}
     widths = [max((len(name) for name in column), default=0) * LETTER * 1.15 + 16 for column in columns]
     starts = [12 + sum(widths[:at]) + 70 * at for at in range(len(columns))]
-    top = 18 - 26 * min(row.values(), default=0)
+    # Lines that pass over columns bow upwards, by as much as they pass.
+    bow = 22 * max((level[other] - level[one] - 1 for one, other in chosen), default=0)
+    top = 18 + min(bow, 110) - 26 * min(row.values(), default=0)
     place = {name: (starts[level[name]], top + 26 * row[name]) for name in names if name in tied}
     faint = {pair for family in frontier for pair in combinations(sorted(tied & {*family}), 2)} - {
         tuple(sorted(edge)) for edge in chosen
     }
     parts = [_bow(place[one], place[other], widths[level[one]], grey=True) for one, other in sorted(faint)]
-    parts += [_bow(place[one], place[other], widths[level[one]]) for one, other in chosen]
+    parts += [_bow(place[one], place[other], widths[level[one]], over=level[other] - level[one] - 1) for one, other in chosen]
     for name, (x, y) in place.items():
         parts.append(
             f'<rect x="{x:.1f}" y="{y - 10:.1f}" width="{widths[level[name]]:.1f}" height="20" rx="10" '
@@ -115,14 +117,15 @@ def _brief(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _bow(one: tuple[float, float], other: tuple[float, float], width: float, *, grey: bool = False) -> str:
-    """Draw a line from the right end of one box to the left end of another, or along the side of a column."""
+def _bow(one: tuple[float, float], other: tuple[float, float], width: float, *, grey: bool = False, over: int = 0) -> str:
+    """Draw a line from the right end of one box to the left end of another, above what it passes `over`, or beside a column."""
     x, y, to_x, to_y = one[0] + width, one[1], *other
+    lift = min(30 * over, 150)
     if grey and to_x <= x:
         x, to_x = one[0], other[0]
         path = f"M{x:.1f} {y:.1f} C{min(x, to_x) - 34:.1f} {y:.1f} {min(x, to_x) - 34:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
     else:
-        path = f"M{x:.1f} {y:.1f} C{x + 34:.1f} {y:.1f} {to_x - 34:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+        path = f"M{x:.1f} {y:.1f} C{x + 34:.1f} {y - lift:.1f} {to_x - 34:.1f} {to_y - lift:.1f} {to_x:.1f} {to_y:.1f}"
     strength = 'stroke-opacity="0.18" stroke-dasharray="3 3"' if grey else 'stroke-opacity="0.75"'
     head = "" if grey else f'<path d="M{to_x:.1f} {to_y:.1f} l-7 -3.5 v7 z"/>'
     return f'<path d="{path}" fill="none" stroke="currentColor" {strength}/>{head}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -272,7 +273,7 @@ def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_p
         assert ('id="utility"' in written) is not bool(words)
         if words:
             for own in runs["paper"].report["utility"]["marginals"]:
-                assert f"{own['distance']:.4f}" not in written
+                assert f"distance {own['distance']:.4f}" not in written
             assert f"{runs['paper'].report['utility']['tvd']['2']:.3g} off" not in written
             assert Page(written).broken == []
 
@@ -451,3 +452,90 @@ def test_runs_that_differ_by_their_seed_are_averaged() -> None:
     text = Page(comparison_page(rows)).text
     assert "x: 0.2 at 1" in text
     assert "x: 20 at 3" in text
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("seconds",), HUGE), (("seconds",), None), (("communication", "payload_bytes"), HUGE),
+        (("communication", "rounds"), "x"),
+        (("privacy", "epsilon"), []), (("privacy", "claimed_epsilon"), None), (("privacy", "releases"), [3]),
+        (("utility", "tvd"), {"2": "x"}), (("utility", "distances"), [1]), (("parties",), "three"), (("phases",), [{}]),
+        (("communication", "by_edge"), {"0->x": {}}),
+    ],
+)  # fmt: skip
+def test_a_folder_that_was_tampered_with_is_one_line(
+    runs: dict[str, sottovoce.Run], where: tuple[str, ...], value: Any, tmp_path: Path
+) -> None:
+    runs["mended"].save(tmp_path / "run")
+    path = tmp_path / "run" / "report.json"
+    report = json.loads(path.read_text())
+    inner = report
+    for key in where[:-1]:
+        inner = inner[key]
+    inner[where[-1]] = value
+    path.write_text(json.dumps(report))
+    for words in (["report", "run"], ["compare", "run"]):
+        told = main_of(*words, folder=tmp_path)
+        assert told.returncode in (0, 2)  # what a command does not read it cannot find wrong
+        assert told.returncode == 0 or told.stderr.startswith("sottovoce: expected")
+        assert told.stderr.count("\n") <= 1
+    assert "report.json" in told.stderr or not told.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a,b\n1,2\n", "HEAD\n1,2\n", "HEAD\n" + ",".join(["9" * 5000] * 13), "HEAD\n" + "x" * 200_000]
+)
+def test_a_ledger_that_is_none_is_one_line(runs: dict[str, sottovoce.Run], text: str, tmp_path: Path) -> None:
+    runs["mended"].save(tmp_path / "run")
+    (tmp_path / "run" / "ledger.csv").write_text(text.replace("HEAD", ",".join(Entry._fields)))
+    told = main_of("report", "run", folder=tmp_path)
+    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+    assert told.stderr.startswith("sottovoce: expected the files of a run in run, found")
+
+
+def main_of(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sottovoce", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder, check=False)
+
+
+def test_a_page_that_fails_loses_nothing(
+    runs: dict[str, sottovoce.Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Epsilon is spent: what was published is kept whatever becomes of the page."""
+
+    def fail(*_: Any, **__: Any) -> str:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("sottovoce.launch.publish.run_page", fail)
+    runs["mended"].save(tmp_path / "run")
+    assert not (tmp_path / "run" / "report.html").exists()
+    assert (tmp_path / "run" / "synthetic.csv").read_bytes() == runs["mended"].files["synthetic.csv"]
+    warnings = json.loads((tmp_path / "run" / "report.json").read_text())["warnings"]
+    assert "there is no report.html: ZeroDivisionError: division by zero" in warnings
+
+
+def test_the_command_has_the_schema_where_it_lies(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
+    """As the run was started from: data as it was given, the schema in the run's folder."""
+    people = demo_table(300)[COLUMNS]
+    people.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "my rules.json").write_bytes(runs["mended"].files["schema.json"])
+    asked = ["run", "one-way", "--data", "people.csv", "--schema", "my rules.json", "--seed", "5", "--transport", "threads"]
+    asked += ["--epsilon", "3", "--set", "aggregator=masks", "--classify", "income", "--quiet"]
+    assert main_of(*asked, "--out", "my runs/first", folder=tmp_path).returncode == 0
+    command = json.loads((tmp_path / "my runs" / "first" / "report.json").read_text())["command"]
+    words = shlex.split(command)
+    assert words[words.index("--schema") + 1] == "my runs/first/schema.json"
+    assert main_of(*words[1:], "--out", "again", folder=tmp_path).returncode == 0
+    first, again = (tmp_path / own / "synthetic.csv" for own in ("my runs/first", "again"))
+    assert first.read_bytes() == again.read_bytes()
+    utility = [json.loads((own.parent / "report.json").read_text())["utility"] for own in (first, again)]
+    assert utility[0] == utility[1]
+
+
+def test_lists_are_said_in_python() -> None:
+    report = sottovoce.run("noisy-marginals", ["demo", "demo"], rows=60, epsilon=1.0, ways=[1, 2]).report
+    assert report["command"] == ("sottovoce.run('noisy-marginals', ['demo', 'demo'], epsilon=1.0, ways=[1, 2], rows=60)")
