@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import floor, inf, log10, sqrt
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -388,10 +388,12 @@ def place_shown(place: Place) -> str:
 def figure_shown(value: float) -> str:
     """Write a figure with three digits that count; large ones in full.
 
-    >>> figure_shown(0.02314), figure_shown(7060990.0), figure_shown(0.0)
-    ('.0231', '7,060,990', '0')
+    >>> figure_shown(0.02314), figure_shown(7060990.0), figure_shown(0.0), figure_shown(-0.00001234)
+    ('.0231', '7,060,990', '0', '-.0000123')
     """
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     text = f"{value:.3g}"
+    if "e-" in text:
+        text = f"{value:.{2 - floor(log10(abs(value)))}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

@@ -20,6 +20,7 @@ from .document import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 __all__ = ["Line", "Panel", "panels", "standing_alone", "steps"]
@@ -103,21 +104,25 @@ def _panel(axes: Axes, panel: Panel, order: Mapping[str, int]) -> None:
     names = list(dict.fromkeys(place for own in panel.lines for place, _ in own.points if isinstance(place, str)))
     places = {name: float(at) for at, name in enumerate(names)}
     numbers: list[float] = []
+    heights: list[float] = []
     for line in panel.lines:
         shown = [(places[x] if isinstance(x, str) else float(x), y) for x, y in line.points]
         spread = line.spread if len(line.spread) == len(shown) else [0.0] * len(shown)
         kept = [(x, y, own) for (x, y), own in zip(shown, spread, strict=True) if isfinite(x) and isfinite(y)]
         if points := [own for own in kept if own[1] > 0 or not panel.log_y]:
             _line(axes, line, points, order, joined=not names)
+            heights += [y for _, y, _ in points]
             numbers += [x for x, _, _ in points if line.kind in ("measured", "printed")]
     if names:
         axes.set_xticks([*places.values()], names, rotation=20, ha="right")
     elif panel.log_x and numbers and min(numbers) > 0:
-        _logarithmic(axes, numbers)
+        axes.set_xscale("log")
+        _logarithmic(axes.xaxis, numbers, marked=True)
     elif all(own.is_integer() for own in numbers):
         axes.locator_params(axis="x", integer=True)
-    if panel.log_y:
+    if panel.log_y and heights:
         axes.set_yscale("log")
+        _logarithmic(axes.yaxis, heights, marked=False)
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(panel.x)
@@ -226,15 +231,19 @@ def _dressed(axes: Axes) -> Axes:
     return axes
 
 
-def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
-    """Mark the values that there are, where they are few: nobody asks for 10 to the 0."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+def _logarithmic(axis: Axis, values: Sequence[float], *, marked: bool) -> None:
+    """Mark the values that there are, where they are few: nobody asks for 10 to the 0; else powers, and 2 and 5 times them."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    axes.set_xscale("log")
-    if len(there := sorted({*values})) <= MOST_MARKED:
-        axes.xaxis.set_major_locator(FixedLocator(there))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    plain = FuncFormatter(lambda value, _: f"{value:.6f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.10g}")
+    there = sorted({*values})
+    axis.set_major_formatter(plain)
+    if marked and len(there) <= MOST_MARKED:
+        axis.set_major_locator(FixedLocator(there))
+        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        axis.set_minor_formatter(plain if there[-1] < 30 * there[0] else NullFormatter())
 
 
 def _number(value: float) -> str:
