@@ -1,0 +1,98 @@
+"""What the judge says: `evaluate`, `predict`, `attack`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ...evaluation import evaluate
+from ...evaluation.label_attacks import EPSILONS
+from ...messages import UsageError
+from ..predicting import attack_table, predict_table
+from ..printing import print_attacks, print_verdict
+from ..progress import Work
+from ..publish import check_folder, put
+from .app import Greedy, app
+
+
+@app.command("evaluate", cls=Greedy)
+def evaluate_command(
+    real: Annotated[str, typer.Argument(help="the real table, or demo")],
+    synthetic: Annotated[str, typer.Argument(help="the synthetic one, or the folder of a run")],
+    schema: Annotated[Path | None, typer.Option(help="JSON (default: beside SYNTHETIC, or inferred)")] = None,
+    ways: Annotated[list[int] | None, typer.Option(help="compare marginals of so many attributes (default: 2 3)")] = None,
+    original: Annotated[bool, typer.Option("--original-only", help="do not compare binary attributes")] = False,
+    classify: Annotated[
+        list[str] | None, typer.Option(help="predict these: income, 'education>=Bachelors', 'race=White|Black'")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="attributes that the classifiers do not get")] = None,
+    seed: Annotated[int, typer.Option(help="of samples, and of the split into training and test")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers. Files come first."""
+    folder = Path(synthetic)
+    if folder.is_dir():
+        synthetic = str(folder / "synthetic.csv")
+        if not Path(synthetic).is_file():
+            raise UsageError(f"expected synthetic.csv in {folder}, found none: does this protocol publish a table?")
+    work = Work()
+    try:
+        found = evaluate(
+            real, synthetic, schema=schema, ways=ways or (2, 3), binary=not original, classify=classify or (), drop=drop or (),
+            seed=seed, told=work.show,
+        )  # fmt: skip
+    finally:
+        work.close()
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    else:
+        print_verdict(found)
+
+
+@app.command("predict")
+def predict_command(
+    model: Annotated[Path, typer.Argument(help="model.json of a classifier, or the folder of its run")],
+    data: Annotated[str, typer.Argument(help="the table: CSV (also .gz), Parquet, or demo; it need not have the label")],
+    schema: Annotated[Path | None, typer.Option(help="JSON (default: beside the model)")] = None,
+    out: Annotated[Path | None, typer.Option(help="file for the predictions, a line a row (default: standard output)")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print how often they are right as JSON, and no predictions")] = False,
+) -> None:
+    """Apply a published classifier to a table; where the table has the label, say how often it is right."""
+    said, found = predict_table(model, data, schema=schema)
+    if out is not None:
+        check_folder(out.parent)
+        put({out.name: said}, folder=out.parent)
+    elif not as_json:
+        sys.stdout.write(said.decode())
+    if as_json:
+        sys.stdout.write(json.dumps(found) + "\n")
+    elif found is not None:
+        sys.stderr.write(
+            f"{found['label']} is predicted right in {found['model']:.4f} of {found['rows']:,} rows "
+            f"(the most frequent one: {found['majority']:.4f})\n"
+        )
+
+
+@app.command("attack", cls=Greedy)
+def attack_command(
+    data: Annotated[str, typer.Argument(help="the real table, or demo")],
+    schema: Annotated[Path | None, typer.Option(help="JSON (default: inferred)")] = None,
+    label: Annotated[str, typer.Option(help="the attribute that is guessed (default: the last)")] = "",
+    epsilon: Annotated[list[float] | None, typer.Option(help="budgets (default: 0.5 1 2 4 8)")] = None,
+    record_cap: Annotated[
+        float | None, typer.Option(help="what CLLDP may tell of the whole record (default: no bound)")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the reports")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Guess labels from the reports of CLLDP and LabelDP: how often three adversaries are right."""
+    found = attack_table(data, schema=schema, label=label, epsilons=epsilon or EPSILONS, record_cap=record_cap, seed=seed)
+    if as_json:
+        sys.stdout.write(json.dumps([msgspec.to_builtins(own) for own in found], indent=2) + "\n")
+    else:
+        print_attacks(found)

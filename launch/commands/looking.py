@@ -1,0 +1,130 @@
+"""What there is and what was left: `protocols`, `report`, `compare`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from ...messages import UsageError
+from ...protocols import available, find
+from ..comparison import compare, read_report
+from ..pages import comparison_page
+from ..printing import print_comparison, print_summary, print_table
+from ..publish import BROKEN, paged, put
+from .app import app
+
+
+@app.command("protocols")
+def protocols_command(
+    name: Annotated[str | None, typer.Argument(help="show this protocol's parameters")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """List the protocols, or one protocol's parameters and defaults."""
+    if name is None:
+        _list_protocols(as_json=as_json)
+        return
+    kind = find(name)
+    rows = []
+    for field in msgspec.json.schema(kind.Parameters)["$defs"][kind.Parameters.__name__]["properties"].items():
+        rule = field[1]
+        bounds = [f"{sign} {rule[key]}" for key, sign in _BOUNDS.items() if key in rule]
+        rows.append(
+            [field[0], " ".join([_values(rule), *bounds]), json.dumps(rule.get("default")), rule.get("description", "")]
+        )
+    if as_json:
+        head = ("name", "type", "default", "meaning")
+        sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
+        return
+    for title, text in (
+        ("protocol", kind.name),
+        ("publishes", kind.summary),
+        ("paper", kind.paper),
+        ("trust", kind.trust),
+    ):
+        sys.stdout.write(f"{title:<10} {text}\n")
+    sys.stdout.write(f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n")
+    print_table(("parameter", "type", "default", "meaning"), rows)
+
+
+def _values(rule: dict[str, Any]) -> str:
+    """Say what values a parameter takes, from its JSON schema."""
+    if "anyOf" in rule:
+        return "|".join(values for part in rule["anyOf"] if (values := _values(part)) != "null")
+    return "|".join(map(str, rule["enum"])) if "enum" in rule else str(rule.get("type", ""))
+
+
+_BOUNDS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
+
+
+def _list_protocols(*, as_json: bool) -> None:
+    rows = []
+    for entry in available():
+        try:
+            kind = find(entry)
+        except UsageError as error:  # one broken plug-in must not hide the others
+            rows.append([entry, "", "", f"cannot be loaded: {error}"])
+        else:
+            rows.append([entry, kind.paper, kind.trust, kind.summary])
+    if as_json:
+        head = ("name", "paper", "trust", "publishes")
+        sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
+    else:
+        print_table(("name", "paper", "trust", "publishes"), rows)
+
+
+@app.command("report")
+def report_command(
+    folder: Annotated[Path, typer.Argument(help="the folder of a run")],
+    public: Annotated[bool, typer.Option("--public", help="leave out what was measured on the real table")] = False,
+) -> None:
+    """Write report.html anew from report.json and the ledger, and print the summary again."""
+    report = read_report(folder)
+    try:
+        there = [name for name in ("report.json", "ledger.csv", "model.json") if (folder / name).is_file()]
+        page = paged({name: (folder / name).read_bytes() for name in there}, public=public)["report.html"]
+    except BROKEN as error:
+        raise UsageError(f"expected the files of a run in {folder}, found {type(error).__name__}: {error}") from None
+    put({"report.html": page}, folder=folder)
+    print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+
+
+@app.command("compare")
+def compare_command(
+    folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR")],
+    out: Annotated[
+        Path | None, typer.Option(help="the page (default: comparison.html beside the first run; with --json none)")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions; a table and a page."""
+    for at, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:at]]:
+            raise UsageError(f"expected each run once, found {folder} twice")
+    names = [folder.name or str(folder) for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    try:
+        rows = compare({name: read_report(folder) for name, folder in zip(names, folders, strict=True)})
+        html = comparison_page(rows)
+    except BROKEN as error:
+        raise UsageError(f"expected report.json of runs, found {type(error).__name__}: {error}") from None
+    if as_json:
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    else:
+        print_comparison(rows)
+    if out is None and as_json:
+        return
+    page = out or Path(os.path.relpath(folders[0].resolve().parent / "comparison.html"))
+    if page.is_dir():
+        raise UsageError(f"expected a file for --out, found the folder {page}")
+    if out is None and not os.access(page.parent, os.W_OK):
+        return  # nobody asked for it
+    put({page.name: html.encode()}, folder=page.parent)
+    if not as_json:
+        sys.stdout.write(f"written  {page}\n")

@@ -1,0 +1,65 @@
+"""Before a run: `schema`, `doctor`, `identity`, `new`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...messages import UsageError
+from ...parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
+from ..doctor import examine
+from ..identities import write_identity
+from ..scaffold import write_package
+from .app import app
+
+
+@app.command("schema")
+def schema_command(
+    source: Annotated[str, typer.Argument(help="CSV (also .gz), Parquet, or demo")],
+    out: Annotated[Path | None, typer.Option(help="file to write it to (default: standard output)")] = None,
+) -> None:
+    """Write a schema of a table, to be edited and given with --schema."""
+    if source == DEMO:
+        written = write_schema(DEMO_SCHEMA)
+    else:
+        written = write_schema(merge([infer(blocks(source))]))
+        sys.stderr.write(
+            "sottovoce: categories and ranges were taken from the data, which is NOT private: replace them by public ones\n"
+        )
+    if out is None:
+        sys.stdout.write(written)
+    elif out.exists():
+        raise UsageError(f"expected --out to name a new file, found {out}: it may have been edited")
+    else:
+        out.write_text(written)
+        sys.stdout.write(f"{out}: {written.count(chr(10)) - 2} attributes\n")
+
+
+@app.command("doctor")
+def doctor_command(
+    mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
+) -> None:
+    """Say what is installed, which MPI is used, and prove by a four-rank exchange that it works."""
+    sys.exit(examine(mpiexec))
+
+
+@app.command("identity")
+def identity_command(
+    folder: Annotated[Path, typer.Argument(help="folder for the keys")],
+    party: Annotated[int, typer.Option(help="which party's", min=1, max=65_535)],
+) -> None:
+    """Make the key pair by which the other parties know this one."""
+    private, public = write_identity(folder, party=party)
+    sys.stdout.write(f"{private}: keep it on party {party}'s host alone\n{public}: copy it into every party's folder\n")
+
+
+@app.command("new")
+def new_command(
+    name: Annotated[str, typer.Argument(help="the protocol's name, such as noisy-mean")],
+    folder: Annotated[Path | None, typer.Option("--in", help="where to write it (default: here)")] = None,
+) -> None:
+    """Write a working protocol package with a test, to start from."""
+    sys.stdout.write(write_package(name, folder=folder or Path.cwd()))
