@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...evaluation.claims import Measured, Printed, figure_shown, level, place_shown, series
 from . import charts
-from .document import document, figure, note, section, table, words
+from .document import counted, document, figure, note, section, table, words
 
 if TYPE_CHECKING:
     from ..datasets import Given
@@ -74,7 +74,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     seeds = len({str(row["seed"]) for row in done})
     size = "A quick run: fewer seeds, values or rows than the whole one." if quick else "The whole run."
     left = sum(row["status"] == "not run" for row in found.rows)
-    unmade = [f"{left:,} of {found.made.cells:,} runs are not there yet: what stands here is of the others."] if left else []
+    unmade = [f"{counted(left, 'run')} have not been made: the same command goes on with them."] if left else []
     absent = [name for name in item.wants if name not in {given.dataset for given in used}]
     stand_ins = [f"{own.dataset} is a stand-in here: no number is the real dataset's." for own in used if own.stand_in]
     without = [f"Without {', '.join(absent)}, which was not given; claims are judged by what is there."] if absent else []
