@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "RunCell", "plan_of", "read_plan", "read_toml", "sweep"]
 
+ASKED: Final = {name: f"{name}_asked" for name in ("rows", "rounds", "seconds", "messages")}
+"""Columns of parameters that are called as a figure is: PrivIncr's rounds are not the conversation's."""
 MOST_CELLS: Final = 100_000
 JUDGING: Final = tuple(Judging.__struct_fields__)
 
@@ -92,7 +94,8 @@ class RunCell:
         job = self.job
         asked = {
             "run": self.key, **({"line": self.line} if self.line else {}), "protocol": job.protocol, "mode": job.mode,
-            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed, **job.parameters, **self.named,
+            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed,
+            **{ASKED.get(name, name): value for name, value in job.parameters.items()}, **self.named,
         }  # fmt: skip
         return multiplied(asked, self.times)
 

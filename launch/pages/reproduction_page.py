@@ -57,7 +57,8 @@ def _panel(item: Item, panel: Panel, rows: Rows) -> charts.Panel:
 
 
 def _x_title(item: Item, panel: Panel) -> str:
-    return panel.x or item.picture.x_title or item.picture.x
+    own = panel.x if panel.x != item.picture.x else ""
+    return own or item.picture.x_title or item.picture.x
 
 
 def _printed(item: Item, panel: Panel) -> list[Printed]:

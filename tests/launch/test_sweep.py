@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from sottovoce.launch.supervise import RunFailed
-from sottovoce.launch.sweep import RunCell, read_plan, sweep
+from sottovoce.launch.sweep import RunCell, plan_of, read_plan, sweep
 from sottovoce.messages import UsageError
 
 PLAN = """
@@ -185,3 +185,12 @@ def test_a_dry_run(plan: Path) -> None:
     )  # fmt: skip
     assert len(done.stdout.splitlines()) == 8
     assert not (plan.parent / "sweeps").exists()
+
+
+def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
+    """PrivIncr's rounds are of its survey; the conversation has more."""
+    plan = {"run": [{"protocol": "privincr", "rows": 300, "epsilon": 2, "set": {"rounds": [1, 2]}}]}
+    table, made = sweep(plan_of(plan, where="here")[1], out=tmp_path / "s", told=lambda *_: None)
+    assert not made.failed
+    assert table["rounds_asked"].tolist() == [1, 2]
+    assert (table["rounds"] > table["rounds_asked"]).all()
