@@ -22,7 +22,7 @@ from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import Records, Schema, load, read_schema, unite
 from ..privacy.domain import read_marginal_table
-from .publish import report_json
+from .publish import NOT_CLASSIFIED, report_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,14 +60,14 @@ def judged(
     report = json.loads(files["report.json"])
     comparable = "schema.json" in files and (files.keys() & {"synthetic.csv", "marginals.csv"} or _classifier(files))
     if classify and "synthetic.csv" not in files:
-        report["warnings"].append(f"nothing was classified: {report['protocol']} publishes no table to learn from")
+        report["warnings"].append(f"{NOT_CLASSIFIED}: {report['protocol']} publishes no table to learn from")
     if comparable or report["rows"] is None:
         schema = read_schema(json.loads(files["schema.json"])) if comparable else None
         try:
             parts = [load(source, schema=schema, rows=job.rows, seed=job.public_seed) for source in tables or job.data]
         except UsageError as error:  # the files are on the parties' hosts
             if classify:
-                report["warnings"].append(f"nothing was classified, as the tables cannot be read here: {error}")
+                report["warnings"].append(f"{NOT_CLASSIFIED}, as the tables cannot be read here: {error}")
         else:
             report["rows"] = report["rows"] or sum(map(len, parts))
             if classify and str(report.get("command", "")).startswith("sottovoce run"):
@@ -88,7 +88,7 @@ def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> lis
             read_target(real.domain, text)
             targets.append(text)
         except UsageError as error:
-            warnings.append(f"nothing was classified by {text}: {error}")
+            warnings.append(f"{NOT_CLASSIFIED} by {text}: {error}")
     return targets
 
 

@@ -34,7 +34,7 @@ BROKEN: Final = (
 )  # fmt: skip
 """What reading a folder that is no run's, or no longer, ends with."""
 
-__all__ = ["BROKEN", "check_folder", "leave", "ledger_csv", "paged", "published_files", "put", "read_ledger"]
+__all__ = ["BROKEN", "NOT_CLASSIFIED", "check_folder", "leave", "ledger_csv", "paged", "published_files", "put", "read_ledger"]
 
 
 def published_files(
@@ -110,7 +110,7 @@ def leave(files: Mapping[str, bytes], *, folder: Path) -> dict[str, bytes]:
     Epsilon is spent: should the page fail, which a protocol of somebody's own may bring about, everything else is kept.
     """
     report = json.loads(files["report.json"])
-    if isinstance(report.get("command"), str):
+    if isinstance(report.get("command"), str):  # the curator, who wrote it, does not know where the run will lie
         schema = shlex.quote(str(folder / "schema.json"))
         report["command"] = report["command"].replace("--schema schema.json", f"--schema {schema}")
     whole = {**files, "report.json": report_json(report)}

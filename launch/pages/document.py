@@ -113,9 +113,9 @@ def cards(lines: Iterable[tuple[str, str, str]]) -> str:
     return f'<dl class="cards">{items}</dl>'
 
 
-def folded(summary: str, html: str, *, open_: bool = False) -> str:
+def folded(summary: str, html: str) -> str:
     """Fold what is long; printing unfolds it."""
-    return f"<details{' open' if open_ else ''}><summary>{escape(summary)}</summary>\n{html}</details>"
+    return f"<details><summary>{escape(summary)}</summary>\n{html}</details>"
 
 
 def figure(svg: str, *, caption: str, fits: bool = False, label: str = "") -> str:

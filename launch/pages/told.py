@@ -10,7 +10,7 @@ from ..report import epsilon_shown
 from .conversation import bytes_shown
 from .document import counted
 
-__all__ = ["VIEWS", "claimed_for", "figures", "lead", "unmet", "view_shown"]
+__all__ = ["claimed_for", "figures", "lead", "view_shown"]
 
 NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 VIEWS: Final[Mapping[str, str]] = {
@@ -50,9 +50,9 @@ def _whose(report: Mapping[str, Any]) -> str:
 def _learnt(report: Mapping[str, Any]) -> str:
     """Say who learns how much; what would only hold under a condition that is not met is said so."""
     privacy = report["privacy"]
-    met = unmet(report)
-    condition = f"if {' and '.join(met)}, " if met else ""
-    learns, bounds = ("would learn", "would bound") if met else ("learns", "bounds")
+    missing = _unmet(report)
+    condition = f"if {' and '.join(missing)}, " if missing else ""
+    learns, bounds = ("would learn", "would bound") if missing else ("learns", "bounds")
     drawn = report["communication"].get("users") and report["parameters"].get("users")
     what = f"one {'made-up user' if drawn else 'person'}'s {'label' if privacy['neighbours'] in LABELS else 'record'}"
     views = {"the public": "public", "the curator": "curator"} | (
@@ -84,7 +84,7 @@ def _at_most(epsilon: float | str) -> str:
     return "without any bound" if math.isinf(_size(epsilon)) else f"at most epsilon {epsilon_shown(epsilon)}"
 
 
-def unmet(report: Mapping[str, Any]) -> list[str]:
+def _unmet(report: Mapping[str, Any]) -> list[str]:
     """List the conditions of every claim that this run does not meet."""
     found = ["nobody knew the seed"] if report["seed"] is not None else []
     short = report["privacy"]["key_bits"] < SHORT_KEY and report["communication"]["ciphertext_bytes"] > 0
@@ -160,8 +160,8 @@ def figures(report: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     told = [f"claimed {epsilon_shown(privacy['claimed_epsilon'])}"]
     if worse := _worse_together(privacy):
         told.append(f"up to {epsilon_shown('infinity' if math.isinf(worse) else worse)} if some pool")
-    if met := unmet(report):
-        told.append(f"only if {' and '.join(met)}")
+    if missing := _unmet(report):
+        told.append(f"only if {' and '.join(missing)}")
     chosen = [("epsilon, to anybody alone", epsilon_shown(worst), "; ".join(told))]
     if "whole_record" in privacy:
         chosen.append(("of the whole record", epsilon_shown(privacy["whole_record"]), "its attributes and its label"))

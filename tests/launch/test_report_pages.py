@@ -278,6 +278,19 @@ def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_p
             assert Page(written).broken == []
 
 
+def test_a_secret_number_of_rows_is_left_out_for_others(tmp_path: Path) -> None:
+    """Where neighbours differ by a row more or less the judge's count of them is exact, and what was released is noisy."""
+    run = sottovoce.run("head-count", demo_table(8_765)[COLUMNS], seed=1, epsilon=0.01, classify=["income"])
+    run.save(tmp_path / "run")
+    assert "8,765 records" in (tmp_path / "run" / "report.html").read_text()
+    assert "nothing was classified" in (tmp_path / "run" / "report.html").read_text()
+    assert main_of("report", "run", "--public", folder=tmp_path).returncode == 0
+    written = (tmp_path / "run" / "report.html").read_text()
+    assert "8,765" not in written
+    assert "8765" not in written
+    assert "nothing was classified" not in written
+
+
 def test_worst_marginals_are_those_of_the_tables(runs: dict[str, sottovoce.Run]) -> None:
     run = runs["paper"]
     real = demo_table(900)[COLUMNS].astype(str)
