@@ -7,7 +7,8 @@ from html import escape
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
-from ...evaluation.claims import Measured, Printed, figure_shown, level, place_shown, series
+from ...evaluation.claims import Printed
+from ...evaluation.series import Measured, figure_shown, level, place_shown, series
 from . import charts
 from .document import counted, document, figure, note, section, table, words
 

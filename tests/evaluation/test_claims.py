@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sottovoce.evaluation.claims import Claim, Judged, Printed, figure_shown, judge_claim, level, overall, series
+from sottovoce.evaluation.claims import Claim, Judged, Printed, judge_claim, overall
+from sottovoce.evaluation.series import figure_shown, level, series
 
 
 def rows(line: str, values: dict[Any, list[float]], *, y: str = "error", **more: Any) -> list[dict[str, Any]]:

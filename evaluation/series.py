@@ -1,0 +1,86 @@
+"""Lines of results: a figure along x, averaged over seeds, with its standard error; and how figures and places are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import floor, log10, sqrt
+from typing import Any, NamedTuple, TypeAlias
+
+__all__ = ["Measured", "Place", "Rows", "Series", "figure_shown", "level", "place_shown", "series"]
+
+Place: TypeAlias = float | str
+"""A value of x: a number, or the name of a thing."""
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+class Measured(NamedTuple):
+    """A mean over seeds."""
+
+    mean: float
+    error: float
+    """The standard error of it; 0 of one seed."""
+    seeds: int
+
+
+Series: TypeAlias = Mapping[Place, Measured]
+"""A line's means along x."""
+
+
+def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> dict[Place, Measured]:
+    """Average a line's figure over seeds, at each x; numbers in their order."""
+    found: dict[Place, list[float]] = {}
+    for row in rows:
+        if (
+            row.get("line") == line
+            and _is(row.get(y))
+            and _said(row.get(x))
+            and all(row.get(key) == own for key, own in where.items())
+        ):
+            found.setdefault(row[x], []).append(float(row[y]))
+    places = sorted(found, key=lambda own: own if isinstance(own, int | float) else 0.0)
+    return {place: _measured(found[place]) for place in places}
+
+
+def level(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> Measured | None:
+    """Average a line that has no x: the same everywhere, such as what is reached without any privacy."""
+    own = [row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))]
+    values = [float(row[y]) for row in own if all(row.get(key) == value for key, value in where.items() if _said(row.get(key)))]
+    return _measured(values) if values else None
+
+
+def _said(value: object) -> bool:
+    return isinstance(value, str) or _is(value)
+
+
+def _is(value: object) -> bool:
+    return isinstance(value, int | float) and value == value  # noqa: PLR0124 - not a number is not itself
+
+
+def _measured(values: Sequence[float]) -> Measured:
+    count = len(values)
+    mean = sum(values) / count
+    spread = sum((value - mean) ** 2 for value in values) / (count - 1) if count > 1 else 0.0
+    return Measured(mean, sqrt(spread / count), count)
+
+
+def place_shown(place: Place) -> str:
+    """Write a value of x.
+
+    >>> place_shown(4.0), place_shown("D(25)")
+    ('4', 'D(25)')
+    """
+    return place if isinstance(place, str) else f"{place:g}"
+
+
+def figure_shown(value: float) -> str:
+    """Write a figure with three digits that count; large ones in full.
+
+    >>> figure_shown(0.02314), figure_shown(7060990.0), figure_shown(0.0), figure_shown(-0.00001234)
+    ('.0231', '7,060,990', '0', '-.0000123')
+    """
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    text = f"{value:.3g}"
+    if "e-" in text:
+        text = f"{value:.{2 - floor(log10(abs(value)))}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
