@@ -1,9 +1,11 @@
 """Several hosts: three network namespaces, a bridge between them, Open MPI over TCP, and the kernel as the referee.
 
-What a role sends must be what the kernel counts, once the headers that the kernel adds are taken away:
+What a role sends must be what the kernel counts, once that is taken away which the kernel adds:
 
     Ethernet 14, IPv4 20, TCP 32 (20 and the timestamp option) for every segment that the interface counts, data or
-    acknowledgement; and MPI's own headers: about 100 bytes for each message and for each fragment of a large one.
+    acknowledgement; segments that TCP sent again, although nothing was lost: they overtake one another on the way through
+    the bridge, more so on a busy machine (0 to 600 of 56,000 seen); and MPI's own headers: about 100 bytes for each message
+    and for each fragment of a large one. These last are the one per cent that is allowed.
 """
 
 import json
@@ -26,6 +28,7 @@ pytestmark = [pytest.mark.mpi, pytest.mark.hosts, pytest.mark.timed]
 HERE = Path(__file__).parent
 ADDRESSES = ["10.77.0.1", "10.77.0.2", "10.77.0.3"]
 HEADERS = 14 + 20 + 32
+SEGMENT = 1500 - 20 - 32  # what a segment carries, at Ethernet's 1500 bytes
 
 
 def ip(*words: str) -> None:
@@ -44,18 +47,18 @@ class Hosts:
         name = self.names[host]
         return ["ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c", f'hostname {name}; exec "$@"', name, *words]
 
+    def read(self, host: int, *paths: str) -> str:
+        return subprocess.run(self.command(host, "cat", *paths), capture_output=True, text=True, check=True, timeout=30).stdout
+
     def counters(self, host: int) -> dict[str, int]:
-        """Read what the kernel counted on a host's only interface."""
-        folder = "/sys/class/net/eth0/statistics"
+        """Read what the kernel counted on a host's only interface, and how many segments its TCP sent again."""
         names = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets")
-        said = subprocess.run(
-            self.command(host, "cat", *(f"{folder}/{name}" for name in names)),
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
+        said = self.read(host, *(f"/sys/class/net/eth0/statistics/{name}" for name in names))
+        titles, numbers = (
+            line.split()[1:] for line in self.read(host, "/proc/net/snmp").splitlines() if line.startswith("Tcp:")
         )
-        return dict(zip(names, map(int, said.stdout.split()), strict=True))
+        again = int(dict(zip(titles, numbers, strict=True))["RetransSegs"])
+        return {**dict(zip(names, map(int, said.split()), strict=True)), "again": again}
 
     def run(self, *words: str) -> subprocess.Popen[str]:
         environment = {
@@ -128,18 +131,22 @@ def test_the_ledger_is_what_the_kernel_counts(hosts: Hosts, tmp_path: Path) -> N
     # Ranks 0 and 1 are on the first host, so what crosses its interface are the edges 2->0 and 3->0.
     ledger = edges["2->0"]["frame_bytes"] + edges["3->0"]["frame_bytes"]
     assert ledger > 50_000_000
-    counted = {name: after[0][name] - before[0][name] for name in before[0]}
-    without_headers = counted["rx_bytes"] - HEADERS * counted["rx_packets"]
+    counted = [{name: after[host][name] - before[host][name] for name in after[host]} for host in range(3)]
+    received = counted[0]["rx_bytes"]
+    without_headers = received - HEADERS * counted[0]["rx_packets"]
+    again = SEGMENT * (counted[1]["again"] + counted[2]["again"])
     explained = (
-        f"ledger {ledger}, kernel {counted['rx_bytes']} in {counted['rx_packets']} packets, less headers {without_headers}"
+        f"ledger {ledger}, kernel {received} in {counted[0]['rx_packets']} packets, less headers {without_headers}, "
+        f"less what was sent again {without_headers - again}"
     )
     print(explained)  # noqa: T201 - shown by pytest -s: the figures that the documentation quotes
-    assert ledger <= counted["rx_bytes"] <= 1.05 * ledger
-    assert abs(without_headers - ledger) <= 0.01 * ledger
+    assert ledger <= without_headers, explained
+    assert abs(without_headers - again - ledger) <= 0.01 * ledger, explained
     for host in (1, 2):
-        sent = after[host]["tx_bytes"] - before[host]["tx_bytes"]
         frames = edges[f"{host + 1}->0"]["frame_bytes"]
-        assert frames <= sent <= 1.05 * frames
+        sent = counted[host]["tx_bytes"]
+        assert frames <= sent, counted
+        assert sent - SEGMENT * counted[host]["again"] <= 1.01 * frames, counted
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
