@@ -26,8 +26,10 @@ SECTIONS: Final = {
 }
 PICTURES: Final = {
     "decisions.svg": "The decision tree: below each test what follows from yes, then from no",
+    "evidence.svg": "What speaks for each label: how many times likelier it is for rows with a value than for all",
     "graph.svg": "Which attributes belong together",
     "network.svg": "The Bayesian network: parents to the left of their children; dotted, where else they were looked for",
+    "sets.svg": "Into which sets the values of attributes were divided; of an attribute that is not here all were taken as one",
     "tree.svg": "The junction tree: cliques, and on the lines what two of them share",
 }
 

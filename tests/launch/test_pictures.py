@@ -61,7 +61,9 @@ def test_rounds_have_a_panel_each() -> None:
         None, {}, {"parents": {"a": []}}, {"parents": {"a": ["b"]}}, {"parents": {"a": ["a"]}}, {"parents": {"a": 3}},
         {"tree": None}, {"tree": {"root": 1}}, {"tree": {"cliques": 3, "edges": []}},
         {"kind": "decision-tree", "label": "x", "tree": {"feature": 1}},
-        {"kind": "decision-tree", "tree": {"label": 0, "is": "a"}},
+        {"kind": "decision-tree", "tree": {"label": 0, "is": "a"}}, {"kind": "naive-bayes"},
+        {"kind": "naive-bayes", "label": "x", "labels": ["a"], "prior": [1.0], "likely": {"b": [[0.5]]}, "attributes": {}},
+        {"parents": [{"a": []}]}, {"parents": [{"a": ["b"]}]}, {"parents": ["a"]}, {"sets": {}}, {"sets": {"a": 3}},
     ],
 )  # fmt: skip
 def test_other_models_have_none(model: Any) -> None:
@@ -81,6 +83,54 @@ def test_a_network_has_its_parents_on_the_left() -> None:
     assert len(paths) - len(dashed) == 4
     assert len(dashed) == 2  # age - income and sex - income were looked at, and not chosen
     assert network.findtext(f"{SVG}desc") == "sex from age; work from age, sex; income from work; by themselves: race"
+
+
+@pytest.mark.parametrize(("parties", "left"), [(2, ""), (4, ""), (5, "and 1 more party"), (7, "and 3 more parties")])
+def test_parties_have_a_network_each(parties: int, left: str) -> None:
+    parents = [{"age": [], f"own {party}": ["age"]} for party in range(1, parties + 1)]
+    network = drawn({"parents": parents})["network.svg"]
+    shown = [own for own in texts(network) if own != "age"]
+    assert shown[:4] == ["party 1", "own 1", "party 2", "own 2"]
+    assert shown[-1] == (left or f"own {parties}")
+    assert sum(own.startswith("own") for own in shown) == min(parties, 4)
+    assert (network.findtext(f"{SVG}desc") or "").startswith("party 1: own 1 from age. party 2: own 2 from age")
+
+
+def test_what_speaks_for_a_label_is_as_bayes_has_it() -> None:
+    model = {
+        "kind": "naive-bayes", "label": "income", "labels": ["low", "high"], "prior": [0.75, 0.25],
+        "likely": {"sex": [[0.6, 0.4], [0.2, 0.8]], "age": [[0.5, 0.499, 0.001], [0.5, 0.49, 0.01]]},
+        "attributes": {"sex": ["f", "m"], "age": ["young", "old", "<none>"]},
+    }  # fmt: skip
+    shown = texts(drawn(model)["evidence.svg"])
+    # Pr[high | m] = .25 * .8 / (.75 * .4 + .25 * .8) = .4, and .4 / .25 = 1.6; Pr[low | f] = .45 / .5 = .9, and .9 / .75 = 1.2.
+    # Nobody's age is as good as unknown: .01 / .00325 = 3.1 times, and comes last, since hardly anybody has it.
+    assert shown == [
+        "low",
+        "1.2 times",
+        "sex is f",
+        "1.0 times",
+        "age is old",
+        "high",
+        "1.6 times",
+        "sex is m",
+        "3.1 times",
+        "age is <none>",
+    ]
+    many = {**model, "labels": [f"l{at}" for at in range(9)], "prior": [1 / 9] * 9, "likely": {"sex": [[0.5, 0.5]] * 9}}
+    assert texts(drawn(many)["evidence.svg"])[-3:] == ["l5", "nothing", "and 3 labels more, which are rarer"]
+
+
+def test_sets_of_values_are_named_by_their_ends() -> None:
+    shown = texts(drawn({"sets": {"sex": [["f"], ["m"]], "age": [["a", "b"], ["c", "d", "e"]]}})["sets.svg"])
+    assert shown == ["sex", "f", "m", "age", "a or b", "c to e (3)"]
+
+
+@pytest.mark.parametrize(("protocol", "name"), [("independent", "network.svg"), ("clldp-naive-bayes", "evidence.svg"),
+                                                ("label-dp", "evidence.svg"), ("dist-diff-gen", "sets.svg")])  # fmt: skip
+def test_what_protocols_learn_is_drawn(protocol: str, name: str) -> None:
+    run = sottovoce.run(protocol, "demo", parties=2, epsilon=8, rows=3000, seed=1)
+    assert run.files[name].decode() in run.page()
 
 
 def test_nothing_is_fetched_and_nothing_runs() -> None:

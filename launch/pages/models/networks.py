@@ -1,18 +1,53 @@
-"""Pictures of Bayesian networks."""
+"""Pictures of Bayesian networks: of all parties' rows, or one of each party's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import combinations
+from typing import Final, NamedTuple
 
 from .shapes import LETTER, Edges, brief, svg
 
-__all__ = ["network"]
+__all__ = ["Parents", "network", "networks"]
+
+MOST: Final = 4
+"""Parties whose networks are drawn."""
+
+Parents = Mapping[str, Sequence[str]]
 
 
-def network(parents: Mapping[str, Sequence[str]], frontier: Edges) -> str:
+class _Drawing(NamedTuple):
+    width: float
+    height: float
+    text: str
+    body: str
+
+
+def network(parents: Parents, frontier: Edges) -> str:
     """Draw a network from left to right, parents before children; in grey the pairs in which parents were last looked for."""
+    width, height, text, body = _network(parents, frontier)
+    return svg(width, height, title="The Bayesian network", text=text, body=body)
+
+
+def networks(parents: Sequence[Parents]) -> str:
+    """Draw the first parties' networks below one another."""
+    parts, told, width, height = [], [], 0.0, 0.0
+    for party, own in enumerate(parents[:MOST], start=1):
+        drawn = _network(own, ())
+        parts.append(f'<text x="12" y="{height + 16:.0f}" font-size="12" font-weight="bold">party {party}</text>')
+        parts.append(f'<g transform="translate(0 {height + 22:.0f})">{drawn.body}</g>')
+        told.append(f"party {party}: {drawn.text}")
+        width, height = max(width, drawn.width), height + drawn.height + 34
+    if left := len(parents) - MOST if len(parents) > MOST else 0:
+        parts.append(
+            f'<text x="12" y="{height + 12:.0f}" font-size="12">and {left} more {"party" if left == 1 else "parties"}</text>'
+        )
+        height += 22
+    return svg(width, height, title="The parties' Bayesian networks", text=". ".join(told), body="\n".join(parts))
+
+
+def _network(parents: Parents, frontier: Edges) -> _Drawing:
     names = list(parents)
     level: dict[str, int] = {}
 
@@ -57,7 +92,7 @@ def network(parents: Mapping[str, Sequence[str]], frontier: Edges) -> str:
     text = "; ".join(f"{name} from {', '.join(own)}" for name, own in parents.items() if own)
     text += f"; by themselves: {', '.join(alone)}" if alone else ""
     width = max(starts[-1] + widths[-1] + 12, 420.0)
-    return svg(width, height, title="The Bayesian network", text=text, body="\n".join(parts))
+    return _Drawing(width, height, text, "\n".join(parts))
 
 
 def _bow(one: tuple[float, float], other: tuple[float, float], width: float, *, grey: bool = False, over: int = 0) -> str:
