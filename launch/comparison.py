@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..messages import UsageError
 
-__all__ = ["DIFFERENT", "FLOOR", "LEGEND", "REAL", "compare", "comparison_table", "read_report"]
+__all__ = ["DIFFERENT", "FLOOR", "REAL", "compare", "comparison_table", "legend", "read_report"]
 
 LEGEND: Final = (
     ("epsilon", "what the run claims: how much anybody may learn of one record, or label; less is more private"),
@@ -129,6 +129,12 @@ def _row(name: str, report: Mapping[str, Any], differ: Sequence[str], telling: S
         **{f"wrong: {own['target']}": own["synthetic"] for own in utility.get("classification", ())},
         **({} if right is None else {_taught(right): 1 - right["model"]}),
     }
+
+
+def legend(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Say what the columns mean that there are."""
+    there = {*(key for row in rows for key in row), *(FLOOR for row in rows if row["run"] == FLOOR)}
+    return [(names, meaning) for names, meaning in LEGEND if any(own in key for own in names.split(", ") for key in there)]
 
 
 def comparison_table(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[list[str]]]:

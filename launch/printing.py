@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..evaluation.label_attacks import Attacked
-from .comparison import LEGEND, comparison_table
+from .comparison import comparison_table, legend
 from .report import summary_lines
 
 __all__ = ["print_attacks", "print_sweep", "print_comparison", "print_summary", "print_table", "print_verdict"]
@@ -146,11 +146,9 @@ def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
         heads, lines = tuple(columns[0]), [list(column) for column in columns[1:]]
     print_table(heads, lines)
     sys.stdout.write("\n")
-    width = max(len(name) for name, _ in LEGEND)
-    for name, meaning in LEGEND:
-        shown = any(key.startswith(name) for row in rows for key in row) or any(row["run"] == name for row in rows)
-        if name in ("epsilon", "public, curator, party") or shown or (name[0] == "2" and "2-way" in rows[0]):
-            sys.stdout.write(f"{name:<{width}}  {meaning}\n")
+    told = legend(rows)
+    for name, meaning in told:
+        sys.stdout.write(f"{name:<{max(len(own) for own, _ in told)}}  {meaning}\n")
 
 
 def _width() -> int:

@@ -17,7 +17,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from ..messages import CURATOR, Entry, UsageError, role_name
+from ..messages import CURATOR, Entry, UsageError, communication, role_name
 from ..parties import write_schema
 from .job import Job, instantiate
 from .pages import FILES, pictures, run_page
@@ -73,12 +73,24 @@ def paged(files: Mapping[str, bytes], *, public: bool = False) -> dict[str, byte
             "rows": None if secret else report["rows"],
             "warnings": [text for text in report["warnings"] if text not in judged],
         }
+    entries = read_ledger(files["ledger.csv"]) if "ledger.csv" in files else []
+    if entries and (apart := _apart(report["communication"], entries)):
+        report = {**report, "warnings": [*report["warnings"], apart]}
     html = run_page(
         report,
-        entries=read_ledger(files["ledger.csv"]) if "ledger.csv" in files else (),
+        entries=entries,
         drawn=pictures(json.loads(files["model.json"])) if "model.json" in files else {},
     )
     return {**files, "report.html": html.encode()}
+
+
+def _apart(told: Mapping[str, Any], entries: list[Entry]) -> str:
+    """Say in what a ledger differs from what report.json says of it: one of them is another run's, or was changed."""
+    counted = communication(entries, predicted=None)
+    differ = [key.replace("_", " ") for key, own in counted.items() if key != "predicted" and told.get(key) != own]
+    if not differ:
+        return ""
+    return f"report.json and ledger.csv are not of the same run, or one was changed: they differ in {', '.join(differ)}"
 
 
 def report_json(report: Mapping[str, Any]) -> bytes:

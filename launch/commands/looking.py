@@ -100,6 +100,7 @@ def compare_command(
     out: Annotated[
         Path | None, typer.Option(help="the page (default: comparison.html beside the first run; with --json none)")
     ] = None,
+    public: Annotated[bool, typer.Option("--public", help="leave out what was measured on the real tables")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions; a table and a page."""
@@ -110,7 +111,8 @@ def compare_command(
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
     try:
-        rows = compare({name: read_report(folder) for name, folder in zip(names, folders, strict=True)})
+        left_out = {"utility": None} if public else {}
+        rows = compare({name: {**read_report(folder), **left_out} for name, folder in zip(names, folders, strict=True)})
         html = comparison_page(rows)
     except BROKEN as error:
         raise UsageError(f"expected report.json of runs, found {type(error).__name__}: {error}") from None

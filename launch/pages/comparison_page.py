@@ -8,7 +8,7 @@ from math import isfinite, sqrt
 from statistics import mean, stdev
 from typing import Any, Final
 
-from ..comparison import DIFFERENT, FLOOR, LEGEND, REAL, comparison_table
+from ..comparison import DIFFERENT, FLOOR, REAL, comparison_table, legend
 from ..report import epsilon_shown
 from . import charts
 from .document import document, figure, folded, note, section, table, words
@@ -54,7 +54,7 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
         section(
             "All figures",
             whole if len(cells) <= MOST_LISTED else folded(f"{len(runs):,} runs", whole),
-            table(("column", "meaning"), LEGEND),
+            table(("column", "meaning"), legend(rows)),
             name="figures",
         ),
     ]

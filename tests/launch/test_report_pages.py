@@ -449,6 +449,11 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     (tmp_path / "comparison.html").unlink()
     subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
     assert not (tmp_path / "comparison.html").exists()
+    # What was measured on the real table is for whoever may see that.
+    told = subprocess.run([*command, "--public"], check=True, capture_output=True, text=True, timeout=600, cwd=tmp_path).stdout
+    for shown in (told, Page((tmp_path / "comparison.html").read_text()).text):
+        assert sent in shown
+        assert not re.search("floor|real data|-way|wrong", shown)
     elsewhere = subprocess.run(
         [*command, "--out", "paper"], capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False
     )
@@ -508,6 +513,27 @@ def test_a_ledger_that_is_none_is_one_line(runs: dict[str, sottovoce.Run], text:
     told = main_of("report", "run", folder=tmp_path)
     assert (told.returncode, told.stderr.count("\n")) == (2, 1)
     assert told.stderr.startswith("sottovoce: expected the files of a run in run, found")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "differs"),
+    [
+        ("frame_bytes", "1000000", "frame bytes, by phase, by edge, by kind"), ("phase", "none", "by phase"),
+        ("round", "1000000", "rounds"), ("sender", "party 2", "by edge"),
+    ],
+)  # fmt: skip
+def test_a_ledger_of_another_run_is_told_from_ones_own(
+    runs: dict[str, sottovoce.Run], column: str, value: str, differs: str, tmp_path: Path
+) -> None:
+    words = "report.json and ledger.csv are not of the same run, or one was changed: they differ in"
+    runs["mended"].save(tmp_path)
+    assert words not in (tmp_path / "report.html").read_text()
+    lines = [line.split(",") for line in (tmp_path / "ledger.csv").read_text().splitlines()]
+    assert lines[-1][lines[0].index(column)] != value
+    lines[-1][lines[0].index(column)] = value
+    (tmp_path / "ledger.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+    assert main_of("report", ".", folder=tmp_path).returncode == 0
+    assert f"{words} {differs}" in Page((tmp_path / "report.html").read_text()).text
 
 
 def main_of(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
