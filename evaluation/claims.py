@@ -2,58 +2,41 @@
 
     below     a line has less of a figure than others have, perhaps than a part of it
     falls     it gets less along x;  rises: more
+    widens    it becomes a smaller part of another along x
     flat      it hardly changes along x
     near      it is what the paper prints
     between   it lies within bounds
     best_at   it is least where x is said to be
 
-A claim is judged point by point, from means over seeds: a point holds, or does not, or is undecided, where a difference is
-below two standard errors of it. With one seed there is no such error, and what differs is decided.
+A claim is judged place by place, from means over seeds; `points` decides each, and puts them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from math import inf, sqrt
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from .series import Measured, Place, Rows, Series, figure_shown, level, place_shown, series
+from .points import Point, Verdict, absent, inside, less, sentence, verdict_of
+from .series import Measured, Place, Rows, Series, figure_shown, level, measured, place_shown, series
 
 __all__ = [
+    "Below",
     "Between",
     "BestAt",
-    "Below",
     "Claim",
     "Falls",
     "Flat",
     "Judged",
     "Near",
-    "Point",
     "Printed",
     "Rises",
-    "Verdict",
+    "Widens",
     "judge_claim",
-    "overall",
 ]
-
-Verdict: TypeAlias = Literal["reproduced", "reproduced in part", "not reproduced", "undecided"]
-ERRORS: Final = 2.0
-MOST_NAMED: Final = 3
-"""Points that a sentence names."""
-
-
-class Point(NamedTuple):
-    """What was decided at one place."""
-
-    holds: bool | None
-    place: str
-    said: str
-    margin: float
-    """How far it is from the border, as a part of what is compared."""
 
 
 class Judged(NamedTuple):
@@ -112,6 +95,8 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Where it is claimed; everywhere, if not said."""
     along: str = ""
     """What x is, if not the picture's."""
+    share: float = 1.0
+    """At how many of its places it must hold: 0 is "in some cases", at one; .5 "in most", .9 "in almost all"."""
     ours: bool = False
     """A question of ours: it is answered, and counts for nothing in the paper's verdict."""
 
@@ -129,10 +114,16 @@ class Below(_Claim, frozen=True, kw_only=True, tag="below"):
             theirs: Series = series(look.rows, line=other, x=look.x, y=look.y, where=look.where)
             flat = level(look.rows, line=other, x=look.x, y=look.y, where=look.where)
             theirs = dict.fromkeys(own, flat) if flat and not theirs else theirs
+            if own and not theirs:
+                yield absent(f"all {look.title}", f"no results of {other}")
+                continue
             for place, mean in own.items():
-                if place in theirs:
-                    point = _less(mean, theirs[place], look.at(place), factor=self.factor, other=other)
-                    yield point._replace(holds=True) if self.ties and point.margin == 0 else point
+                if place not in theirs:
+                    yield absent(look.at(place), f"no results of {other}")
+                    continue
+                point = less(mean, theirs[place], look.at(place), factor=self.factor, other=other)
+                alike = point.margin == 0 == point.chance
+                yield point._replace(holds=True) if self.ties and alike else point
 
 
 class Falls(_Claim, frozen=True, kw_only=True, tag="falls"):
@@ -149,6 +140,18 @@ class Rises(_Claim, frozen=True, kw_only=True, tag="rises"):
         return _steps(list(own.items()), look, down=False)
 
 
+class Widens(_Claim, frozen=True, kw_only=True, tag="widens"):
+    """The line's part of another's falls along x, or, `towards` the low end, rises."""
+
+    than: str
+    towards: Literal["high", "low"] = "high"
+
+    def points(self, own: Series, look: Look) -> Iterator[Point]:
+        theirs = series(look.rows, line=self.than, x=look.x, y=look.y, where=look.where)
+        parts = [(place, _part(mean, theirs[place])) for place, mean in own.items() if place in theirs]
+        return _steps(parts, look, down=self.towards == "high")
+
+
 class Flat(_Claim, frozen=True, kw_only=True, tag="flat"):
     """Largest and least differ by at most this part of the mean."""
 
@@ -163,8 +166,14 @@ class Flat(_Claim, frozen=True, kw_only=True, tag="flat"):
         said = (
             f"from {figure_shown(own[least].mean)} at {look.at(least)} to {figure_shown(own[most].mean)} at {place_shown(most)}"
         )
-        holds = _decide(room, sqrt(own[least].error ** 2 + own[most].error ** 2))
-        yield Point(holds, f"all {look.title}", said, room / (level or 1.0))
+        # Above the least by no more than that; which two are farthest apart was looked for among all pairs.
+        pairs = len(own) * (len(own) - 1) // 2
+        above = own[least]._replace(
+            mean=own[least].mean + self.within * level, by_seed=_moved(own[least].by_seed, self.within * level)
+        )
+        point = less(own[most], above, f"all {look.title}", tries=pairs)
+        alike = own[least].mean == own[most].mean
+        yield point._replace(said=said, margin=room / (level or 1.0), holds=True if alike else point.holds)
 
 
 class Near(_Claim, frozen=True, kw_only=True, tag="near"):
@@ -177,10 +186,15 @@ class Near(_Claim, frozen=True, kw_only=True, tag="near"):
             if numbers.line != self.line or numbers.y != look.y:
                 continue
             for place, value in zip(numbers.x, numbers.values, strict=True):
-                if place in own and all(look.where.get(key) == wanted for key, wanted in numbers.where.items()):
+                if not all(look.where.get(key) == wanted for key, wanted in numbers.where.items()):
+                    continue
+                if place in own:
                     slack = self.within * abs(value)
-                    point = _inside(own[place], value - slack, value + slack, look.at(place))
-                    yield point._replace(said=f"{figure_shown(own[place].mean)}, printed {figure_shown(value)}")
+                    point = inside(own[place], value - slack, value + slack, look.at(place))
+                    figure, _, more = point.said.partition(" ")
+                    yield point._replace(said=f"{figure}, printed {figure_shown(value)} {more}".rstrip())
+                elif own and not self.x:
+                    yield absent(look.at(place), f"no results, printed {figure_shown(value)}")
 
 
 class Between(_Claim, frozen=True, kw_only=True, tag="between"):
@@ -191,27 +205,28 @@ class Between(_Claim, frozen=True, kw_only=True, tag="between"):
 
     def points(self, own: Series, look: Look) -> Iterator[Point]:
         for place, mean in own.items():
-            yield _inside(mean, self.low, self.high, look.at(place))
+            yield inside(mean, self.low, self.high, look.at(place))
 
 
 class BestAt(_Claim, frozen=True, kw_only=True, tag="best_at"):
-    """The least is at an x within these bounds."""
+    """The least is at an x within these bounds; elsewhere it may be less by this part at most."""
 
     low: float
     high: float
+    within: float = 0.0
 
     def points(self, own: Series, look: Look) -> Iterator[Point]:
         known = [at for at in own if not isinstance(at, str) and self.low <= at <= self.high]
-        inside: Series = {at: mean for at, mean in own.items() if at in known}
+        within: Series = {at: mean for at, mean in own.items() if at in known}
         outside: Series = {at: mean for at, mean in own.items() if at not in known}
-        if inside and outside:
-            here, there = _least(inside), _least(outside)
-            point = _less(inside[here], outside[there], look.at(here))
-            said = f"{figure_shown(inside[here].mean)} against {figure_shown(outside[there].mean)} at {place_shown(there)}"
+        if within and outside:
+            here, there = _least(within), _least(outside)
+            point = less(within[here], outside[there], look.at(here), factor=1 + self.within, tries=len(outside))
+            said = f"{figure_shown(within[here].mean)} against {figure_shown(outside[there].mean)} at {place_shown(there)}"
             yield point._replace(said=said)
 
 
-Claim: TypeAlias = Below | Falls | Rises | Flat | Near | Between | BestAt
+Claim: TypeAlias = Below | Falls | Rises | Widens | Flat | Near | Between | BestAt
 
 
 def judge_claim(
@@ -237,11 +252,10 @@ def _judge(claim: Claim, line: str, rows: Rows, *, x: str, printed: Sequence[Pri
             named += [str(where[claim.each])] if claim.each else []
             around = f"{', '.join(named)}, " if named else ""
             own = _at(series(rows, line=line, x=x, y=y, where=where), claim)
-            points += [
-                point._replace(place=f"{around}{point.place}")
-                for point in claim.points(own, Look(rows, x, y, where, printed, titles.get(x, x)))
-            ]
-    return Judged(line, verdict_of(points), _sentence(points), tuple(points))
+            look = Look(rows, x, y, where, printed, titles.get(x, x))
+            found = [*claim.points(own, look), *(absent(look.at(place)) for place in claim.x if own and place not in own)]
+            points += [point._replace(place=f"{around}{point.place}") for point in found]
+    return Judged(line, verdict_of(points, claim.share), sentence(points, claim.share), tuple(points))
 
 
 def _apart(claim: Claim, rows: Rows) -> Iterator[dict[str, Any]]:
@@ -265,72 +279,35 @@ def _least(own: Series) -> Place:
     return min(own, key=lambda at: own[at].mean)
 
 
-def _decide(difference: float, error: float) -> bool | None:
-    return None if difference == 0 or abs(difference) < ERRORS * error else difference > 0
+def _moved(by_seed: Mapping[Any, float], by: float) -> dict[Any, float]:
+    return {seed: value + by for seed, value in by_seed.items()}
 
 
-def _less(one: Measured, than: Measured, place: str, *, factor: float = 1.0, other: str = "") -> Point:
-    border = factor * than.mean
-    error = sqrt(one.error**2 + (factor * than.error) ** 2)
-    against = f"{figure_shown(one.mean)} against {figure_shown(than.mean)}" + (f" of {other}" if other else "")
-    return Point(_decide(border - one.mean, error), place, against, (border - one.mean) / (abs(border) or 1.0))
-
-
-def _inside(mean: Measured, low: float, high: float, place: str) -> Point:
-    room = min(mean.mean - low, high - mean.mean)
-    holds = room >= 0 if abs(room) >= ERRORS * mean.error else None
-    return Point(holds, place, figure_shown(mean.mean), room)
+def _part(one: Measured, of: Measured) -> Measured:
+    """Divide two means: seed by seed, where they have the same."""
+    if one.by_seed.keys() == of.by_seed.keys() and one.by_seed and all(of.by_seed.values()):
+        return measured({seed: value / of.by_seed[seed] for seed, value in one.by_seed.items()})
+    part = one.mean / (of.mean or inf)
+    error = sqrt(one.error**2 + (part * of.error) ** 2) / (abs(of.mean) or inf)
+    return Measured(part, error, min(one.seeds, of.seeds), min(one.seeds, of.seeds))
 
 
 def _steps(own: Sequence[tuple[Place, Measured]], look: Look, *, down: bool) -> Iterator[Point]:
-    """Compare the last with the first, and find the steps that go against it."""
+    """Compare the last with the first, and find what goes against it: a place that is worse than the best before it."""
     if len(own) < 2:
         return
 
-    def step(one: tuple[Place, Measured], other: tuple[Place, Measured]) -> Point:
+    def step(one: tuple[Place, Measured], other: tuple[Place, Measured], *, tries: int) -> Point:
         (before, first), (after, last) = one, other
-        point = _less(last, first, "") if down else _less(first, last, "")
+        point = less(last, first, "", tries=tries) if down else less(first, last, "", tries=tries)
         said = f"{figure_shown(first.mean)}, then {figure_shown(last.mean)}"
         return point._replace(place=f"from {look.at(before)} to {place_shown(after)}", said=said)
 
-    yield step(own[0], own[-1])
-    if len(own) > 2:
-        yield from (point for point in (step(*both) for both in pairwise(own)) if point.holds is False)
-
-
-def verdict_of(points: Sequence[Point]) -> Verdict:
-    """Put points together: all, none, some, or nothing decided."""
-    holds, fails = (sum(point.holds is wanted for point in points) for wanted in (True, False))
-    if not holds and not fails:
-        return "undecided"
-    if holds == len(points):
-        return "reproduced"
-    return "reproduced in part" if holds else "not reproduced"
-
-
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Put claims together, in the same way."""
-    decided = set(verdicts)
-    if decided <= {"undecided"}:
-        return "undecided"
-    if len(decided) == 1:
-        return verdicts[0]
-    return "reproduced in part" if decided & {"reproduced", "reproduced in part"} else "not reproduced"
-
-
-def _sentence(points: Sequence[Point]) -> str:
-    """Say what decided, with the numbers."""
-    if not points:
-        return "no results to judge by"
-    held = [point for point in points if point.holds]
-    text = f"holds at {len(held) or 'none'} of {len(points)}" if len(points) > 1 else "holds" if held else ""
-    parts = [text] if text else []
-    if len(held) == len(points):
-        closest = min(held, key=lambda point: point.margin)
-        return f"{text}, closest at {closest.place}: {closest.said}" if len(points) > 1 else f"{text}: {closest.said}"
-    for wanted, word in ((False, "not at"), (None, "undecided at")):
-        named = [f"{point.place}: {point.said}" for point in points if point.holds is wanted]
-        if named:
-            rest = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-            parts.append(f"{word} {' · '.join(named[:MOST_NAMED])}{rest}")
-    return "; ".join(parts)
+    yield step(own[0], own[-1], tries=1)
+    best = own[0]
+    for later in own[1:]:
+        against = step(best, later, tries=len(own) - 1)
+        # Equal steps are none up; the first and the last were compared already.
+        if against.holds is False and against.margin and (best, later) != (own[0], own[-1]):
+            yield against
+        best = min(best, later, key=lambda at: at[1].mean if down else -at[1].mean)

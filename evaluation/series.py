@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import floor, log10, sqrt
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Measured", "Place", "Rows", "Series", "figure_shown", "level", "place_shown", "series"]
+__all__ = ["Measured", "Place", "Rows", "Series", "figure_shown", "level", "measured", "place_shown", "series"]
 
 Place: TypeAlias = float | str
 """A value of x: a number, or the name of a thing."""
@@ -20,6 +21,9 @@ class Measured(NamedTuple):
     error: float
     """The standard error of it; 0 of one seed."""
     seeds: int
+    asked: int = 1
+    """How many seeds the line has elsewhere: fewer are left where runs failed."""
+    by_seed: Mapping[Any, float] = MappingProxyType({})
 
 
 Series: TypeAlias = Mapping[Place, Measured]
@@ -28,7 +32,7 @@ Series: TypeAlias = Mapping[Place, Measured]
 
 def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> dict[Place, Measured]:
     """Average a line's figure over seeds, at each x; numbers in their order."""
-    found: dict[Place, list[float]] = {}
+    found: dict[Place, list[Mapping[str, Any]]] = {}
     for row in rows:
         if (
             row.get("line") == line
@@ -36,16 +40,37 @@ def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -
             and _said(row.get(x))
             and all(row.get(key) == own for key, own in where.items())
         ):
-            found.setdefault(row[x], []).append(float(row[y]))
+            found.setdefault(row[x], []).append(row)
     places = sorted(found, key=lambda own: own if isinstance(own, int | float) else 0.0)
-    return {place: _measured(found[place]) for place in places}
+    means = {place: measured(_by_seed(found[place], y)) for place in places}
+    asked = max((own.seeds for own in means.values()), default=1)
+    return {place: own._replace(asked=asked) for place, own in means.items()}
 
 
 def level(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> Measured | None:
     """Average a line that has no x: the same everywhere, such as what is reached without any privacy."""
     own = [row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))]
-    values = [float(row[y]) for row in own if all(row.get(key) == value for key, value in where.items() if _said(row.get(key)))]
-    return _measured(values) if values else None
+    own = [row for row in own if all(row.get(key) == value for key, value in where.items() if _said(row.get(key)))]
+    return measured(_by_seed(own, y)) if own else None
+
+
+def _by_seed(rows: Rows, y: str) -> dict[Any, float]:
+    """Average what one seed gave several times: that is not independent."""
+    found: dict[Any, list[float]] = {}
+    for at, row in enumerate(rows):
+        found.setdefault(row.get("seed", f"row {at}"), []).append(float(row[y]))
+    return {seed: sum(values) / len(values) for seed, values in found.items()}
+
+
+def measured(by_seed: Mapping[Any, float]) -> Measured:
+    """Average over seeds."""
+    values = [*by_seed.values()]
+    count = len(values)
+    mean = sum(values) / count
+    spread = sum((value - mean) ** 2 for value in values) / (count - 1) if count > 1 else 0.0
+    # The same at every seed, but for the sum's last digits: it has no spread.
+    error = sqrt(spread / count) if len({*values}) > 1 else 0.0
+    return Measured(mean if error else values[0], error, count, count, by_seed)
 
 
 def _said(value: object) -> bool:
@@ -54,13 +79,6 @@ def _said(value: object) -> bool:
 
 def _is(value: object) -> bool:
     return isinstance(value, int | float) and value == value  # noqa: PLR0124 - not a number is not itself
-
-
-def _measured(values: Sequence[float]) -> Measured:
-    count = len(values)
-    mean = sum(values) / count
-    spread = sum((value - mean) ** 2 for value in values) / (count - 1) if count > 1 else 0.0
-    return Measured(mean, sqrt(spread / count), count)
 
 
 def place_shown(place: Place) -> str:

@@ -24,7 +24,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ..evaluation.claims import Claim, Judged, Printed, Verdict, judge_claim, overall
+from ..evaluation.claims import Claim, Judged, Printed, judge_claim
+from ..evaluation.points import Verdict, overall
 from ..messages import UsageError
 from .cells import Cell, Made, make
 from .datasets import DATASETS, TABLES, Given, Prepared, prepare

@@ -6,9 +6,12 @@ import re
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
+from scipy import stats
 
-from sottovoce.evaluation.claims import Claim, Judged, Printed, judge_claim, overall
+from sottovoce.evaluation.claims import Claim, Judged, Printed, judge_claim
+from sottovoce.evaluation.points import overall
 from sottovoce.evaluation.series import figure_shown, level, series
 
 
@@ -77,8 +80,125 @@ def test_one_seed_decides() -> None:
 
 def test_what_is_exactly_alike() -> None:
     results = [*rows("ours", {1: [1.0]}), *rows("theirs", {1: [1.0]})]
-    assert judged({"kind": "below", "than": "theirs"}, results)[0].verdict == "undecided"
+    for kind in ({"kind": "below", "than": "theirs"}, {"kind": "falls"}, {"kind": "rises"}):
+        same = [*results, *rows("ours", {2: [1.0]})]
+        assert judged(kind, same)[0].verdict == "not reproduced"  # what is alike at every seed is decided: it is not below
     assert judged({"kind": "below", "than": "theirs", "ties": True}, results)[0].verdict == "reproduced"
+    assert judged({"kind": "flat", "within": 0.0}, [*results, *rows("ours", {2: [1.0]})])[0].verdict == "reproduced"
+    assert judged({"kind": "between", "low": 1, "high": 1}, results)[0].verdict == "reproduced"
+    seeds = [*rows("ours", {1: [1.0, 3.0, 7.0]}), *rows("theirs", {1: [1.0, 3.0, 7.0]})]
+    assert judged({"kind": "below", "than": "theirs"}, seeds)[0].verdict == "not reproduced"
+    assert judged({"kind": "below", "than": "theirs", "ties": True}, seeds)[0].verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"),
+    [
+        # Welch's t beside scipy's own: t = 3.5 with 2 degrees of freedom is nothing, with 8 it is.
+        ([1.0, 1.2], [1.4, 1.6], "undecided"),
+        ([1.0, 1.2], [1.8, 2.0], "reproduced"),
+        ([1.8, 2.0], [1.0, 1.2], "not reproduced"),
+        ([1.0, 1.2, 1.0, 1.2], [1.25, 1.45, 1.25, 1.45], "reproduced"),
+        # Far apart from seed to seed, and the one always a little below: differences are taken by seed from five on.
+        ([1.0, 2.0, 3.0, 4.0], [1.1, 2.1, 3.1, 4.2], "undecided"),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], [1.1, 2.1, 3.1, 4.1, 5.2], "reproduced"),
+    ],
+)
+def test_what_seeds_decide(ours: list[float], theirs: list[float], verdict: str) -> None:
+    (found,) = judged({"kind": "below", "than": "theirs"}, [*rows("ours", {1: ours}), *rows("theirs", {1: theirs})])
+    assert found.verdict == verdict
+    paired = len(ours) >= 5
+    chance = stats.ttest_rel(ours, theirs).pvalue if paired else stats.ttest_ind(ours, theirs, equal_var=False).pvalue
+    assert bool(chance <= 0.05) is (verdict != "undecided")
+    if verdict != "undecided":
+        assert found.points[0].chance == pytest.approx(chance)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 10])
+@pytest.mark.parametrize(
+    "kind", [{"kind": "below", "than": "theirs"}, {"kind": "falls"}, {"kind": "best_at", "low": 3, "high": 3}]
+)
+def test_noise_decides_nothing(kind: dict[str, Any], seeds: int) -> None:
+    """Of lines that do not differ one in twenty claims is decided at most; 300 of them with a spread of two to a point.
+
+    More than 30 of 300 has a chance below 3e-4 if each has one of .05; 9 such tests, with fixed seeds.
+    """
+    generator = np.random.default_rng(seeds)
+    wrong = 0
+    for _ in range(300):
+        ours, theirs = (
+            [row for at, own in enumerate(generator.normal(10, 1, (8, seeds)).tolist()) for row in rows(name, {at: own})]
+            for name in ("ours", "theirs")
+        )
+        wrong += judged(kind, [*ours, *theirs])[0].verdict != "undecided"
+    assert wrong <= 30
+
+
+def test_a_seed_that_is_left_decides_nothing() -> None:
+    results = [*rows("ours", {1: [1.0, 1.001], 2: [1.0]}), *THEIRS]
+    (found,) = judged({"kind": "below", "than": "theirs"}, results)
+    assert [point.holds for point in found.points] == [True, None]
+    assert "undecided at x 2: 1 against 2 of theirs (from 1 of 2 seeds)" in found.sentence
+    (found,) = judged({"kind": "near", "within": 0.1}, [*rows("ours", {1: [1.0, 1.001], 2: [2.0]})], PRINTED)
+    assert found.sentence == "holds at 1 of 2; undecided at x 2: 2, printed 2 (from 1 of 2 seeds)"
+
+
+def test_what_is_missing_is_not_reproduced() -> None:
+    lines = [*around(1, 1), *THEIRS]
+    (found,) = judged({"kind": "below", "than": ["theirs", "absent"]}, lines)
+    assert (found.verdict, found.sentence) == (
+        "reproduced in part",
+        "holds at 2 of 3; undecided at all x: no results of absent",
+    )
+    (found,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, lines)
+    assert (found.verdict, found.sentence) == ("reproduced in part", "holds at 2 of 3; undecided at x 3: no results")
+    (found,) = judged({"kind": "below", "than": "theirs"}, [*lines, *around(1, 1, 1)[4:]])
+    assert (found.verdict, found.points[2].said) == ("reproduced in part", "no results of theirs")
+    (found,) = judged({"kind": "near", "within": 0.1}, around(1), PRINTED)
+    assert found.sentence == "holds at 1 of 2; undecided at x 2: no results, printed 2"
+    (found,) = judged({"kind": "falls", "x": [1, 2, 9]}, around(2, 1))
+    assert found.sentence == "holds at 1 of 2; undecided at x 9: no results"
+
+
+@pytest.mark.parametrize(
+    ("share", "means", "verdict", "sentence"),
+    [
+        (0.5, [1, 1, 3, 3], "reproduced", "holds at 2 of 4, 2 asked; not at"),
+        (0.5, [1, 3, 3, 3], "reproduced in part", "holds at 1 of 4, 2 asked"),
+        (0.9, [1, 1, 1, 3], "reproduced in part", "holds at 3 of 4, 4 asked"),
+        (0.0, [1, 3, 3, 3], "reproduced", "holds at 1 of 4, 1 asked"),
+        (0.0, [3, 3, 3, 3], "not reproduced", "holds at none of 4, 1 asked"),
+    ],
+)
+def test_in_most_cases(share: float, means: list[float], verdict: str, sentence: str) -> None:
+    theirs = rows("theirs", {at: [2.0, 2.0] for at in range(1, 5)})
+    (found,) = judged({"kind": "below", "than": "theirs", "share": share}, [*around(*means), *theirs])
+    assert (found.verdict, found.sentence[: len(sentence)]) == (verdict, sentence)
+
+
+def test_an_advantage_that_widens() -> None:
+    """Ours is 1/2, 1/3, 1/4 of theirs: by seed, since that is what the seeds share."""
+    both = [[4.0, 6.0, 9.0, 5.0, 7.0], [3.0, 5.0, 8.0, 4.0, 6.0], [2.0, 3.0, 4.0, 2.5, 3.5]]
+    theirs = rows("theirs", dict(enumerate(both)))
+    ours = rows("ours", {at: [value / (at + 2) for value in own] for at, own in enumerate(both)})
+    assert judged({"kind": "widens", "than": "theirs"}, [*ours, *theirs])[0].verdict == "reproduced"
+    (found,) = judged({"kind": "widens", "than": "theirs", "towards": "low"}, [*ours, *theirs])
+    assert found.verdict == "not reproduced"
+    assert "from x 0 to 2: .5, then .25" in found.sentence
+    few = [row for row in [*ours, *theirs] if row["line"] == "ours" or row["seed"] < 3]
+    assert judged({"kind": "widens", "than": "theirs"}, few)[0].verdict == "undecided"  # means of other seeds
+
+
+def test_small_steps_add_up() -> None:
+    (found,) = judged({"kind": "falls"}, around(1, 1.01, 1.02, 1.03, 1.04, 0.9, spread=0.001))
+    assert found.verdict == "reproduced in part"
+    assert "from x 1 to 5: 1, then 1.04" in found.sentence
+
+
+def test_best_but_for_little() -> None:
+    results = around(1.0, 1.01, 2.0)
+    assert judged({"kind": "best_at", "low": 2, "high": 2}, results)[0].verdict == "not reproduced"
+    assert judged({"kind": "best_at", "low": 2, "high": 2, "within": 0.02}, results)[0].verdict == "reproduced"
 
 
 def test_no_results() -> None:
@@ -146,8 +266,11 @@ def test_the_whole(verdicts: list[Any], whole: str) -> None:
 def test_means_over_seeds() -> None:
     found = series(rows("ours", {2: [1.0, 3.0], 1: [5.0]}), line="ours", x="x", y="error", where={})
     assert list(found) == [1, 2]
-    assert found[2] == (2.0, 1.0, 2)
-    assert found[1] == (5.0, 0.0, 1)
+    assert (found[2].mean, found[2].error, found[2].seeds, found[2].asked) == (2.0, 1.0, 2, 2)
+    assert (found[1].mean, found[1].error, found[1].seeds, found[1].asked) == (5.0, 0.0, 1, 2)
+    twice = rows("ours", {1: [1.0, 3.0]}, data="a") + rows("ours", {1: [2.0, 4.0]}, data="b")
+    both = series(twice, line="ours", x="x", y="error", where={})[1]
+    assert (both.mean, both.seeds, both.by_seed) == (2.5, 2, {0: 1.5, 1: 3.5})  # two of a seed are not independent
 
 
 @pytest.mark.parametrize(
