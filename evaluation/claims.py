@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from .points import Point, Verdict, absent, inside, less, sentence, verdict_of
-from .series import Measured, Place, Rows, Series, figure_shown, level, measured, place_shown, series
+from .series import Measured, Place, Rows, Series, figure_shown, fits, level, measured, place_shown, series
 
 __all__ = [
     "Below",
@@ -72,6 +72,13 @@ class Look(NamedTuple):
     printed: Sequence[Printed]
     title: str
     """What x is called."""
+    wanted: Sequence[Place] = ()
+    """Where it is claimed, if not everywhere."""
+
+    def asks(self, place: Place) -> bool:
+        """Say whether something is claimed of a place, and some line was run there."""
+        claimed = place in self.wanted or not self.wanted
+        return claimed and any(row.get(self.x) == place and fits(row, self.where) for row in self.rows)
 
     def at(self, place: Place) -> str:
         return f"{self.title} {place_shown(place)}"
@@ -102,10 +109,11 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Below(_Claim, frozen=True, kw_only=True, tag="below"):
-    """At every x the line is below each of the others, times `factor`."""
+    """At every x the line is below each of the others, times `factor` and `plus` something."""
 
     than: str | list[str]
     factor: float = 1.0
+    plus: float = 0.0
     ties: bool = False
     """Whether what is exactly as large will do."""
 
@@ -116,12 +124,12 @@ class Below(_Claim, frozen=True, kw_only=True, tag="below"):
             theirs = dict.fromkeys(own, flat) if flat and not theirs else theirs
             if own and not theirs:
                 yield absent(f"all {look.title}", f"no results of {other}")
-                continue
-            for place, mean in own.items():
+            yield from (absent(look.at(place)) for place in theirs if own and place not in own and look.asks(place))
+            for place, mean in own.items() if theirs else ():
                 if place not in theirs:
                     yield absent(look.at(place), f"no results of {other}")
                     continue
-                point = less(mean, theirs[place], look.at(place), factor=self.factor, other=other)
+                point = less(mean, theirs[place], look.at(place), factor=self.factor, plus=self.plus, other=other)
                 alike = point.margin == 0 == point.chance
                 yield point._replace(holds=True) if self.ties and alike else point
 
@@ -141,15 +149,19 @@ class Rises(_Claim, frozen=True, kw_only=True, tag="rises"):
 
 
 class Widens(_Claim, frozen=True, kw_only=True, tag="widens"):
-    """The line's part of another's falls along x, or, `towards` the low end, rises."""
+    """The line's part of each of the others falls along x, or, `towards` the low end, rises."""
 
-    than: str
+    than: str | list[str]
     towards: Literal["high", "low"] = "high"
 
     def points(self, own: Series, look: Look) -> Iterator[Point]:
-        theirs = series(look.rows, line=self.than, x=look.x, y=look.y, where=look.where)
-        parts = [(place, _part(mean, theirs[place])) for place, mean in own.items() if place in theirs]
-        return _steps(parts, look, down=self.towards == "high")
+        for other in _listed(self.than):
+            theirs = series(look.rows, line=other, x=look.x, y=look.y, where=look.where)
+            if own and not theirs:
+                yield absent(f"all {look.title}", f"no results of {other}")
+            parts = [(place, _part(mean, theirs[place])) for place, mean in own.items() if place in theirs]
+            for point in _steps(parts, look, down=self.towards == "high"):
+                yield point._replace(said=f"{point.said} of {other}")
 
 
 class Flat(_Claim, frozen=True, kw_only=True, tag="flat"):
@@ -168,9 +180,7 @@ class Flat(_Claim, frozen=True, kw_only=True, tag="flat"):
         )
         # Above the least by no more than that; which two are farthest apart was looked for among all pairs.
         pairs = len(own) * (len(own) - 1) // 2
-        above = own[least]._replace(
-            mean=own[least].mean + self.within * level, by_seed=_moved(own[least].by_seed, self.within * level)
-        )
+        above = own[least].moved(plus=self.within * level)
         point = less(own[most], above, f"all {look.title}", tries=pairs)
         alike = own[least].mean == own[most].mean
         yield point._replace(said=said, margin=room / (level or 1.0), holds=True if alike else point.holds)
@@ -193,7 +203,7 @@ class Near(_Claim, frozen=True, kw_only=True, tag="near"):
                     point = inside(own[place], value - slack, value + slack, look.at(place))
                     figure, _, more = point.said.partition(" ")
                     yield point._replace(said=f"{figure}, printed {figure_shown(value)} {more}".rstrip())
-                elif own and not self.x:
+                elif own and look.asks(place):
                     yield absent(look.at(place), f"no results, printed {figure_shown(value)}")
 
 
@@ -206,6 +216,10 @@ class Between(_Claim, frozen=True, kw_only=True, tag="between"):
     def points(self, own: Series, look: Look) -> Iterator[Point]:
         for place, mean in own.items():
             yield inside(mean, self.low, self.high, look.at(place))
+        known = dict.fromkeys(row.get(look.x) for row in look.rows)
+        yield from (
+            absent(look.at(place)) for place in known if own and place is not None and place not in own and look.asks(place)
+        )
 
 
 class BestAt(_Claim, frozen=True, kw_only=True, tag="best_at"):
@@ -252,9 +266,8 @@ def _judge(claim: Claim, line: str, rows: Rows, *, x: str, printed: Sequence[Pri
             named += [str(where[claim.each])] if claim.each else []
             around = f"{', '.join(named)}, " if named else ""
             own = _at(series(rows, line=line, x=x, y=y, where=where), claim)
-            look = Look(rows, x, y, where, printed, titles.get(x, x))
-            found = [*claim.points(own, look), *(absent(look.at(place)) for place in claim.x if own and place not in own)]
-            points += [point._replace(place=f"{around}{point.place}") for point in found]
+            look = Look(rows, x, y, where, printed, titles.get(x, x), claim.x)
+            points += [point._replace(place=f"{around}{point.place}") for point in claim.points(own, look)]
     return Judged(line, verdict_of(points, claim.share), sentence(points, claim.share), tuple(points))
 
 
@@ -262,7 +275,7 @@ def _apart(claim: Claim, rows: Rows) -> Iterator[dict[str, Any]]:
     if not claim.each:
         yield claim.where
         return
-    values = [row[claim.each] for row in rows if claim.each in row and row[claim.each] is not None]
+    values = [row[claim.each] for row in rows if row.get(claim.each) is not None and fits(row, claim.where)]
     for value in dict.fromkeys(values):
         yield {**claim.where, claim.each: value}
 
@@ -277,10 +290,6 @@ def _listed(value: str | list[str]) -> list[str]:
 
 def _least(own: Series) -> Place:
     return min(own, key=lambda at: own[at].mean)
-
-
-def _moved(by_seed: Mapping[Any, float], by: float) -> dict[Any, float]:
-    return {seed: value + by for seed, value in by_seed.items()}
 
 
 def _part(one: Measured, of: Measured) -> Measured:

@@ -45,12 +45,14 @@ def absent(place: str, said: str = "no results") -> Point:
     return Point(None, place, said, 0.0, 1.0)
 
 
-def less(one: Measured, than: Measured, place: str, *, factor: float = 1.0, other: str = "", tries: int = 1) -> Point:
-    """Decide whether one is below a part of the other; `tries`: of so many, this one was looked for."""
-    border = factor * than.mean
-    difference, error, freedom = _apart(one, than, factor)
+def less(
+    one: Measured, than: Measured, place: str, *, factor: float = 1.0, plus: float = 0.0, other: str = "", tries: int = 1
+) -> Point:
+    """Decide whether one is below a part of the other, and so much more; `tries`: of so many, this one was looked for."""
+    border = than.moved(factor=factor, plus=plus)
+    difference, error, freedom = _apart(one, border)
     said = f"{figure_shown(one.mean)} against {figure_shown(than.mean)}" + (f" of {other}" if other else "")
-    margin = (border - one.mean) / (abs(border) or 1.0)
+    margin = (border.mean - one.mean) / (abs(border.mean) or 1.0)
     return _decided(difference, error, freedom, Point(None, place, said, margin), one, than, tries=tries)
 
 
@@ -61,17 +63,17 @@ def inside(mean: Measured, low: float, high: float, place: str) -> Point:
     return point._replace(holds=True) if room == 0 == mean.error and not _lost(mean) else point
 
 
-def _apart(one: Measured, than: Measured, factor: float) -> tuple[float, float, float]:
+def _apart(one: Measured, than: Measured) -> tuple[float, float, float]:
     """Give how far one is below the other, the standard error of it, and its degrees of freedom (Welch's, if not paired)."""
     seeds = one.by_seed.keys()
     alike = bool(seeds) and seeds == than.by_seed.keys()
-    if alike and (len(seeds) >= PAIRED or all(factor * than.by_seed[seed] == one.by_seed[seed] for seed in seeds)):
-        both = measured({seed: factor * than.by_seed[seed] - one.by_seed[seed] for seed in seeds})
+    if alike and (len(seeds) >= PAIRED or all(than.by_seed[seed] == one.by_seed[seed] for seed in seeds)):
+        both = measured({seed: than.by_seed[seed] - one.by_seed[seed] for seed in seeds})
         return both.mean, both.error, both.seeds - 1
-    parts = [(own.error**2, own.seeds - 1) for own in (one, than._replace(error=factor * than.error)) if own.error]
+    parts = [(own.error**2, own.seeds - 1) for own in (one, than) if own.error]
     variance = sum(own for own, _ in parts)
     freedom = variance**2 / sum(own**2 / count for own, count in parts) if parts else inf
-    return factor * than.mean - one.mean, sqrt(variance), freedom
+    return than.mean - one.mean, sqrt(variance), freedom
 
 
 def _decided(difference: float, error: float, freedom: float, point: Point, *of: Measured, tries: int = 1) -> Point:

@@ -7,7 +7,7 @@ from math import floor, log10, sqrt
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Measured", "Place", "Rows", "Series", "figure_shown", "level", "measured", "place_shown", "series"]
+__all__ = ["Measured", "Place", "Rows", "Series", "figure_shown", "fits", "level", "measured", "place_shown", "series"]
 
 Place: TypeAlias = float | str
 """A value of x: a number, or the name of a thing."""
@@ -25,6 +25,11 @@ class Measured(NamedTuple):
     """How many seeds the line has elsewhere: fewer are left where runs failed."""
     by_seed: Mapping[Any, float] = MappingProxyType({})
 
+    def moved(self, *, factor: float = 1.0, plus: float = 0.0) -> Measured:
+        """Multiply it, and add to it."""
+        by_seed = {seed: factor * value + plus for seed, value in self.by_seed.items()}
+        return self._replace(mean=factor * self.mean + plus, error=abs(factor) * self.error, by_seed=by_seed)
+
 
 Series: TypeAlias = Mapping[Place, Measured]
 """A line's means along x."""
@@ -34,12 +39,7 @@ def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -
     """Average a line's figure over seeds, at each x; numbers in their order."""
     found: dict[Place, list[Mapping[str, Any]]] = {}
     for row in rows:
-        if (
-            row.get("line") == line
-            and _is(row.get(y))
-            and _said(row.get(x))
-            and all(row.get(key) == own for key, own in where.items())
-        ):
+        if row.get("line") == line and _is(row.get(y)) and _said(row.get(x)) and fits(row, where):
             found.setdefault(row[x], []).append(row)
     places = sorted(found, key=lambda own: own if isinstance(own, int | float) else 0.0)
     means = {place: measured(_by_seed(found[place], y)) for place in places}
@@ -50,8 +50,13 @@ def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -
 def level(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> Measured | None:
     """Average a line that has no x: the same everywhere, such as what is reached without any privacy."""
     own = [row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))]
-    own = [row for row in own if all(row.get(key) == value for key, value in where.items() if _said(row.get(key)))]
+    own = [row for row in own if fits(row, {key: value for key, value in where.items() if _said(row.get(key))})]
     return measured(_by_seed(own, y)) if own else None
+
+
+def fits(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    """Say whether a row has these values; a list is any of them."""
+    return all(row.get(key) in own if isinstance(own, list) else row.get(key) == own for key, own in where.items())
 
 
 def _by_seed(rows: Rows, y: str) -> dict[Any, float]:

@@ -151,13 +151,17 @@ def test_what_is_missing_is_not_reproduced() -> None:
         "holds at 2 of 3; undecided at all x: no results of absent",
     )
     (found,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, lines)
+    assert found.verdict == "reproduced"  # nothing was run at 3
+    (found,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, [*lines, *rows("theirs", {3: [2.0]})])
     assert (found.verdict, found.sentence) == ("reproduced in part", "holds at 2 of 3; undecided at x 3: no results")
     (found,) = judged({"kind": "below", "than": "theirs"}, [*lines, *around(1, 1, 1)[4:]])
     assert (found.verdict, found.points[2].said) == ("reproduced in part", "no results of theirs")
     (found,) = judged({"kind": "near", "within": 0.1}, around(1), PRINTED)
+    assert found.verdict == "reproduced"  # nothing was run at 2
+    (found,) = judged({"kind": "near", "within": 0.1}, [*around(1), *THEIRS], PRINTED)
     assert found.sentence == "holds at 1 of 2; undecided at x 2: no results, printed 2"
-    (found,) = judged({"kind": "falls", "x": [1, 2, 9]}, around(2, 1))
-    assert found.sentence == "holds at 1 of 2; undecided at x 9: no results"
+    (found,) = judged({"kind": "between", "high": 2}, [*around(1), *THEIRS])
+    assert found.sentence == "holds at 1 of 2; undecided at x 2: no results"
 
 
 @pytest.mark.parametrize(
@@ -195,6 +199,19 @@ def test_small_steps_add_up() -> None:
     assert "from x 1 to 5: 1, then 1.04" in found.sentence
 
 
+def test_a_little_more_will_do() -> None:
+    results = [*around(2.1, 2.3), *THEIRS]
+    (found,) = judged({"kind": "below", "than": "theirs", "plus": 0.2}, results)
+    assert (found.verdict, [point.holds for point in found.points]) == ("reproduced in part", [True, False])
+
+
+def test_a_list_is_any_of_them() -> None:
+    results = [row for name, mean in (("a", 1.0), ("b", 3.0), ("c", 1.0)) for row in rows("ours", {1: [mean]}, data=name)]
+    (found,) = judged({"kind": "between", "high": 2, "each": "data", "where": {"data": ["a", "c"]}}, results)
+    assert [point.place for point in found.points] == ["a, x 1", "c, x 1"]
+    assert judged({"kind": "between", "low": 2, "where": {"data": ["b"]}}, results)[0].verdict == "reproduced"
+
+
 def test_best_but_for_little() -> None:
     results = around(1.0, 1.01, 2.0)
     assert judged({"kind": "best_at", "low": 2, "high": 2}, results)[0].verdict == "not reproduced"
@@ -221,7 +238,7 @@ def test_groups_and_figures_are_judged_apart() -> None:
 
 
 def test_lines_beside_are_judged_in_the_same_way() -> None:
-    results = [*around(3), *rows("mended", {1: [1.0]}), *THEIRS]
+    results = [*around(3), *rows("mended", {1: [1.0], 2: [1.0]}), *THEIRS]
     found = judged({"kind": "below", "than": "theirs", "also": ["mended", "absent"]}, results)
     assert [(own.line, own.verdict) for own in found] == [
         ("ours", "not reproduced"),
