@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -13,11 +13,16 @@ import typer
 from ...evaluation import evaluate
 from ...evaluation.label_attacks import EPSILONS
 from ...messages import UsageError
+from ...parties.demo import DEMO_ROWS, demo_table
+from ..comparison import read_report
 from ..predicting import attack_table, predict_table
 from ..printing import print_attacks, print_verdict
 from ..progress import Work
 from ..publish import check_folder, put
 from .app import Greedy, app
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @app.command("evaluate", cls=Greedy)
@@ -35,16 +40,18 @@ def evaluate_command(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers. Files come first."""
-    folder = Path(synthetic)
+    folder, people = Path(synthetic), None
     if folder.is_dir():
         synthetic = str(folder / "synthetic.csv")
         if not Path(synthetic).is_file():
             raise UsageError(f"expected synthetic.csv in {folder}, found none: does this protocol publish a table?")
+        if real == "demo":
+            people = _demo_of(folder)
     work = Work()
     try:
         found = evaluate(
-            real, synthetic, schema=schema, ways=ways or (2, 3), binary=not original, classify=classify or (), drop=drop or (),
-            seed=seed, told=work.show,
+            real if people is None else people, synthetic, schema=schema, ways=ways or (2, 3), binary=not original,
+            classify=classify or (), drop=drop or (), seed=seed, told=work.show,
         )  # fmt: skip
     finally:
         work.close()
@@ -52,6 +59,17 @@ def evaluate_command(
         sys.stdout.write(json.dumps(found, indent=2) + "\n")
     else:
         print_verdict(found)
+
+
+def _demo_of(folder: Path) -> pd.DataFrame | None:
+    """Make the demo's people of a run again: as many, from its seed. A folder without a report has those of seed 0."""
+    if not (folder / "report.json").is_file():
+        return None
+    report = read_report(folder)
+    if report.get("data") != ["demo"]:
+        own = ", ".join(map(str, report.get("data") or ["one in memory"]))
+        raise UsageError(f"expected the table that {folder} was made of ({own}), found demo")
+    return demo_table(report.get("rows") or DEMO_ROWS, seed=report.get("seed") or 0)
 
 
 @app.command("predict")

@@ -83,6 +83,19 @@ def test_evaluate(tmp_path: Path) -> None:
     assert found["classification"][0]["dropped"] == ["race"]
 
 
+def test_the_demo_people_of_a_run_are_those_it_had(tmp_path: Path) -> None:
+    words = ["--rows", "900", "--seed", "3", "--parties", "2", "--set", "aggregator=masks", "--out", "run", "--json"]
+    ran = json.loads(sottovoce("run", "one-way", *words, cwd=tmp_path).stdout)
+    found = json.loads(sottovoce("evaluate", "demo", "run", "--json", cwd=tmp_path).stdout)
+    assert found["tvd"] == ran["utility"]["tvd"]
+    (tmp_path / "run" / "report.json").write_text(json.dumps({**ran, "data": ["people.csv"]}))
+    other = sottovoce("evaluate", "demo", "run", cwd=tmp_path)
+    assert (other.returncode, other.stderr) == (
+        2,
+        "sottovoce: expected the table that run was made of (people.csv), found demo\n",
+    )
+
+
 def test_a_schema_to_edit(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,job\n" + "".join(f"{age},{'cook' if age % 2 else '?'}\n" for age in range(99)))
     ran = sottovoce("schema", "people.csv", "--out", "schema.json", cwd=tmp_path)
