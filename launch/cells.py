@@ -7,6 +7,7 @@ fails is written down with its reason, and the others go on. Sweeps and reproduc
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,12 +18,14 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from ..messages import SottovoceError, UsageError
-from .publish import check_folder, put
+from .publish import BROKEN, check_folder, put
 from .supervise import RunFailed
 
-__all__ = ["Cell", "Made", "Told", "alone_in", "key_of", "make", "rows_of"]
+__all__ = ["Cell", "Made", "Told", "alone_in", "done_by", "key_of", "make", "rows_of"]
 
 INTERRUPTED: Final = 130
+ROOMS: Final = ("crypto", "curator", "evaluation", "messages", "parties", "privacy", "protocols")
+NOT_OF_RESULTS: Final = ("evaluation/claims.py", "evaluation/points.py", "evaluation/series.py")
 
 Told = Callable[[int, int, str], None]
 """Hears how many cells are done, of how many, and what is next."""
@@ -68,11 +71,37 @@ class Made:
         return f"{len(self.failed)} of {self.cells} runs failed, the first ({first.split(' ')[0]}): {reason}"
 
 
-def key_of(told: object, *, files: Iterable[str]) -> str:
-    """Name what a result follows from: what was asked, the files of data by size and time, and sottovoce's version."""
+def key_of(told: object, *, files: Iterable[str], sources: Iterable[str] = ()) -> str:
+    """Name what a result follows from: what was asked, the files of data by size and time, and what computes.
+
+    That is sottovoce's own rooms, and the `sources` of somebody else's protocols, byte by byte.
+    """
     stats = {own: Path(own).stat() for own in files if Path(own).is_file()}
     seen = [(name, own.st_size, own.st_mtime_ns) for name, own in stats.items()]
-    return hashlib.sha256(json.dumps([told, seen, version("sottovoce")], sort_keys=True).encode()).hexdigest()[:16]
+    others = [hashlib.sha256(Path(own).read_bytes()).hexdigest() for own in sources]
+    return hashlib.sha256(json.dumps([told, seen, others, _ours()], sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _ours() -> str:
+    """Sum up the rooms that results come from; how they are judged by claims and shown is found out anew each time."""
+    root = Path(__file__).parent.parent
+    found = hashlib.sha256(version("sottovoce").encode())
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            if path.relative_to(root).as_posix() not in NOT_OF_RESULTS:
+                found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def done_by(cell: Cell, *, folder: Path) -> dict[str, Any] | None:
+    """Read a cell's result; one that is broken, as after the loss of power, is none."""
+    try:
+        result = json.loads((folder / f"{cell.key}.json").read_text())
+        list(cell.figures(result))
+    except (OSError, *BROKEN):
+        return None
+    return dict(result)
 
 
 @contextmanager
@@ -92,12 +121,15 @@ def alone_in(out: Path) -> Iterator[Path]:
 def make(cells: Sequence[Cell], *, out: Path, told: Told, finish: Callable[[Made], None]) -> Made:
     """Make what has not been made; `finish` writes what there is, also when all is interrupted."""
     with alone_in(out) as folder:
-        found = {cell.key for cell in cells if (folder / f"{cell.key}.json").is_file()}
+        found = {cell.key for cell in cells if done_by(cell, folder=folder) is not None}
         failed: dict[str, str] = {}
         done = len(found)
 
         def made() -> Made:
-            reasons = {cell.shown: failed[cell.key] for cell in cells if cell.key in failed}
+            reasons: dict[str, str] = {}
+            for cell in cells:
+                if cell.key in failed:
+                    reasons[cell.shown if cell.shown not in reasons else f"{cell.shown} ({cell.key})"] = failed[cell.key]
             rows = rows_of(cells, folder=folder, failed=failed)
             return Made(rows=rows, cells=len(cells), before=len(found), failed=reasons)
 
@@ -130,10 +162,8 @@ def rows_of(cells: Sequence[Cell], *, folder: Path, failed: Mapping[str, str]) -
     """Put what there is into lines."""
     rows: list[dict[str, Any]] = []
     for cell in cells:
-        path = folder / f"{cell.key}.json"
-        if path.is_file():
-            lines = cell.figures(json.loads(path.read_text()))
-            rows.extend({**cell.asked, "status": "done", **line} for line in lines)
+        if (result := done_by(cell, folder=folder)) is not None:
+            rows.extend({**cell.asked, "status": "done", **line} for line in cell.figures(result))
         elif cell.key in failed:
             rows.append({**cell.asked, "status": "failed", "error": failed[cell.key]})
         else:

@@ -69,7 +69,12 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise UsageError(f"expected report.json of a run in {name}, found {type(error).__name__}: {error}") from None
     agreed = [_agreed(floors), _agreed(truth)]
-    if None in agreed:
+    tables = {name: {_data(report) for report in reports.values()} for name in ("data",)}
+    tables["rows"] = {str(report["rows"]) for report in reports.values() if report.get("rows") is not None}
+    apart = [name for name, own in tables.items() if len(own) > 1]
+    if None in agreed or apart:
+        for row, report in zip(rows if apart else (), reports.values(), strict=False):
+            row.update(data=_data(report), rows=report.get("rows"))
         rows.append({"run": DIFFERENT})
     else:
         rows += [{"run": title, **own} for title, own in zip((FLOOR, REAL), agreed, strict=True) if own]
@@ -97,8 +102,14 @@ def _differ(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _settings(report: Mapping[str, Any]) -> dict[str, Any]:
-    more = {"data": " ".join(map(str, report.get("data", ()))), "key_bits": report["privacy"].get("key_bits")}
-    return {**(report.get("parameters") or {}), **more}
+    more = {name: report.get(name) for name in ("rows", "split", "transport")}
+    more |= {"data": _data(report), "key_bits": report["privacy"].get("key_bits")}
+    return {**(report.get("parameters") or {}), **(report.get("chosen") or {}), **more}
+
+
+def _data(report: Mapping[str, Any]) -> str:
+    """Name the tables, wherever they lay."""
+    return " ".join(str(own).rsplit("/", 1)[-1] for own in report.get("data") or ())
 
 
 def _taught(right: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ Adult the public code book; otherwise it is inferred from the file.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,40 +32,50 @@ class Dataset(NamedTuple):
 
     title: str
     where: str
+    rows: int
+    """How many it has."""
 
 
 DATASETS: Final[Mapping[str, Dataset]] = {
     "adult": Dataset(
         "Adult, 48,842 people of the US census of 1994, 15 attributes",
         "UCI Machine Learning Repository, dataset 2: adult.data and adult.test one after the other, with a header",
+        48_842,
     ),
     "smartgrid": Dataset(
         "Smart Grid Stability, augmented: 60,000 simulated grids, 14 columns with stab and stabf",
         "Kaggle, pcbreviglieri/smart-grid-stability: smart_grid_stability_augmented.csv",
+        60_000,
     ),
     "healthcare": Dataset(
         "AV Healthcare Analytics II, 318,438 hospital stays, 18 columns with Stay",
         "Kaggle, nehaprabhavalkar/av-healthcare-analytics-ii: train_data.csv",
+        318_438,
     ),
     "retail": Dataset(
         "Retail, 88,162 purchases: a 0/1 column for each of the 50 most frequent items",
         "FIMI repository, retail.dat; count the items and keep 50",
+        88_162,
     ),
     "aol": Dataset(
         "AOL's search log, 619,418 users, 45 0/1 columns as PriView's authors made them",
         "withdrawn by its publisher in 2006; of PriView's authors, if at all",
+        619_418,
     ),
     "kosarak": Dataset(
         "Kosarak, clicks on a news site: a 0/1 column for each of the most frequent pages",
         "FIMI repository, kosarak.dat; count the pages and keep as many as the experiment needs",
+        990_002,
     ),
     "br2000": Dataset(
         "BR2000, 38,000 people of Brazil's census of 2000, 14 attributes",
         "IPUMS International, with registration; PrivBayes's authors have the sample",
+        38_000,
     ),
     "tpc-e": Dataset(
         "TPC-E, 40,000 trades of a simulated broker, 24 columns",
         "the generator EGen of tpc.org; everybody's are others than the authors'",
+        40_000,
     ),
 }  # fmt: skip
 
@@ -84,6 +95,17 @@ class Given(NamedTuple):
     dataset: str
     path: Path
     stand_in: bool
+    rows: int | None
+    """How many are in it; `None`: it cannot be read, which whoever reads it will say."""
+    digest: str
+    """SHA-256 of the file."""
+
+    @property
+    def kind(self) -> str:
+        """Say whether it is the dataset, as far as that can be seen."""
+        of = DATASETS[self.dataset].rows
+        part = "" if self.rows in (None, of) else f"{self.rows:,} rows of {of:,}"
+        return ", ".join(own for own in ("stand-in" if self.stand_in else "", part) if own) or "as given"
 
 
 class Prepared(NamedTuple):
@@ -116,8 +138,17 @@ def read_given(words: list[str]) -> dict[str, Given]:
             raise UsageError(f"expected a table at {text} for --data {name}, found none: get it from {DATASETS[name].where}")
         described = str((_description(path) or {}).get("name", ""))
         names = f"{path.parent.name} {path.name} {described}".lower()
-        found[name] = Given(name, path, name in GENERATED or any(mark in names for mark in MARKS))
+        stand_in = name in GENERATED or any(mark in names for mark in MARKS)
+        found[name] = Given(name, path, stand_in, _rows(path), hashlib.sha256(path.read_bytes()).hexdigest())
     return found
+
+
+def _rows(path: Path) -> int | None:
+    """Count a table's rows, by its first column."""
+    try:
+        return sum(len(block) for block in blocks(str(path)))
+    except (UsageError, OSError):
+        return None
 
 
 def prepare(table: str, given: Given, *, out: Path) -> Prepared:

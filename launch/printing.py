@@ -96,6 +96,8 @@ def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
     told = f"{len(table):,} runs: {made:,} made now, {before:,} found"
     told += "".join(f", {int(counts[name]):,} {name}" for name in ("failed", "not run") if name in counts)
     written = [name for name in ("results.csv", "results.parquet", "comparison.html") if (folder / name).is_file()]
+    for note in table["note"].dropna().unique() if "note" in table else ():
+        sys.stdout.write(f"warning: {note}\n")
     sys.stdout.write(f"{told}\n{folder}/: {', '.join(written)}\n")
 
 

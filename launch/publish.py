@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import json
-import os
 import shlex
 import shutil
 import tempfile
@@ -131,7 +130,12 @@ def leave(files: Mapping[str, bytes], *, folder: Path) -> dict[str, bytes]:
     except Exception as error:  # noqa: BLE001 - whatever it is
         report["warnings"].append(f"there is no report.html: {type(error).__name__}: {error}")
         whole["report.json"] = report_json(report)
-    put(whole, folder=folder)
+    try:
+        put(whole, folder=folder)
+    except UsageError as error:
+        elsewhere = Path(tempfile.mkdtemp(prefix="sottovoce-"))
+        put(whole, folder=elsewhere)
+        raise UsageError(f"{error}; the results are in {elsewhere}") from None
     return whole
 
 
@@ -150,27 +154,41 @@ def check_folder(folder: Path) -> None:
         existing = existing.parent
     if not existing.is_dir():
         raise UsageError(f"expected a folder for --out, found a file at {existing}")
-    if not os.access(existing, os.W_OK):
-        raise UsageError(f"expected a folder for --out that can be written, found {existing} read-only")
+    try:  # rights say little: of root, of file systems without space, of those that are no disks
+        _staging(existing).rmdir()
+    except OSError as error:
+        raise UsageError(f"expected a folder for --out that can be written, found {existing}: {error.strerror}") from None
+
+
+def _staging(folder: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=".sottovoce.", dir=folder))
 
 
 def put(files: Mapping[str, bytes], *, folder: Path) -> None:
-    """Write all files beside the folder, then move them into it; those of an earlier run are replaced.
+    """Write all files beside one another, then move them into their folder; those of an earlier run are replaced.
 
-    Nothing appears in the folder before everything is written, and report.json comes last.
+    Nothing can be seen in the folder before everything is written, and report.json comes last. They are written in the folder
+    itself: it may be a file system of its own, or all that one may write to.
     """
     check_folder(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    new = not folder.exists()
+    staging: Path | None = None
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = _staging(folder)
         for name, data in files.items():
             (staging / name).write_bytes(data)
-        folder.mkdir(exist_ok=True)
         whole_run = "report.json" in files
         for stale in {*ALWAYS_NEW, *FILES} - files.keys() if whole_run else ():
             with contextlib.suppress(FileNotFoundError):
                 (folder / stale).unlink()
         for name in sorted(files, key=lambda name: (name == "report.json", name)):
             (staging / name).replace(folder / name)
+    except OSError as error:
+        raise UsageError(f"expected to write to {folder}, found {error.strerror}: {error.filename}") from None
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # if nothing came into it

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -61,9 +62,13 @@ def make_report(
         "about": {"summary": protocol.summary, "paper": protocol.paper, "trust": protocol.trust},
         "reference": job.protocol,
         "parameters": msgspec.to_builtins(protocol.parameters),
+        "chosen": _writable(
+            {name: own for name, own in protocol.chosen().items() if getattr(protocol.parameters, name, 0) is None}
+        ),
         "parties": job.parties,
         "rows": rows,
         "data": list(job.data),
+        "split": job.split,
         "mode": job.mode,
         "seed": job.seed,
         "transport": transport,
@@ -81,7 +86,7 @@ def make_report(
                 "claimed_epsilon": protocol.epsilon,
                 "claimed_coalition": protocol.colluding,
                 "neighbours": protocol.neighbours,
-                **epsilon_by_view(concluded.releases, parties=job.parties),
+                **_views(protocol, concluded, parties=job.parties),
                 "releases": [msgspec.to_builtins(release) for release in concluded.releases],
                 "key_bits": job.key_bits,
                 "identities": job.identities or "made for the run",
@@ -91,6 +96,13 @@ def make_report(
         "transcript": {edge: digest for own in minutes for edge, digest in own.transcript.items()} or None,
         "warnings": [*_warnings(job, schema), *protocol.warnings(public), *unforeseen],
     }
+
+
+def _views(protocol: Protocol, concluded: Concluded, *, parties: int) -> dict[str, Any]:
+    """Give epsilon by view; where it is of a label also that of the whole record: the same, if no release tells more."""
+    found = epsilon_by_view(concluded.releases, parties=parties)
+    of_label = protocol.neighbours.startswith("label-within")
+    return {**({"whole_record": found["epsilon"]["curator"]} if of_label else {}), **found}
 
 
 def command(job: Job, *, transport: str) -> str:
@@ -154,10 +166,16 @@ def _writable(value: Any) -> Any:
 
 
 def _predicted(protocol: Protocol, concluded: Concluded, public: Public) -> list[dict[str, Any]] | None:
-    """Put each line of the predicted cost beside what was measured."""
+    """Put each line of the predicted cost beside what was measured.
+
+    What depends on what was learnt, such as how long a frontier is, follows from the model: it was not known before the run.
+    """
     lines: Sequence[Cost] | None = protocol.predict(public)
     if lines is None:
         return None
+    beforehand: Sequence[Cost] = ()
+    with contextlib.suppress(Exception):  # of somebody's own, which may need the model
+        beforehand = protocol.predict(replace(public, model=None)) or ()
     beside = []
     for line in lines:
         measured = [entry for entry in concluded.entries if (entry.phase, entry.kind) == (line.phase, line.kind)]
@@ -169,6 +187,7 @@ def _predicted(protocol: Protocol, concluded: Concluded, public: Public) -> list
                 "payload_bytes": line.payload_bytes,
                 "measured_messages": len(measured),
                 "measured_payload_bytes": sum(entry.payload_bytes for entry in measured),
+                "known": "before" if line in beforehand else "from the model",
             }
         )
     return beside

@@ -307,7 +307,8 @@ def verdict_of(found: Reproduced, *, used: Sequence[Given], quick: bool) -> dict
         "name": item.name, "title": item.title, "paper": item.paper, "where": item.where, "verdict": found.verdict,
         "quick": quick, "runs": found.made.cells, "failed": len(found.made.failed),
         "left": sum(row["status"] == "not run" for row in found.rows), "seconds": round(found.seconds, 1),
-        "data": {own.dataset: "stand-in" if own.stand_in else "as given" for own in used},
+        "data": {own.dataset: own.kind for own in used},
+        "sha256": {own.dataset: own.digest for own in used},
         "claims": [
             {
                 "says": own.says, "at": own.at, "ours": own.ours, "verdict": own.verdict, "line": own.judged[0].line,

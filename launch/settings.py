@@ -54,7 +54,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
         parties = self.parties if self.parties is not None else len(data) if len(data) > 1 else 3
         parameters = dict(self.set)
         if self.epsilon is not None:
-            if parameters.get("epsilon", self.epsilon) != self.epsilon:
+            if "epsilon" in parameters and parameters["epsilon"] != self.epsilon:
                 raise UsageError("expected epsilon once, found it both as an option and under set")
             parameters["epsilon"] = self.epsilon
         fields: dict[str, Any] = {"protocol": self.protocol, "data": data, "parties": parties, "parameters": parameters}

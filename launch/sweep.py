@@ -22,11 +22,13 @@ the others go on.
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import importlib.util
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -34,13 +36,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 
 from ..messages import SottovoceError, UsageError
-from .cells import Cell, Made, Told, key_of, make
+from ..protocols import find
+from .cells import Cell, Made, Told, done_by, key_of, make
 from .comparison import compare
 from .experiments import Asked
 from .job import Job, instantiate
 from .judgement import Judging, judged
 from .pages import comparison_page
-from .publish import leave, put
+from .publish import NOT_CLASSIFIED, leave, put
 from .run import run_job
 from .settings import Settings
 from .supervise import Hosts
@@ -53,6 +56,9 @@ __all__ = ["Plan", "RunCell", "plan_of", "read_plan", "read_toml", "sweep"]
 ASKED: Final = {name: f"{name}_asked" for name in ("rows", "rounds", "seconds", "messages")}
 """Columns of parameters that are called as a figure is: PrivIncr's rounds are not the conversation's."""
 MOST_CELLS: Final = 100_000
+TELLING: Final = ("mode", "data", "parties", "rows_asked", "split", "key_bits", "schema", "transport", "hosts")
+"""Columns by which runs are called where they differ."""
+KEYS: Final = tuple(own.encode_name for own in msgspec.structs.fields(Settings))
 JUDGING: Final = tuple(Judging.__struct_fields__)
 
 
@@ -83,10 +89,13 @@ class RunCell:
     named: Mapping[str, str]
     """Columns of the person's own."""
     keep: bool = False
+    telling: frozenset[str] = frozenset()
+    """Columns beside parameters by which cells differ."""
 
     @property
     def shown(self) -> str:
         own = {"seed": self.job.seed, **self.job.parameters}
+        own |= {name: value for name, value in self.asked.items() if name in self.telling}
         return " ".join([self.job.protocol, *(f"{name}={value}" for name, value in own.items() if value is not None)])
 
     @property
@@ -94,10 +103,19 @@ class RunCell:
         job = self.job
         asked = {
             "run": self.key, **({"line": self.line} if self.line else {}), "protocol": job.protocol, "mode": job.mode,
-            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed,
+            "data": " ".join(job.data), "parties": job.parties, "seed": job.seed, **self._set_otherwise(),
             **{ASKED.get(name, name): value for name, value in job.parameters.items()}, **self.named,
         }  # fmt: skip
         return multiplied(asked, self.times)
+
+    def _set_otherwise(self) -> dict[str, Any]:
+        """List what else a run follows from, where it is not the default."""
+        own = self.settings
+        named = {
+            "rows_asked": own.rows, "split": own.split, "key_bits": own.key_bits, "schema": own.schema,
+            "transport": own.transport, "hosts": own.hosts or own.hostfile,
+        }  # fmt: skip
+        return {name: value for name, value in named.items() if value is not None}
 
     def make(self, *, out: Path) -> dict[str, Any]:
         settings = self.settings
@@ -189,7 +207,18 @@ def plan_of(found: Mapping[str, Any], *, where: str) -> tuple[Plan, list[Cell]]:
                 raise UsageError(f"{where}: expected at most {MOST_CELLS:,} runs, found more")
     if not cells:
         raise UsageError(f"{where}: expected at least one [[run]], found none")
-    return plan, [*cells.values()]
+    return plan, _told_apart([*cells.values()])
+
+
+def _told_apart(cells: Sequence[Cell]) -> list[Cell]:
+    """Let runs be called by all that they differ by."""
+    runs = [cell for cell in cells if isinstance(cell, RunCell)]
+    values: dict[str, set[str]] = {}
+    for cell in runs:
+        for name in TELLING:
+            values.setdefault(name, set()).add(str(cell.asked.get(name)))
+    telling = frozenset(name for name, own in values.items() if len(own) > 1)
+    return [replace(cell, telling=telling) if isinstance(cell, RunCell) else cell for cell in cells]
 
 
 def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
@@ -201,6 +230,8 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
         raise UsageError(
             f"{where}: expected no {', '.join(sorted(wrong))}: seeds stand at the top of the file, --out says where"
         )
+    if empty := [name for name, own in {**merged, **merged["set"]}.items() if own == []]:
+        raise UsageError(f"{where}: expected a value of {empty[0]}, found an empty list")
     judging = {"classify": plan.classify, **{name: merged.pop(name) for name in JUDGING if name in merged}}
     try:
         line = msgspec.convert(merged.pop("line", ""), str)
@@ -220,18 +251,46 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str) -> Iterator[Cell]:
                     key = key_of([asks.name, asks.parameters, seed, line], files=map(str, asks.parameters.values()))
                     yield ExperimentCell(asks=asks, seed=seed, key=key, line=line, also=also)
                 continue
+            if unknown := [name for name in chosen if name not in KEYS]:
+                near = difflib.get_close_matches(unknown[0], KEYS, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(KEYS)}"
+                raise UsageError(f"unknown key {unknown[0]!r}: {hint}")
             settings = msgspec.convert(chosen, Settings)
             job = settings.job()
             instantiate(job)  # of all seeds together: what is wrong does not depend on them
+            _check_files(settings, judges)
+            sources = _sources(job)
         except (SottovoceError, msgspec.ValidationError) as error:
             raise UsageError(f"{where}: {error}") from None
         for seed in seeds:
             own = msgspec.structs.replace(job, seed=seed)
-            told = [msgspec.to_builtins(own), settings.transport or "threads", msgspec.to_builtins(judges), line]
+            told = [msgspec.to_builtins(own), settings.transport or "threads", msgspec.to_builtins(judges), line, plan.keep]
             yield RunCell(
-                settings=settings, job=own, judging=judges, key=key_of(told, files=[*job.data, judges.test]), line=line,
-                also=also, times=times, named=named, keep=plan.keep,
+                settings=settings, job=own, judging=judges, key=key_of(told, files=[*job.data, judges.test], sources=sources),
+                line=line, also=also, times=times, named=named, keep=plan.keep,
             )  # fmt: skip
+
+
+def _check_files(settings: Settings, judges: Judging) -> None:
+    """Refuse tables that are not there, unless they are on other hosts."""
+    tables = [settings.data] if isinstance(settings.data, str) else settings.data or []
+    for table in [*(() if settings.hosts or settings.hostfile else tables), *([judges.test] if judges.test else ())]:
+        if table != "demo" and not Path(table).is_file():
+            raise UsageError(f"expected a table, found none at {table}")
+
+
+def _sources(job: Job) -> list[str]:
+    """Find the files of what is somebody's own: a protocol, and what parameters name as module:Class."""
+    modules = [find(job.protocol).__module__]
+    modules += [own.partition(":")[0] for own in job.parameters.values() if isinstance(own, str) and ":" in own]
+    found = []
+    for name in modules:
+        if name.isidentifier() or all(part.isidentifier() for part in name.split(".")):
+            with contextlib.suppress(ImportError, ValueError):
+                spec = importlib.util.find_spec(name)
+                if spec is not None and spec.origin and Path(spec.origin).is_file():
+                    found.append(spec.origin)
+    return found
 
 
 def _alternatives(merged: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -263,10 +322,9 @@ def _page(cells: Sequence[Cell], *, out: Path) -> dict[str, bytes]:
     """Put the runs that are there side by side on a page."""
     reports: dict[str, dict[str, Any]] = {}
     for cell in cells:
-        path = out / "cells" / f"{cell.key}.json"
-        if isinstance(cell, RunCell) and path.is_file():
+        if isinstance(cell, RunCell) and (report := done_by(cell, folder=out / "cells")) is not None:
             name = cell.shown if cell.shown not in reports else f"{cell.shown} ({cell.key})"
-            reports[name] = json.loads(path.read_text())
+            reports[name] = report
     return {"comparison.html": comparison_page(compare(reports), title=out.name).encode()} if reports else {}
 
 
@@ -294,6 +352,7 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     if (right := utility.get("accuracy")) is not None:
         found |= {"accuracy": right["model"], "majority": right["majority"]}
+    found["note"] = next((own for own in report["warnings"] if own.startswith(NOT_CLASSIFIED)), None)
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -185,6 +185,9 @@ class DPCCBN(SummingProtocol):
                 yield "structure", self.of_structure(domain, extensions(sizes, chosen[:step], degree))
         yield "parameters", self.of_parameters(structure_of(domain, chosen), alone=not degree)
 
+    def chosen(self) -> dict[str, Any]:
+        return {**super().chosen(), "attributes": "binary" if self.binary else "original"}
+
     def predict(self, public: Public) -> list[Cost] | None:
         if public.domain is None or public.model is None:
             return None

@@ -156,6 +156,12 @@ class Protocol(ABC):
         """Predict the cost as a formula of public figures; `None` when it cannot be known."""
         return None
 
+    def chosen(self) -> Mapping[str, Any]:
+        """Say what parameters that were left open stand for, as far as that is known before the run; for the report."""
+        left = (name for name in self.Parameters.__struct_fields__ if getattr(self.parameters, name) is None)
+        own = {name: getattr(self, name, None) for name in left}
+        return {name: value for name, value in own.items() if isinstance(value, str | int | float)}
+
     def formulas(self, public: Public) -> Sequence[Formula]:  # noqa: ARG002 - part of the signature
         """Put the paper's own formulas beside their corrections, phase by phase."""
         return ()

@@ -17,6 +17,7 @@ from ..comparison import compare, read_report
 from ..pages import comparison_page
 from ..printing import print_comparison, print_summary, print_table
 from ..publish import BROKEN, paged, put
+from ..report import summary_lines
 from .app import app
 
 
@@ -86,6 +87,7 @@ def report_command(
     """Write report.html anew from report.json and the ledger, and print the summary again."""
     report = read_report(folder)
     try:
+        _ = [*summary_lines(report), *report["warnings"]]  # what is printed below, before anything is written
         there = [name for name in ("report.json", "ledger.csv", "model.json") if (folder / name).is_file()]
         page = paged({name: (folder / name).read_bytes() for name in there}, public=public)["report.html"]
     except BROKEN as error:
@@ -111,7 +113,7 @@ def compare_command(
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
     try:
-        left_out = {"utility": None} if public else {}
+        left_out = {"utility": None, "rows": None} if public else {}
         rows = compare({name: {**read_report(folder), **left_out} for name, folder in zip(names, folders, strict=True)})
         html = comparison_page(rows)
     except BROKEN as error:

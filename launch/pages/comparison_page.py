@@ -48,7 +48,9 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
         ),
         section(
             "What it costs",
-            _side_by_side([_chart(runs, name, by="parties", of=of, others=("epsilon",)) for name, of in COSTS.items()]),
+            _side_by_side(
+                [_chart(runs, name, by="parties", of=of, others=("epsilon", "data", "rows")) for name, of in COSTS.items()]
+            ),
             name="cost",
         ),
         section(
@@ -100,7 +102,7 @@ def _error_chart(runs: Sequence[Row], key: str, against: Mapping[str, Row]) -> s
     """Draw an error over epsilon, with what it must beat."""
     name = f"average {key} distance" if "-way" in key else f"share predicted {key}"
     floors = {label: float(row[key]) for label, row in against.items() if key in row}
-    return _chart(runs, name, by="epsilon", of=key, others=("neighbours", "parties"), floors=floors)
+    return _chart(runs, name, by="epsilon", of=key, others=("neighbours", "parties", "data", "rows"), floors=floors)
 
 
 def _chart(
@@ -111,7 +113,9 @@ def _chart(
 
     def line(row: Row) -> str:
         more = [str(row["with"])] if row.get("with") else []
-        return ", ".join([str(row["protocol"]), *more, *(_named(own, row[own]) for own in differ)])
+        return ", ".join(
+            [str(row["protocol"]), *more, *(_named(own, row[own]) for own in differ if f"{own}=" not in str(row.get("with")))]
+        )
 
     lines = _lines(runs, line, by=by, of=of)
     if not lines:
@@ -126,7 +130,9 @@ def _chart(
 
 
 def _named(key: str, value: Any) -> str:
-    return str(value) if key == "neighbours" else f"{key} {epsilon_shown(value)}"
+    if key == "neighbours":
+        return str(value)
+    return f"{key} {value if value is None or isinstance(value, str) else epsilon_shown(value)}"
 
 
 def _lines(runs: Sequence[Row], line: Callable[[Row], str], *, by: str, of: str) -> list[charts.Line]:

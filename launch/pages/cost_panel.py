@@ -154,13 +154,13 @@ def _predicted(exchanged: Mapping[str, Any]) -> str:
         same = all(own[key] == own[f"measured_{key}"] for key in ("messages", "payload_bytes"))
         verdict: Any = "as predicted" if same else ('<span class="worse">differs</span>',)
         figures = [own[name] for name in ("messages", "measured_messages", "payload_bytes", "measured_payload_bytes")]
-        rows.append((own["phase"], own["kind"], *figures, verdict))
-    head = ("phase", "kind", "messages predicted", "measured", "payload bytes predicted", "measured", "")
+        rows.append((own["phase"], own["kind"], *figures, own.get("known", ""), verdict))
+    head = ("phase", "kind", "messages predicted", "measured", "payload bytes predicted", "measured", "known", "")
     rest = exchanged["payload_bytes"] - sum(own["payload_bytes"] for own in lines)
     more = (
         words(f"{rest:,} bytes more depend on what was chosen, and could not be predicted.", kind="quiet") if rest > 0 else ""
     )
-    return table(head, rows, caption="Predicted before the run, and measured") + more
+    return table(head, rows, caption="Predicted, before the run or from what was learnt, and measured") + more
 
 
 def edge_shown(key: str) -> str:

@@ -78,7 +78,8 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     left = sum(row["status"] == "not run" for row in found.rows)
     unmade = [f"{counted(left, 'run')} have not been made: the same command goes on with them."] if left else []
     absent = [name for name in item.wants if name not in {given.dataset for given in used}]
-    stand_ins = [f"{own.dataset} is a stand-in here: no number is the real dataset's." for own in used if own.stand_in]
+    others = [(own.dataset, own.kind) for own in used if own.kind != "as given"]
+    stand_ins = [f"{name} is not the dataset here ({kind}): no number is the real one's." for name, kind in others]
     without = [f"Without {', '.join(absent)}, which was not given; claims are judged by what is there."] if absent else []
     body = [
         f"<header><h1>{escape(item.title)}</h1>",
@@ -93,7 +94,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
         section("Ours beside the paper's", *(_numbers(item, own, done) for own in item.picture.panel), name="numbers"),
         section("What is otherwise than in the paper", _list(item.notes), name="notes"),
         section("Runs that failed", _list([f"{what}: {reason}" for what, reason in found.made.failed.items()]), name="failed"),
-        section("How to make it again", _again(item, used, quick=quick), name="again"),
+        section("How to make it again", _again(item, used, quick=quick), _files(used), name="again"),
     ]
     return document(f"sottovoce: {item.paper}, {item.where}", "\n".join(own for own in body if own))
 
@@ -142,6 +143,11 @@ def _again(item: Item, used: Sequence[Given], *, quick: bool) -> str:
     return f"<pre><code>{escape(command)}</code></pre>"
 
 
+def _files(used: Sequence[Given]) -> str:
+    rows = [(own.dataset, own.path.name, "" if own.rows is None else f"{own.rows:,}", own.kind, own.digest) for own in used]
+    return table(("data", "file", "rows", "", "SHA-256"), rows, caption="What was given")
+
+
 def _list(texts: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(own)}</li>' for own in texts)}</ul>" if texts else ""
 
@@ -154,6 +160,7 @@ def index_page(verdicts: Sequence[Mapping[str, Any]]) -> str:
             own["title"],
             (_verdict(own["verdict"]),),
             "quick" if own["quick"] else "full",
+            "; ".join(f"{name}: {kind}" for name, kind in own["data"].items() if kind != "as given"),
             f"{sum(claim['verdict'] == 'reproduced' for claim in own['claims'])} of {len(own['claims'])}",
         )
         for own in verdicts
@@ -163,7 +170,7 @@ def index_page(verdicts: Sequence[Mapping[str, Any]]) -> str:
     body = [
         "<h1>Reproductions</h1>",
         words(f"Tables and figures of the papers, made again: {lead}.", kind="lead"),
-        table(("figure or table", "what", "verdict", "size", "claims reproduced"), rows),
+        table(("figure or table", "what", "verdict", "size", "not the dataset", "claims reproduced"), rows),
     ]
     return document("sottovoce: reproductions", "\n".join(body))
 

@@ -45,7 +45,11 @@ def run_page(
         section(SECTIONS["privacy"], *privacy_panel(report["privacy"]), name="privacy"),
         section(SECTIONS["conversation"], *conversation_panel(report, entries), name="conversation"),
         section(SECTIONS["cost"], *cost_panel(report, entries), name="cost"),
-        section(SECTIONS["utility"], *(utility_panel(report["utility"]) if report["utility"] else ()), name="utility"),
+        section(
+            SECTIONS["utility"],
+            *_quality(report),
+            name="utility",
+        ),
         section(SECTIONS["model"], *_learnt(report, drawn), name="model"),
         section(SECTIONS["again"], *_again(report), name="again"),
     ]
@@ -60,6 +64,19 @@ def run_page(
         "</header>",
     ]
     return document(f"sottovoce: {title}", "\n".join([*head, *bodies]))
+
+
+def _quality(report: Mapping[str, Any]) -> list[str]:
+    """Say how good it is, or why nothing is said of that and how to find out."""
+    if report["utility"]:
+        return utility_panel(report["utility"])
+    if not (report.get("published") or {}).get("synthetic"):
+        return []
+    why = "Nothing was measured here: who wrote this page could not read the tables, was told not to, or writes for others."
+    return [
+        words(f"{why} Whoever may see the real table, and has the folder, asks"),
+        "<pre><code>sottovoce evaluate REAL.csv DIR</code></pre>",
+    ]
 
 
 def _learnt(report: Mapping[str, Any], drawn: Mapping[str, str]) -> list[str]:
@@ -98,7 +115,7 @@ def _again(report: Mapping[str, Any]) -> list[str]:
         *parts,
         table(
             ("parameter", "value"),
-            [(name, _plain(value)) for name, value in report["parameters"].items()],
+            [(name, _given(name, value, report)) for name, value in report["parameters"].items()],
             caption="Parameters",
         ),
         table(("", ""), [(name, str(value)) for name, value in rows if value], caption="Where it came from"),
@@ -106,5 +123,13 @@ def _again(report: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _given(name: str, value: Any, report: Mapping[str, Any]) -> str:
+    """Write a parameter; one that was left open as what it stood for."""
+    chosen = report.get("chosen") or {}
+    if value is None and name in chosen:
+        return f"{_plain(chosen[name])} (not given: chosen in mode {report['mode']})"
+    return "not given" if value is None else _plain(value)
+
+
 def _plain(value: Any) -> str:
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -147,9 +147,7 @@ def _quality(report: Mapping[str, Any]) -> str:
 
 
 def _floors(utility: Mapping[str, Any]) -> dict[str, float]:
-    """Give what single attributes alone would reach, where distances are of the synthetic table."""
-    if "tvd_synthetic" in utility:
-        return {}
+    """Give what the real tables of single attributes alone would reach, without any noise."""
     return {str(own["ways"]): own["one_way"] for own in utility.get("distances", ()) if own["attributes"] == "original"}
 
 

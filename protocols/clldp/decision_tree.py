@@ -77,8 +77,13 @@ class LabelDecisionTree(LabelProtocol):
             raise UsageError("expected learning=levels in mode paper, found distilled, which is no paper's")
         if self.learning == "distilled" and parameters.allocation is not None:
             raise UsageError("expected allocation with learning=levels, found learning=distilled: there is one report a user")
+        self.allocation: Allocation = parameters.allocation or ("paper" if mode == "paper" else "tight")
         if self.learning == "levels":
             check(parameters)
+
+    def chosen(self) -> dict[str, Any]:
+        own = super().chosen()
+        return own if self.learning == "levels" else {name: own[name] for name in own if name != "allocation"}
 
     @property
     def depth(self) -> int:
@@ -107,8 +112,7 @@ class LabelDecisionTree(LabelProtocol):
             curves, known, surveys = believed(desk, mustered, sets, p, label=label, mode=self.mode)
         first = share_of(mustered.users, p)
         if self.learning == "levels":
-            allocation: Allocation = p.allocation or ("paper" if self.mode == "paper" else "tight")
-            levels = Levels(domain, label, p, self.mode, self.depth, allocation, curves)
+            levels = Levels(domain, label, p, self.mode, self.depth, self.allocation, curves)
             used = [] if self.mode == "paper" else known
             tree, more, rounds = levels.grow(desk, mustered, used, first=first)
             return self._outcome(domain, tree, label=label, users=mustered.users, surveys=[*surveys, *more], rounds=rounds)

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -57,7 +57,7 @@ class LabelJoint(LabelProtocol):
     def curator(self, desk: Curator) -> Outcome:
         learnt = self.learn(desk)
         users = learnt.mustered.users
-        as_estimated = (self.parameters.projection or ("none" if self.mode == "paper" else "simplex")) == "none"
+        as_estimated = self.chosen()["projection"] == "none"
         tables = [own.joint if as_estimated else norm_sub(own.joint) for own in learnt.estimates]
         counts = [np.round(own * users, 3).reshape(-1) for own in tables]
         return Outcome(
@@ -66,3 +66,7 @@ class LabelJoint(LabelProtocol):
             summary={**self.figures(learnt), "tables": len(tables)},
             said=of_users(users, learnt.surveys, self.parameters),
         )
+
+    def chosen(self) -> dict[str, Any]:
+        own = self.parameters.projection or ("none" if self.mode == "paper" else "simplex")
+        return {**super().chosen(), "projection": own}

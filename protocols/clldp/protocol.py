@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...curator import Curator
-from ...curator.labels import pooled
+from ...curator.labels import SURE, pooled
 from ...curator.marginal import Numbers
 from ...messages import UsageError, encoded_size
 from ...parties import Party
@@ -151,12 +151,23 @@ class LabelProtocol(Protocol):
             lines.append(Cost(phase="beliefs", kind="Terms", messages=public.parties, payload_bytes=each))
         return [*lines, Cost(phase="reports", kind="Terms", messages=public.parties, payload_bytes=each)]
 
+    def chosen(self) -> dict[str, Any]:
+        printed = self.mode == "paper"
+        return {
+            **super().chosen(),
+            "sure": 0.0 if printed else SURE,
+            "choice": "paper" if printed else "scan",
+            "record_cap": 0.0 if self.cap is None else self.cap,
+        }
+
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
         p, found = self.parameters, []
         if p.belief == "oracle":
             found.append("belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is for experiments")
         elif p.belief != "none" and p.randomizer == "khr":
-            cap = "without a bound (record_cap=0)" if self.cap is None else f"at most {self.cap:g} (record_cap)"
+            cap = f"at most {self.cap:g} (record_cap)"
+            if self.cap is None:
+                cap = "as much as follows from omega (record_cap=0), which is the whole record's epsilon"
             found.append(
                 f"epsilon {p.epsilon:g} is what is told of a label to somebody who knows no user's attributes, and if omega is "
                 f"not too small; to somebody who knows a user's attributes more is told of the label, {cap}"

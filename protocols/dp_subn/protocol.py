@@ -39,7 +39,7 @@ from .cost import formulas, predict
 from .initial import Initialisation, choose_forest, choose_parents, receive_structure
 from .learning import Search, correlations_of, directed, structure_of, tree_of
 from .plan import Plan, plan_run
-from .settings import Choices, settle
+from .settings import Choices, Profile, settle
 from .updates import (
     Updates,
     collect_in_turn,
@@ -174,6 +174,10 @@ class DPSUBN(SummingProtocol):
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> Plan:
         return plan_run(domain, self.parameters, self.settings, mode=self.mode, rows=rows, parties=parties)
+
+    def chosen(self) -> dict[str, Any]:
+        profile = {name: getattr(self.profile, name) for name in Profile.__slots__}
+        return {"noise": self.settings.noise, "attributes": "binary" if self.settings.binary else "original", **profile}
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:

@@ -24,7 +24,7 @@ of published margins and a third as sensitive, and clusters are believed as far 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
@@ -172,6 +172,10 @@ class JTree(SummingProtocol):
     def counted(self, domain: Domain, sets: Sequence[Family], s: Settings, *, epsilon: float) -> Tables:
         """The batch of clusters; with noise that goes by their sizes where single attributes were counted before."""
         return Tables(domain, tuple(sets), epsilon, weighted=bool(s.one_way))
+
+    def chosen(self) -> dict[str, Any]:
+        structure = self.parameters.structure or ("threshold" if self.mode == "paper" else "tree")
+        return {**super().chosen(), "structure": structure}
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:

@@ -264,12 +264,17 @@ class PrivIncr(LocalProtocol):
 
     def _small(self, clique: Sequence[str], graph: Graph) -> bool:
         """Say whether the rounds, if they have, are all that is asked of a clique."""
-        large = self.parameters.cliques or ("large" if self.mode == "paper" else "all")
-        return large == "large" and len(clique) < 3 and any({*clique} <= {*edge} for edge in graph.said)
+        return self.chosen()["cliques"] == "large" and len(clique) < 3 and any({*clique} <= {*edge} for edge in graph.said)
 
     @property
     def _clips(self) -> bool:
-        return bool((self.parameters.projection or ("norm-mul" if self.mode == "paper" else "norm-sub")) == "norm-mul")
+        return bool(self.chosen()["projection"] == "norm-mul")
+
+    def chosen(self) -> dict[str, Any]:
+        p, printed = self.parameters, self.mode == "paper"
+        cliques = p.cliques or ("large" if printed else "all")
+        projection = p.projection or ("norm-mul" if printed else "norm-sub")
+        return {**super().chosen(), "cliques": cliques, "projection": projection}
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None or public.model is None:

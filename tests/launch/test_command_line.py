@@ -4,12 +4,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import sottovoce as package
 from sottovoce import UsageError
+from sottovoce.launch import publish
 from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
 
 
@@ -94,6 +98,43 @@ def test_the_demo_people_of_a_run_are_those_it_had(tmp_path: Path) -> None:
         2,
         "sottovoce: expected the table that run was made of (people.csv), found demo\n",
     )
+
+
+def test_results_come_into_a_folder_on_another_file_system(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is but one file system")
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        (tmp_path / "out").symlink_to(folder)
+        ran = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", "--out", "out", cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+        assert {path.name for path in Path(folder).iterdir()} >= {"report.json", "ledger.csv", "report.html"}
+        assert not [path for path in Path(folder).iterdir() if path.name.startswith(".")]
+
+
+def test_a_result_that_cannot_be_put_where_it_was_to_lie_is_put_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = package.run("head-count", rows=90, seed=1)
+    real = publish.put
+
+    def full(files: Mapping[str, bytes], *, folder: Path) -> None:
+        if folder == tmp_path / "out":
+            raise UsageError("expected to write to out, found No space left on device")
+        real(files, folder=folder)
+
+    monkeypatch.setattr(publish, "put", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(UsageError, match=r"No space left on device; the results are in (.*)$") as caught:
+        publish.leave(run.files, folder=tmp_path / "out")
+    assert (Path(str(caught.value).rsplit(" ", 1)[1]) / "report.json").is_file()
+
+
+def test_a_folder_that_takes_nothing_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    ran = sottovoce("run", "head-count", "--rows", "90", "--out", "/proc/none", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("sottovoce: expected a folder for --out that can be written, found /proc: ")
+    assert ran.stderr.count("\n") == 1
 
 
 def test_a_schema_to_edit(tmp_path: Path) -> None:

@@ -61,6 +61,23 @@ def test_floors_of_other_records_are_no_floors(reports: dict[str, Any]) -> None:
     assert compare({"one": one, "again": one})[-1]["run"] == "floor"
 
 
+def test_runs_on_other_tables_are_not_averaged() -> None:
+    """By their rows, their split, or where they ran, and of other protocols: a floor is no other table's."""
+    given: Any = {"seed": 1, "aggregator": "masks"}
+    small, large = (sottovoce.run("one-way", "demo", rows=rows, **given).report for rows in (300, 600))
+    rows = compare({"small": small, "large": large})
+    assert [row.get("with") for row in rows] == ["rows=300", "rows=600", None]
+    assert [(row.get("data"), row.get("rows")) for row in rows[:2]] == [("demo", 300), ("demo", 600)]
+    assert rows[2]["run"] == "(not of the same records: distances cannot be compared)"
+    split = sottovoce.run("one-way", "demo", rows=300, split="by:sex@1", **given).report
+    rows = compare({"small": small, "split": split})
+    assert [row.get("with") for row in rows[:2]] == ["split=even", "split=by:sex@1"]
+    assert rows[2]["run"] == "floor"
+    count = sottovoce.run("head-count", demo_table(300)[["sex", "age"]], seed=1).report
+    assert compare({"table": small, "count": count})[-1]["run"] == "(not of the same records: distances cannot be compared)"
+    assert "rows" not in compare({"small": small, "again": {**small, "rows": None}})[0]
+
+
 def test_a_narrow_terminal_has_a_run_a_column(
     reports: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -191,9 +193,18 @@ def test_stand_ins_are_called_so(tmp_path: Path) -> None:
     assert given["adult"].stand_in
     reproduce(read_item(items()["jtree-table-1"]), given, quick=True, out=tmp_path / "out", told=silent)
     page = (tmp_path / "out" / "jtree-table-1" / "page.html").read_text()
-    assert "adult is a stand-in here" in page
+    assert "adult is not the dataset here (stand-in, 40 rows of 48,842)" in page
+    digest = hashlib.sha256((folder / "adult.csv").read_bytes()).hexdigest()
+    assert digest in page
     verdict = json.loads((tmp_path / "out" / "jtree-table-1" / "verdict.json").read_text())
-    assert verdict["data"] == {"adult": "stand-in"}
+    assert verdict["data"] == {"adult": "stand-in, 40 rows of 48,842"}
+    assert verdict["sha256"] == {"adult": digest}
+    small = Path(tempfile.mkdtemp()) / "adult.csv"  # under no name of ours
+    people(40).to_csv(small, index=False)
+    assert read_given([f"adult={small}"])["adult"].kind == "40 rows of 48,842"
+    whole = small.with_name("br2000.csv")
+    whole.write_text("a\n" + "1\n" * 38_000)
+    assert read_given([f"br2000={whole}"])["br2000"].kind == "as given"
 
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -89,6 +89,59 @@ def test_it_goes_on_where_it_stopped(plan: Path, tmp_path: Path, monkeypatch: py
     assert again.equals(table)
 
 
+def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = [60, 90]\nparties = 2\nsplit = ["even", "by:sex@1"]\n'
+        'mode = "rigorous"\n'
+    )
+    _, cells = read_plan(plan)
+    assert [cell.shown for cell in cells] == [
+        f"head-count seed=0 epsilon=1.0 rows_asked={rows} split={split}" for rows in (60, 90) for split in ("even", "by:sex@1")
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out"], cwd=tmp_path, text=True,
+        capture_output=True, timeout=300, check=True,
+    )  # fmt: skip
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert table[["rows_asked", "split", "rows"]].to_numpy().tolist() == [
+        [rows, split, rows] for rows in (60, 90) for split in ("even", "by:sex@1")
+    ]
+    assert done.stdout.split()[:4] == ["protocol", "rows_asked", "split", "runs"]  # four lines of one run each
+
+
+def test_what_cannot_be_classified_is_said_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text('[[run]]\nprotocol = "one-way-ldp"\nrows = 90\nparties = 1\nclassify = ["hair"]\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out"], cwd=tmp_path, text=True,
+        capture_output=True, timeout=300, check=True,
+    )  # fmt: skip
+    assert done.stdout.count("warning: nothing was classified") == 1
+
+
+def test_a_broken_result_is_made_again(plan: Path, tmp_path: Path) -> None:
+    _, cells = read_plan(plan)
+    table, _ = sweep(cells, out=tmp_path / "out", told=silent)
+    for cell, text in zip(cells, ("", "{}", "[]", '{"communication": 3}'), strict=False):
+        (tmp_path / "out" / "cells" / f"{cell.key}.json").write_text(text)
+    again, made = sweep(cells, out=tmp_path / "out", told=silent)
+    assert (made.before, len(made.failed)) == (4, 0)
+    assert again.drop(columns="seconds").equals(table.drop(columns="seconds"))
+
+
+def test_a_protocol_that_was_changed_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one's own: its name and version stay, its source does not."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = tmp_path / "own_census.py"
+    source.write_text("from sottovoce.protocols.head_count import HeadCount\n\n\nclass Own(HeadCount):\n    pass\n")
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[run]]\nprotocol = "own_census:Own"\nepsilon = 1\n')
+    first = read_plan(plan)[1][0].key
+    assert read_plan(plan)[1][0].key == first
+    source.write_text(source.read_text() + "    # otherwise\n")
+    assert read_plan(plan)[1][0].key != first
+
+
 def test_other_data_are_other_runs(tmp_path: Path) -> None:
     data = tmp_path / "people.csv"
     data.write_text("a,b\n" + "x,y\n" * 40)
@@ -158,7 +211,15 @@ def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
         ("[[run]]\nprotocol = 'head-count'\nepsilom = 1", r"run 1: .*epsilom"),
         ("[[run]]\nprotocol = 'head-count'\nset = {ways = 2}", r"run 1: expected a parameter of head-count"),
         ("[[run]]\nprotocol = 'head-count'\nseed = 1", r"run 1: expected no seed"),
-        ("seeds = []\n[[run]]\nprotocol = 'head-count'\nepsilon = []", r"expected at least one"),
+        ("[[run]]\nprotocol = 'head-count'\nepsilon = []", r"run 1: expected a value of epsilon, found an empty list"),
+        ("seeds = []\n[[run]]\nprotocol = 'head-count'", r"expected at least one"),
+        ("[[run]]\nprotocol = 'head-count'\nparities = 3", r"run 1: unknown key 'parities': did you mean parties\?"),
+        ("[[run]]\nprotocol = 'head-count'\ndata = 'none.csv'", r"run 1: expected a table, found none at none.csv"),
+        (
+            "[[run]]\nprotocol = 'one-way'\nclassify = ['income']\ntest = 'none.csv'",
+            r"expected a table, found none at none.csv",
+        ),
+        ("[[run]]\nprotocol = 'head-count'\nepsilon = nan", r"run 1: expected .float. > 0.0 for parameter epsilon, found nan"),
         ("seeds = 0\n[[run]]\nprotocol = 'head-count'", r"seeds"),
         ("[[run]\n", r"expected TOML"),
         ("[[run]]\nprotocol = 'head-count'\nset = 3", r"run 1: expected set = "),
