@@ -104,7 +104,9 @@ def _differ(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 def _settings(report: Mapping[str, Any]) -> dict[str, Any]:
     more = {name: report.get(name) for name in ("rows", "split", "transport")}
     more |= {"data": _data(report), "key_bits": report["privacy"].get("key_bits")}
-    return {**(report.get("parameters") or {}), **(report.get("chosen") or {}), **more}
+    # Numbers that were chosen follow from others, such as a cap from epsilon: runs do not differ by them.
+    chosen = {name: own for name, own in (report.get("chosen") or {}).items() if isinstance(own, str)}
+    return {**(report.get("parameters") or {}), **chosen, **more}
 
 
 def _data(report: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -144,13 +144,32 @@ def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print runs side by side, and what the columns mean."""
     heads, lines = comparison_table(rows)
     columns = [[head, *column] for head, column in zip(heads, zip(*lines, strict=True), strict=True)]
-    if sum(max(map(len, column)) + 2 for column in columns) > _width():  # a run a column, then
-        heads, lines = tuple(columns[0]), [list(column) for column in columns[1:]]
-    print_table(heads, lines)
-    sys.stdout.write("\n")
+    if sum(max(map(len, column)) + 2 for column in columns) <= _width():
+        print_table(heads, lines)
+        sys.stdout.write("\n")
+    else:  # a run a column, then, and as many beside one another as there is room for
+        for some in _beside(lines, room=_width() - max(map(len, heads)) - 2):
+            turned = [[head, *row] for head, row in zip(heads, zip(*some, strict=True), strict=True)]
+            print_table(turned[0], turned[1:])
+            sys.stdout.write("\n")
     told = legend(rows)
     for name, meaning in told:
         sys.stdout.write(f"{name:<{max(len(own) for own, _ in told)}}  {meaning}\n")
+
+
+def _beside(lines: Sequence[Sequence[str]], *, room: int) -> Iterator[list[Sequence[str]]]:
+    """Part runs into groups that fit; a run that does not fit at all is a group."""
+    some: list[Sequence[str]] = []
+    used = 0
+    for line in lines:
+        width = max(map(len, line)) + 2
+        if some and used + width > room:
+            yield some
+            some, used = [], 0
+        some.append(line)
+        used += width
+    if some:
+        yield some
 
 
 def _width() -> int:

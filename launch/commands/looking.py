@@ -96,6 +96,9 @@ def report_command(
     print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
 
 
+PAGE = "comparison.html"
+
+
 @app.command("compare")
 def compare_command(
     folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR")],
@@ -106,6 +109,9 @@ def compare_command(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions; a table and a page."""
+    folders = [own for own in folders if not (own.name == PAGE and own.is_file())]  # of `compare runs/*`, made before
+    if not folders:
+        raise UsageError(f"expected the folders of runs, found only {PAGE}")
     for at, folder in enumerate(folders):
         if folder.resolve() in [other.resolve() for other in folders[:at]]:
             raise UsageError(f"expected each run once, found {folder} twice")
@@ -124,7 +130,7 @@ def compare_command(
         print_comparison(rows)
     if out is None and as_json:
         return
-    page = out or Path(os.path.relpath(folders[0].resolve().parent / "comparison.html"))
+    page = out or Path(os.path.relpath(folders[0].resolve().parent / PAGE))
     if page.is_dir():
         raise UsageError(f"expected a file for --out, found the folder {page}")
     if out is None and not os.access(page.parent, os.W_OK):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from math import isfinite
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from .document import STYLE
@@ -41,6 +42,8 @@ INCH: Final = 72
 """Points, of which one is a pixel of the page."""
 LETTER: Final = 6.2
 """The width of a letter of 10.5 pixels, on average."""
+UPRIGHT: Final = 36
+"""Letters that have room beside a chart."""
 MOST_MARKED: Final = 8
 """Values of a logarithmic axis that are all marked."""
 
@@ -84,8 +87,10 @@ def panels(drawn: Sequence[Panel], *, title: str, width: float = 420, height: fl
     down = -(-len(drawn) // across)
     entries = {own.name for panel in drawn for own in panel.lines}
     columns = max(1, int(width * across / (LETTER * max(map(len, entries), default=0) + 50)))
+    letters = max(20, int((width * across - 60) / LETTER))
+    tall = sum(len(wrap(own, letters)) for own in entries) if columns == 1 else -(-len(entries) // columns)
     with _plain():
-        figure = _figure(width * across, height * down + 17 * -(-len(entries) // columns))
+        figure = _figure(width * across, height * down + 17 * tall)
         for number, panel in enumerate(drawn, start=1):
             _panel(_dressed(figure.add_subplot(down, across, number)), panel, order)
         handles: dict[str, Any] = {}
@@ -94,8 +99,8 @@ def panels(drawn: Sequence[Panel], *, title: str, width: float = 420, height: fl
                 handles.setdefault(label, handle)
         if len(handles) > 1:
             figure.legend(
-                handles.values(), handles.keys(), loc="outside upper left", ncols=columns, frameon=False, fontsize=10.5,
-                labelcolor=INK, handlelength=2.6,
+                handles.values(), [fill(own, letters) for own in handles], loc="outside upper left", ncols=columns,
+                frameon=False, fontsize=10.5, labelcolor=INK, handlelength=2.6,
             )  # fmt: skip
         return _svg(figure, title=title, text=" ".join(map(_told, drawn)))
 
@@ -118,6 +123,8 @@ def _panel(axes: Axes, panel: Panel, order: Mapping[str, int]) -> None:
     elif panel.log_x and numbers and min(numbers) > 0:
         axes.set_xscale("log")
         _logarithmic(axes.xaxis, numbers, marked=True)
+    elif len({*numbers}) == 1:
+        axes.set_xticks(numbers[:1])
     elif all(own.is_integer() for own in numbers):
         axes.locator_params(axis="x", integer=True)
     if panel.log_y and heights:
@@ -126,7 +133,7 @@ def _panel(axes: Axes, panel: Panel, order: Mapping[str, int]) -> None:
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(panel.x)
-    axes.set_ylabel(panel.y)
+    axes.set_ylabel(fill(panel.y, UPRIGHT))
     axes.set_title(panel.title, fontsize=11, color=INK)
 
 

@@ -31,6 +31,8 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
     against = {} if apart else {row["run"]: row for row in rows if row["run"] in (FLOOR, REAL)}
     errors = list(dict.fromkeys(key for row in runs for key in row if "-way" in key or key.startswith("wrong")))
     broken = [row for row in runs if _breaks(row)]
+    # Of as many parties everywhere there is nothing to be seen over parties.
+    by, other = ("parties", "epsilon") if len({row["parties"] for row in runs}) > 1 else ("epsilon", "parties")
     heads, cells = comparison_table(rows)
     whole = table(heads, cells)
     body = [
@@ -48,9 +50,7 @@ def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") ->
         ),
         section(
             "What it costs",
-            _side_by_side(
-                [_chart(runs, name, by="parties", of=of, others=("epsilon", "data", "rows")) for name, of in COSTS.items()]
-            ),
+            _side_by_side([_chart(runs, name, by=by, of=of, others=(other, "data", "rows")) for name, of in COSTS.items()]),
             name="cost",
         ),
         section(

@@ -35,6 +35,7 @@ a { color: var(--accent); } nav { margin: 1rem 0; } nav a { display: inline-bloc
 .wide { overflow-x: auto; margin: .6rem 0 1rem; }
 table { border-collapse: collapse; min-width: min(100%, 24rem); font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
+caption span { position: sticky; left: 0; display: inline-block; max-width: min(46rem, calc(100vw - 2.5rem)); }
 th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 thead th { color: var(--quiet); font-weight: 600; font-size: .88rem; vertical-align: bottom; }
 tbody th { font-weight: 400; } .number { text-align: right; } .worse { color: var(--warn); font-weight: 600; }
@@ -152,7 +153,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str = 
                 width = 100 * abs(value or 0) / most if most else 0
                 line.append(f'<td class="bar" aria-hidden="true"><i style="width:{width:.1f}%"></i></td>')
         lines.append(f"<tr>{''.join(line)}</tr>")
-    titled = f"<caption>{escape(caption)}</caption>" if caption else ""
+    titled = f"<caption><span>{escape(caption)}</span></caption>" if caption else ""
     names = escape(caption or ", ".join(name for name in head if name) or "Table")
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{names}"><table>{titled}{top}'

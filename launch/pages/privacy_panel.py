@@ -18,6 +18,8 @@ NEIGHBOURS: Final = {
     "not know the attributes of the user.",
     "label-alone": "Two users are neighbours if they have the same attributes and another label.",
 }
+MOST_VIEWS: Final = 6
+"""Who may look: columns, and lines that are not folded; of many parties coalitions of all sizes."""
 MOST_PARTIES: Final = 12
 MOST_EVENTS: Final = 25
 
@@ -55,7 +57,11 @@ def _views(privacy: Mapping[str, Any]) -> str:
             )
         )
     listed = [own for at, own in enumerate(rows) if not _between(rows, at)]
-    html = table(("who looks", "claimed epsilon", "real epsilon"), listed, caption="Against whom")
+    head = ("who looks", "claimed epsilon", "real epsilon")
+    if len(listed) > 2 * MOST_VIEWS:
+        some = [*listed[:MOST_VIEWS], ("...", "", ""), listed[-1]]
+        return table(head, some, caption="Against whom") + folded(f"All {len(rows)} who may look", table(head, rows))
+    html = table(head, listed, caption="Against whom")
     left = len(rows) - len(listed)
     return html + (words(f"{left:,} coalitions of sizes between are as those around them.", kind="quiet") if left else "")
 
@@ -93,6 +99,7 @@ def _sum(values: Sequence[float | str]) -> float:
 
 def _by_party(by_party: Mapping[str, Mapping[str, Any]]) -> str:
     views = list(next(iter(by_party.values()), {}))
+    views = views if len(views) <= MOST_VIEWS else [*views[: MOST_VIEWS - 2], *views[-2:]]  # report.json has them all
     short = {"public": "the public", "curator": "the curator", "other_party": "another party"}
     head = ("party", *(short.get(view) or view_shown(view) for view in views))
     rows = [(f"party {party}", *(epsilon_shown(own[view]) for view in views)) for party, own in by_party.items()]

@@ -107,7 +107,7 @@ def _again(report: Mapping[str, Any]) -> list[str]:
         ("hosts", ", ".join(dict.fromkeys(mpi.get("hosts", ())))),
         ("seed", "none: noise from the operating system" if report["seed"] is None else report["seed"]),
         ("data", ", ".join(report["data"])),
-        ("keys", f"{report['privacy']['key_bits']:,} bits"),
+        ("keys", f"{report['privacy']['key_bits']:,} bits" if report["communication"]["ciphertext_bytes"] else None),
         ("identities", report["privacy"]["identities"]),
     ]
     transcript = [(edge_shown(edge), str(digest)) for edge, digest in (report["transcript"] or {}).items()]

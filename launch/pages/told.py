@@ -108,6 +108,8 @@ def _number(value: int) -> str:
 
 def _source(report: Mapping[str, Any]) -> str:
     data = [own.rsplit("/", 1)[-1].replace("`", "'") for own in report["data"]]
+    if len({*data}) < len({*report["data"]}):  # of the same name, in folders of their own
+        data = ["/".join(own.rsplit("/", 2)[-2:]).replace("`", "'") for own in report["data"]]
     if {*data} == {"demo"}:
         return "made-up people"
     if {*data} == {"<table>"}:

@@ -78,6 +78,15 @@ def test_runs_on_other_tables_are_not_averaged() -> None:
     assert "rows" not in compare({"small": small, "again": {**small, "rows": None}})[0]
 
 
+def test_what_follows_from_epsilon_parts_no_line() -> None:
+    some = {str(own): sottovoce.run("clldp-joint", "demo", rows=900, seed=1, epsilon=own).report for own in (1, 4)}
+    assert [own["chosen"]["record_cap"] for own in some.values()] == [2.0, 8.0]
+    assert all("with" not in row for row in compare(some))
+    printed = sottovoce.run("privincr", "demo", rows=900, seed=1, mode="paper").report
+    given = sottovoce.run("privincr", "demo", rows=900, seed=1, mode="paper", projection="norm-mul").report
+    assert all("with" not in row for row in compare({"printed": printed, "given": given}))  # the same, said otherwise
+
+
 def test_a_narrow_terminal_has_a_run_a_column(
     reports: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,7 +97,9 @@ def test_a_narrow_terminal_has_a_run_a_column(
     monkeypatch.setattr("sottovoce.launch.printing._width", lambda: 80)
     print_comparison(rows)
     narrow = capsys.readouterr().out.splitlines()
-    assert narrow[0].split() == ["run", "one-way", "printed", "counts", "floor", "real", "data"]
+    blocks = [line.split()[1:] for line in narrow if line.startswith("run ")]
+    assert len(blocks) > 1  # as many beside one another as there is room for
+    assert [name for own in blocks for name in own] == ["one-way", "printed", "counts", "floor", "real", "data"]
     assert any(line.startswith("party") and "infinity" in line for line in narrow)
     assert max(map(len, narrow[:14])) <= 80
 

@@ -493,7 +493,9 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     assert f"floor: {floor:.4g}" in page.text
     assert re.search(rf"dp-subn, [^:]*: {runs['mended'].report['utility']['tvd']['2']:.4g} at 30", page.text)
     sent = f"{runs['paper'].report['communication']['payload_bytes']:,}"
-    assert re.search(rf"dp-subn \(paper\), [^:]*, epsilon 8: {sent} at 3", page.text)
+    assert re.search(rf"dp-subn \(paper\), [^:]*: {sent} at 8", page.text)
+    # The page lies beside the runs: `compare *` takes it for none of them.
+    subprocess.run([*command, "comparison.html"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
     (tmp_path / "comparison.html").unlink()
     subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
     assert not (tmp_path / "comparison.html").exists()
@@ -517,7 +519,9 @@ def test_runs_that_differ_by_their_seed_are_averaged() -> None:
     ]  # fmt: skip
     text = Page(comparison_page(rows)).text
     assert "x: 0.2 at 1" in text
-    assert "x: 20 at 3" in text
+    assert "x: 20 at 1" in text  # over epsilon, as all have as many parties
+    more = [{**rows[0], "run": "r9", "parties": 5, "bytes": 70}]
+    assert "x: 20 at 3, 70 at 5" in Page(comparison_page([*rows, *more])).text
 
 
 HUGE = 10**400
