@@ -79,7 +79,8 @@ def _apart(one: Measured, than: Measured) -> tuple[float, float, float]:
 def _decided(difference: float, error: float, freedom: float, point: Point, *of: Measured, tries: int = 1) -> Point:
     """Decide a difference, which holds if it is above zero; what is exactly alike does not."""
     chance = 2 * float(stdtr(freedom, -abs(difference) / error)) if error else 0.0
-    chance = min(1.0, chance * tries)
+    # The worst of many tries is worse than it should be: what holds of it holds all the more.
+    chance = min(1.0, chance * (tries if difference < 0 else 1))
     lost = [own for own in of if _lost(own)]
     if lost:
         point = point._replace(said=f"{point.said} (from {lost[0].seeds} of {lost[0].asked} seeds)")
