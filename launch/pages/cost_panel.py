@@ -111,9 +111,9 @@ def _timeline(entries: Sequence[Entry]) -> str:
     if len(entries) < 2:
         return ""
     points, total = [(0.0, 0.0)], 0
-    for entry in sorted(entries, key=lambda own: own.sent_at):
+    for entry in sorted(entries, key=_when):
         total += entry.payload_bytes
-        points.append((max(entry.sent_at, points[-1][0]), float(total)))
+        points.append((_when(entry), float(total)))
     if len(points) > MOST_POINTS:
         points = [*points[:: len(points) // MOST_POINTS], points[-1]]
     unit, size = _unit(total)
@@ -126,18 +126,22 @@ def _timeline(entries: Sequence[Entry]) -> str:
         y=f"payload sent, {unit}",
     )
     caption = (
-        "Payload sent so far, each message by its sender's own clock; below, each phase from its first message sent to its "
-        "last received. Phases overlap: nobody waits for the end of somebody else's."
+        "Payload so far, by the curator's clock; what parties said to one another by the sender's, which started when it did. "
+        "Below, each phase from its first message to its last. Phases overlap: nobody waits for the end of somebody else's."
     )
     return figure(drawn, caption=caption, label="Time line: payload sent over seconds")
 
 
+def _when(entry: Entry) -> float:
+    """Say when a message went, by one clock where that can be: each role's starts with its own part."""
+    return entry.received_at if entry.receiver == CURATOR else entry.sent_at
+
+
 def _spans(entries: Sequence[Entry]) -> list[tuple[str, float, float]]:
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[str, list[float]] = {}
     for own in entries:
-        first, last = found.get(own.phase, (own.sent_at, own.received_at))
-        found[own.phase] = (min(first, own.sent_at), max(last, own.received_at))
-    return [(phase, first, last) for phase, (first, last) in found.items()]
+        found.setdefault(own.phase, []).append(_when(own))
+    return [(phase, min(times), max(times)) for phase, times in found.items()]
 
 
 def _unit(total: float) -> tuple[str, float]:

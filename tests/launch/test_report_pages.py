@@ -308,6 +308,14 @@ def test_a_page_is_not_written_where_the_rest_fails(runs: dict[str, sottovoce.Ru
         assert (tmp_path / "report.html").read_text() == page
 
 
+def test_the_time_line_goes_by_one_clock(runs: dict[str, sottovoce.Run]) -> None:
+    """A party whose clock started ten seconds later sent before, by its own, what it had been asked for."""
+    report = runs["count"].report
+    asked = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, sent_at=11.0, received_at=1.5)
+    told = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, sent_at=2.0, received_at=12.25)
+    assert "count from 11 to 12.2" in Page(run_page(report, entries=[asked, told])).text
+
+
 def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     runs["paper"].save(folder)
