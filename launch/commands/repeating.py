@@ -9,12 +9,14 @@ from typing import Annotated
 import typer
 
 from ..datasets import read_given
+from ..items import chosen, data_shown, items, read_item
+from ..planning import read_plan
 from ..printing import print_sweep, print_table
 from ..progress import Runs
 from ..publish import check_folder
-from ..reproducing import chosen, data_shown, items, read_item, reproduce, write_index
+from ..reproducing import reproduce, write_index
 from ..supervise import RunFailed
-from ..sweep import read_plan, sweep
+from ..sweep import sweep
 from .app import GreedyForData, app
 
 

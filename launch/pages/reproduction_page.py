@@ -14,7 +14,8 @@ from .document import counted, document, figure, note, section, table, words
 
 if TYPE_CHECKING:
     from ..datasets import Given
-    from ..reproducing import Item, Panel, Reproduced
+    from ..items import Item, Panel
+    from ..reproducing import Reproduced
 
 __all__ = ["index_page", "picture", "reproduction_page"]
 

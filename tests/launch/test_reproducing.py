@@ -18,7 +18,8 @@ import pytest
 from sottovoce.launch.cells import make
 from sottovoce.launch.datasets import ADULT, DATASETS, TABLES, Given, prepare, read_given
 from sottovoce.launch.experiments import Asked
-from sottovoce.launch.reproducing import Item, chosen, items, judge_item, plan_item, read_item, reproduce
+from sottovoce.launch.items import Item, chosen, items, read_item
+from sottovoce.launch.reproducing import judge_item, plan_item, reproduce
 from sottovoce.launch.supervise import RunFailed
 from sottovoce.launch.sweep import RunCell
 from sottovoce.messages import UsageError

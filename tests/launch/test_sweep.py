@@ -13,8 +13,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from sottovoce.launch.planning import plan_of, read_plan
 from sottovoce.launch.supervise import RunFailed
-from sottovoce.launch.sweep import RunCell, plan_of, read_plan, sweep
+from sottovoce.launch.sweep import RunCell, sweep
 from sottovoce.messages import UsageError
 
 PLAN = """
