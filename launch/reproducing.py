@@ -85,6 +85,13 @@ def plan_item(item: Item, given: Mapping[str, Given], *, quick: bool, out: Path)
     return plan_of(found, where=where)[1]
 
 
+def _used(item: Item, given: Mapping[str, Given], *, quick: bool) -> list[Given]:
+    """List the files whose tables an item of this size takes; a quick one may leave a dataset out."""
+    runs = [{**item.every, **own} for own in item.run if own.get("only", SIZES[quick]) == SIZES[quick]]
+    taken = {TABLES[name][0] for run in runs for text in _texts(run) if (name := _named(text)) in TABLES}
+    return [given[name] for name in (*item.needs, *item.wants) if name in given and name in taken]
+
+
 def _named(text: str) -> str:
     """Give the name in braces."""
     found = re.fullmatch(r"\{([\w-]+)\}", text)
@@ -135,7 +142,7 @@ def reproduce(
         found = Reproduced(item, made.rows, judgements, verdict, made, time.monotonic() - began)
         last.append(found)
         svg = picture(item, done)
-        used = [given[name] for name in (*item.needs, *item.wants) if name in given]
+        used = _used(item, given, quick=quick)
         put(
             {
                 "picture.svg": standing_alone(svg).encode(),

@@ -81,7 +81,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     absent = [name for name in item.wants if name not in {given.dataset for given in used}]
     others = [(own.dataset, own.kind) for own in used if own.kind != "as given"]
     stand_ins = [f"{name} is not the dataset here ({kind}): no number is the real one's." for name, kind in others]
-    without = [f"Without {', '.join(absent)}, which was not given; claims are judged by what is there."] if absent else []
+    without = [f"Without {', '.join(absent)}; claims are judged by what is there."] if absent else []
     body = [
         f"<header><h1>{escape(item.title)}</h1>",
         words(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
