@@ -165,9 +165,9 @@ class LabelProtocol(Protocol):
         if p.belief == "oracle":
             found.append("belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is for experiments")
         elif p.belief != "none" and p.randomizer == "khr":
-            cap = f"at most {self.cap:g} (record_cap)"
-            if self.cap is None:
-                cap = "as much as follows from omega (record_cap=0), which is the whole record's epsilon"
+            cap = "as much as follows from omega (record_cap=0), which is the whole record's epsilon"
+            if self.cap is not None:
+                cap = f"at most {self.cap:g} (record_cap)"
             found.append(
                 f"epsilon {p.epsilon:g} is what is told of a label to somebody who knows no user's attributes, and if omega is "
                 f"not too small; to somebody who knows a user's attributes more is told of the label, {cap}"

@@ -295,6 +295,9 @@ def test_the_whole_record_is_always_said_where_epsilon_is_a_labels(runs: dict[st
     alone = sottovoce.run("clldp-joint", rows=900, seed=1, belief="none").report["privacy"]
     assert alone["whole_record"] == alone["epsilon"]["curator"] == 1.0
     assert "whole_record" not in runs["many"].report["privacy"]
+    printed = sottovoce.run("clldp-naive-bayes", rows=900, seed=1, mode="paper", epsilon=4.0).report
+    assert any("as much as follows from omega (record_cap=0)" in text for text in printed["warnings"])
+    assert printed["chosen"]["record_cap"] == 0.0
 
 
 def test_a_page_is_not_written_where_the_rest_fails(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
