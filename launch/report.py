@@ -44,6 +44,12 @@ def make_report(
         formulas = _formulas(protocol, concluded, public)
     except Exception as error:  # noqa: BLE001 - epsilon is spent: whatever is wrong with a forecast, the result must not be lost
         unforeseen = [f"the cost could not be predicted: {type(error).__name__}: {error}"]
+    chosen, warnings = dict[str, Any](), list[str]()
+    try:
+        warnings = [*protocol.warnings(public)]
+        chosen = {name: own for name, own in protocol.chosen().items() if getattr(protocol.parameters, name, 0) is None}
+    except Exception as error:  # noqa: BLE001 - as above
+        unforeseen.append(f"the protocol could not say all of itself: {type(error).__name__}: {error}")
     exchanged = communication(concluded.entries, predicted=predicted) | {"formulas": formulas}
     if (said := concluded.outcome.said) is not None:
         measured = exchanged["user_bits"] if said.simulate == "reports" else None
@@ -62,9 +68,7 @@ def make_report(
         "about": {"summary": protocol.summary, "paper": protocol.paper, "trust": protocol.trust},
         "reference": job.protocol,
         "parameters": msgspec.to_builtins(protocol.parameters),
-        "chosen": _writable(
-            {name: own for name, own in protocol.chosen().items() if getattr(protocol.parameters, name, 0) is None}
-        ),
+        "chosen": _writable(chosen),
         "parties": job.parties,
         "rows": rows,
         "data": list(job.data),
@@ -94,7 +98,7 @@ def make_report(
         ),
         "utility": None,
         "transcript": {edge: digest for own in minutes for edge, digest in own.transcript.items()} or None,
-        "warnings": [*_warnings(job, schema), *protocol.warnings(public), *unforeseen],
+        "warnings": [*_warnings(job, schema), *warnings, *unforeseen],
     }
 
 

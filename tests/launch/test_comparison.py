@@ -126,6 +126,12 @@ def test_a_wrong_forecast_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> No
     done = sottovoce.run("one-way", rows=500, seed=1, aggregator="masks")
     assert done.synthetic is not None
     assert "the cost could not be predicted: ZeroDivisionError: division by zero" in done.report["warnings"]
+    for name in ("warnings", "chosen"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"sottovoce.protocols.one_way.OneWay.{name}", fail)
+            done = sottovoce.run("one-way", rows=500, seed=1, aggregator="masks")
+        assert done.synthetic is not None
+        assert "the protocol could not say all of itself: ZeroDivisionError: division by zero" in done.report["warnings"]
 
 
 def test_what_was_not_predicted_is_said() -> None:
