@@ -69,9 +69,8 @@ def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise UsageError(f"expected report.json of a run in {name}, found {type(error).__name__}: {error}") from None
     agreed = [_agreed(floors), _agreed(truth)]
-    tables = {name: {_data(report) for report in reports.values()} for name in ("data",)}
-    tables["rows"] = {str(report["rows"]) for report in reports.values() if report.get("rows") is not None}
-    apart = [name for name, own in tables.items() if len(own) > 1]
+    counted = {report["rows"] for report in reports.values() if report.get("rows") is not None}
+    apart = len({_data(report) for report in reports.values()}) > 1 or len(counted) > 1
     if None in agreed or apart:
         for row, report in zip(rows if apart else (), reports.values(), strict=False):
             row.update(data=_data(report), rows=report.get("rows"))

@@ -144,7 +144,7 @@ def read_given(words: list[str]) -> dict[str, Given]:
 
 
 def _rows(path: Path) -> int | None:
-    """Count a table's rows, by its first column."""
+    """Count a table's rows."""
     try:
         return sum(len(block) for block in blocks(str(path)))
     except (UsageError, OSError):

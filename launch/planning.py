@@ -170,7 +170,7 @@ def _sources(job: Job) -> list[str]:
     modules += [own.partition(":")[0] for own in job.parameters.values() if isinstance(own, str) and ":" in own]
     found = []
     for name in modules:
-        if name.isidentifier() or all(part.isidentifier() for part in name.split(".")):
+        if all(part.isidentifier() for part in name.split(".")):
             with contextlib.suppress(ImportError, ValueError):
                 spec = importlib.util.find_spec(name)
                 if spec is not None and spec.origin and Path(spec.origin).is_file():

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
@@ -19,6 +19,8 @@ from ..printing import print_comparison, print_summary, print_table
 from ..publish import BROKEN, paged, put
 from ..report import summary_lines
 from .app import app
+
+PAGE: Final = "comparison.html"
 
 
 @app.command("protocols")
@@ -94,9 +96,6 @@ def report_command(
         raise UsageError(f"expected the files of a run in {folder}, found {type(error).__name__}: {error}") from None
     put({"report.html": page}, folder=folder)
     print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
-
-
-PAGE = "comparison.html"
 
 
 @app.command("compare")

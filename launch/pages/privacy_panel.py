@@ -59,7 +59,9 @@ def _views(privacy: Mapping[str, Any]) -> str:
     listed = [own for at, own in enumerate(rows) if not _between(rows, at)]
     head = ("who looks", "claimed epsilon", "real epsilon")
     if len(listed) > 2 * MOST_VIEWS:
-        some = [*listed[:MOST_VIEWS], ("...", "", ""), listed[-1]]
+        # What costs more than it claims is never folded away.
+        worse = [own for own in listed[MOST_VIEWS:-1] if isinstance(own[2], tuple)]
+        some = [*listed[:MOST_VIEWS], ("...", "", ""), *worse, listed[-1]]
         return table(head, some, caption="Against whom") + folded(f"All {len(rows)} who may look", table(head, rows))
     html = table(head, listed, caption="Against whom")
     left = len(rows) - len(listed)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as annotations of messages
 
 from ...curator import Curator, Marginal
-from ...curator.labels import SURE, upper_beliefs
+from ...curator.labels import upper_beliefs
 from ...curator.marginal import Numbers
 from ...messages import CURATOR, MessageError, UsageError, message
 from ...parties import Party
@@ -86,7 +86,7 @@ def believed(
         heads = choose_heads(labels * domain.cells(own), epsilon=options.epsilon, beliefs=[1.0])
         asked.append(Asked(own, start, users, heads, 1.0, options.epsilon))
     tables, surveys = ask(desk, mustered, asked, options, label=label)
-    sure = options.sure if options.sure is not None else 0.0 if mode == "paper" else SURE
+    sure = options.sureness(mode)
     found = {
         own.attributes: upper_beliefs(own.joint.values.reshape(labels, -1), variance=own.variance, users=own.users, sure=sure)
         for own in tables
@@ -99,9 +99,7 @@ def choose(cells: int, values: int, curve: Numbers, options: LabelOptions, *, ep
     cap = options.cap(mode)
     scale = epsilon / options.epsilon  # of a round's share
     own = [capped(float(omega), epsilon=epsilon, cap=None if cap is None else cap * scale) for omega in curve]
-    heads = options.heads or choose_heads(
-        cells, epsilon=epsilon, beliefs=own, rule=options.choice or ("paper" if mode == "paper" else "scan")
-    )
+    heads = options.heads or choose_heads(cells, epsilon=epsilon, beliefs=own, rule=options.rule(mode))
     if heads > max(1, cells // 2):
         raise UsageError(f"expected heads of at most half of {cells} cells, found {heads}")
     belief = own[heads - 1] if heads <= len(own) else 1.0

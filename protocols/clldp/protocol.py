@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...curator import Curator
-from ...curator.labels import SURE, pooled
+from ...curator.labels import pooled
 from ...curator.marginal import Numbers
 from ...messages import UsageError, encoded_size
 from ...parties import Party
@@ -152,11 +152,11 @@ class LabelProtocol(Protocol):
         return [*lines, Cost(phase="reports", kind="Terms", messages=public.parties, payload_bytes=each)]
 
     def chosen(self) -> dict[str, Any]:
-        printed = self.mode == "paper"
+        p = self.parameters
         return {
             **super().chosen(),
-            "sure": 0.0 if printed else SURE,
-            "choice": "paper" if printed else "scan",
+            "sure": p.sureness(self.mode),
+            "choice": p.rule(self.mode),
             "record_cap": 0.0 if self.cap is None else self.cap,
         }
 

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ...curator.labels import SURE
 from ...messages import UsageError
 from ...privacy import Domain
 from ...privacy.local.heads import Heads
@@ -67,6 +68,14 @@ class LabelOptions(SurveyOptions):
             raise UsageError(f"expected fewer than {MOST_DRAWN:,} users with simulate=counts, found {self.users:,}")
         if self.record_cap and self.record_cap < self.epsilon:
             raise UsageError(f"expected a record_cap of at least epsilon, {self.epsilon:g}, found {self.record_cap:g}")
+
+    def sureness(self, mode: Mode) -> float:
+        """Say how many standard errors above its estimate omega is taken to be."""
+        return self.sure if self.sure is not None else 0.0 if mode == "paper" else SURE
+
+    def rule(self, mode: Mode) -> Literal["paper", "scan"]:
+        """Say by what k is chosen."""
+        return self.choice or ("paper" if mode == "paper" else "scan")
 
     def cap(self, mode: Mode) -> float | None:
         """Say how much may be told of a whole record; `None`: as much as follows from omega."""

@@ -40,7 +40,7 @@ from ..protocol import Cost, Outcome, Public
 from ..secure_sum import CuratorSums, Family, PartySums, SecureSums, SummingProtocol, Tables, predict_keys, predict_sum
 from .choosing import pairs_of
 from .scores import Scores
-from .settings import Choices, Settings, settle
+from .settings import Choices, Settings, settle, structure_of
 from .structure import Structured, find_edges, name_edges, scored
 from .tables import agreeing, as_printed, believed
 
@@ -174,8 +174,7 @@ class JTree(SummingProtocol):
         return Tables(domain, tuple(sets), epsilon, weighted=bool(s.one_way))
 
     def chosen(self) -> dict[str, Any]:
-        structure = self.parameters.structure or ("threshold" if self.mode == "paper" else "tree")
-        return {**super().chosen(), "structure": structure}
+        return {**super().chosen(), "structure": structure_of(self.parameters, mode=self.mode)}
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:

@@ -13,7 +13,7 @@ from ...privacy import Domain
 from ..protocol import Epsilon, Mode
 from ..secure_sum import SumOptions
 
-__all__ = ["Choices", "Settings", "Structure", "settle"]
+__all__ = ["Choices", "Settings", "Structure", "settle", "structure_of"]
 
 Structure: TypeAlias = Literal["tree", "top", "svt", "laplace", "gauss", "threshold"]
 Together: TypeAlias = Literal["sums", "votes"]
@@ -90,10 +90,14 @@ class Settings:
         return 2 * TABLES / self.counts * self.inflation
 
 
+def structure_of(choices: Choices, *, mode: Mode) -> Structure:
+    return choices.structure or ("threshold" if mode == "paper" else "tree")
+
+
 def settle(choices: Choices, *, domain: Domain, mode: Mode, parties: int, colluding: int) -> Settings:
     """Fill in what was not said; what cannot be is a `UsageError`."""
     epsilon, attributes = choices.epsilon, len(domain.attributes)
-    structure: Structure = choices.structure or ("threshold" if mode == "paper" else "tree")
+    structure = structure_of(choices, mode=mode)
     if structure == "threshold" and mode != "paper":
         raise UsageError("expected structure=threshold in mode paper, found mode rigorous: no epsilon holds for it")
     if mode == "paper" and structure != "threshold":

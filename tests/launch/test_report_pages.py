@@ -20,6 +20,7 @@ from sottovoce.launch.pages.bars import Bars, bars
 from sottovoce.launch.pages.charts import Line, Panel, panels, standing_alone, steps
 from sottovoce.launch.pages.conversation import bytes_shown, sequence, summed_up
 from sottovoce.launch.pages.document import STYLE, document, table
+from sottovoce.launch.pages.privacy_panel import privacy_panel
 from sottovoce.launch.pages.told import lead
 from sottovoce.launch.publish import ledger_csv, read_ledger
 from sottovoce.messages import Entry
@@ -238,6 +239,20 @@ def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
     assert "more than claimed" not in mended
     # A claim of coalitions is kept against the size that it names, no more.
     assert "the curator together with 1 party" in mended.replace("&nbsp;", " ")
+
+
+def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_away() -> None:
+    coalitions: dict[str, float | str] = {f"{size}_parties": 1.0 + size / 100 for size in range(2, 30)}
+    coalitions |= {f"curator_and_{size}": 2.0 + size for size in range(1, 30)}
+    privacy: dict[str, Any] = {
+        "claimed_epsilon": 1.2, "claimed_coalition": None, "neighbours": "replace-one", "delta": 0.0, "releases": [],
+        "epsilon": {"public": 1.0, "curator": 1.0, "other_party": 1.0}, "coalitions": coalitions, "by_party": {},
+    }  # fmt: skip
+    shown = Page(document("privacy", "".join(privacy_panel(privacy)))).text.partition("All 60 who may look")[0]
+    for size in range(2, 30):
+        told = f"{size} other parties, pooling what they know 1.2 {1 + size / 100:g}"
+        assert (f"{told}: more than claimed" in shown) is (size > 20)
+        assert (told in shown) is (size <= 4 or size > 20)
 
 
 def test_every_release_is_counted(runs: dict[str, sottovoce.Run]) -> None:
