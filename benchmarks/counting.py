@@ -2,8 +2,9 @@
 
     python benchmarks/counting.py [ROWS]
 
-The job of a protocol over Adult's 15 attributes: all 105 two-way tables, all 455 three-way ones, and all 22,100 three-way ones
-of the 52 binary attributes. pandas is asked for a sample of the larger jobs and scaled up. Then 10 million rows (or ROWS).
+The job of a protocol over Adult's 15 attributes: all 105 two-way tables, all 455 three-way ones,
+and all 22,100 three-way ones of the 52 binary attributes. pandas is asked for a sample of the
+larger jobs and scaled up. Then 10 million rows (or ROWS).
 """
 
 from __future__ import annotations
@@ -67,11 +68,15 @@ def compare(title: str, records: Records, ways: int, *, pandas_sample: int) -> N
     }
     read = seconds(lambda: [records.codes(name).sum(dtype=np.uint64) for name in names])
     print(f"{title}: {len(wanted):,} tables of {len(records):,} rows")
-    print(f"  {'ours':<20} {ours:9.4f} s   {len(wanted) * len(records) / ours / 1e6:8.0f} million rows a second")
+    print(
+        f"  {'ours':<20} {ours:9.4f} s   {len(wanted) * len(records) / ours / 1e6:8.0f} million rows a second"
+    )
     for name, other in theirs.items():
         about = "" if scale == 1 else f" (from {len(sample)} of them)"
         print(f"  {name:<20} {other:9.4f} s   {other / ours:8.1f} times ours{about}")
-    print(f"  {'reading codes once':<20} {read:9.4f} s   the floor of memory: ours takes {ours / read:.0f} times that")
+    print(
+        f"  {'reading codes once':<20} {read:9.4f} s   the floor of memory: ours takes {ours / read:.0f} times that"
+    )
 
 
 def large(rows: int) -> None:
@@ -93,7 +98,9 @@ def large(rows: int) -> None:
     start = time.perf_counter()
     chosen = list(combinations(bits.domain.attributes, 2))
     count(bits, chosen)
-    print(f"  all {len(chosen):,} 2-way tables of 52 bits: {time.perf_counter() - start:.1f} s, bits made in {made:.1f} s")
+    print(
+        f"  all {len(chosen):,} 2-way tables of 52 bits: {time.perf_counter() - start:.1f} s, bits made in {made:.1f} s"
+    )
 
 
 def peak() -> float:

@@ -1,10 +1,11 @@
-"""The error of dist-diff-gen on a table of one's own, beside one-way tables, by epsilon: of marginals, and of a classifier.
+"""The error of dist-diff-gen on a table of one's own, beside one-way tables, by epsilon: of
+marginals, and of a classifier.
 
     python benchmarks/dist_diff_gen.py FILE SCHEMA TARGET [SEEDS] [NAME=VALUE ...]
 
-K = 2. Four fifths of the table are published, a mean over seeds; printed are the average total variation distance of its
-two-way marginals, and the share of the other fifth that a linear support vector machine predicts wrong. NAME=VALUE are
-parameters of dist-diff-gen.
+K = 2. Four fifths of the table are published, a mean over seeds; printed are the average total
+variation distance of its two-way marginals, and the share of the other fifth that a linear support
+vector machine predicts wrong. NAME=VALUE are parameters of dist-diff-gen.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ def main() -> None:
     table = pd.read_csv(file, dtype=object, keep_default_na=False)
     order = np.random.default_rng(0).permutation(len(table))
     kept, held = table.iloc[order[: len(table) * 4 // 5]], table.iloc[order[len(table) * 4 // 5 :]]
-    real, test, asked = load(kept, schema=rules), load(held, schema=rules), read_target(rules.domain, target)
+    real, test, asked = (
+        load(kept, schema=rules),
+        load(held, schema=rules),
+        read_target(rules.domain, target),
+    )
     for epsilon in (0.2, 0.4, 0.8, 1.6):
         for protocol, more in (
             ("one-way", {}),
@@ -40,7 +45,14 @@ def main() -> None:
             distances, errors = [], []
             for seed in range(seeds):
                 run = sottovoce.run(
-                    protocol, kept, schema=schema, parties=2, seed=seed, epsilon=epsilon, aggregator="masks", **more
+                    protocol,
+                    kept,
+                    schema=schema,
+                    parties=2,
+                    seed=seed,
+                    epsilon=epsilon,
+                    aggregator="masks",
+                    **more,
                 )
                 two = run.report["utility"]["distances"][0]
                 distances.append(two["average"])

@@ -1,10 +1,12 @@
-"""DP-SUBN on the 52 bits of a table, K = 3, 3072 bits: a whole run, beside the same run with a phe ciphertext for each cell.
+"""DP-SUBN on the 52 bits of a table, K = 3, 3072 bits: a whole run, beside the same run with a phe
+ciphertext for each cell.
 
     python benchmarks/dp_subn.py [FILE] [schema=FILE] [transport=mpi|threads]
 
-The demo table has 52 bits, too. phe's times are of a sample, times the cells that the run counted: each party encrypts every
-cell and multiplies it into what comes from before it, one after another, and the curator decrypts; what the parties count is
-taken from the run. As printed each party also raises a ciphertext to its noise, and phases 2 and 3 differ.
+The demo table has 52 bits, too. phe's times are of a sample, times the cells that the run counted:
+each party encrypts every cell and multiplies it into what comes from before it, one after another,
+and the curator decrypts; what the parties count is taken from the run. As printed each party also
+raises a ciphertext to its noise, and phases 2 and 3 differ.
 """
 
 from __future__ import annotations
@@ -46,7 +48,12 @@ def phe_seconds(bits: int) -> tuple[float, float, float, float]:
 def main() -> None:
     words = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     data = next((word for word in sys.argv[1:] if "=" not in word), "demo")
-    given: dict[str, Any] = {"transport": words.get("transport", "mpi"), "seed": 1, "epsilon": 1.6, "judge": False}
+    given: dict[str, Any] = {
+        "transport": words.get("transport", "mpi"),
+        "seed": 1,
+        "epsilon": 1.6,
+        "judge": False,
+    }
     given |= {"schema": words["schema"]} if "schema" in words else {}
     encrypting, raising, adding, decrypting = phe_seconds(3072)
     print(
@@ -66,20 +73,27 @@ def main() -> None:
             cells = sum(int(line["corrected_rounds"]) for line in formulas)
         else:
             assert run.domain is not None
-            cells = sum(run.domain.cells(own) for own in run.model["counted"]) + sum(run.domain.shape(run.domain.attributes))
+            cells = sum(run.domain.cells(own) for own in run.model["counted"]) + sum(
+                run.domain.shape(run.domain.attributes)
+            )
         powers = raising if settings.get("mode") == "paper" else 0.0
-        # Encryption at all parties at once, on as many cores; what is passed on, and decrypted, one after another.
+        # Encryption at all parties at once, on as many cores; what is passed on, and decrypted, one
+        # after another.
         one_by_one = cells * (encrypting + powers + 3 * adding + decrypting)
         size = 3 * cells * 768
         sent = exchanged["payload_bytes"]
-        print(f"{title:<18} {seconds:6.1f} s, {sent:9,} bytes, {exchanged['rounds']:3} rounds, {cells:6,} cells")
+        print(
+            f"{title:<18} {seconds:6.1f} s, {sent:9,} bytes, {exchanged['rounds']:3} rounds, {cells:6,} cells"
+        )
         print(
             f"{'':<18} a phe ciphertext a cell: {seconds + one_by_one:6.0f} s and {size:,} bytes: "
             f"{1 + one_by_one / seconds:.0f} times as long, {size / sent:.0f} times as many",
             flush=True,
         )
         for phase in report["phases"]:
-            print(f"{'':<18}   {phase['name']:<15} {phase['seconds']:6.2f} s {phase['bytes']:9,} bytes")
+            print(
+                f"{'':<18}   {phase['name']:<15} {phase['seconds']:6.2f} s {phase['bytes']:9,} bytes"
+            )
 
 
 if __name__ == "__main__":

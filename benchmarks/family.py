@@ -1,10 +1,13 @@
-"""DP-SUBN beside its baselines, by the number of parties and by who hides their tables: bytes, rounds, seconds, error.
+"""DP-SUBN beside its baselines, by the number of parties and by who hides their tables: bytes,
+rounds, seconds, error.
 
-    python benchmarks/family.py [FILE] [schema=FILE] [parties=2,3,5,10] [epsilon=0.8] [attributes=original|binary]
-                                [protocols=dp-subn,dp-ccbn-oneshot,...] [aggregators=paillier,masks,clear]
+    python benchmarks/family.py [FILE] [schema=FILE] [parties=2,3,5,10] [epsilon=0.8]
+                                [attributes=original|binary] [protocols=dp-subn,dp-ccbn-oneshot,...]
+                                [aggregators=paillier,masks,clear]
 
-On the demo table, or on one's own. All roles on threads of this machine, 3072-bit keys; one seed. Bytes are payload, per phase
-and for each party; the ratios at the end are to dp-subn at the same number of parties and with the same aggregator.
+On the demo table, or on one's own. All roles on threads of this machine, 3072-bit keys; one seed.
+Bytes are payload, per phase and for each party; the ratios at the end are to dp-subn at the same
+number of parties and with the same aggregator.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ def main() -> None:
     words = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     data = next((word for word in sys.argv[1:] if "=" not in word), "demo")
     schema = {"schema": words["schema"]} if "schema" in words else {}
-    chosen = words.get("protocols", "dp-subn,dp-subn-printed,dp-ccbn-oneshot,dp-ccbn,independent,one-way").split(",")
+    chosen = words.get(
+        "protocols", "dp-subn,dp-subn-printed,dp-ccbn-oneshot,dp-ccbn,independent,one-way"
+    ).split(",")
     aggregators = words.get("aggregators", "paillier,masks,clear").split(",")
     sent: dict[tuple[str, int, str], tuple[int, int, float, float]] = {}
     for parties in map(int, words.get("parties", "2,3,5,10").split(",")):
@@ -47,13 +52,29 @@ def main() -> None:
                 if protocol != "independent":
                     own["aggregator"] = aggregator
                 report = sottovoce.run(
-                    protocol, data, parties=parties, epsilon=float(words.get("epsilon", 0.8)), seed=1, **schema, **own
+                    protocol,
+                    data,
+                    parties=parties,
+                    epsilon=float(words.get("epsilon", 0.8)),
+                    seed=1,
+                    **schema,
+                    **own,
                 ).report
-                exchanged, tvd, privacy = report["communication"], report["utility"]["tvd"], report["privacy"]["epsilon"]
-                figures = (exchanged["payload_bytes"], exchanged["rounds"], report["seconds"], tvd["2"])
+                exchanged, tvd, privacy = (
+                    report["communication"],
+                    report["utility"]["tvd"],
+                    report["privacy"]["epsilon"],
+                )
+                figures = (
+                    exchanged["payload_bytes"],
+                    exchanged["rounds"],
+                    report["seconds"],
+                    tvd["2"],
+                )
                 sent[title, parties, aggregator] = figures
                 by_phase = " ".join(
-                    f"{name} {sums['payload_bytes'] / parties:,.0f}" for name, sums in exchanged["by_phase"].items()
+                    f"{name} {sums['payload_bytes'] / parties:,.0f}"
+                    for name, sums in exchanged["by_phase"].items()
                 )
                 print(
                     f"K={parties:<2} {title:<16} {aggregator:<8} {figures[0]:13,} bytes {figures[1]:4} rounds "
@@ -66,7 +87,9 @@ def main() -> None:
     for (title, parties, aggregator), figures in sent.items():
         ours = sent.get(("dp-subn", parties, aggregator))
         if title != "dp-subn" and ours is not None:
-            ratios = "  ".join(f"{one / other:8.2f}" for one, other in zip(figures, ours, strict=True))
+            ratios = "  ".join(
+                f"{one / other:8.2f}" for one, other in zip(figures, ours, strict=True)
+            )
             print(f"K={parties:<2} {title:<16} {aggregator:<8} {ratios}")
 
 

@@ -2,9 +2,10 @@
 
     python benchmarks/heads.py [USERS] [TABLE SCHEMA]
 
-Reports of m = 250 cells at k = 1 and 68, made, packed and counted on one core; beside them the same sets as bits (subset
-selection) and the basic solution. Then naive Bayes and the decision tree on USERS users (318,438, as many as Healthcare has),
-drawn from the demo's people or from a table: seconds and bytes, with reports made and with their sums drawn.
+Reports of m = 250 cells at k = 1 and 68, made, packed and counted on one core; beside them the same
+sets as bits (subset selection) and the basic solution. Then naive Bayes and the decision tree on
+USERS users (318,438, as many as Healthcare has), drawn from the demo's people or from a table:
+seconds and bytes, with reports made and with their sums drawn.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ import numpy as np
 
 import sottovoce
 from sottovoce.crypto import UserWords
-from sottovoce.privacy.local import Randomizer, SubsetSelection, SymmetricUnary, pack, report, unpack
+from sottovoce.privacy.local import (
+    Randomizer,
+    SubsetSelection,
+    SymmetricUnary,
+    pack,
+    report,
+    unpack,
+)
 from sottovoce.privacy.local.heads import HeadsResponse
 from sottovoce.privacy.local.sets import bits_of_set, shortest
 
@@ -30,7 +38,11 @@ def main() -> None:
     print(f"bits of a report of {CELLS} cells")
     for heads in (1, 5, 12, 30, 68, 95, 124):
         sizes = {form: bits_of_set(CELLS, heads, form) for form in ("bitmap", "list", "rank")}
-        print(f"  k={heads:<4} " + ", ".join(f"{form} {bits}" for form, bits in sizes.items()) + f": {shortest(CELLS, heads)}")
+        print(
+            f"  k={heads:<4} "
+            + ", ".join(f"{form} {bits}" for form, bits in sizes.items())
+            + f": {shortest(CELLS, heads)}"
+        )
     values = np.random.default_rng(1).integers(0, CELLS, REPORTS)
     first = 0.0
     for name, own in (
@@ -41,7 +53,9 @@ def main() -> None:
     ):
         made, counted = _speed(own, values)
         first = first or made
-        print(f"{name:20} {made:12,.0f} reports/s made ({made / first:.2f}), {counted:12,.0f} counted; {own.bits} bits each")
+        print(
+            f"{name:20} {made:12,.0f} reports/s made ({made / first:.2f}), {counted:12,.0f} counted; {own.bits} bits each"
+        )
     given = {"data": words[1], "schema": words[2]} if len(words) > 2 else {"data": "demo"}
     for protocol, more in (
         ("clldp-naive-bayes", {}),
@@ -54,9 +68,17 @@ def main() -> None:
                 continue
             # The same users as a table of as many rows: of levels they answer again and again.
             run = sottovoce.run(
-                protocol, **given, rows=users if len(words) > 2 else None, users=0 if len(words) > 2 else users, parties=2,
-                epsilon=2.0, seed=1, simulate=simulate, judge=False, **more,
-            )  # fmt: skip
+                protocol,
+                **given,
+                rows=users if len(words) > 2 else None,
+                users=0 if len(words) > 2 else users,
+                parties=2,
+                epsilon=2.0,
+                seed=1,
+                simulate=simulate,
+                judge=False,
+                **more,
+            )
             exchanged = run.report["communication"]
             print(
                 f"{protocol} {more or ''} {simulate}: {users:,} users in {run.report['seconds']:.1f} s, "
@@ -70,7 +92,9 @@ def _speed(randomizer: Randomizer, values: np.ndarray) -> tuple[float, float]:
     """Make and pack reports; unpack and count them."""
     words = UserWords(bytes(16))
     started = time.perf_counter()
-    packed = pack(report(randomizer, values, users=np.arange(len(values)), words=words), bits=randomizer.bits)
+    packed = pack(
+        report(randomizer, values, users=np.arange(len(values)), words=words), bits=randomizer.bits
+    )
     between = time.perf_counter()
     randomizer.support(unpack(packed, bits=randomizer.bits, reports=len(values)))
     return len(values) / (between - started), len(values) / (time.perf_counter() - between)

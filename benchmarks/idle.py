@@ -1,6 +1,7 @@
 """What waiting costs: one rank computes while three wait, against computing alone, in one run.
 
-Beside sottovoce's wait stands MPI's own blocking receive, which spins. Run as `python benchmarks/idle.py`.
+Beside sottovoce's wait stands MPI's own blocking receive, which spins. Run as `python
+benchmarks/idle.py`.
 """
 
 import os
@@ -23,8 +24,17 @@ def main() -> None:
         return
     launcher = find_launcher(None)
     for ranks in (1, 4):
-        command = launcher.command([sys.executable, __file__], ranks=ranks, variables=[], hosts=None, hostfile=None, extra=[])
-        subprocess.run(command, env={**launcher.environment(), "SOTTOVOCE_BENCH": "1"}, check=True, timeout=900)
+        command = launcher.command(
+            [sys.executable, __file__],
+            ranks=ranks,
+            variables=[],
+            hosts=None,
+            hostfile=None,
+            extra=[],
+        )
+        subprocess.run(
+            command, env={**launcher.environment(), "SOTTOVOCE_BENCH": "1"}, check=True, timeout=900
+        )
 
 
 def compute() -> float:
@@ -64,12 +74,16 @@ def measure() -> None:
                 while wire.arrive(timeout=60) is None:
                     pass
             else:
-                time.sleep(0.5)  # nothing at all, for most of the computation; then the same polite barrier as always
+                time.sleep(
+                    0.5
+                )  # nothing at all, for most of the computation; then the same polite barrier as always
             polite_barrier(comm)
     if comm.rank == 0:
         results = {way: float(np.median(times[way])) for way in ways}
         for way in ways:
-            print(f"{way:>17}: {results[way]:.3f} s, {results[way] / results['nobody waits']:.3f} times as long")
+            print(
+                f"{way:>17}: {results[way]:.3f} s, {results[way] / results['nobody waits']:.3f} times as long"
+            )
 
 
 def polite_barrier(comm: object) -> None:

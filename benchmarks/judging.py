@@ -1,10 +1,12 @@
-"""Loading, sampling and judging: seconds, rows a second and peak memory, each in a process of its own.
+"""Loading, sampling and judging: seconds, rows a second and peak memory, each in a process of its
+own.
 
     python benchmarks/judging.py [MILLIONS]
 
-Loading: a CSV of 5 million census-like rows (or so many millions), as one of four parties, beside pandas' own `read_csv`.
-Sampling: 10 million rows of a 15-attribute network, beside numpy's `Generator.choice` for each group of rows.
-Judging: all 2-way and 3-way tables of 15 attributes and of 52 bits.
+Loading: a CSV of 5 million census-like rows (or so many millions), as one of four parties, beside
+pandas' own `read_csv`. Sampling: 10 million rows of a 15-attribute network, beside numpy's
+`Generator.choice` for each group of rows. Judging: all 2-way and 3-way tables of 15 attributes and
+of 52 bits.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def load_ours(path: str) -> None:
     start = time.perf_counter()
     records = load(path, schema=DEMO_SCHEMA, party=1, split=read_split("even", parties=4))
     took = time.perf_counter() - start
-    print(f"  {'ours, a quarter kept':<24} {took:6.1f} s, peak {peak():6.0f} MB, {len(records):,} rows")
+    print(
+        f"  {'ours, a quarter kept':<24} {took:6.1f} s, peak {peak():6.0f} MB, {len(records):,} rows"
+    )
 
 
 def load_whole(path: str) -> None:
@@ -45,7 +49,9 @@ def load_whole(path: str) -> None:
 
     start = time.perf_counter()
     records = load(path, schema=DEMO_SCHEMA)
-    print(f"  {'ours, all rows':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(records):,} rows")
+    print(
+        f"  {'ours, all rows':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(records):,} rows"
+    )
 
 
 def load_pandas(path: str) -> None:
@@ -63,11 +69,15 @@ def load_pandas(path: str) -> None:
             table[name] = pd.cut(table[name], list(rule.edges), labels=False, include_lowest=True)
         else:
             table[name] = pd.Categorical(table[name].astype(str), categories=rule.labels).codes
-    print(f"  {'pandas, coded':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(table):,} rows")
+    print(
+        f"  {'pandas, coded':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(table):,} rows"
+    )
 
 
 def network() -> object:
-    """Learn a network of degree 2 from the demo table: each attribute's two most informative among those before it."""
+    """Learn a network of degree 2 from the demo table: each attribute's two most informative among
+    those before it.
+    """
     from sottovoce.curator import BayesianNetwork, Marginal, mutual_information
     from sottovoce.parties import DEMO_SCHEMA, load
 
@@ -99,14 +109,18 @@ def sample(rows: int = 10_000_000) -> None:
     some, start = 200_000, time.perf_counter()
     by_groups(chain, some, generator)
     theirs = some / (time.perf_counter() - start)
-    print(f"  {'ours':<24} {ours / 1e6:6.2f} million rows a second ({rows / ours:.1f} s for {rows:,}), peak {peak():.0f} MB")
+    print(
+        f"  {'ours':<24} {ours / 1e6:6.2f} million rows a second ({rows / ours:.1f} s for {rows:,}), peak {peak():.0f} MB"
+    )
     print(
         f"  {'choice, group by group':<24} {theirs / 1e6:6.2f} million rows a second; ours is {ours / theirs:.1f} times as fast"
     )
 
 
 def by_groups(chain: object, rows: int, generator: np.random.Generator) -> None:
-    """Draw as one would with numpy: for every configuration of the parents, `choice` for its rows."""
+    """Draw as one would with numpy: for every configuration of the parents, `choice` for its
+    rows.
+    """
     drawn: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     for draw in chain._draws:  # type: ignore[attr-defined]  # noqa: SLF001
         line = np.zeros(rows, np.int64)
@@ -116,7 +130,9 @@ def by_groups(chain: object, rows: int, generator: np.random.Generator) -> None:
         order = np.argsort(line, kind="stable")
         found, starts = np.unique(line[order], return_index=True)
         for config, own in zip(found, np.split(order, starts[1:]), strict=True):
-            column[own] = generator.choice(draw.conditional.shape[1], len(own), p=draw.conditional[config])
+            column[own] = generator.choice(
+                draw.conditional.shape[1], len(own), p=draw.conditional[config]
+            )
         drawn[draw.head] = column
 
 
@@ -126,12 +142,17 @@ def judge() -> None:
 
     real = load("demo", schema=DEMO_SCHEMA)
     made = load("demo", schema=DEMO_SCHEMA, seed=1)
-    for title, one, other in (("15 attributes", real, made), ("52 bits", real.binary(), made.binary())):
+    for title, one, other in (
+        ("15 attributes", real, made),
+        ("52 bits", real.binary(), made.binary()),
+    ):
         for ways in (2, 3):
             start = time.perf_counter()
             found = distance(one, other, ways=ways)
             took = time.perf_counter() - start
-            print(f"  {title + f', {ways}-way':<24} {took:6.2f} s for {found.marginals:,} marginals, peak {peak():.0f} MB")
+            print(
+                f"  {title + f', {ways}-way':<24} {took:6.2f} s for {found.marginals:,} marginals, peak {peak():.0f} MB"
+            )
 
 
 def main() -> None:
@@ -139,7 +160,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "people.csv"))
         make(path, millions)
-        print(f"loading {millions:g} million rows of 15 attributes ({Path(path).stat().st_size / 2**20:.0f} MB of CSV)")
+        print(
+            f"loading {millions:g} million rows of 15 attributes ({Path(path).stat().st_size / 2**20:.0f} MB of CSV)"
+        )
         for job in ("load_ours", "load_whole", "load_pandas"):
             alone(job, path)
     print("sampling a network of 15 attributes, degree 2")

@@ -1,4 +1,5 @@
-"""CLLDP's classifiers and attacks on labels, in more ways than figures 4 and 5 have (`sottovoce reproduce` makes these).
+"""CLLDP's classifiers and attacks on labels, in more ways than figures 4 and 5 have (`sottovoce
+reproduce` makes these).
 
     python benchmarks/labels.py learn TRAIN TEST SCHEMA [SEEDS] [out=FOLDER] [epsilon=1,4] [tree=yes] ['only=best k|LabelDP']
     python benchmarks/labels.py attack DATA SCHEMA [out=FOLDER]             figure 5, with the adversaries that it leaves out
@@ -38,10 +39,14 @@ def main() -> None:
             sys.exit(__doc__)
 
 
-def learn(train: str, test: str, schema: str, seeds: int, out: Path | None, more: dict[str, str]) -> None:
+def learn(
+    train: str, test: str, schema: str, seeds: int, out: Path | None, more: dict[str, str]
+) -> None:
     """Learn classifiers, and apply them to rows of their own."""
     tree = more.pop("tree", "no") == "yes"
-    epsilons = [float(own) for own in more.pop("epsilon").split(",")] if "epsilon" in more else EPSILONS
+    epsilons = (
+        [float(own) for own in more.pop("epsilon").split(",")] if "epsilon" in more else EPSILONS
+    )
     rules = read_schema(Path(schema))
     held = load(test, schema=rules)
     label = more.get("label", held.domain.attributes[-1])
@@ -59,8 +64,9 @@ def learn(train: str, test: str, schema: str, seeds: int, out: Path | None, more
     }
     if tree:
         ways["levels, mended, k = 1, true omega"] = (
-            name, {"learning": "levels", "depth": 3, "belief": "oracle", "heads": 1, "record_cap": 0},
-        )  # fmt: skip
+            name,
+            {"learning": "levels", "depth": 3, "belief": "oracle", "heads": 1, "record_cap": 0},
+        )
     if "only" in more:
         wanted = more.pop("only").split("|")
         ways = {way: own for way, own in ways.items() if any(part in way for part in wanted)}
@@ -72,11 +78,23 @@ def learn(train: str, test: str, schema: str, seeds: int, out: Path | None, more
             found, started = [], time.perf_counter()
             given = {**own, **({} if protocol == "label-dp" else more)}
             for seed in range(seeds):
-                run = sottovoce.run(protocol, train, parties=2, schema=schema, epsilon=epsilon, seed=seed, judge=False, **given)
+                run = sottovoce.run(
+                    protocol,
+                    train,
+                    parties=2,
+                    schema=schema,
+                    epsilon=epsilon,
+                    seed=seed,
+                    judge=False,
+                    **given,
+                )
                 found.append(accuracy(Classifier(run.model, rules), held).model)
             line[way] = float(np.mean(found))
             took = (time.perf_counter() - started) / seeds
-            print(f"epsilon {epsilon:<4g} {way:28} {np.mean(found):.4f} ({np.std(found):.4f})  {took:.1f} s a run", flush=True)
+            print(
+                f"epsilon {epsilon:<4g} {way:28} {np.mean(found):.4f} ({np.std(found):.4f})  {took:.1f} s a run",
+                flush=True,
+            )
         lines.append(line)
     _leave(out, "figure-4-tree" if tree else "figure-4", lines, x="epsilon", by="", ys=tuple(ways))
 
@@ -89,15 +107,29 @@ def attack(data: str, schema: str, out: Path | None) -> None:
     for epsilon in EPSILONS:
         own = label_attacks(records, label=label, epsilon=epsilon)
         line = {"epsilon": epsilon, "majority": own.majority, "known attributes": own.known}
-        line |= {"LabelDP: attributes (paper)": own.labeldp_attributes, "LabelDP: whole report": own.labeldp_whole}
-        line |= {"CLLDP: noisy value (paper)": own.clldp_attributes, "CLLDP: whole report": own.clldp_whole}
+        line |= {
+            "LabelDP: attributes (paper)": own.labeldp_attributes,
+            "LabelDP: whole report": own.labeldp_whole,
+        }
+        line |= {
+            "CLLDP: noisy value (paper)": own.clldp_attributes,
+            "CLLDP: whole report": own.clldp_whole,
+        }
         line |= {"CLLDP: report and attributes": own.clldp_and_attributes}
         lines.append(line)
         print(", ".join(f"{key} {value:.3f}" for key, value in line.items()), flush=True)
     _leave(out, "figure-5", lines, x="epsilon", by="", ys=tuple(lines[0])[1:])
 
 
-def _leave(out: Path | None, name: str, lines: Sequence[dict[str, Any]], *, x: str, by: str, ys: Sequence[str]) -> None:
+def _leave(
+    out: Path | None,
+    name: str,
+    lines: Sequence[dict[str, Any]],
+    *,
+    x: str,
+    by: str,
+    ys: Sequence[str],
+) -> None:
     """Write numbers, and draw them."""
     if out is None:
         return

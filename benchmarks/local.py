@@ -1,12 +1,15 @@
-"""The error of what is published from users: PrivIncr, NoIncremental, CALM, FT and single attributes, as printed and corrected.
+"""The error of what is published from users: PrivIncr, NoIncremental, CALM, FT and single
+attributes, as printed and corrected.
 
-    python benchmarks/local.py [FILE] [SEEDS] [schema=FILE] [users=1500000] [epsilon=1,2,4,8] [protocols=privincr,calm,...]
-                               [classify=LABEL,...] [simulate=counts] [synthetic_rows=300000]
+    python benchmarks/local.py [FILE] [SEEDS] [schema=FILE] [users=1500000] [epsilon=1,2,4,8]
+                               [protocols=privincr,calm,...] [classify=LABEL,...] [simulate=counts]
+                               [synthetic_rows=300000]
 
-Prints the average total variation distance of two-way marginals as published, a mean over seeds with the deviation, of the
-synthetic table where there is one (two-way and three-way), bits a user, seconds of the whole run, and ratios to the first; with
-classify also the share of real people whose label a linear support vector machine gets wrong that learned from the synthetic
-table, beside one that learned from the real one. Users are drawn from the table with replacement.
+Prints the average total variation distance of two-way marginals as published, a mean over seeds
+with the deviation, of the synthetic table where there is one (two-way and three-way), bits a user,
+seconds of the whole run, and ratios to the first; with classify also the share of real people whose
+label a linear support vector machine gets wrong that learned from the synthetic table, beside one
+that learned from the real one. Users are drawn from the table with replacement.
 """
 
 from __future__ import annotations
@@ -53,18 +56,36 @@ def main() -> None:
             found: list[list[float]] = []
             wrong: list[list[float]] = []
             for seed in range(1, seeds + 1):
-                run = sottovoce.run(name, data, epsilon=epsilon, users=users, seed=seed, classify=targets, **given)
+                run = sottovoce.run(
+                    name, data, epsilon=epsilon, users=users, seed=seed, classify=targets, **given
+                )
                 seconds = sum(phase["seconds"] for phase in run.report["phases"])
                 utility = run.report["utility"]
-                synthetic = utility.get("tvd_synthetic") or (utility["tvd"] if run.synthetic is not None else {})
-                found.append([utility["tvd"]["2"], synthetic.get("2", np.nan), synthetic.get("3", np.nan), seconds])
-                wrong.append([share for one in utility.get("classification", ()) for share in (one["synthetic"], one["real"])])
+                synthetic = utility.get("tvd_synthetic") or (
+                    utility["tvd"] if run.synthetic is not None else {}
+                )
+                found.append(
+                    [
+                        utility["tvd"]["2"],
+                        synthetic.get("2", np.nan),
+                        synthetic.get("3", np.nan),
+                        seconds,
+                    ]
+                )
+                wrong.append(
+                    [
+                        share
+                        for one in utility.get("classification", ())
+                        for share in (one["synthetic"], one["real"])
+                    ]
+                )
             two, table, three, seconds = np.mean(found, axis=0)
             first = first or two
             deviation = np.std([one[0] for one in found], ddof=1) if seeds > 1 else 0.0
             missed = np.mean(wrong, axis=0).tolist() if wrong and wrong[0] else []
             told = "  wrong " + ", ".join(
-                f"{target} {missed[2 * at]:.3f} (real {missed[2 * at + 1]:.3f})" for at, target in enumerate(targets)
+                f"{target} {missed[2 * at]:.3f} (real {missed[2 * at + 1]:.3f})"
+                for at, target in enumerate(targets)
             )
             print(
                 f"epsilon {epsilon:g}  {title:20s} {two:.4f} ({deviation:.4f})  synthetic {table:.4f} {three:.4f}"

@@ -1,8 +1,10 @@
-"""Whole runs of noisy-marginals on the demo table: parties, aggregators, noises; seconds, rounds, bytes a party.
+"""Whole runs of noisy-marginals on the demo table: parties, aggregators, noises; seconds, rounds,
+bytes a party.
 
     python benchmarks/marginals.py [parties ...]
 
-One machine runs all roles, so its cores are shared by K + 1 processes: with more hosts the seconds fall, the bytes do not.
+One machine runs all roles, so its cores are shared by K + 1 processes: with more hosts the seconds
+fall, the bytes do not.
 """
 
 import json
@@ -18,7 +20,17 @@ WAYS = [("clear", "shares"), ("masks", "shares"), ("paillier", "shares"), ("pail
 def run(parties: int, aggregator: str, noise: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        words = ["run", "noisy-marginals", "--parties", str(parties), "--epsilon", "1", "--out", str(out), "--quiet"]
+        words = [
+            "run",
+            "noisy-marginals",
+            "--parties",
+            str(parties),
+            "--epsilon",
+            "1",
+            "--out",
+            str(out),
+            "--quiet",
+        ]
         words += [
             "--set",
             f"aggregator={aggregator}",

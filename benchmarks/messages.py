@@ -1,4 +1,5 @@
-"""The message layer against raw mpi4py buffer sends, in one run: latency at 1 KiB, bandwidth at 16 MiB, codec against copies.
+"""The message layer against raw mpi4py buffer sends, in one run: latency at 1 KiB, bandwidth at 16
+MiB, codec against copies.
 
 Run it as `python benchmarks/messages.py`: it starts two ranks of itself.
 """
@@ -31,8 +32,12 @@ def main() -> None:
         measure()
         return
     launcher = find_launcher(None)
-    command = launcher.command([sys.executable, __file__], ranks=2, variables=[], hosts=None, hostfile=None, extra=[])
-    subprocess.run(command, env={**launcher.environment(), "SOTTOVOCE_BENCH": "1"}, check=True, timeout=600)
+    command = launcher.command(
+        [sys.executable, __file__], ranks=2, variables=[], hosts=None, hostfile=None, extra=[]
+    )
+    subprocess.run(
+        command, env={**launcher.environment(), "SOTTOVOCE_BENCH": "1"}, check=True, timeout=600
+    )
 
 
 def measure() -> None:
@@ -43,7 +48,9 @@ def measure() -> None:
     role = Role(MPIWire(comm.Dup()), protocol="bench", kinds=[Block])
 
     def ping_pong(repeats: int, send: Callable[[], object], receive: Callable[[], object]) -> float:
-        """Return the median over rounds of half a round trip, in seconds; the first round warms up."""
+        """Return the median over rounds of half a round trip, in seconds; the first round warms
+        up.
+        """
         times = []
         for _ in range(ROUNDS + 1):
             comm.Barrier()
@@ -60,14 +67,25 @@ def measure() -> None:
 
     if me == 0:
         print(f"{'':>10} {'raw mpi4py':>14} {'sottovoce':>14}  ratio of times")
-    for label, size, repeats in (("1 KiB", 1 << 10, 2000), ("64 KiB", 1 << 16, 500), ("16 MiB", 1 << 24, 12)):
+    for label, size, repeats in (
+        ("1 KiB", 1 << 10, 2000),
+        ("64 KiB", 1 << 16, 500),
+        ("16 MiB", 1 << 24, 12),
+    ):
         out, into = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-        send, receive = partial(comm.Send, [out, MPI.BYTE], other), partial(comm.Recv, [into, MPI.BYTE], other)
+        send, receive = (
+            partial(comm.Send, [out, MPI.BYTE], other),
+            partial(comm.Recv, [into, MPI.BYTE], other),
+        )
         raw = ping_pong(repeats, send, receive)
         with role.phase(label):
-            ours = ping_pong(repeats, partial(say, role, out, other), partial(role.receive, Block, source=other))
+            ours = ping_pong(
+                repeats, partial(say, role, out, other), partial(role.receive, Block, source=other)
+            )
         if me == 0:
-            print(f"{label:>10} {raw * 1e6:>11.1f} us {ours * 1e6:>11.1f} us  {ours / raw:.2f} (bandwidth {raw / ours:.0%})")
+            print(
+                f"{label:>10} {raw * 1e6:>11.1f} us {ours * 1e6:>11.1f} us  {ours / raw:.2f} (bandwidth {raw / ours:.0%})"
+            )
     if me == 0:
         codec()
 
@@ -96,7 +114,9 @@ def codec() -> None:
 
     copies = best(copy_twice)
     ours = best(lambda: encode(Block(data)).parts()) + best(lambda: decode(Block, frame))
-    print(f"encode + decode of 16 MiB: {ours * 1e6:.0f} us, two copies {copies * 1e6:.0f} us, ratio {ours / copies:.4f}")
+    print(
+        f"encode + decode of 16 MiB: {ours * 1e6:.0f} us, two copies {copies * 1e6:.0f} us, ratio {ours / copies:.4f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Pages: how long one takes to make, and how large it is, beside the run that it is of and beside the same bars by matplotlib.
+"""Pages: how long one takes to make, and how large it is, beside the run that it is of and beside
+the same bars by matplotlib.
 
     python benchmarks/pages.py [ROWS]
 
-Runs of few messages and of many, judged and classified; the page is made twice, since the first loads matplotlib.
+Runs of few messages and of many, judged and classified; the page is made twice, since the first
+loads matplotlib.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ from functools import partial
 from typing import Any
 
 import sottovoce
-from sottovoce.launch.pages.bars import Bars, bars
+from sottovoce.report.pages.bars import Bars, bars
 
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
-    "3 parties, a Bayesian network": ("dp-subn", {"epsilon": 4.0, "aggregator": "masks", "classify": ["income"]}),
+    "3 parties, a Bayesian network": (
+        "dp-subn",
+        {"epsilon": 4.0, "aggregator": "masks", "classify": ["income"]},
+    ),
     "3 parties, a user for each row": ("privincr", {"epsilon": 4.0}),
     "60 parties, 7,200 messages": ("one-way", {"parties": 60, "aggregator": "masks"}),
 }
@@ -35,7 +40,9 @@ def main() -> None:
             flush=True,
         )
     names = [f"category {at}" for at in range(16)]
-    rows_of_bars = [Bars(name=name, heights=[at / 16 for at in range(16)]) for name in ("real", "published")]
+    rows_of_bars = [
+        Bars(name=name, heights=[at / 16 for at in range(16)]) for name in ("real", "published")
+    ]
     ours, mine = timed(lambda: [bars(names, rows_of_bars, title="t") for _ in range(10)])
     theirs, other = timed(lambda: [by_matplotlib(names, rows_of_bars) for _ in range(10)])
     print(
@@ -52,7 +59,12 @@ def by_matplotlib(names: list[str], rows: list[Bars]) -> str:
     drawn = Figure(figsize=(4.4, 5))
     axes = drawn.add_subplot()
     for at, row in enumerate(rows):
-        axes.barh([place + 0.4 * at for place in range(len(names))], row.heights, height=0.4, label=row.name)
+        axes.barh(
+            [place + 0.4 * at for place in range(len(names))],
+            row.heights,
+            height=0.4,
+            label=row.name,
+        )
     axes.set_yticks(range(len(names)), labels=names)
     axes.legend()
     out = io.StringIO()

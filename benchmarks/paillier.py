@@ -1,4 +1,5 @@
-"""A secure sum against phe, cell by cell, in one run: CPU seconds, bytes, and what each step could cost at least.
+"""A secure sum against phe, cell by cell, in one run: CPU seconds, bytes, and what each step could
+cost at least.
 
     python benchmarks/paillier.py [key bits]
 
@@ -28,7 +29,9 @@ from sottovoce.protocols.secure_sum.ring import packing_of
 T = TypeVar("T")
 
 PARTIES, CELLS, SAMPLE = 3, 9864, 12
-BATCH = Batch(cells=CELLS, sensitivity=2 * 57, epsilon=0.05, rows=45_222, parties=PARTIES, colluding=1)
+BATCH = Batch(
+    cells=CELLS, sensitivity=2 * 57, epsilon=0.05, rows=45_222, parties=PARTIES, colluding=1
+)
 
 
 def cpu(act: Callable[[], T]) -> tuple[float, T]:
@@ -53,16 +56,23 @@ def main() -> None:
     packing = packing_of(BATCH, shares=True, key_bits=bits)
     count = packing.plaintexts(CELLS)
     whole, half = multiplication(2 * bits), multiplication(bits)
-    print(f"{bits} bits, K = {PARTIES}, {CELLS} cells in {count} ciphertexts of {packing.slots} slots of {packing.width} bits")
+    print(
+        f"{bits} bits, K = {PARTIES}, {CELLS} cells in {count} ciphertexts of {packing.slots} slots of {packing.width} bits"
+    )
     print(f"one multiplication modulo n^2 {whole * 1e6:.1f} us, modulo p^2 {half * 1e6:.1f} us\n")
 
     key_seconds, private = cpu(lambda: new_key(bits, randomness=stream))
     public = private.public
     cells = np.random.default_rng(1).integers(0, 45_222 // 64, CELLS)
     law_seconds, law = cpu(
-        lambda: NegativeBinomial(shape=shape_of(parties=PARTIES, colluding=1), rate=Fraction(BATCH.epsilon) / BATCH.sensitivity)
+        lambda: NegativeBinomial(
+            shape=shape_of(parties=PARTIES, colluding=1),
+            rate=Fraction(BATCH.epsilon) / BATCH.sensitivity,
+        )
     )
-    noise_seconds, noise = cpu(lambda: law.draw(CELLS, randomness=stream) - law.draw(CELLS, randomness=stream))
+    noise_seconds, noise = cpu(
+        lambda: law.draw(CELLS, randomness=stream) - law.draw(CELLS, randomness=stream)
+    )
     pack_seconds, plain = cpu(lambda: packing.pack(cells + noise))
     table_seconds, encryptor = cpu(lambda: Encryptor(public, randomness=stream, uses=count))
     encrypt_seconds, mine = cpu(lambda: encryptor.encrypt(plain))
@@ -80,11 +90,17 @@ def main() -> None:
         ("party: draw shares", noise_seconds, 0.0, PARTIES),
         ("party: pack", pack_seconds, 0.0, PARTIES),
         # h^n, the chain of squarings, the entries of the tables
-        ("party: table of powers", table_seconds, (bits * 1.2 + bits / 2 + shape.entries) * whole, PARTIES),
+        (
+            "party: table of powers",
+            table_seconds,
+            (bits * 1.2 + bits / 2 + shape.entries) * whole,
+            PARTIES,
+        ),
         ("party: encrypt", encrypt_seconds, count * (shape.columns + shape.span) * whole, PARTIES),
         ("party: multiply", multiply_seconds, count * whole, PARTIES),
         ("party: write and check", travel_seconds + check_seconds, count * whole, PARTIES),
-        # an exponent of half the bits, modulo p^2 and modulo q^2: squarings, and a fifth of multiplications
+        # an exponent of half the bits, modulo p^2 and modulo q^2: squarings, and a fifth of
+        # multiplications
         ("curator: decrypt", decrypt_seconds, count * 2 * (bits / 2) * 1.2 * half, 1),
         ("curator: unpack", unpack_seconds, 0.0, 1),
     ]
@@ -113,7 +129,10 @@ def main() -> None:
         print(f"{name:<44}{ours:>12.3g}{theirs:>12.4g}{theirs / ours:>9,.0f}")
     raw, pickled = public.width, len(pickle.dumps(encrypted[0]))
     payload = 24 + 12 + count * public.width + 16
-    print(f"\nbytes, a party, a cell: {payload / CELLS:.2f}; phe raw {raw} ({raw / payload * CELLS:.0f} times), ", end="")
+    print(
+        f"\nbytes, a party, a cell: {payload / CELLS:.2f}; phe raw {raw} ({raw / payload * CELLS:.0f} times), ",
+        end="",
+    )
     print(f"phe pickled {pickled} ({pickled / payload * CELLS:.0f} times)")
 
     print(f"\n{'one encryption of 0':<34}{'ms':>8}")

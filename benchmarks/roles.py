@@ -1,6 +1,8 @@
-"""4 to 32 roles on one machine: does start-up, or the time of a message, grow faster than the number of roles?
+"""4 to 32 roles on one machine: does start-up, or the time of a message, grow faster than the
+number of roles?
 
-Run as `python benchmarks/roles.py`. Each size is run three times and the middle value taken; 32 ranks share the cores.
+Run as `python benchmarks/roles.py`. Each size is run three times and the middle value taken; 32
+ranks share the cores.
 """
 
 import statistics
@@ -14,14 +16,20 @@ SIZES = (4, 8, 16, 32)
 
 def main() -> None:
     base: tuple[float, float] | None = None
-    print(f"{'roles':>6} {'whole run':>10} {'start-up':>10} {'a message':>12}   relative to 4 roles, per role")
+    print(
+        f"{'roles':>6} {'whole run':>10} {'start-up':>10} {'a message':>12}   relative to 4 roles, per role"
+    )
     for roles in SIZES:
         wholes, messages = [], []
         for _ in range(3):
             started = time.perf_counter()
-            run = sottovoce.run("chatter:Chatter", parties=roles - 1, rows=roles * 4, transport="mpi", seed=1)
+            run = sottovoce.run(
+                "chatter:Chatter", parties=roles - 1, rows=roles * 4, transport="mpi", seed=1
+            )
             wholes.append(time.perf_counter() - started - run.report["phases"][0]["seconds"])
-            messages.append(run.report["phases"][0]["seconds"] / run.report["communication"]["messages"])
+            messages.append(
+                run.report["phases"][0]["seconds"] / run.report["communication"]["messages"]
+            )
         startup, one = statistics.median(wholes), statistics.median(messages)
         base = base or (startup, one)
         growth = roles / SIZES[0]

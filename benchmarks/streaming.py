@@ -1,9 +1,10 @@
-"""A batch that grows, and the memory that it takes: the largest resident set of each role, over MPI.
+"""A batch that grows, and the memory that it takes: the largest resident set of each role, over
+MPI.
 
     python benchmarks/streaming.py [aggregator] [millions of cells ...]
 
-Two parties contribute tables that they make block by block; the curator reads page by page. What would be held otherwise, 8
-bytes a cell, stands beside.
+Two parties contribute tables that they make block by block; the curator reads page by page. What
+would be held otherwise, 8 bytes a cell, stands beside.
 """
 
 import json
@@ -54,7 +55,10 @@ class Streaming(Protocol):
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise="shares")
         with desk.phase("count"):
-            total = sum(int(page.sum()) for page in sums.pages(cells=cells, sensitivity=2, epsilon=self.parameters.epsilon))
+            total = sum(
+                int(page.sum())
+                for page in sums.pages(cells=cells, sensitivity=2, epsilon=self.parameters.epsilon)
+            )
             peaks = [_peak(), *(said.kilobytes for said in desk.gather(self.Peak))]
         return Outcome(summary={"total": total, "peaks": ",".join(map(str, peaks))})
 
@@ -71,10 +75,29 @@ def main() -> None:
     for millions in sizes:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out"
-            words = ["run", "streaming:Streaming", "--parties", "2", "--rows", "100", "--out", str(out), "--quiet"]
-            words += ["--set", f"millions={millions}", "--set", f"aggregator={aggregator}", "--key-bits", "2048"]
+            words = [
+                "run",
+                "streaming:Streaming",
+                "--parties",
+                "2",
+                "--rows",
+                "100",
+                "--out",
+                str(out),
+                "--quiet",
+            ]
+            words += [
+                "--set",
+                f"millions={millions}",
+                "--set",
+                f"aggregator={aggregator}",
+                "--key-bits",
+                "2048",
+            ]
             here = str(Path(__file__).parent)
-            subprocess.run([sys.executable, "-m", "sottovoce", *words], check=True, cwd=here, timeout=3600)
+            subprocess.run(
+                [sys.executable, "-m", "sottovoce", *words], check=True, cwd=here, timeout=3600
+            )
             report = json.loads((out / "report.json").read_text())
         peaks = [int(word) / 1024 for word in report["outcome"]["peaks"].split(",")]
         figures = [millions, report["seconds"], *peaks, millions * 8]

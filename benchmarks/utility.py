@@ -1,13 +1,15 @@
 """The error of DP-SUBN and of its baselines, on the demo table or on one's own, by epsilon.
 
-    python benchmarks/utility.py [FILE] [SEEDS] [schema=FILE] [parties=3] [epsilon=0.2,0.4,0.8,1.6] [judge=original|binary]
-                                 [classify=LABEL] [protocols=dp-subn,one-way,...] [NAME=VALUE ...]
+    python benchmarks/utility.py [FILE] [SEEDS] [schema=FILE] [parties=3] [epsilon=0.2,0.4,0.8,1.6]
+                                 [judge=original|binary] [classify=LABEL]
+                                 [protocols=dp-subn,one-way,...] [NAME=VALUE ...]
 
-Prints the average total variation distance of two-way and three-way marginals, a mean over seeds with the deviation of the
-two-way mean, what single attributes alone reach exactly, and at the end ratios to the first protocol. NAME=VALUE are parameters
-of the protocols that have them, such as attributes=binary. With classify also the share that a linear classifier of LABEL gets
-wrong (of education without `education-num`, which is the same). Noise does not depend on keys, so where there must be some they
-are short.
+Prints the average total variation distance of two-way and three-way marginals, a mean over seeds
+with the deviation of the two-way mean, what single attributes alone reach exactly, and at the end
+ratios to the first protocol. NAME=VALUE are parameters of the protocols that have them, such as
+attributes=binary. With classify also the share that a linear classifier of LABEL gets wrong (of
+education without `education-num`, which is the same). Noise does not depend on keys, so where there
+must be some they are short.
 """
 
 from __future__ import annotations
@@ -25,8 +27,12 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.protocols import find
 
 
-def errors(protocol: str, data: Any, *, seeds: int, judge: str, classify: list[str], **settings: Any) -> list[list[float]]:
-    """For each seed: the two-way and the three-way distance, and what exact single attributes have."""
+def errors(
+    protocol: str, data: Any, *, seeds: int, judge: str, classify: list[str], **settings: Any
+) -> list[list[float]]:
+    """For each seed: the two-way and the three-way distance, and what exact single attributes
+    have.
+    """
     found = []
     for seed in range(seeds):
         run = sottovoce.run(protocol, data, seed=seed, judge=False, **settings)
@@ -72,17 +78,36 @@ def main() -> None:
                     else {"aggregator": "masks"}
                 )
             found = np.array(
-                errors(name, data, seeds=seeds, judge=judge, classify=classify, epsilon=float(epsilon), **common, **own)
+                errors(
+                    name,
+                    data,
+                    seeds=seeds,
+                    judge=judge,
+                    classify=classify,
+                    epsilon=float(epsilon),
+                    **common,
+                    **own,
+                )
             )
             two, three, *exact, wrong = found.mean(axis=0).tolist()
             means[title, epsilon] = two
             spread = found[:, 0].std(ddof=1) / np.sqrt(seeds) if seeds > 1 else 0.0
             shown.append(
-                f"  {title:<16} {two:.4f} (+- {spread:.4f}) / {three:.4f}" + (f"  wrong {wrong:.4f}" if classify else "")
+                f"  {title:<16} {two:.4f} (+- {spread:.4f}) / {three:.4f}"
+                + (f"  wrong {wrong:.4f}" if classify else "")
             )
-        print(f"epsilon {epsilon}, exact one-way tables {exact[0]:.4f} / {exact[1]:.4f}", *shown, sep="\n", flush=True)
+        print(
+            f"epsilon {epsilon}, exact one-way tables {exact[0]:.4f} / {exact[1]:.4f}",
+            *shown,
+            sep="\n",
+            flush=True,
+        )
     for title in protocols[1:]:
-        ratios = ", ".join(f"{means[title, e] / means[protocols[0], e]:.2f}" for (own, e) in means if own == protocols[0])
+        ratios = ", ".join(
+            f"{means[title, e] / means[protocols[0], e]:.2f}"
+            for (own, e) in means
+            if own == protocols[0]
+        )
         print(f"{title} has {ratios} times the two-way distance of {protocols[0]}")
 
 

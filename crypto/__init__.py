@@ -1,4 +1,6 @@
-"""What keeps it secret: Paillier and packing, sealed channels, secure and reproducible randomness."""
+"""What keeps it secret: Paillier and packing, sealed channels, secure and reproducible
+randomness.
+"""
 
 from .ciphertexts import Ciphertexts
 from .feistel import Permutation

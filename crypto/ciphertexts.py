@@ -1,13 +1,15 @@
 """Ciphertexts and their freshness, which is enforced where bytes leave.
 
-A ciphertext that was *computed* hides its inputs only if a randomiser entered that nobody else knows. Otherwise whoever
-holds the inputs can try: phe's `enc + 5` is enc * (1 + n)^5 and `enc * 5` is enc^5, recognised by trying all small numbers;
-and pickling a phe number skips the re-randomisation that its `ciphertext()` would do.
+A ciphertext that was *computed* hides its inputs only if a randomiser entered that nobody else
+knows. Otherwise whoever holds the inputs can try: phe's `enc + 5` is enc * (1 + n)^5 and `enc * 5`
+is enc^5, recognised by trying all small numbers; and pickling a phe number skips the
+re-randomisation that its `ciphertext()` would do.
 
-Here freshness is a thing that is used up. `Encryptor.encrypt` makes it; a sum takes it over from its terms, which are stale
-from then on; a product by a constant has none, nor has anything received; `travel`, the only way to bytes, demands it and
-takes it. So of each randomiser exactly one ciphertext leaves: two that shared one would show, by their quotient, the
-difference of what they hold.
+Here freshness is a thing that is used up. `Encryptor.encrypt` makes it; a sum takes it over from
+its terms, which are stale from then on; a product by a constant has none, nor has anything
+received; `travel`, the only way to bytes, demands it and takes it. So of each randomiser exactly
+one ciphertext leaves: two that shared one would show, by their quotient, the difference of what
+they hold.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ __all__ = ["Ciphertexts", "Multiples"]
 
 
 class Ciphertexts:
-    """A row of ciphertexts under one key, to be added to another row, multiplied, and sent when fresh."""
+    """A row of ciphertexts under one key, to be added to another row, multiplied, and sent when
+    fresh.
+    """
 
     __slots__ = ("_fresh", "key", "numbers")
 
@@ -43,15 +47,24 @@ class Ciphertexts:
 
     @classmethod
     def received(cls, key: PublicKey, numbers: BigInts, *, count: int) -> Ciphertexts:
-        """Take in what somebody sent; whatever is not a row of so many units modulo n^2 is a `ValueError`."""
+        """Take in what somebody sent; whatever is not a row of so many units modulo n^2 is a
+        `ValueError`.
+        """
         if numbers.width != key.width or len(numbers) != count:
-            raise ValueError(f"expected {count} ciphertexts of {key.width} bytes, found {len(numbers)} of {numbers.width}")
+            raise ValueError(
+                f"expected {count} ciphertexts of {key.width} bytes, found {len(numbers)} of {numbers.width}"
+            )
         found = [mpz(number) for number in numbers]
         square = mpz(key.n) ** 2
         if any(number >= square for number in found):
             raise ValueError("expected ciphertexts below n^2, found one above")
         # One common divisor for all: the product has one with n exactly if one of them has.
-        if math.gcd(int(reduce(lambda product, number: product * number % key.n, found, mpz(1))), key.n) != 1:
+        if (
+            math.gcd(
+                int(reduce(lambda product, number: product * number % key.n, found, mpz(1))), key.n
+            )
+            != 1
+        ):
             raise ValueError("expected ciphertexts without a common divisor with n, found one")
         return cls(key, found, fresh=False)
 
@@ -66,16 +79,23 @@ class Ciphertexts:
     def __add__(self, other: Ciphertexts) -> Ciphertexts:
         """Add slot by slot under the encryption; both terms are stale from then on."""
         if other.key != self.key or len(other) != len(self):
-            raise MisuseError(f"expected {len(self)} ciphertexts under the same key, found {len(other)}, or another key")
+            raise MisuseError(
+                f"expected {len(self)} ciphertexts under the same key, found {len(other)}, or another key"
+            )
         square = mpz(self.key.n) ** 2
         numbers = [a * b % square for a, b in zip(self.numbers, other.numbers, strict=True)]
         used = self._use(), other._use()  # both: either could be sent as well otherwise
         return Ciphertexts(self.key, numbers, fresh=any(used))
 
     def plus(self, messages: Sequence[int]) -> Ciphertexts:
-        """Add integers that are known here. No randomiser enters: fresh if this was, and this is stale from then on."""
+        """Add integers that are known here. No randomiser enters: fresh if this was, and this is
+        stale from then on.
+        """
         square = mpz(self.key.n) ** 2
-        numbers = [a * (1 + index(m) * self.key.n) % square for a, m in zip(self.numbers, messages, strict=True)]
+        numbers = [
+            a * (1 + index(m) * self.key.n) % square
+            for a, m in zip(self.numbers, messages, strict=True)
+        ]
         return Ciphertexts(self.key, numbers, fresh=self._use())
 
     def __getitem__(self, at: slice) -> Ciphertexts:
@@ -87,8 +107,8 @@ class Ciphertexts:
     def travel(self) -> BigInts:
         """Write the bytes that may leave.
 
-        Raises:
-            MisuseError: a term was not re-randomised, or has left already: `Encryptor.refresh` first.
+        Raises: MisuseError: a term was not re-randomised, or has left already: `Encryptor.refresh`
+            first.
         """
         if not self._use():
             raise MisuseError(
@@ -105,13 +125,17 @@ class Ciphertexts:
         return f"Ciphertexts({len(self)} of {self.key.width} bytes, {'fresh' if self._fresh else 'stale'})"
 
     def __reduce__(self) -> str:
-        raise MisuseError("expected ciphertexts to leave by travel(), which checks that they are fresh, found a pickle")
+        raise MisuseError(
+            "expected ciphertexts to leave by travel(), which checks that they are fresh, found a pickle"
+        )
 
 
 class Multiples:
-    """A single ciphertext, to be multiplied by many integers: one table for all (`uses` says about how many).
+    """A single ciphertext, to be multiplied by many integers: one table for all (`uses` says about
+    how many).
 
-    The products are stale. A quotient of two of them shows the difference of their factors to whoever knows the message.
+    The products are stale. A quotient of two of them shows the difference of their factors to
+    whoever knows the message.
     """
 
     def __init__(self, one: Ciphertexts, *, uses: int) -> None:
@@ -125,4 +149,6 @@ class Multiples:
         """Multiply by each factor."""
         n = self.key.n
         exponents = [index(factor) % n for factor in factors]
-        return Ciphertexts(self.key, share_out(self._table.power, exponents, workers=workers), fresh=False)
+        return Ciphertexts(
+            self.key, share_out(self._table.power, exponents, workers=workers), fresh=False
+        )

@@ -1,8 +1,10 @@
-"""A public permutation of [0, N): who of millions of users belongs to which group, computed for any of them alone.
+"""A public permutation of [0, N): who of millions of users belongs to which group, computed for any
+of them alone.
 
-A Feistel network over pairs (l, r) with l + a r below a b, a b just above N: each round adds to one half a function of the
-other, modulo its size, so each is one to one; what lands at N or above walks on until it does not (Black, Rogaway 2002). The
-key is public: the permutation has to be without pattern, not secret.
+A Feistel network over pairs (l, r) with l + a r below a b, a b just above N: each round adds to one
+half a function of the other, modulo its size, so each is one to one; what lands at N or above walks
+on until it does not (Black, Rogaway 2002). The key is public: the permutation has to be without
+pattern, not secret.
 """
 
 from __future__ import annotations
@@ -37,12 +39,17 @@ class Permutation:
         self._left = isqrt(size - 1) + 1
         self._right = -(-size // self._left)
         digest = hashlib.shake_256(b"sottovoce permutation v1" + key).digest(8 * ROUNDS)
-        self._keys = [np.uint64(int.from_bytes(digest[at : at + 8], "little")) for at in range(0, len(digest), 8)]
+        self._keys = [
+            np.uint64(int.from_bytes(digest[at : at + 8], "little"))
+            for at in range(0, len(digest), 8)
+        ]
 
     def of(self, numbers: Numbers) -> Numbers:
         """Say where these numbers go."""
         if len(numbers) and not (int(numbers.min()) >= 0 and int(numbers.max()) < self.size):
-            raise ValueError(f"expected numbers from 0 to {self.size - 1}, found {numbers.min()} to {numbers.max()}")
+            raise ValueError(
+                f"expected numbers from 0 to {self.size - 1}, found {numbers.min()} to {numbers.max()}"
+            )
         found = np.empty(len(numbers), np.uint64)
         for start in range(0, len(numbers), AT_A_TIME):
             part = self._once(numbers[start : start + AT_A_TIME].astype(np.uint64))
@@ -62,5 +69,7 @@ class Permutation:
             mixed *= _MIXER
             mixed >>= _HALF
             halves[mine] += (mixed * size) >> _HALF  # a number below the size, as it is below 2^30
-            np.minimum(halves[mine], halves[mine] - size, out=halves[mine])  # what is below the size wraps around
+            np.minimum(
+                halves[mine], halves[mine] - size, out=halves[mine]
+            )  # what is below the size wraps around
         return np.asarray(halves[0] + halves[1] * sizes[0])

@@ -1,17 +1,18 @@
 """Powers of one base: the comb of Lim and Lee (CRYPTO 1994), with a table that is made once.
 
-The exponent's bits are laid out as `rows` rows of `columns` bits; a column of bits is one index into a table, so a power
-costs one multiplication a column, and a squaring whenever a table serves several columns. How many rows and tables pay
-depends on how often the table will be used (`plan`).
+The exponent's bits are laid out as `rows` rows of `columns` bits; a column of bits is one index
+into a table, so a power costs one multiplication a column, and a squaring whenever a table serves
+several columns. How many rows and tables pay depends on how often the table will be used (`plan`).
 
-Multiplying modulo n^2 is made cheaper by the shape of the group. Every unit is uniquely a * (1 + t*n) with a and t below n,
-and the second factors multiply by adding: (1 + t*n)(1 + u*n) = 1 + (t + u)*n modulo n^2. The table therefore holds pairs
-(a, t) of *half* the length, a step multiplies the full-length product by the half-length a alone (about 0.6 of the time of
-a full multiplication) and sums the t. A Paillier message is such a t already: (1 + n)^m = 1 + m*n, so adding the message
-costs one multiplication for the whole power, not one more.
+Multiplying modulo n^2 is made cheaper by the shape of the group. Every unit is uniquely a * (1 +
+t*n) with a and t below n, and the second factors multiply by adding: (1 + t*n)(1 + u*n) = 1 + (t +
+u)*n modulo n^2. The table therefore holds pairs (a, t) of *half* the length, a step multiplies the
+full-length product by the half-length a alone (about 0.6 of the time of a full multiplication) and
+sums the t. A Paillier message is such a t already: (1 + n)^m = 1 + m*n, so adding the message costs
+one multiplication for the whole power, not one more.
 
-Not constant-time: a column of zeros multiplies by 1, which is quick, so the time shows how dense an exponent is. Python and GMP
-are not constant-time either; timing is outside the threat model.
+Not constant-time: a column of zeros multiplies by 1, which is quick, so the time shows how dense an
+exponent is. Python and GMP are not constant-time either; timing is outside the threat model.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from gmpy2 import mpz
 
 __all__ = ["FixedBase", "Plan", "plan"]
 
-# In units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured by benchmarks/paillier.py.
+# In units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured by
+# benchmarks/paillier.py.
 SQUARING: Final = 1.7
 ENTRY: Final = 1.8
 LARGEST_TABLE: Final = 1 << 16
@@ -33,7 +35,9 @@ LARGEST_TABLE: Final = 1 << 16
 
 
 class Plan(NamedTuple):
-    """The comb's shape: `rows` by `columns` bits, in `tables` tables of 2**rows entries, each for `span` columns."""
+    """The comb's shape: `rows` by `columns` bits, in `tables` tables of 2**rows entries, each for
+    `span` columns.
+    """
 
     rows: int
     columns: int
@@ -63,13 +67,17 @@ def plan(bits: int, *, uses: int) -> Plan:
             if best is None or cost < best[0]:
                 best = cost, shape
     if best is None:
-        raise ValueError(f"expected exponents of a length for which a table fits, found {bits} bits")
+        raise ValueError(
+            f"expected exponents of a length for which a table fits, found {bits} bits"
+        )
     return best[1]
 
 
 @dataclass(frozen=True, slots=True)
 class FixedBase:
-    """A base modulo n^2 with its tables; `power` is all that it does. Frozen, so threads may share it."""
+    """A base modulo n^2 with its tables; `power` is all that it does. Frozen, so threads may share
+    it.
+    """
 
     n: mpz
     n_squared: mpz
@@ -84,7 +92,8 @@ class FixedBase:
         """Make the tables for exponents below 2**bits."""
         modulus, square, shape = mpz(n), mpz(n) ** 2, plan(bits, uses=uses)
         units, turns = [], []
-        # The generators of a table: the base to the powers 2**(row * columns + first column of the table).
+        # The generators of a table: the base to the powers 2**(row * columns + first column of the
+        # table).
         rows = [mpz(base) % square]
         for _ in range(shape.rows - 1):
             rows.append(gmpy2.powmod(rows[-1], mpz(1) << shape.columns, square))
@@ -113,7 +122,9 @@ class FixedBase:
         """Read the exponent's columns, each as an index into a table."""
         rows, columns = self.shape.rows, self.shape.columns
         if exponent < 0 or exponent.bit_length() > rows * columns:
-            raise ValueError(f"expected an exponent from 0 to 2**{rows * columns} - 1, found one outside")
+            raise ValueError(
+                f"expected an exponent from 0 to 2**{rows * columns} - 1, found one outside"
+            )
         data = int(exponent).to_bytes(-(-rows * columns // 8), "little")
         bits = np.unpackbits(np.frombuffer(data, np.uint8), count=rows * columns, bitorder="little")
         weights = np.uint32(1) << np.arange(rows, dtype=np.uint32)
@@ -122,9 +133,11 @@ class FixedBase:
 
 
 def _entries(generators: list[mpz], n: mpz) -> tuple[list[mpz], list[mpz]]:
-    """Multiply out all subsets of the generators, as pairs (a, t); the inverses of the a are carried along.
+    """Multiply out all subsets of the generators, as pairs (a, t); the inverses of the a are
+    carried along.
 
-    (a, t)(b, u) = r (1 + (t + u + q / r) n) where a*b = q*n + r, since a*b = r (1 + (q / r) n) modulo n^2.
+    (a, t)(b, u) = r (1 + (t + u + q / r) n) where a*b = q*n + r, since a*b = r (1 + (q / r) n)
+    modulo n^2.
     """
     units, turns, inverses = [mpz(1)], [mpz(0)], [mpz(1)]
     for generator in generators:

@@ -1,7 +1,8 @@
 """Packing: many signed counts in one plaintext.
 
-Values y_0 .. y_{L-1} become M = sum of y_s * 2**(w*s), an ordinary signed sum. Adding two such M adds slot by slot, borrows
-included: the sum of the M *is* the M of the sums, as integers. So it can be read back exactly if, at the end,
+Values y_0 .. y_{L-1} become M = sum of y_s * 2**(w*s), an ordinary signed sum. Adding two such M
+adds slot by slot, borrows included: the sum of the M *is* the M of the sums, as integers. So it can
+be read back exactly if, at the end,
 
     1. every sum keeps |y_s| < 2**(w-1): balanced digits are unique, and
     2. |M| < n / 2, so that M modulo n can be centred again.
@@ -10,9 +11,10 @@ included: the sum of the M *is* the M of the sums, as integers. So it can be rea
 bound on the *final* sums (all parties' rows and all noise; partial sums may be anything). 2 follows from 1: |M| <
 2**(w-1) * (1 + 2**w + ...) < 2**(w*L - 1) * (1 + 2**(1-w)) <= 2**(w*L), and w*L <= |n| - 2 bits, so |M| < 2**(|n|-2) < n/2.
 
-A noise bound holds except with a small probability (`privacy.shares`: 2**-40 a batch). If it is exceeded, a slot runs over
-into its neighbour; `unpack` sees that when a value lies between the bound and 2**(w-1), when M has digits above the last
-slot, or when an unused slot is not zero. It is a loss of accuracy then, never of privacy: unpacking comes after the release.
+A noise bound holds except with a small probability (`privacy.shares`: 2**-40 a batch). If it is
+exceeded, a slot runs over into its neighbour; `unpack` sees that when a value lies between the
+bound and 2**(w-1), when M has digits above the last slot, or when an unused slot is not zero. It is
+a loss of accuracy then, never of privacy: unpacking comes after the release.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Packing:
         if bound < 1 or width > 63:
             raise ValueError(f"expected a bound from 1 to 2**62 - 1, found {bound}")
         if width > key_bits - 2:
-            raise ValueError(f"expected a key of more than {width + 2} bits for counts up to {bound}, found {key_bits}")
+            raise ValueError(
+                f"expected a key of more than {width + 2} bits for counts up to {bound}, found {key_bits}"
+            )
         return cls(width, (key_bits - 2) // width, bound)
 
     def plaintexts(self, cells: int) -> int:
@@ -57,22 +61,31 @@ class Packing:
     def pack(self, values: Counts) -> list[int]:
         """Write values, the last plaintext filled up with zeros.
 
-        They are written as v + 2**(w-1), which is not negative, bit by bit; the excess is subtracted in one piece.
-        A single party's value may exceed the bound that holds for sums, but must fit into int64, and the packed number into the
-        plaintext: shares of noise do, except with a probability far below that of an overflow.
+        They are written as v + 2**(w-1), which is not negative, bit by bit; the excess is
+        subtracted in one piece. A single party's value may exceed the bound that holds for sums,
+        but must fit into int64, and the packed number into the plaintext: shares of noise do,
+        except with a probability far below that of an overflow.
         """
         groups, half = self.plaintexts(len(values)), 1 << (self.width - 1)
         if len(values) and (values.min() < -half or values.max() >= half):
             # A share of noise that is larger than any sum should be: exact all the same.
             return [
-                sum(int(value) << (self.width * slot) for slot, value in enumerate(values[at : at + self.slots]))
+                sum(
+                    int(value) << (self.width * slot)
+                    for slot, value in enumerate(values[at : at + self.slots])
+                )
                 for at in range(0, len(values), self.slots)
             ]
         full = np.zeros(groups * self.slots, np.int64)
         full[: len(values)] = values
         octets = (full + half).astype("<u8").view(np.uint8).reshape(-1, 8)
-        bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.width].reshape(groups, self.slots * self.width)
-        return [int.from_bytes(row.tobytes(), "little") - self._excess for row in np.packbits(bits, axis=1, bitorder="little")]
+        bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.width].reshape(
+            groups, self.slots * self.width
+        )
+        return [
+            int.from_bytes(row.tobytes(), "little") - self._excess
+            for row in np.packbits(bits, axis=1, bitorder="little")
+        ]
 
     def unpack(self, plaintexts: Sequence[int], *, cells: int) -> Counts:
         """Read so many values.
@@ -81,27 +94,39 @@ class Packing:
             OverflowError: a sum exceeded the bound.
         """
         if len(plaintexts) != self.plaintexts(cells):
-            raise ValueError(f"expected {self.plaintexts(cells)} plaintexts for {cells} values, found {len(plaintexts)}")
+            raise ValueError(
+                f"expected {self.plaintexts(cells)} plaintexts for {cells} values, found {len(plaintexts)}"
+            )
         octets = -(-self.width * self.slots // 8)
         rows = []
         for plain in plaintexts:
             lifted = plain + self._excess
             if lifted < 0 or lifted.bit_length() > self.width * self.slots:
-                raise OverflowError(f"expected {self.slots} slots of {self.width} bits, found a sum that exceeds them")
+                raise OverflowError(
+                    f"expected {self.slots} slots of {self.width} bits, found a sum that exceeds them"
+                )
             rows.append(lifted.to_bytes(octets, "little"))
         packed = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), octets)
-        bits = np.unpackbits(packed, axis=1, count=self.width * self.slots, bitorder="little").reshape(-1, self.width)
+        bits = np.unpackbits(
+            packed, axis=1, count=self.width * self.slots, bitorder="little"
+        ).reshape(-1, self.width)
         wide = np.zeros((len(bits), 64), np.uint8)
         wide[:, : self.width] = bits
-        values = np.packbits(wide, axis=1, bitorder="little").view("<i8").reshape(-1) - (1 << (self.width - 1))
+        values = np.packbits(wide, axis=1, bitorder="little").view("<i8").reshape(-1) - (
+            1 << (self.width - 1)
+        )
         read: Counts = values[:cells].astype(np.int64)
         if len(read) and int(np.abs(read).max()) > self.bound:
             raise OverflowError(f"expected sums of at most {self.bound} in size, found one above")
         if np.any(values[cells:]):
-            raise OverflowError("expected zeros in the unused slots, found others: a sum ran over into its neighbour")
+            raise OverflowError(
+                "expected zeros in the unused slots, found others: a sum ran over into its neighbour"
+            )
         return read
 
     @property
     def _excess(self) -> int:
         """2**(w-1) in every slot."""
-        return (1 << (self.width - 1)) * (((1 << (self.width * self.slots)) - 1) // ((1 << self.width) - 1))
+        return (1 << (self.width - 1)) * (
+            ((1 << (self.width * self.slots)) - 1) // ((1 << self.width) - 1)
+        )

@@ -1,23 +1,27 @@
-"""Paillier's cryptosystem (EUROCRYPT 1999) on phe's ground: integers only, quick, and nothing leaves that is not fresh.
+"""Paillier's cryptosystem (EUROCRYPT 1999) on phe's ground: integers only, quick, and nothing
+leaves that is not fresh.
 
     Enc(m; r) = (1 + n)^m * r^n modulo n^2,   Enc(a) * Enc(b) = Enc(a + b),   Enc(a)^k = Enc(k * a)
 
-phe is the reference: its key classes hold the numbers, and its `raw_encrypt` and `raw_decrypt` agree with what is here in
-both directions. What differs, and on what assumption it stands:
+phe is the reference: its key classes hold the numbers, and its `raw_encrypt` and `raw_decrypt`
+agree with what is here in both directions. What differs, and on what assumption it stands:
 
 - *Semantic security*: the decisional composite residuosity assumption, as for every Paillier.
 - *Randomisers*, `exponent="half"`: Damgard, Jurik and Nielsen (2010). n is a Blum integer (both primes 3 modulo 4) with
-  gcd(p - 1, q - 1) = 2; each encryptor draws x and takes h = -x^2 modulo n, which generates the units of Jacobi symbol 1 or
-  a large part of them; a randomiser is (h^n)^a for a fresh `a` of half of n's length, by a table (`fixed_base`). That such a
-  short `a` looks like a full one follows from the hardness of factoring n (Hastad, Schrift and Shamir 1993; Goldreich and
-  Rosen 2003), which composite residuosity presupposes. So this hides messages *from those without the factors*. Who has them
-  sees that randomisers are not uniform (their Jacobi symbol, and small-order characters where h misses some): nothing of the
-  message, but not good enough where a randomiser must hide something from the key's holder (`secure_sum.selected`).
+  gcd(p - 1, q - 1) = 2; each encryptor draws x and takes h = -x^2 modulo n, which generates the
+  units of Jacobi symbol 1 or a large part of them; a randomiser is (h^n)^a for a fresh `a` of half
+  of n's length, by a table (`fixed_base`). That such a short `a` looks like a full one follows from
+  the hardness of factoring n (Hastad, Schrift and Shamir 1993; Goldreich and Rosen 2003), which
+  composite residuosity presupposes. So this hides messages *from those without the factors*. Who
+  has them sees that randomisers are not uniform (their Jacobi symbol, and small-order characters
+  where h misses some): nothing of the message, but not good enough where a randomiser must hide
+  something from the key's holder (`secure_sum.selected`).
 - `exponent="full"`: r^n for uniform r, nothing added to Paillier's own assumption, twenty times slower.
 - The *owner* of the secret key works modulo p^2 and q^2 (CRT). No assumption.
 
-An encryptor chooses x itself, so that it need not trust the key's maker for its randomisers. It does trust the maker for n:
-a curator that publishes a bad n endangers what it could decrypt anyway, and towards the other parties what it should protect.
+An encryptor chooses x itself, so that it need not trust the key's maker for its randomisers. It
+does trust the maker for n: a curator that publishes a bad n endangers what it could decrypt anyway,
+and towards the other parties what it should protect.
 """
 
 from __future__ import annotations
@@ -42,7 +46,9 @@ __all__ = ["Encryptor", "Exponent", "PrivateKey", "PublicKey", "new_key"]
 
 Exponent: TypeAlias = Literal["half", "full"]
 PRIMALITY_ROUNDS: Final = 40
-"""GMP: Baillie-PSW, then Miller-Rabin; an error below 4**-16 for the worst number, far below for a random one."""
+"""GMP: Baillie-PSW, then Miller-Rabin; an error below 4**-16 for the worst number, far below for a
+random one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ class PublicKey:
         found = list(numbers)
         if len(found) != 1 or found[0].bit_length() != bits or not found[0] % 2:
             lengths = ", ".join(str(number.bit_length()) for number in found)
-            raise ValueError(f"expected one odd Paillier modulus of {bits} bits, found {lengths or 'none'} bits")
+            raise ValueError(
+                f"expected one odd Paillier modulus of {bits} bits, found {lengths or 'none'} bits"
+            )
         return cls(found[0])
 
 
@@ -95,7 +103,9 @@ class PrivateKey:
         return f"PrivateKey({self.public.bits} bits)"
 
     def __reduce__(self) -> str:
-        raise MisuseError("expected a private key to stay where it is, found an attempt to pickle it")
+        raise MisuseError(
+            "expected a private key to stay where it is, found an attempt to pickle it"
+        )
 
     @property
     def phe(self) -> phe.PaillierPrivateKey:
@@ -103,11 +113,15 @@ class PrivateKey:
         return phe.PaillierPrivateKey(self.public.phe, self.p, self.q)
 
     def decrypt(self, ciphertexts: Ciphertexts, *, workers: int = 1) -> list[int]:
-        """Decrypt, as integers from -n/2 to n/2: modulo p^2 and q^2 apart, then together (Paillier, section 7)."""
+        """Decrypt, as integers from -n/2 to n/2: modulo p^2 and q^2 apart, then together (Paillier,
+        section 7).
+        """
         if ciphertexts.key != self.public:
             raise MisuseError("expected ciphertexts under this key, found another's")
         p, q, n = mpz(self.p), mpz(self.q), mpz(self.public.n)
-        halves = [(prime, prime * prime, gmpy2.invert(-other, prime)) for prime, other in ((p, q), (q, p))]
+        halves = [
+            (prime, prime * prime, gmpy2.invert(-other, prime)) for prime, other in ((p, q), (q, p))
+        ]
         q_inverse = gmpy2.invert(q, p)
 
         def decrypt(number: mpz) -> int:
@@ -137,7 +151,9 @@ def new_key(bits: int, *, randomness: RandomStream) -> PrivateKey:
 
 
 def _blum_prime(bits: int, randomness: RandomStream) -> int:
-    """Draw a prime that is 3 modulo 4, its two highest bits set: uniformly, not the next after a random place."""
+    """Draw a prime that is 3 modulo 4, its two highest bits set: uniformly, not the next after a
+    random place.
+    """
     top = 3 << (bits - 2)
     while True:
         candidate = top | randomness.below(1 << (bits - 2)) | 3
@@ -157,7 +173,13 @@ class Encryptor:
     """
 
     def __init__(
-        self, key: PublicKey, *, randomness: RandomStream, uses: int, exponent: Exponent = "half", workers: int = 1
+        self,
+        key: PublicKey,
+        *,
+        randomness: RandomStream,
+        uses: int,
+        exponent: Exponent = "half",
+        workers: int = 1,
     ) -> None:
         self.key = key
         self._randomness = randomness
@@ -167,7 +189,9 @@ class Encryptor:
         if exponent == "half":
             n = mpz(key.n)
             x = mpz(self._unit())
-            self._table = FixedBase.of(gmpy2.powmod(-x * x % n, n, n * n), n=key.n, bits=self._short, uses=uses)
+            self._table = FixedBase.of(
+                gmpy2.powmod(-x * x % n, n, n * n), n=key.n, bits=self._short, uses=uses
+            )
 
     def encrypt(self, messages: Iterable[int]) -> Ciphertexts:
         """Encrypt integers from -n/2 to n/2.
@@ -208,7 +232,9 @@ class Encryptor:
                 "which tells its size; scale to integers first (fixed point)"
             ) from None
         if abs(plain) > self.key.n // 2:
-            raise MisuseError(f"expected integers from -n/2 to n/2 for a key of {self.key.bits} bits, found one outside")
+            raise MisuseError(
+                f"expected integers from -n/2 to n/2 for a key of {self.key.bits} bits, found one outside"
+            )
         return plain
 
     def _unit(self) -> int:

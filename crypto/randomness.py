@@ -1,11 +1,13 @@
 """Randomness: one tree of streams, by role, phase and purpose.
 
-Without a seed every stream reads the operating system's generator. With a seed a stream is the AES-256-CTR keystream under
-the key SHA-256(seed, role, phase, purpose), each part with its length before it, so that two paths never give the same
-input, and so that a run is the same to the byte on any transport and any number of hosts. A seeded run is not private:
-whoever knows the seed can subtract the noise.
+Without a seed every stream reads the operating system's generator. With a seed a stream is the
+AES-256-CTR keystream under the key SHA-256(seed, role, phase, purpose), each part with its length
+before it, so that two paths never give the same input, and so that a run is the same to the byte on
+any transport and any number of hosts. A seeded run is not private: whoever knows the seed can
+subtract the noise.
 
-A stream is handed out once for each path and goes on where it was: asking twice never repeats noise.
+A stream is handed out once for each path and goes on where it was: asking twice never repeats
+noise.
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ class RandomStream:
     """Uniform bytes, and integers made of them without bias."""
 
     def __init__(self, key: bytes | None) -> None:
-        self._cipher = None if key is None else Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+        self._cipher = (
+            None
+            if key is None
+            else Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+        )
         self._buffer = b""
         self._at = 0
 
@@ -53,7 +59,9 @@ class RandomStream:
                 return drawn
 
     def generator(self) -> np.random.Generator:
-        """Make a numpy generator for choices that need not be secret; it starts from 256 bits of this stream."""
+        """Make a numpy generator for choices that need not be secret; it starts from 256 bits of
+        this stream.
+        """
         return np.random.Generator(np.random.Philox(np.random.SeedSequence(list(self.draw(32)))))
 
     def _fresh(self, length: int) -> bytes:
@@ -80,7 +88,8 @@ class RandomTree:
         return self._streams[phase, purpose]
 
     def key_of_users(self, *, phase: str, purpose: str) -> bytes | None:
-        """Derive a key of the words that users draw (`user_words`), the same on every rank: each user is on one of them only.
+        """Derive a key of the words that users draw (`user_words`), the same on every rank: each
+        user is on one of them only.
 
         Without a seed there is none: every rank takes its own from the operating system.
         """

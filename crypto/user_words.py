@@ -1,7 +1,9 @@
-"""Random words for users by the million: each word of each user stands at one fixed place, whoever asks and in what order.
+"""Random words for users by the million: each word of each user stands at one fixed place, whoever
+asks and in what order.
 
-Block i of user u is AES-128 of (u, i) under the stage's key: any users' words can be drawn without those between them, so
-results do not depend on how many ranks share the users. Without a seed the key is the operating system's.
+Block i of user u is AES-128 of (u, i) under the stage's key: any users' words can be drawn without
+those between them, so results do not depend on how many ranks share the users. Without a seed the
+key is the operating system's.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ MOST_KEPT = 8
 
 
 class UserWords:
-    """All words of all users in one stage. Not to be shared between threads: it keeps its buffers."""
+    """All words of all users in one stage. Not to be shared between threads: it keeps its
+    buffers.
+    """
 
     def __init__(self, key: bytes | None) -> None:
         own = os.urandom(BLOCK) if key is None else key[:BLOCK]
@@ -34,7 +38,9 @@ class UserWords:
         self._buffers: dict[tuple[int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
 
     def of(self, users: Users) -> WordsOfUsers:
-        """Draw for these users, each once; what was drawn for the users before may be overwritten."""
+        """Draw for these users, each once; what was drawn for the users before may be
+        overwritten.
+        """
         return WordsOfUsers(self, users)
 
     def take(self, users: Users, *, first: int, lines: int, words: int) -> Words:
@@ -44,7 +50,9 @@ class UserWords:
         counters, out = self._buffers.get(place, (None, None))
         if counters is None or out is None or counters.shape[1] != len(users):
             counters = np.empty((lines, len(users), blocks, 2), np.uint64)
-            counters[..., 1] = np.arange(first, first + lines * blocks, dtype=np.uint64).reshape(lines, 1, blocks)
+            counters[..., 1] = np.arange(first, first + lines * blocks, dtype=np.uint64).reshape(
+                lines, 1, blocks
+            )
             out = np.empty(counters.nbytes + BLOCK - 1, np.uint8)
             if counters.nbytes <= KEPT:
                 if len(self._buffers) >= MOST_KEPT:
@@ -55,7 +63,9 @@ class UserWords:
             for block in range(blocks):
                 line[:, block, 0] = numbers
         self._cipher.update_into(counters.view(np.uint8).reshape(-1).data, out.data)
-        return out[: counters.nbytes].view("<u8").reshape(lines, len(users), 2 * blocks)[:, :, :words]
+        return (
+            out[: counters.nbytes].view("<u8").reshape(lines, len(users), 2 * blocks)[:, :, :words]
+        )
 
 
 class WordsOfUsers:

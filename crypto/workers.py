@@ -15,7 +15,9 @@ U = TypeVar("U")
 
 
 def share_out(compute: Callable[[T], U], tasks: Sequence[T], *, workers: int) -> list[U]:
-    """Compute each task, in order, in so many threads; GMP lets go of the interpreter's lock meanwhile."""
+    """Compute each task, in order, in so many threads; GMP lets go of the interpreter's lock
+    meanwhile.
+    """
 
     def some(start: int) -> list[U]:
         # Also with one worker: other roles may live in this process.

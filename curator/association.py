@@ -1,4 +1,5 @@
-"""Whether two attributes belong together: a chi-squared statistic of a noisy table, without the bias of its noise.
+"""Whether two attributes belong together: a chi-squared statistic of a noisy table, without the
+bias of its noise.
 
 For a table P of two attributes with margins a and b
 
@@ -27,8 +28,8 @@ from .projections import norm_sub
 __all__ = ["Association", "Multinomial", "association"]
 
 RARE: Final = 0.25
-"""A label counts as at least so much of its share among equal ones: lambda. Chosen so that on Adult without noise X / 2 finds
-just the edges that information finds."""
+"""A label counts as at least so much of its share among equal ones: lambda. Chosen so that on Adult
+without noise X / 2 finds just the edges that information finds."""
 FAR: Final = 1e6
 """A noncentrality beyond which the normal law is used."""
 
@@ -44,7 +45,9 @@ class Multinomial:
 
 @dataclass(frozen=True)
 class Association:
-    """X as measured, what noise adds to it on average, and its variance where there is no association."""
+    """X as measured, what noise adds to it on average, and its variance where there is no
+    association.
+    """
 
     raw: float
     bias: float
@@ -66,11 +69,17 @@ class Association:
         return self.variance / (2 * self.bias)
 
     def quantile(self, alpha: float, *, x: float) -> float:
-        """Compute below which X is measured with probability alpha, if the true one is x: noncentral chi-squared."""
+        """Compute below which X is measured with probability alpha, if the true one is x:
+        noncentral chi-squared.
+        """
         from scipy.stats import ncx2
 
         if x / self._unit > FAR:
-            return x + self.bias + NormalDist().inv_cdf(alpha) * sqrt(self.variance + 4 * x * self._unit)
+            return (
+                x
+                + self.bias
+                + NormalDist().inv_cdf(alpha) * sqrt(self.variance + 4 * x * self._unit)
+            )
         return float(self._unit * ncx2.ppf(alpha, 2 * self.bias**2 / self.variance, x / self._unit))
 
     def below(self, x: float, *, alpha: float) -> bool:
@@ -78,20 +87,30 @@ class Association:
         return self.raw < self.quantile(alpha, x=x)
 
     def above(self, x: float, *, alpha: float) -> bool:
-        """Say whether it is x or more as measured, and more than noise alone makes with probability alpha: chi-squared.
+        """Say whether it is x or more as measured, and more than noise alone makes with probability
+        alpha: chi-squared.
 
-        Of few degrees of freedom its tail is long; by a normal law an edge in a hundred would be proven by mere noise where
-        alpha is one in 20,000.
+        Of few degrees of freedom its tail is long; by a normal law an edge in a hundred would be
+        proven by mere noise where alpha is one in 20,000.
         """
         from scipy.stats import chi2
 
-        return self.x >= x and self.raw >= float(self._unit * chi2.isf(alpha, 2 * self.bias**2 / self.variance))
+        return self.x >= x and self.raw >= float(
+            self._unit * chi2.isf(alpha, 2 * self.bias**2 / self.variance)
+        )
 
 
 def association(
-    table: Numbers, rows: Numbers, columns: Numbers, *, base: float, slope: float, one: Multinomial | None = None
+    table: Numbers,
+    rows: Numbers,
+    columns: Numbers,
+    *,
+    base: float,
+    slope: float,
+    one: Multinomial | None = None,
 ) -> Association:
-    """Measure it: of a table of frequencies without bias, as it came, with these margins, which are distributions.
+    """Measure it: of a table of frequencies without bias, as it came, with these margins, which are
+    distributions.
 
     A cell of frequency f varies by base + slope f, cells independently; or together, as `one` says.
     """

@@ -1,4 +1,6 @@
-"""Bayesian networks: a directed acyclic graph, and each attribute's distribution given its parents."""
+"""Bayesian networks: a directed acyclic graph, and each attribute's distribution given its
+parents.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,19 @@ class BayesianNetwork:
         for name in parents:
             domain.shape([name, *parents[name]])
             if len(set(parents[name])) < len(parents[name]):
-                raise ValueError(f"expected different parents of {name}, found {', '.join(parents[name])}")
+                raise ValueError(
+                    f"expected different parents of {name}, found {', '.join(parents[name])}"
+                )
             self.graph.add_edges_from((parent, name) for parent in parents[name])
         if not nx.is_directed_acyclic_graph(self.graph):
             circle = [edge[0] for edge in nx.find_cycle(self.graph)]
-            raise ValueError(f"expected a network without circles, found {' -> '.join([*circle, circle[0]])}")
+            raise ValueError(
+                f"expected a network without circles, found {' -> '.join([*circle, circle[0]])}"
+            )
         places = {name: at for at, name in enumerate(domain.attributes)}
-        self.order: tuple[str, ...] = tuple(nx.lexicographical_topological_sort(self.graph, key=places.__getitem__))
+        self.order: tuple[str, ...] = tuple(
+            nx.lexicographical_topological_sort(self.graph, key=places.__getitem__)
+        )
         """Parents before children; otherwise the domain's order."""
 
     @property
@@ -49,7 +57,8 @@ class BayesianNetwork:
 
     @property
     def maximal_families(self) -> tuple[tuple[str, ...], ...]:
-        """List the families that no other contains: the tables from which all others follow by summing out.
+        """List the families that no other contains: the tables from which all others follow by
+        summing out.
 
         Each in the domain's order, so that everybody who knows the network lists the same.
         """

@@ -1,4 +1,6 @@
-"""Decision trees over codes: tests of whether an attribute has one of some values, and labels where they end."""
+"""Decision trees over codes: tests of whether an attribute has one of some values, and labels where
+they end.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ Path = tuple[Step, ...]
 
 
 class Node(NamedTuple):
-    """A test and where its answers lead, by number; or, without a test, an end. The label is what is likeliest here."""
+    """A test and where its answers lead, by number; or, without a test, an end. The label is what
+    is likeliest here.
+    """
 
     test: Split | None
     yes: int
@@ -52,7 +56,9 @@ class Tree:
 
     @classmethod
     def of(cls, tests: Mapping[Path, Split], labels: Mapping[Path, int]) -> Tree:
-        """Make one of tests by path; `labels` of all ends, and of the nodes between, where they are known."""
+        """Make one of tests by path; `labels` of all ends, and of the nodes between, where they are
+        known.
+        """
         nodes: list[Node] = []
 
         def add(path: Path) -> int:
@@ -101,7 +107,10 @@ class Tree:
             found[path] = labels.get(at, own.label)
             if own.test is None:
                 return found[path]
-            below = [visit(to, (*path, Step(own.test, yes=answer))) for to, answer in ((own.yes, True), (own.no, False))]
+            below = [
+                visit(to, (*path, Step(own.test, yes=answer)))
+                for to, answer in ((own.yes, True), (own.no, False))
+            ]
             if below[0] is not None and below[0] == below[1]:
                 found[path] = below[0]
                 return below[0]
@@ -137,9 +146,13 @@ class Tree:
                 continue
             if len(path) > DEEPEST:
                 raise ValueError(f"expected at most {DEEPEST} tests on a path, found more")
-            test = Split(str(node["attribute"]), tuple(operator.index(value) for value in node["values"]))
+            test = Split(
+                str(node["attribute"]), tuple(operator.index(value) for value in node["values"])
+            )
             tests[path] = test
-            waiting += [((*path, Step(test, yes=answer == "yes")), node[answer]) for answer in ("yes", "no")]
+            waiting += [
+                ((*path, Step(test, yes=answer == "yes")), node[answer]) for answer in ("yes", "no")
+            ]
         return cls.of(tests, labels)
 
 
@@ -150,6 +163,10 @@ def _named(labels: Sequence[str], values: Sequence[int]) -> str:
     ('[0, 2]', 'a or c')
     """
     ordered = sorted(values)
-    if len(ordered) > 1 and intervals(labels) and ordered == list(range(ordered[0], ordered[-1] + 1)):
+    if (
+        len(ordered) > 1
+        and intervals(labels)
+        and ordered == list(range(ordered[0], ordered[-1] + 1))
+    ):
         return f"{labels[ordered[0]].split(', ')[0]}, {labels[ordered[-1]].split(', ')[1]}"
     return " or ".join(labels[value] for value in ordered)

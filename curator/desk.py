@@ -1,4 +1,6 @@
-"""The curator: a role without data. It sees what parties release and say, and publishes what it computes from that."""
+"""The curator: a role without data. It sees what parties release and say, and publishes what it
+computes from that.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ __all__ = ["Curator"]
 
 
 class Curator(Role):
-    """The curator in the conversation. This room cannot import `parties`: no line here can reach a record."""
+    """The curator in the conversation. This room cannot import `parties`: no line here can reach a
+    record.
+    """
 
     def __init__(
         self,
@@ -26,7 +30,9 @@ class Curator(Role):
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
-        super().__init__(wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript)
+        super().__init__(
+            wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript
+        )
         self._randomness = randomness
         self._domain = domain
         self.workers = workers

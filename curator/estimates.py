@@ -1,8 +1,9 @@
 """Estimates: marginals with the variance of their noise, put together and made to agree.
 
-Several noisy tables say something about one marginal. Summed over C cells each, they have C times the variance; the best
-unbiased combination weighs each by the inverse of that (PrivIncr prints 1/(C n), which weighs the worse more: spec E1).
-Where tables overlap, `consistent` makes them agree (Barak et al. 2007, PriView's order of sets, CALM's and JTree's weights).
+Several noisy tables say something about one marginal. Summed over C cells each, they have C times
+the variance; the best unbiased combination weighs each by the inverse of that (PrivIncr prints 1/(C
+n), which weighs the worse more: spec E1). Where tables overlap, `consistent` makes them agree
+(Barak et al. 2007, PriView's order of sets, CALM's and JTree's weights).
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def combine(estimates: Iterable[Estimate], attributes: Sequence[str]) -> Estimat
     >>> combine([ask(0.2, 1000), ask(0.1, 3000)], ["x"]).table.values.round(9).tolist()
     [0.125]
     """
-    views = [estimate.project(attributes) for estimate in estimates if estimate.table.covers(attributes)]
+    views = [
+        estimate.project(attributes) for estimate in estimates if estimate.table.covers(attributes)
+    ]
     if not views:
         raise ValueError(f"expected an estimate that covers {', '.join(attributes)}, found none")
     precision = sum(1 / view.variance for view in views)
@@ -57,10 +60,14 @@ def combine(estimates: Iterable[Estimate], attributes: Sequence[str]) -> Estimat
 
 
 def intersections(sets: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
-    """List all sets that are intersections of two or more of these, the empty one included, smaller ones first."""
+    """List all sets that are intersections of two or more of these, the empty one included, smaller
+    ones first.
+    """
     own = Counter(frozenset(attributes) for attributes in sets)
     found: set[frozenset[str]] = {frozenset()}
-    new = {a & b for a, b in combinations(own, 2)} | {one for one, times in own.items() if times > 1}
+    new = {a & b for a, b in combinations(own, 2)} | {
+        one for one, times in own.items() if times > 1
+    }
     while new - found:
         found |= new
         new = {a & b for a in new for b in own}
@@ -68,12 +75,14 @@ def intersections(sets: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
 
 
 def consistent(estimates: Sequence[Estimate], *, total: float | None = None) -> list[Estimate]:
-    """Make tables agree on all that they share, by the least change: their weighted average, spread evenly over the cells.
+    """Make tables agree on all that they share, by the least change: their weighted average, spread
+    evenly over the cells.
 
-    Sets in rising order of size, so that what agrees already stays: a later change has sum 0 over every smaller set. `total`
-    is known when the number of rows is public; without it, totals are averaged like everything else. Cells may be negative.
-    The tables keep the variances they came with, though their cells now vary less, and together: do not combine them again
-    with estimates that went into them.
+    Sets in rising order of size, so that what agrees already stays: a later change has sum 0 over
+    every smaller set. `total` is known when the number of rows is public; without it, totals are
+    averaged like everything else. Cells may be negative. The tables keep the variances they came
+    with, though their cells now vary less, and together: do not combine them again with estimates
+    that went into them.
     """
     tables = [estimate.table for estimate in estimates]
     for shared in intersections(table.attributes for table in tables):
@@ -85,7 +94,10 @@ def consistent(estimates: Sequence[Estimate], *, total: float | None = None) -> 
             if known or len(here) > 1:
                 cells = tables[at].cells // mean.cells
                 tables[at] = tables[at] + (mean - view.table) / cells
-    return [Estimate(table, estimate.variance) for table, estimate in zip(tables, estimates, strict=True)]
+    return [
+        Estimate(table, estimate.variance)
+        for table, estimate in zip(tables, estimates, strict=True)
+    ]
 
 
 def agree(
@@ -96,10 +108,12 @@ def agree(
     project: Callable[[Numbers, float], Numbers] = norm_sub,
     end: str = "distributions",
 ) -> list[Estimate]:
-    """Alternate between tables that agree and tables that are distributions, ending with the one or the other.
+    """Alternate between tables that agree and tables that are distributions, ending with the one or
+    the other.
 
-    Each alone breaks the other: after the last projection, shared marginals differ a little; after the last consistency, some
-    cells may be a little below 0. A sweep is consistency, then projection, as in CALM; JTree projects once before.
+    Each alone breaks the other: after the last projection, shared marginals differ a little; after
+    the last consistency, some cells may be a little below 0. A sweep is consistency, then
+    projection, as in CALM; JTree projects once before.
     """
     if sweeps < 1:
         raise ValueError(f"expected at least 1 sweep, found {sweeps}")

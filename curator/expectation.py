@@ -1,18 +1,21 @@
-"""Expectation and maximisation: a table of several attributes from reports that say something of each of them.
+"""Expectation and maximisation: a table of several attributes from reports that say something of
+each of them.
 
-What a report says of an attribute is how likely it is from each label: its likelihood, known up to a factor. Given the labels
-a user's reports of different attributes are independent, so those of a cell multiply. From a table P
+What a report says of an attribute is how likely it is from each label: its likelihood, known up to
+a factor. Given the labels a user's reports of different attributes are independent, so those of a
+cell multiply. From a table P
 
     expectation     each user's cell, given what she said: P(cell) times its likelihood, over the sum of that
     maximisation    P is the average of these
 
-until nothing changes by more than a thousandth of a cell's even share. The likelihood of all reports rises in each step, and
-has no other maximum than its highest, as its logarithm is concave in P.
+until nothing changes by more than a thousandth of a cell's even share. The likelihood of all
+reports rises in each step, and has no other maximum than its highest, as its logarithm is concave
+in P.
 
-No user's cells are written down. The attributes stand on two sides, as even in cells as can be, of likelihoods A and B, and a
-step is two products of matrices: B times P^T A, cell by cell, adds up to every user's sum, and A times B over these sums,
-times P, is all users' expectation. Users go in blocks, which stay in the cache, as do those of sides of several attributes,
-made when needed.
+No user's cells are written down. The attributes stand on two sides, as even in cells as can be, of
+likelihoods A and B, and a step is two products of matrices: B times P^T A, cell by cell, adds up to
+every user's sum, and A times B over these sums, times P, is all users' expectation. Users go in
+blocks, which stay in the cache, as do those of sides of several attributes, made when needed.
 """
 
 from __future__ import annotations
@@ -49,8 +52,11 @@ class MostLikely:
     """Whether it stopped by itself."""
 
 
-def most_likely(likelihoods: Sequence[Likelihood], *, start: Numbers | None = None, iterations: int = ITERATIONS) -> MostLikely:
-    """Find the table from which the reports are most likely, from `start` or all cells alike; a cell of 0 stays 0.
+def most_likely(
+    likelihoods: Sequence[Likelihood], *, start: Numbers | None = None, iterations: int = ITERATIONS
+) -> MostLikely:
+    """Find the table from which the reports are most likely, from `start` or all cells alike; a
+    cell of 0 stays 0.
 
     Computes in the precision of the likelihoods, and adds blocks up in double.
 
@@ -61,7 +67,9 @@ def most_likely(likelihoods: Sequence[Likelihood], *, start: Numbers | None = No
     shape = _shape(likelihoods)
     table = np.full(shape, 1 / prod(shape)) if start is None else np.asarray(start, np.float64)
     if table.shape != shape or not (table.min() >= 0 and table.sum() > 0):
-        raise ValueError(f"expected a start of {'x'.join(map(str, shape))} cells, none below 0, found {table.shape}")
+        raise ValueError(
+            f"expected a start of {'x'.join(map(str, shape))} cells, none below 0, found {table.shape}"
+        )
     left, right = _sides(shape)
     order = (*left, *right)
     sides = [likelihoods[at] for at in left], [likelihoods[at] for at in right]
@@ -77,8 +85,14 @@ def most_likely(likelihoods: Sequence[Likelihood], *, start: Numbers | None = No
 
 
 def _shape(likelihoods: Sequence[Likelihood]) -> tuple[int, ...]:
-    if any(own.ndim != 2 for own in likelihoods) or len({own.shape[-1] for own in likelihoods}) != 1 or not likelihoods[0].size:
-        raise ValueError(f"expected a column for each of the same users, found {[own.shape for own in likelihoods]}")
+    if (
+        any(own.ndim != 2 for own in likelihoods)
+        or len({own.shape[-1] for own in likelihoods}) != 1
+        or not likelihoods[0].size
+    ):
+        raise ValueError(
+            f"expected a column for each of the same users, found {[own.shape for own in likelihoods]}"
+        )
     return tuple(len(own) for own in likelihoods)
 
 

@@ -1,8 +1,10 @@
-"""Junction trees: a graph of dependences made chordal, its cliques, and a tree along which they agree.
+"""Junction trees: a graph of dependences made chordal, its cliques, and a tree along which they
+agree.
 
-The joint distribution of a chordal graph is the product of its cliques' distributions over that of the separators, so rows
-are drawn clique by clique, each given what it shares with the one before. Nothing larger than a clique is ever built, and a
-clique that is too large can be given as steps of its own (`JunctionTree.chain`).
+The joint distribution of a chordal graph is the product of its cliques' distributions over that of
+the separators, so rows are drawn clique by clique, each given what it shares with the one before.
+Nothing larger than a clique is ever built, and a clique that is too large can be given as steps of
+its own (`JunctionTree.chain`).
 """
 
 from __future__ import annotations
@@ -32,16 +34,22 @@ def dependency_graph(domain: Domain, edges: Iterable[tuple[str, str]]) -> nx.Gra
     for one, other in edges:
         domain.shape((one, other))
         if one == other:
-            raise ValueError(f"expected edges between different attributes, found one from {one} to itself")
+            raise ValueError(
+                f"expected edges between different attributes, found one from {one} to itself"
+            )
         graph.add_edge(one, other)
     return graph
 
 
-def triangulate(domain: Domain, graph: nx.Graph[str]) -> tuple[nx.Graph[str], tuple[tuple[str, ...], ...]]:
-    """Add edges until every circle of four or more has a chord; return the graph and its maximal cliques.
+def triangulate(
+    domain: Domain, graph: nx.Graph[str]
+) -> tuple[nx.Graph[str], tuple[tuple[str, ...], ...]]:
+    """Add edges until every circle of four or more has a chord; return the graph and its maximal
+    cliques.
 
-    By elimination, the vertex that needs the fewest new edges first (min-fill); ties go to the smaller new clique in cells,
-    then to the domain's order. Cliques are sorted, their attributes in the domain's order.
+    By elimination, the vertex that needs the fewest new edges first (min-fill); ties go to the
+    smaller new clique in cells, then to the domain's order. Cliques are sorted, their attributes in
+    the domain's order.
     """
     places = {name: at for at, name in enumerate(domain.attributes)}
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
@@ -51,7 +59,11 @@ def triangulate(domain: Domain, graph: nx.Graph[str]) -> tuple[nx.Graph[str], tu
     def cost(name: str) -> tuple[int, float, int]:
         near = left[name]
         fill = sum(other not in left[one] for one, other in combinations(near, 2))
-        return fill, round(log(sizes[name]) + sum(sorted(log(sizes[other]) for other in near)), 9), places[name]
+        return (
+            fill,
+            round(log(sizes[name]) + sum(sorted(log(sizes[other]) for other in near)), 9),
+            places[name],
+        )
 
     while left:
         name = min(left, key=cost)
@@ -65,7 +77,10 @@ def triangulate(domain: Domain, graph: nx.Graph[str]) -> tuple[nx.Graph[str], tu
             left[other].discard(name)
     largest = [clique for clique in cliques if not any(clique < other for other in cliques)]
     return chordal, tuple(
-        sorted((tuple(sorted(clique, key=places.__getitem__)) for clique in largest), key=lambda c: [places[a] for a in c])
+        sorted(
+            (tuple(sorted(clique, key=places.__getitem__)) for clique in largest),
+            key=lambda c: [places[a] for a in c],
+        )
     )
 
 
@@ -88,11 +103,18 @@ class JunctionTree:
 
     def told(self) -> dict[str, Any]:
         """Write it as what is published: cliques, and which two share what."""
-        return {"cliques": self.cliques, "edges": [[one, other, shared] for one, other, shared in self.edges]}
+        return {
+            "cliques": self.cliques,
+            "edges": [[one, other, shared] for one, other, shared in self.edges],
+        }
 
     def walk(self) -> list[tuple[int, tuple[str, ...]]]:
-        """List the cliques in the order in which they are drawn, each with its separator from the one before; () at roots."""
-        near: dict[int, list[tuple[int, tuple[str, ...]]]] = {at: [] for at in range(len(self.cliques))}
+        """List the cliques in the order in which they are drawn, each with its separator from the
+        one before; () at roots.
+        """
+        near: dict[int, list[tuple[int, tuple[str, ...]]]] = {
+            at: [] for at in range(len(self.cliques))
+        }
         for one, other, shared in self.edges:
             near[one].append((other, shared))
             near[other].append((one, shared))
@@ -102,14 +124,22 @@ class JunctionTree:
             while waiting:
                 at, shared = waiting.pop()
                 walked[at] = shared
-                waiting += [(then, between) for then, between in reversed(near[at]) if then not in walked]
+                waiting += [
+                    (then, between) for then, between in reversed(near[at]) if then not in walked
+                ]
         return list(walked.items())
 
-    def chain(self, tables: Mapping[int, Sequence[Step]] | Sequence[Marginal], *, empty: Empty = "marginal") -> Chain:
-        """Make the distribution: from tables that cover the cliques, or from steps of one's own for each clique.
+    def chain(
+        self,
+        tables: Mapping[int, Sequence[Step]] | Sequence[Marginal],
+        *,
+        empty: Empty = "marginal",
+    ) -> Chain:
+        """Make the distribution: from tables that cover the cliques, or from steps of one's own for
+        each clique.
 
-        Of several tables that cover a clique the smallest is taken. A clique's own steps must draw its attributes without the
-        separator, given the separator and what they drew before.
+        Of several tables that cover a clique the smallest is taken. A clique's own steps must draw
+        its attributes without the separator, given the separator and what they drew before.
         """
         steps: list[Step] = []
         for at, shared in self.walk():
@@ -118,9 +148,17 @@ class JunctionTree:
                 continue
             covering = [table for table in tables if table.covers(self.cliques[at])]
             if not covering:
-                raise ValueError(f"expected a table that covers {', '.join(self.cliques[at])}, found none")
+                raise ValueError(
+                    f"expected a table that covers {', '.join(self.cliques[at])}, found none"
+                )
             heads = tuple(name for name in self.cliques[at] if name not in shared)
-            steps.append(Step(heads, shared, min(covering, key=lambda table: table.cells).project(self.cliques[at])))
+            steps.append(
+                Step(
+                    heads,
+                    shared,
+                    min(covering, key=lambda table: table.cells).project(self.cliques[at]),
+                )
+            )
         return Chain(self.domain, steps, empty=empty)
 
 

@@ -1,7 +1,9 @@
-"""Lasso: which few of many candidates make up what was counted (Tibshirani 1996), none less than not at all.
+"""Lasso: which few of many candidates make up what was counted (Tibshirani 1996), none less than
+not at all.
 
-Minimises |y - X w|^2 / 2 m + alpha sum of w over w >= 0, for y of m numbers: scikit-learn's scale. By coordinate descent: each
-coefficient in turn is moved to its best value given the others, until none moves.
+Minimises |y - X w|^2 / 2 m + alpha sum of w over w >= 0, for y of m numbers: scikit-learn's scale.
+By coordinate descent: each coefficient in turn is moved to its best value given the others, until
+none moves.
 """
 
 from __future__ import annotations

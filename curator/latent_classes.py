@@ -1,8 +1,10 @@
-"""Latent classes: a mixture of independent attributes that explains many tables of two attributes at once.
+"""Latent classes: a mixture of independent attributes that explains many tables of two attributes
+at once.
 
-P(x) = sum over classes r of w_r product over attributes i of B_i(x_i, r). Every pair's table is then B_i diag(w) B_j^T: pairs
-share what they know, so a table that is all noise gets a likeness from those that are not. Fitted by expectation and
-maximisation on the sum of all pairs' log-likelihoods (a composite likelihood; Hofmann's PLSA on the matrix of all pairs).
+P(x) = sum over classes r of w_r product over attributes i of B_i(x_i, r). Every pair's table is
+then B_i diag(w) B_j^T: pairs share what they know, so a table that is all noise gets a likeness
+from those that are not. Fitted by expectation and maximisation on the sum of all pairs'
+log-likelihoods (a composite likelihood; Hofmann's PLSA on the matrix of all pairs).
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ def latent_classes(
     names = [name for name in domain.attributes if any(name in pair for pair in pairs)]
     sizes = domain.shape(names)
     ends = np.concatenate([[0], np.cumsum(sizes)])
-    at = {name: slice(start, end) for name, (start, end) in zip(names, pairwise(ends.tolist()), strict=True)}
+    at = {
+        name: slice(start, end)
+        for name, (start, end) in zip(names, pairwise(ends.tolist()), strict=True)
+    }
     every = np.zeros((ends[-1], ends[-1]))
     own = np.zeros(ends[-1])
     for (one, other), table in pairs.items():

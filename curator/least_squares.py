@@ -1,4 +1,6 @@
-"""Least squares: of all distributions with the marginals that are said, the most even in squares."""
+"""Least squares: of all distributions with the marginals that are said, the most even in
+squares.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,19 @@ __all__ = ["least_squares"]
 
 
 def least_squares(
-    domain: Domain, attributes: Sequence[str], tables: Sequence[Marginal], *, sweeps: int = 100, tolerance: float = 1e-9
+    domain: Domain,
+    attributes: Sequence[str],
+    tables: Sequence[Marginal],
+    *,
+    sweeps: int = 100,
+    tolerance: float = 1e-9,
 ) -> Marginal:
     """Find the distribution of least norm with these marginals.
 
-    From 0, in turn: spread what each table says more or less evenly over its cells, which is the projection on the tables that
-    agree with it, and cut what is below 0, remembering what was cut (Dykstra 1983). Where no distribution has all the
-    marginals, as they may disagree, what is found lies between them.
+    From 0, in turn: spread what each table says more or less evenly over its cells, which is the
+    projection on the tables that agree with it, and cut what is below 0, remembering what was cut
+    (Dykstra 1983). Where no distribution has all the marginals, as they may disagree, what is found
+    lies between them.
     """
     names = tuple(attributes)
     found = Marginal(names, np.zeros(domain.shape(names)))

@@ -1,17 +1,19 @@
-"""OptimalMerging: cliques put together into fewer clusters, so that each cluster's table gets more of the budget.
+"""OptimalMerging: cliques put together into fewer clusters, so that each cluster's table gets more
+of the budget.
 
-With m clusters each table has noise of scale 2 m / epsilon in every cell. A cluster CL of |CL| cliques serves each of them, so
-the variance of all cliques' tables is (JTree, definition 2)
+With m clusters each table has noise of scale 2 m / epsilon in every cell. A cluster CL of |CL|
+cliques serves each of them, so the variance of all cliques' tables is (JTree, definition 2)
 
     8 m^2 / epsilon^2 * sum over clusters of |CL| * product over its attributes of their labels
 
-where all have the same budget. Where budgets go by size, cluster j gets a share as sqrt(S_j), with S_j the sum over its cliques
-C of sqrt(cells of CL * cells of C), the absolute error of their tables at one scale; all errors together are then least, as the
-square of the sum of sqrt(S_j).
+where all have the same budget. Where budgets go by size, cluster j gets a share as sqrt(S_j), with
+S_j the sum over its cliques C of sqrt(cells of CL * cells of C), the absolute error of their tables
+at one scale; all errors together are then least, as the square of the sum of sqrt(S_j).
 
-NP-hard. Few cliques: exactly, over all partitions by subsets. More: every number of clusters from all to one by the cheapest
-union, and from the best of them downhill by single moves. The paper's integer program (equation 6) has the same value for every
-partition, as its exponent should be max(0, sum - 1) (spec J4): what CCCP finds there is not what is looked for.
+NP-hard. Few cliques: exactly, over all partitions by subsets. More: every number of clusters from
+all to one by the cheapest union, and from the best of them downhill by single moves. The paper's
+integer program (equation 6) has the same value for every partition, as its exponent should be
+max(0, sum - 1) (spec J4): what CCCP finds there is not what is looked for.
 """
 
 from __future__ import annotations
@@ -49,12 +51,17 @@ def variance_of(clusters: Sequence[Sequence[Clique]], domain: Domain, *, epsilon
     >>> [variance_of(own, domain, epsilon=1) for own in ([[one], [two], [three], [four]], [[one, four], [two, three]])]
     [9216.0, 6656.0]
     """
-    cells = sum(len(own) * domain.cells(sorted({name for clique in own for name in clique})) for own in clusters)
+    cells = sum(
+        len(own) * domain.cells(sorted({name for clique in own for name in clique}))
+        for own in clusters
+    )
     return 8 * len(clusters) ** 2 / epsilon**2 * cells
 
 
 def merge(cliques: Sequence[Clique], domain: Domain, *, budgets: Budgets = "equal") -> list[Clique]:
-    """Find clusters of the least variance, or nearly; what is contained in another cluster is dropped."""
+    """Find clusters of the least variance, or nearly; what is contained in another cluster is
+    dropped.
+    """
     if not cliques:
         return []
     sizes = domain.shape(domain.attributes)
@@ -67,7 +74,9 @@ def merge(cliques: Sequence[Clique], domain: Domain, *, budgets: Budgets = "equa
         cells = prod(sizes[at] for at in union)
         if budgets == "equal":
             return float(block.bit_count() * cells)
-        return sqrt(sum(sqrt(cells * prod(sizes[own] for own in members[at])) for at in _bits(block)))
+        return sqrt(
+            sum(sqrt(cells * prod(sizes[own] for own in members[at])) for at in _bits(block))
+        )
 
     power = 2 if budgets == "equal" else 0
     best = (_exactly if len(cliques) <= EXACT else _downhill)(len(cliques), cost, power)
@@ -77,12 +86,16 @@ def merge(cliques: Sequence[Clique], domain: Domain, *, budgets: Budgets = "equa
 
 
 def printed_objective(clusters: Sequence[Sequence[Clique]], domain: Domain) -> float:
-    """Compute the sum within the logarithm of equation 6, as printed, without the stray product over j: for the record."""
+    """Compute the sum within the logarithm of equation 6, as printed, without the stray product
+    over j: for the record.
+    """
     total = 0.0
     for own in clusters:
         over = prod(domain.cells(clique) for clique in own) * len(own)
         times = {name: sum(name in clique for clique in own) for name in domain.attributes}
-        under = prod(float(domain.cells((name,))) ** (times[name] - 1) for name in domain.attributes)
+        under = prod(
+            float(domain.cells((name,))) ** (times[name] - 1) for name in domain.attributes
+        )
         total += over / under
     return total
 
@@ -95,7 +108,9 @@ def _bits(block: int) -> Iterator[int]:
 
 
 def _exactly(count: int, cost: Cost, power: int) -> Partition:
-    """Go through all sets of cliques; the block that has the first of a set is chosen, the rest is known."""
+    """Go through all sets of cliques; the block that has the first of a set is chosen, the rest is
+    known.
+    """
     whole = 1 << count
     costs = np.array([0.0, *(cost(block) for block in range(1, whole))])
     least = np.full((count + 1, whole), np.inf)
@@ -119,15 +134,23 @@ def _exactly(count: int, cost: Cost, power: int) -> Partition:
 
 
 def _downhill(count: int, cost: Cost, power: int) -> Partition:
-    """Unite the two blocks that this makes cheapest, from single cliques to one block; then go downhill from the best."""
+    """Unite the two blocks that this makes cheapest, from single cliques to one block; then go
+    downhill from the best.
+    """
     level: Partition = tuple(1 << at for at in range(count))
     levels = [level]
     while len(level) > 1:
-        one, other = min(combinations(level, 2), key=lambda own: cost(own[0] | own[1]) - cost(own[0]) - cost(own[1]))
+        one, other = min(
+            combinations(level, 2),
+            key=lambda own: cost(own[0] | own[1]) - cost(own[0]) - cost(own[1]),
+        )
         level = (*(block for block in level if block not in (one, other)), one | other)
         levels.append(level)
     levels.sort(key=lambda own: _value(own, cost, power))
-    return min((_descend(own, cost, power) for own in levels[:LEVELS]), key=lambda own: _value(own, cost, power))
+    return min(
+        (_descend(own, cost, power) for own in levels[:LEVELS]),
+        key=lambda own: _value(own, cost, power),
+    )
 
 
 def _value(partition: Partition, cost: Cost, power: int) -> float:
@@ -151,7 +174,9 @@ def _descend(partition: Partition, cost: Cost, power: int) -> Partition:
 
 
 def _neighbours(partition: Partition) -> Iterator[tuple[Partition, Partition]]:
-    """List single steps: blocks that go, and those that come. Unite two, move a clique, split one off, swap two."""
+    """List single steps: blocks that go, and those that come. Unite two, move a clique, split one
+    off, swap two.
+    """
     for own in partition:
         if own & (own - 1):
             for at in _bits(own):

@@ -1,9 +1,12 @@
-"""Raking: rows weighed so that their tables of some attributes are what they should be (Deming, Stephan 1940), and drawn anew.
+"""Raking: rows weighed so that their tables of some attributes are what they should be (Deming,
+Stephan 1940), and drawn anew.
 
-Each table in turn multiplies the weights of its rows by wanted over present, cell by cell. Tables that can be had together are
-had together in the end, by the distribution that is nearest to the first one; tables that cannot, as noisy ones never quite,
-are averaged by steps that get shorter. What is weighed are rows of some model: an importance sample of a Markov random field
-with a potential for every table, of which nothing larger than a table is ever built. A cell that no row has stays empty.
+Each table in turn multiplies the weights of its rows by wanted over present, cell by cell. Tables
+that can be had together are had together in the end, by the distribution that is nearest to the
+first one; tables that cannot, as noisy ones never quite, are averaged by steps that get shorter.
+What is weighed are rows of some model: an importance sample of a Markov random field with a
+potential for every table, of which nothing larger than a table is ever built. A cell that no row
+has stays empty.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ class Told(Protocol):
 SWEEPS: Final = 8
 """Half of them with whole steps, then 1, 1/2, 1/3 ... of one; twice as many gain nothing."""
 MOST: Final = 20.0
-"""That a weight may be multiplied by at once, or divided: a cell of few rows is no reason for more."""
+"""That a weight may be multiplied by at once, or divided: a cell of few rows is no reason for
+more.
+"""
 LEAST: Final = 1e-9
 
 
@@ -42,7 +47,9 @@ def raked(
     generator: np.random.Generator,
     told: Told | None = None,
 ) -> list[Codes]:
-    """Draw so many of these rows that their tables come near those wanted, which are distributions."""
+    """Draw so many of these rows that their tables come near those wanted, which are
+    distributions.
+    """
     weights = weights_of(domain, codes, tables, generator=generator, told=told)
     chosen = systematic(codes, weights, rows=rows, generator=generator)
     return [own[chosen] for own in codes]
@@ -81,8 +88,12 @@ def weights_of(
 def systematic(
     codes: Sequence[Codes], weights: Numbers, *, rows: int, generator: np.random.Generator
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Choose rows by their weights, each as often as expected but for one, along their sorted order; then shuffle."""
+    """Choose rows by their weights, each as often as expected but for one, along their sorted
+    order; then shuffle.
+    """
     order = np.lexsort([np.asarray(own) for own in codes[::-1]])
     ends = np.cumsum(weights[order])
-    at = np.searchsorted(ends * (rows / ends[-1]), np.arange(rows) + generator.random(), side="right")
+    at = np.searchsorted(
+        ends * (rows / ends[-1]), np.arange(rows) + generator.random(), side="right"
+    )
     return np.asarray(generator.permutation(order[np.minimum(at, len(order) - 1)]))

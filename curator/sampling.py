@@ -1,7 +1,8 @@
 """Ancestral sampling: rows drawn attribute by attribute, each given some that stand before it.
 
-Bayesian networks and junction trees both end here. An attribute's conditional distributions are kept as alias tables (Walker
-1977, in the arrangement of Vose 1991), so a value costs one uniform number and two look-ups however many labels there are.
+Bayesian networks and junction trees both end here. An attribute's conditional distributions are
+kept as alias tables (Walker 1977, in the arrangement of Vose 1991), so a value costs one uniform
+number and two look-ups however many labels there are.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ Empty = Literal["uniform", "marginal"]
 class Step:
     """Draw `heads` given `given`, as `table` distributes them.
 
-    The table may have more attributes, which are summed out, and need not sum to anything; what is then negative counts as 0.
+    The table may have more attributes, which are summed out, and need not sum to anything; what is
+    then negative counts as 0.
     """
 
     heads: tuple[str, ...]
@@ -42,7 +44,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Codes, an array an attribute, and how often a row came to a step that had no distribution for it."""
+    """Codes, an array an attribute, and how often a row came to a step that had no distribution for
+    it.
+    """
 
     codes: list[Codes]
     undefined: int = 0
@@ -50,7 +54,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """One attribute's conditional distributions, a line a configuration of what is given, ready to be drawn from."""
+    """One attribute's conditional distributions, a line a configuration of what is given, ready to
+    be drawn from.
+    """
 
     head: int
     given: tuple[int, ...]
@@ -59,14 +65,16 @@ class _Draw:
     keep: Numbers
     alias: npt.NDArray[np.int64]
     empty: npt.NDArray[np.bool_]
-    """Lines of what the step is given, not what its earlier heads are: only for the first head of a step."""
+    """Lines of what the step is given, not what its earlier heads are: only for the first head of a
+    step.
+    """
 
 
 class Chain:
     """A distribution over all attributes of a domain, by steps in which they are drawn.
 
-    Where a step has no mass for what is given, `empty` says what stands in: the distribution of its heads without regard to
-    what is given, or all of their labels alike.
+    Where a step has no mass for what is given, `empty` says what stands in: the distribution of its
+    heads without regard to what is given, or all of their labels alike.
     """
 
     def __init__(self, domain: Domain, steps: Sequence[Step], *, empty: Empty = "marginal") -> None:
@@ -74,13 +82,21 @@ class Chain:
         self._draws: list[_Draw] = []
         done: list[str] = []
         for step in steps:
-            if wrong := [name for name in (*step.heads, *step.given) if (name in step.heads) == (name in done)]:
+            if wrong := [
+                name
+                for name in (*step.heads, *step.given)
+                if (name in step.heads) == (name in done)
+            ]:
                 given = ", ".join(step.given) or "nothing"
-                raise ValueError(f"expected {', '.join(step.heads)} once, after {given}, found {wrong[0]} out of its place")
+                raise ValueError(
+                    f"expected {', '.join(step.heads)} once, after {given}, found {wrong[0]} out of its place"
+                )
             self._draws += _prepare(domain, step, empty=empty)
             done += step.heads
         if missing := [name for name in domain.attributes if name not in done]:
-            raise ValueError(f"expected a step for every attribute, found none for {', '.join(missing)}")
+            raise ValueError(
+                f"expected a step for every attribute, found none for {', '.join(missing)}"
+            )
 
     def blocks(self, rows: int, *, generator: np.random.Generator) -> Iterator[Sample]:
         """Draw rows, some at a time, in bounded memory."""
@@ -103,9 +119,19 @@ class Chain:
         names = self.domain.attributes
         factors = []
         for draw in self._draws:
-            shape = (*(self.domain.shape([names[at]])[0] for at in draw.given), draw.conditional.shape[1])
-            factors.append(Marginal((*(names[at] for at in draw.given), names[draw.head]), draw.conditional.reshape(shape)))
-        return reduce(lambda one, other: one * other, factors, Marginal((), np.array(1.0))).project(names)
+            shape = (
+                *(self.domain.shape([names[at]])[0] for at in draw.given),
+                draw.conditional.shape[1],
+            )
+            factors.append(
+                Marginal(
+                    (*(names[at] for at in draw.given), names[draw.head]),
+                    draw.conditional.reshape(shape),
+                )
+            )
+        return reduce(lambda one, other: one * other, factors, Marginal((), np.array(1.0))).project(
+            names
+        )
 
     def _block(self, rows: int, generator: np.random.Generator) -> Sample:
         drawn: dict[int, Codes] = {}
@@ -124,7 +150,9 @@ class Chain:
             place -= column
             line *= size
             line += column
-            drawn[draw.head] = np.where(place < draw.keep[line], column, draw.alias[line]).astype(_width(size))
+            drawn[draw.head] = np.where(place < draw.keep[line], column, draw.alias[line]).astype(
+                _width(size)
+            )
         return Sample([drawn[at] for at in range(len(drawn))], undefined)
 
 
@@ -139,7 +167,9 @@ def _prepare(domain: Domain, step: Step, *, empty: Empty) -> Iterator[_Draw]:
     if table.values.shape != domain.shape(table.attributes) or not np.isfinite(table.values).all():
         shape = "x".join(map(str, domain.shape(table.attributes)))
         found = "x".join(map(str, table.values.shape))
-        raise ValueError(f"expected a table of {shape} finite numbers for {', '.join(table.attributes)}, found {found}")
+        raise ValueError(
+            f"expected a table of {shape} finite numbers for {', '.join(table.attributes)}, found {found}"
+        )
     weights = np.maximum(table.values, 0.0).reshape(domain.cells(step.given), -1)
     none = ~(weights.sum(axis=1) > 0)
     own = weights.sum(axis=0)
@@ -154,16 +184,23 @@ def _prepare(domain: Domain, step: Step, *, empty: Empty) -> Iterator[_Draw]:
         conditional = np.divide(lines, mass, out=np.full(lines.shape, 1 / size), where=mass > 0)
         keep, alias = _alias(conditional)
         yield _Draw(
-            names.index(head), tuple(names.index(name) for name in given), domain.shape(given), conditional,
-            keep.reshape(-1), alias.reshape(-1), none if at == 0 else none[:0],
-        )  # fmt: skip
+            names.index(head),
+            tuple(names.index(name) for name in given),
+            domain.shape(given),
+            conditional,
+            keep.reshape(-1),
+            alias.reshape(-1),
+            none if at == 0 else none[:0],
+        )
 
 
 def _alias(conditional: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
-    """Make alias tables of all lines at once: column j of a line stays with probability keep[j], else it is alias[j].
+    """Make alias tables of all lines at once: column j of a line stays with probability keep[j],
+    else it is alias[j].
 
-    Every column holds 1/size of the mass. In order of size: while the largest left has more than its share, it fills up the
-    smallest; when it has less, the next largest fills it up. One column is finished in each pass, of every line.
+    Every column holds 1/size of the mass. In order of size: while the largest left has more than
+    its share, it fills up the smallest; when it has less, the next largest fills it up. One column
+    is finished in each pass, of every line.
     """
     lines, size = conditional.shape
     order = np.argsort(conditional, axis=1, kind="stable")
@@ -196,13 +233,21 @@ class Synthesis:
     """Values still no code after many attempts, drawn from all labels alike."""
 
 
-def synthesise(chain: Chain, rows: int, *, generator: np.random.Generator, binary: Binary | None = None) -> Synthesis:
-    """Draw a table; of a chain over bits, one of codes: rows with a pattern that is no code are drawn again."""
+def synthesise(
+    chain: Chain, rows: int, *, generator: np.random.Generator, binary: Binary | None = None
+) -> Synthesis:
+    """Draw a table; of a chain over bits, one of codes: rows with a pattern that is no code are
+    drawn again.
+    """
     if binary is None:
         sample = chain.sample(rows, generator=generator)
         return Synthesis(sample.codes, sample.undefined, 0, 0)
-    codes: list[Codes] = [np.zeros(rows, _width(len(labels))) for labels in binary.domain.labels.values()]
-    missing = np.arange(rows if binary.bits.labels else 0)  # without bits there is one row that anybody can have
+    codes: list[Codes] = [
+        np.zeros(rows, _width(len(labels))) for labels in binary.domain.labels.values()
+    ]
+    missing = np.arange(
+        rows if binary.bits.labels else 0
+    )  # without bits there is one row that anybody can have
     undefined = rejected = replaced = 0
     for attempt in range(ATTEMPTS):
         sample = chain.sample(len(missing), generator=generator)

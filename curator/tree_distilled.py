@@ -1,12 +1,15 @@
-"""Growing a decision tree from noisy tables of a label with one attribute each: from the naive Bayes model that they make.
+"""Growing a decision tree from noisy tables of a label with one attribute each: from the naive
+Bayes model that they make.
 
-Tables of many attributes together have too many cells for the noise of local reports. Tables of single attributes do not, and
-with them a node's distribution is known as far as attributes are independent given the label: cutting the values that a path
-excludes rescales each label's mass. So a whole tree is grown from them at once (`distilled`); what independence gets wrong is
-put right at its ends, by users who say at which one they are (`settle`).
+Tables of many attributes together have too many cells for the noise of local reports. Tables of
+single attributes do not, and with them a node's distribution is known as far as attributes are
+independent given the label: cutting the values that a path excludes rescales each label's mass. So
+a whole tree is grown from them at once (`distilled`); what independence gets wrong is put right at
+its ends, by users who say at which one they are (`settle`).
 
-All that is chosen looks beyond the noise: attributes are first put into a few groups of values (`_grouped`), and a split
-counts by how far the difference that it makes is above what the best of that many splits would be by chance.
+All that is chosen looks beyond the noise: attributes are first put into a few groups of values
+(`_grouped`), and a split counts by how far the difference that it makes is above what the best of
+that many splits would be by chance.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """An unbiased table of a label, a line each, and one attribute; the variance of each cell; whether values have an order."""
+    """An unbiased table of a label, a line each, and one attribute; the variance of each cell;
+    whether values have an order.
+    """
 
     attribute: str
     joint: Numbers
@@ -52,7 +57,9 @@ class Single:
 
 @dataclass(frozen=True, slots=True)
 class _Grouped:
-    """An attribute in groups: which group each value is in, the labels' masses by group, and their variances."""
+    """An attribute in groups: which group each value is in, the labels' masses by group, and their
+    variances.
+    """
 
     attribute: str
     groups: npt.NDArray[np.int64]
@@ -73,7 +80,10 @@ class Distilled:
 def distilled(tables: Sequence[Single], *, depth: int) -> Distilled:
     """Grow a tree of at most so many tests on a path."""
     weights = np.array([1 / (own.variance * own.joint.shape[1]) for own in tables])
-    prior = np.asarray(sum(w * own.joint.sum(axis=1) for w, own in zip(weights, tables, strict=True)) / weights.sum())
+    prior = np.asarray(
+        sum(w * own.joint.sum(axis=1) for w, own in zip(weights, tables, strict=True))
+        / weights.sum()
+    )
     prior = np.clip(prior, RAREST, None)
     prior = prior / prior.sum()
     grouped = [_grouped(own, prior) for own in tables]
@@ -94,7 +104,9 @@ def distilled(tables: Sequence[Single], *, depth: int) -> Distilled:
         _, own, chosen = best
         values = np.bincount(own.groups, minlength=len(chosen))
         rest = left[own.attribute] & ~chosen
-        if not own.ordered and values[rest].sum() < values[chosen].sum():  # the shorter side is the one to be named
+        if (
+            not own.ordered and values[rest].sum() < values[chosen].sum()
+        ):  # the shorter side is the one to be named
             chosen, rest = rest, chosen
         test = Split(own.attribute, tuple(np.flatnonzero(chosen[own.groups]).tolist()))
         tests[path] = test
@@ -110,10 +122,11 @@ def distilled(tables: Sequence[Single], *, depth: int) -> Distilled:
 
 
 def settle(grown: Distilled, joint: Numbers | None, variance: float) -> Tree:
-    """Give the ends their labels, by the model and by what users said of them: a column of `joint` an end, in order.
+    """Give the ends their labels, by the model and by what users said of them: a column of `joint`
+    an end, in order.
 
-    The most frequent label of all stays where no other is ahead of it beyond the noise. Tests whose answers end alike fall
-    away.
+    The most frequent label of all stays where no other is ahead of it beyond the noise. Tests whose
+    answers end alike fall away.
     """
     common = int(np.argmax(grown.prior))
     labels = {}
@@ -130,9 +143,13 @@ def settle(grown: Distilled, joint: Numbers | None, variance: float) -> Tree:
 
 
 def _grouped(own: Single, prior: Numbers) -> _Grouped:
-    """Put values into groups that differ, the table made one of distributions with the labels' frequencies."""
+    """Put values into groups that differ, the table made one of distributions with the labels'
+    frequencies.
+    """
     size = own.joint.shape[1]
-    table = np.stack([norm_sub(line, total) + 1e-6 / size for line, total in zip(own.joint, prior, strict=True)])
+    table = np.stack(
+        [norm_sub(line, total) + 1e-6 / size for line, total in zip(own.joint, prior, strict=True)]
+    )
     total = table.sum(axis=1)
     rate = total / total.sum()
     noise = np.sqrt(own.variance * _spread(rate, np.ones((len(rate), 1)))[0])
@@ -154,7 +171,9 @@ def _grouped(own: Single, prior: Numbers) -> _Grouped:
     for at, (start, end) in enumerate(pairwise(ends)):
         groups[order[start:end]] = at
     number = len(ends) - 1
-    joint = np.stack([np.bincount(groups, line, minlength=number).astype(np.float64) for line in table])
+    joint = np.stack(
+        [np.bincount(groups, line, minlength=number).astype(np.float64) for line in table]
+    )
     counts = np.bincount(groups, minlength=number)
     # A sum of many cells varies less than each alone: their total is known.
     variance = own.variance * np.minimum(counts, size - counts + 1)
@@ -164,7 +183,9 @@ def _grouped(own: Single, prior: Numbers) -> _Grouped:
 
 
 def _split(own: _Grouped, mass: Numbers, left: Mask) -> tuple[float, Mask]:
-    """Find the best split of the groups that are left: its score, and the groups whose answer is yes."""
+    """Find the best split of the groups that are left: its score, and the groups whose answer is
+    yes.
+    """
     at = np.flatnonzero(left)
     chosen = np.zeros(len(left), np.bool_)
     if len(at) < 2:
@@ -173,7 +194,8 @@ def _split(own: _Grouped, mass: Numbers, left: Mask) -> tuple[float, Mask]:
     table, variance = own.joint[:, at] * scale[:, None], own.variance[:, at] * (scale**2)[:, None]
     rate = mass / mass.sum()
     spread = _spread(rate, variance)
-    # Groups of values without an order were put in one by how they go with the label, and are sorted anew by it here.
+    # Groups of values without an order were put in one by how they go with the label, and are
+    # sorted anew by it here.
     order = np.arange(len(at)) if own.ordered else _order(table, rate, np.sqrt(spread))
     penalty = 0.0
     if len(at) > 2:
@@ -187,9 +209,11 @@ def _split(own: _Grouped, mass: Numbers, left: Mask) -> tuple[float, Mask]:
 
 
 def _scores(table: Numbers, *, noise: Numbers, penalty: float) -> Numbers:
-    """Score each cut of columns in their order: what it takes off Gini's index times mass, of what is beyond the noise.
+    """Score each cut of columns in their order: what it takes off Gini's index times mass, of what
+    is beyond the noise.
 
-    With D_l what a label has more of on one side than its share, a cut takes off sum of D_l^2 t / (M (t - M)).
+    With D_l what a label has more of on one side than its share, a cut takes off sum of D_l^2 t /
+    (M (t - M)).
     """
     whole = table.sum(axis=1)
     total = whole.sum()
@@ -197,12 +221,17 @@ def _scores(table: Numbers, *, noise: Numbers, penalty: float) -> Numbers:
     mass = sums.sum(axis=0)
     apart = np.sqrt(np.square(sums - np.outer(whole / total, mass)).sum(axis=0) / 2)
     sure = np.maximum(apart - penalty * noise, 0.0)
-    return np.asarray(2 * sure**2 * total / (np.maximum(mass, noise) * np.maximum(total - mass, noise)))
+    return np.asarray(
+        2 * sure**2 * total / (np.maximum(mass, noise) * np.maximum(total - mass, noise))
+    )
 
 
 def _spread(rate: Numbers, variance: Numbers) -> Numbers:
-    """Compute, of each column, the mean variance of D_l of two labels: half the sum over all of them."""
-    # D_l = (1 - r_l) J_l - r_l sum of the other J: its variance has (1 - r_l)^2 of its own and r_l^2 of each other.
+    """Compute, of each column, the mean variance of D_l of two labels: half the sum over all of
+    them.
+    """
+    # D_l = (1 - r_l) J_l - r_l sum of the other J: its variance has (1 - r_l)^2 of its own and
+    # r_l^2 of each other.
     own = np.square(1 - rate) - np.square(rate) + np.square(rate).sum()
     return np.asarray((own[:, None] * variance).sum(axis=0) / 2)
 

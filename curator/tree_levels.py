@@ -1,8 +1,9 @@
-"""Growing a decision tree level by level from noisy tables of a label and sets of attributes (CLLDP, section 6.1).
+"""Growing a decision tree level by level from noisy tables of a label and sets of attributes
+(CLLDP, section 6.1).
 
-What is known of a node and a candidate attribute comes from every table that has all attributes of the node's path and the
-candidate: cells that the path excludes are left out, the rest are added up, and tables are averaged by inverse variance
-(`look`).
+What is known of a node and a candidate attribute comes from every table that has all attributes of
+the node's path and the candidate: cells that the path excludes are left out, the rest are added up,
+and tables are averaged by inverse variance (`look`).
 """
 
 from __future__ import annotations
@@ -37,19 +38,28 @@ class Known(Protocol):
 
 
 class Looked(NamedTuple):
-    """What is known of a node: Pr[path, l, a] of a candidate a; the variance of each number, and of each label's sum."""
+    """What is known of a node: Pr[path, l, a] of a candidate a; the variance of each number, and of
+    each label's sum.
+    """
 
     table: Numbers
     variance: float
     of_sum: float
 
 
-def look(tables: Sequence[Known], path: Path, candidate: str | None, *, plain_mean: bool = False) -> Looked | None:
-    """Average what all tables say that have the path's attributes and the candidate; `None`: there is none.
+def look(
+    tables: Sequence[Known], path: Path, candidate: str | None, *, plain_mean: bool = False
+) -> Looked | None:
+    """Average what all tables say that have the path's attributes and the candidate; `None`: there
+    is none.
 
     Without a candidate the table has one column. `plain_mean`: as printed, whatever their noise.
     """
-    need = list(dict.fromkeys([*(own.test.attribute for own in path), *([] if candidate is None else [candidate])]))
+    need = list(
+        dict.fromkeys(
+            [*(own.test.attribute for own in path), *([] if candidate is None else [candidate])]
+        )
+    )
     parts: list[tuple[Numbers, float, float]] = []
     for own in tables:
         if not {*need} <= {*own.attributes}:
@@ -61,7 +71,9 @@ def look(tables: Sequence[Known], path: Path, candidate: str | None, *, plain_me
             mask = _allowed(path, name, joint.shape[at])
             if name == candidate:
                 columns = int(mask.sum())
-                keep = np.where(mask.reshape([-1 if axis == at else 1 for axis in range(keep.ndim)]), keep, 0.0)
+                keep = np.where(
+                    mask.reshape([-1 if axis == at else 1 for axis in range(keep.ndim)]), keep, 0.0
+                )
             else:
                 keep = np.compress(mask, keep, axis=at)
         others = tuple(at for at, name in enumerate(need, start=1) if name != candidate)
@@ -70,7 +82,9 @@ def look(tables: Sequence[Known], path: Path, candidate: str | None, *, plain_me
         parts.append((table, own.variance_of(cells), own.variance_of(cells * columns)))
     if not parts:
         return None
-    weights = np.ones(len(parts)) if plain_mean else np.array([1 / max(own[1], 1e-300) for own in parts])
+    weights = (
+        np.ones(len(parts)) if plain_mean else np.array([1 / max(own[1], 1e-300) for own in parts])
+    )
     weights = weights / weights.sum()
     return Looked(
         np.asarray(sum(w * own[0] for w, own in zip(weights, parts, strict=True))),
@@ -102,9 +116,15 @@ def best_value(looked: Looked, values: Sequence[int]) -> tuple[float, int] | Non
 
 
 def winner(labels: Numbers, *, deviation: float) -> int | None:
-    """Name the most frequent label, unless the next one is within two standard deviations of their difference."""
+    """Name the most frequent label, unless the next one is within two standard deviations of their
+    difference.
+    """
     order = np.argsort(-labels, kind="stable")
-    if len(labels) > 1 and labels[order[0]] - labels[order[1]] <= 2 * sqrt(2) * deviation and deviation > 0:
+    if (
+        len(labels) > 1
+        and labels[order[0]] - labels[order[1]] <= 2 * sqrt(2) * deviation
+        and deviation > 0
+    ):
         return None
     return int(order[0])
 

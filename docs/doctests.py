@@ -1,4 +1,6 @@
-"""Let the reference show the examples in docstrings as what they are: sessions of Python, and not quotations."""
+"""Let the reference show the examples in docstrings as what they are: sessions of Python, and not
+quotations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the site has from the code while it is built: parameters of protocols, in place of `<!-- parameters: NAME -->`."""
+"""What the site has from the code while it is built: parameters of protocols, in place of `<!--
+parameters: NAME -->`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))  # what this checkout has, not what is installed
+sys.path.insert(
+    0, str(Path(__file__).parents[1] / "src")
+)  # what this checkout has, not what is installed
 
 from typer.testing import CliRunner
 
@@ -58,17 +62,25 @@ def protocols() -> str:
     """Write what `sottovoce protocols` prints as a table, with a link to each one's page."""
     rows = [
         " | ".join(
-            [f"| [`{own['name']}`]({PAGE_OF[own['name']]})", *(_cell(own[key]) for key in ("publishes", "trust", "paper"))]
+            [
+                f"| [`{own['name']}`]({PAGE_OF[own['name']]})",
+                *(_cell(own[key]) for key in ("publishes", "trust", "paper")),
+            ]
         )
         + " |"
         for own in _asked("protocols")
-        if own["name"] in PAGE_OF  # a plug-in of somebody's is not on the site; a test sees to it that ours are
+        if own["name"]
+        in PAGE_OF  # a plug-in of somebody's is not on the site; a test sees to it that ours are
     ]
-    return "\n".join(["| protocol | publishes | who is trusted | paper |", "| --- | --- | --- | --- |", *rows])
+    return "\n".join(
+        ["| protocol | publishes | who is trusted | paper |", "| --- | --- | --- | --- |", *rows]
+    )
 
 
 def _asked(*words: str) -> list[dict[str, str]]:
-    told: list[dict[str, str]] = json.loads(CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False).stdout)
+    told: list[dict[str, str]] = json.loads(
+        CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False).stdout
+    )
     return told
 
 

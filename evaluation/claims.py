@@ -1,4 +1,5 @@
-"""Claims of a paper, held against results: a small closed algebra, so that a verdict is never typed in.
+"""Claims of a paper, held against results: a small closed algebra, so that a verdict is never typed
+in.
 
     below     a line has less of a figure than others have, perhaps than a part of it
     falls     it gets less along x;  rises: more
@@ -8,7 +9,8 @@
     between   it lies within bounds
     best_at   it is least where x is said to be
 
-A claim is judged place by place, from means over seeds; `points` decides each, and puts them together.
+A claim is judged place by place, from means over seeds; `points` decides each, and puts them
+together.
 """
 
 from __future__ import annotations
@@ -21,7 +23,18 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from .points import Point, Verdict, absent, inside, less, sentence, verdict_of
-from .series import Measured, Place, Rows, Series, figure_shown, fits, level, measured, place_shown, series
+from .series import (
+    Measured,
+    Place,
+    Rows,
+    Series,
+    figure_shown,
+    fits,
+    level,
+    measured,
+    place_shown,
+    series,
+)
 
 __all__ = [
     "Below",
@@ -59,7 +72,9 @@ class Printed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.values):
-            raise ValueError(f"expected as many values as x of {self.line}, found {len(self.values)} and {len(self.x)}")
+            raise ValueError(
+                f"expected as many values as x of {self.line}, found {len(self.values)} and {len(self.x)}"
+            )
 
 
 class Look(NamedTuple):
@@ -78,13 +93,17 @@ class Look(NamedTuple):
     def asks(self, place: Place) -> bool:
         """Say whether something is claimed of a place, and some line was run there."""
         claimed = place in self.wanted or not self.wanted
-        return claimed and any(row.get(self.x) == place and fits(row, self.where) for row in self.rows)
+        return claimed and any(
+            row.get(self.x) == place and fits(row, self.where) for row in self.rows
+        )
 
     def at(self, place: Place) -> str:
         return f"{self.title} {place_shown(place)}"
 
 
-class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+class _Claim(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
+):
     says: str
     """In words of ours."""
     at: str = ""
@@ -103,7 +122,9 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     along: str = ""
     """What x is, if not the picture's."""
     share: float = 1.0
-    """At how many of its places it must hold: 0 is "in some cases", at one; .5 "in most", .9 "in almost all"."""
+    """At how many of its places it must hold: 0 is "in some cases", at one; .5 "in most", .9 "in
+    almost all".
+    """
     ours: bool = False
     """A question of ours: it is answered, and counts for nothing in the paper's verdict."""
 
@@ -124,12 +145,23 @@ class Below(_Claim, frozen=True, kw_only=True, tag="below"):
             theirs = dict.fromkeys(own, flat) if flat and not theirs else theirs
             if own and not theirs:
                 yield absent(f"all {look.title}", f"no results of {other}")
-            yield from (absent(look.at(place)) for place in theirs if own and place not in own and look.asks(place))
+            yield from (
+                absent(look.at(place))
+                for place in theirs
+                if own and place not in own and look.asks(place)
+            )
             for place, mean in own.items() if theirs else ():
                 if place not in theirs:
                     yield absent(look.at(place), f"no results of {other}")
                     continue
-                point = less(mean, theirs[place], look.at(place), factor=self.factor, plus=self.plus, other=other)
+                point = less(
+                    mean,
+                    theirs[place],
+                    look.at(place),
+                    factor=self.factor,
+                    plus=self.plus,
+                    other=other,
+                )
                 alike = point.margin == 0 == point.chance
                 yield point._replace(holds=True) if self.ties and alike else point
 
@@ -159,7 +191,11 @@ class Widens(_Claim, frozen=True, kw_only=True, tag="widens"):
             theirs = series(look.rows, line=other, x=look.x, y=look.y, where=look.where)
             if own and not theirs:
                 yield absent(f"all {look.title}", f"no results of {other}")
-            parts = [(place, _part(mean, theirs[place])) for place, mean in own.items() if place in theirs]
+            parts = [
+                (place, _part(mean, theirs[place]))
+                for place, mean in own.items()
+                if place in theirs
+            ]
             for point in _steps(parts, look, down=self.towards == "high"):
                 yield point._replace(said=f"{point.said} of {other}")
 
@@ -175,15 +211,16 @@ class Flat(_Claim, frozen=True, kw_only=True, tag="flat"):
         least, most = _least(own), max(own, key=lambda at: own[at].mean)
         level = abs(sum(mean.mean for mean in own.values()) / len(own))
         room = self.within * level - (own[most].mean - own[least].mean)
-        said = (
-            f"from {figure_shown(own[least].mean)} at {look.at(least)} to {figure_shown(own[most].mean)} at {place_shown(most)}"
-        )
-        # Above the least by no more than that; which two are farthest apart was looked for among all pairs.
+        said = f"from {figure_shown(own[least].mean)} at {look.at(least)} to {figure_shown(own[most].mean)} at {place_shown(most)}"
+        # Above the least by no more than that; which two are farthest apart was looked for among
+        # all pairs.
         pairs = len(own) * (len(own) - 1) // 2
         above = own[least].moved(plus=self.within * level)
         point = less(own[most], above, f"all {look.title}", tries=pairs)
         alike = own[least].mean == own[most].mean
-        yield point._replace(said=said, margin=room / (level or 1.0), holds=True if alike else point.holds)
+        yield point._replace(
+            said=said, margin=room / (level or 1.0), holds=True if alike else point.holds
+        )
 
 
 class Near(_Claim, frozen=True, kw_only=True, tag="near"):
@@ -202,7 +239,9 @@ class Near(_Claim, frozen=True, kw_only=True, tag="near"):
                     slack = self.within * abs(value)
                     point = inside(own[place], value - slack, value + slack, look.at(place))
                     figure, _, more = point.said.partition(" ")
-                    yield point._replace(said=f"{figure}, printed {figure_shown(value)} {more}".rstrip())
+                    yield point._replace(
+                        said=f"{figure}, printed {figure_shown(value)} {more}".rstrip()
+                    )
                 elif own and look.asks(place):
                     yield absent(look.at(place), f"no results, printed {figure_shown(value)}")
 
@@ -218,7 +257,9 @@ class Between(_Claim, frozen=True, kw_only=True, tag="between"):
             yield inside(mean, self.low, self.high, look.at(place))
         known = dict.fromkeys(row.get(look.x) for row in look.rows)
         yield from (
-            absent(look.at(place)) for place in known if own and place is not None and place not in own and look.asks(place)
+            absent(look.at(place))
+            for place in known
+            if own and place is not None and place not in own and look.asks(place)
         )
 
 
@@ -235,7 +276,13 @@ class BestAt(_Claim, frozen=True, kw_only=True, tag="best_at"):
         outside: Series = {at: mean for at, mean in own.items() if at not in known}
         if within and outside:
             here, there = _least(within), _least(outside)
-            point = less(within[here], outside[there], look.at(here), factor=1 + self.within, tries=len(outside))
+            point = less(
+                within[here],
+                outside[there],
+                look.at(here),
+                factor=1 + self.within,
+                tries=len(outside),
+            )
             said = f"{figure_shown(within[here].mean)} against {figure_shown(outside[there].mean)} at {place_shown(there)}"
             yield point._replace(said=said)
 
@@ -251,13 +298,26 @@ def judge_claim(
     printed: Sequence[Printed] = (),
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Judged]:
-    """Judge a claim of its own line, then of those that stand beside and are there; `titles` names figures and x."""
+    """Judge a claim of its own line, then of those that stand beside and are there; `titles` names
+    figures and x.
+    """
     there = {row.get("line") for row in rows}
     lines = [claim.line, *(line for line in claim.also if line in there)]
-    return [_judge(claim, line, rows, x=claim.along or x, printed=printed, titles=titles) for line in lines]
+    return [
+        _judge(claim, line, rows, x=claim.along or x, printed=printed, titles=titles)
+        for line in lines
+    ]
 
 
-def _judge(claim: Claim, line: str, rows: Rows, *, x: str, printed: Sequence[Printed], titles: Mapping[str, str]) -> Judged:
+def _judge(
+    claim: Claim,
+    line: str,
+    rows: Rows,
+    *,
+    x: str,
+    printed: Sequence[Printed],
+    titles: Mapping[str, str],
+) -> Judged:
     points: list[Point] = []
     figures = _listed(claim.y)
     for y in figures:
@@ -267,15 +327,23 @@ def _judge(claim: Claim, line: str, rows: Rows, *, x: str, printed: Sequence[Pri
             around = f"{', '.join(named)}, " if named else ""
             own = _at(series(rows, line=line, x=x, y=y, where=where), claim)
             look = Look(rows, x, y, where, printed, titles.get(x, x), claim.x)
-            points += [point._replace(place=f"{around}{point.place}") for point in claim.points(own, look)]
-    return Judged(line, verdict_of(points, claim.share), sentence(points, claim.share), tuple(points))
+            points += [
+                point._replace(place=f"{around}{point.place}") for point in claim.points(own, look)
+            ]
+    return Judged(
+        line, verdict_of(points, claim.share), sentence(points, claim.share), tuple(points)
+    )
 
 
 def _apart(claim: Claim, rows: Rows) -> Iterator[dict[str, Any]]:
     if not claim.each:
         yield claim.where
         return
-    values = [row[claim.each] for row in rows if row.get(claim.each) is not None and fits(row, claim.where)]
+    values = [
+        row[claim.each]
+        for row in rows
+        if row.get(claim.each) is not None and fits(row, claim.where)
+    ]
     for value in dict.fromkeys(values):
         yield {**claim.where, claim.each: value}
 
@@ -302,7 +370,9 @@ def _part(one: Measured, of: Measured) -> Measured:
 
 
 def _steps(own: Sequence[tuple[Place, Measured]], look: Look, *, down: bool) -> Iterator[Point]:
-    """Compare the last with the first, and find what goes against it: a place that is worse than the best before it."""
+    """Compare the last with the first, and find what goes against it: a place that is worse than
+    the best before it.
+    """
     if len(own) < 2:
         return
 

@@ -1,10 +1,11 @@
 """Classification: how well a classifier that learns from the synthetic table predicts real people.
 
-A linear support vector machine (squared hinge loss, C = 1, attributes one-hot), as the papers have it, tested on a fifth of the
-real table. Two references stand beside it: the same learner on the other four fifths of the real table, and the majority.
+A linear support vector machine (squared hinge loss, C = 1, attributes one-hot), as the papers have
+it, tested on a fifth of the real table. Two references stand beside it: the same learner on the
+other four fifths of the real table, and the majority.
 
-An attribute that alone decides the label (education-num decides education) makes any comparison meaningless; such attributes
-are named in a note and can be dropped.
+An attribute that alone decides the label (education-num decides education) makes any comparison
+meaningless; such attributes are named in a note and can be dropped.
 """
 
 from __future__ import annotations
@@ -53,11 +54,16 @@ class Target(msgspec.Struct, frozen=True):
 
     def of(self, records: Records) -> Labels:
         codes = records.codes(self.attribute)
-        return codes.astype(np.int64) if self.positive is None else np.isin(codes, self.positive).astype(np.int64)
+        return (
+            codes.astype(np.int64)
+            if self.positive is None
+            else np.isin(codes, self.positive).astype(np.int64)
+        )
 
 
 def read_target(domain: Domain, text: str) -> Target:
-    """Read `income`, `education>=Bachelors` (in the schema's order of labels), or `race=White|Black`.
+    """Read `income`, `education>=Bachelors` (in the schema's order of labels), or
+    `race=White|Black`.
 
     >>> read_target(Domain({"age": ("young", "middle", "old")}), "age>=middle").positive
     (1, 2)
@@ -72,7 +78,9 @@ def read_target(domain: Domain, text: str) -> Target:
     chosen = [wanted] if sign == ">=" else wanted.split("|")
     if wrong := [label for label in chosen if label not in labels]:
         some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
-        raise UsageError(f"expected a label of {name} ({some}) in --classify {text}, found {wrong[0]!r}")
+        raise UsageError(
+            f"expected a label of {name} ({some}) in --classify {text}, found {wrong[0]!r}"
+        )
     if sign == ">=":
         return Target(text, name, tuple(range(labels.index(wanted), len(labels))))
     return Target(text, name, tuple(labels.index(label) for label in chosen))
@@ -93,13 +101,25 @@ def revealing(real: Records, target: Target) -> list[str]:
 
 
 def classify(
-    real: Records, synthetic: Records, target: Target, *, drop: Sequence[str] = (), seed: int = 0, test: Records | None = None
+    real: Records,
+    synthetic: Records,
+    target: Target,
+    *,
+    drop: Sequence[str] = (),
+    seed: int = 0,
+    test: Records | None = None,
 ) -> Classified:
-    """Train on the synthetic table, test on real people: a fifth of the real table, or a table of their own."""
+    """Train on the synthetic table, test on real people: a fifth of the real table, or a table of
+    their own.
+    """
     real.domain.shape(drop)
-    names = [name for name in real.domain.attributes if name != target.attribute and name not in drop]
+    names = [
+        name for name in real.domain.attributes if name != target.attribute and name not in drop
+    ]
     if not names:
-        raise UsageError(f"expected attributes from which to predict {target.text}, found all dropped")
+        raise UsageError(
+            f"expected attributes from which to predict {target.text}, found all dropped"
+        )
     if test is None:
         order = np.random.Generator(np.random.Philox(seed)).permutation(len(real))
         end = int(TRAINED * len(real))
@@ -141,11 +161,15 @@ def _learn(rows: Any, labels: Labels, *, seed: int) -> Any:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
     except ImportError:
-        raise UsageError("expected scikit-learn for --classify, found none: pip install 'sottovoce[evaluation]'") from None
+        raise UsageError(
+            "expected scikit-learn for --classify, found none: pip install 'sottovoce[evaluation]'"
+        ) from None
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a thousandth more or less is not what is compared
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # a thousandth more or less is not what is compared
         return LinearSVC(C=1.0, random_state=seed % (1 << 32), max_iter=2000).fit(rows, labels)
 
 
@@ -154,6 +178,10 @@ def _one_hot(records: Records, names: Sequence[str]) -> Any:
 
     sizes = records.domain.shape(names)
     starts = np.cumsum([0, *sizes])
-    columns = np.stack([records.codes(name) + start for name, start in zip(names, starts, strict=False)], axis=1)
+    columns = np.stack(
+        [records.codes(name) + start for name, start in zip(names, starts, strict=False)], axis=1
+    )
     ends = np.arange(len(records) + 1) * len(names)
-    return sparse.csr_matrix((np.ones(columns.size), columns.reshape(-1), ends), shape=(len(records), int(starts[-1])))
+    return sparse.csr_matrix(
+        (np.ones(columns.size), columns.reshape(-1), ends), shape=(len(records), int(starts[-1]))
+    )

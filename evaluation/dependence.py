@@ -1,4 +1,6 @@
-"""Dependence: the mutual information of every two attributes, in the real and in the synthetic table."""
+"""Dependence: the mutual information of every two attributes, in the real and in the synthetic
+table.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ __all__ = ["Dependence", "dependence_kept"]
 
 
 class Dependence(msgspec.Struct, frozen=True, kw_only=True):
-    """Mutual information in bits: a matrix each, in the order of `attributes`, with 0 on the diagonal."""
+    """Mutual information in bits: a matrix each, in the order of `attributes`, with 0 on the
+    diagonal.
+    """
 
     attributes: tuple[str, ...]
     real: list[list[float]]

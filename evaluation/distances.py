@@ -1,10 +1,13 @@
-"""Distances: how far a synthetic table's marginals are from the real one's, beside what costs nothing to reach.
+"""Distances: how far a synthetic table's marginals are from the real one's, beside what costs
+nothing to reach.
 
-The total variation distance of two distributions is half the sum of their absolute differences: the largest difference in the
-probability of any event, from 0 to 1. It is averaged over all marginals of so many attributes, or over a sample of them.
+The total variation distance of two distributions is half the sum of their absolute differences: the
+largest difference in the probability of any event, from 0 to 1. It is averaged over all marginals
+of so many attributes, or over a sample of them.
 
-Two floors stand beside every figure, since a small distance may be no achievement: `one_way`, the product of the real one-way
-tables (what is left when all dependence between attributes is forgotten), and `uniform` (what is left when all is).
+Two floors stand beside every figure, since a small distance may be no achievement: `one_way`, the
+product of the real one-way tables (what is left when all dependence between attributes is
+forgotten), and `uniform` (what is left when all is).
 """
 
 from __future__ import annotations
@@ -52,16 +55,24 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
     worst_marginals: tuple[tuple[str, ...], ...]
     """A few of the worst, the worst first."""
     one_way: float
-    """The average when all attributes are taken to be independent, each with its real distribution."""
+    """The average when all attributes are taken to be independent, each with its real
+    distribution.
+    """
     uniform: float
     """The average when all cells are taken to be alike."""
 
 
-def marginals_of(domain: Domain, *, ways: int, seed: int = 0, most: int = MOST_MARGINALS) -> list[tuple[str, ...]]:
-    """List all marginals of so many attributes, or a sample, drawn from a seed, when there are more than `most`."""
+def marginals_of(
+    domain: Domain, *, ways: int, seed: int = 0, most: int = MOST_MARGINALS
+) -> list[tuple[str, ...]]:
+    """List all marginals of so many attributes, or a sample, drawn from a seed, when there are more
+    than `most`.
+    """
     names = domain.attributes
     if not 1 <= ways <= len(names):
-        raise UsageError(f"expected --ways from 1 to the {len(names)} attributes of the data, found {ways}")
+        raise UsageError(
+            f"expected --ways from 1 to the {len(names)} attributes of the data, found {ways}"
+        )
     if comb(len(names), ways) <= most:
         chosen = list(combinations(names, ways))
     else:
@@ -72,12 +83,20 @@ def marginals_of(domain: Domain, *, ways: int, seed: int = 0, most: int = MOST_M
         chosen = [tuple(names[at] for at in own) for own in sorted(drawn)]
     for attributes in chosen:
         if (cells := domain.cells(attributes)) > MOST_CELLS:
-            raise UsageError(f"expected marginals of at most {MOST_CELLS:,} cells, found {cells:,} in {' x '.join(attributes)}")
+            raise UsageError(
+                f"expected marginals of at most {MOST_CELLS:,} cells, found {cells:,} in {' x '.join(attributes)}"
+            )
     return chosen
 
 
 def distance(
-    real: Records, synthetic: Records, *, ways: int, attributes: str = "original", seed: int = 0, told: Told | None = None
+    real: Records,
+    synthetic: Records,
+    *,
+    ways: int,
+    attributes: str = "original",
+    seed: int = 0,
+    told: Told | None = None,
 ) -> Distance:
     """Compare two tables of one domain."""
     domain = real.domain
@@ -85,7 +104,9 @@ def distance(
     what = f"{ways}-way marginals of {attributes} attributes"
     counted = zip(chosen, real.marginals(chosen), synthetic.marginals(chosen), strict=True)
     of = comb(len(domain.attributes), ways)
-    one_way = dict(zip(domain.attributes, real.marginals([(name,) for name in domain.attributes]), strict=True))
+    one_way = dict(
+        zip(domain.attributes, real.marginals([(name,) for name in domain.attributes]), strict=True)
+    )
     frequencies = {name: cells / len(real) for name, cells in one_way.items()}
     triples = _telling(counted, what, len(chosen), told)
     found = np.array([list(_one(own, mine, theirs, frequencies)) for own, mine, theirs in triples])
@@ -105,15 +126,26 @@ def distance(
     )
 
 
-def l2_error(real: Records, synthetic: Records, *, ways: int, seed: int = 0, most: int = 200) -> float:
-    """Compute the average Euclidean distance of marginals, as parts of all rows: PriView's measure, of 200 drawn at random."""
+def l2_error(
+    real: Records, synthetic: Records, *, ways: int, seed: int = 0, most: int = 200
+) -> float:
+    """Compute the average Euclidean distance of marginals, as parts of all rows: PriView's measure,
+    of 200 drawn at random.
+    """
     chosen = marginals_of(real.domain, ways=ways, seed=seed, most=most)
     pairs = zip(real.marginals(chosen), synthetic.marginals(chosen), strict=True)
-    return float(np.mean([np.linalg.norm(mine / mine.sum() - theirs / theirs.sum()) for mine, theirs in pairs]))
+    return float(
+        np.mean(
+            [np.linalg.norm(mine / mine.sum() - theirs / theirs.sum()) for mine, theirs in pairs]
+        )
+    )
 
 
 def _one(
-    attributes: Sequence[str], real: Counts, synthetic: Counts, one_way: dict[str, npt.NDArray[np.float64]]
+    attributes: Sequence[str],
+    real: Counts,
+    synthetic: Counts,
+    one_way: dict[str, npt.NDArray[np.float64]],
 ) -> Iterator[float]:
     """Compute one marginal's distance, and those of the two floors."""
     p = real / real.sum()

@@ -1,4 +1,5 @@
-"""Experiments of the papers that are no protocol's runs: estimates from simulated reports, and what reports tell of labels.
+"""Experiments of the papers that are no protocol's runs: estimates from simulated reports, and what
+reports tell of labels.
 
 Each is a function of keyword arguments, of which `seed` is one, that gives figures by name.
 """
@@ -26,8 +27,11 @@ from .label_sets import likely_of
 __all__ = ["attack_labels", "count_cells", "estimate_joint", "estimate_labels", "find_belief"]
 
 WHOLE: Final[Mapping[str, Any]] = {
-    "VOUE": OptimisedUnary, "VRAPPOR": SymmetricUnary, "GRR": DirectEncoding, "best": best,
-}  # fmt: skip
+    "VOUE": OptimisedUnary,
+    "VRAPPOR": SymmetricUnary,
+    "GRR": DirectEncoding,
+    "best": best,
+}
 APART: Final[Mapping[str, Any]] = {"OUE+EM": OptimisedUnary, "RAPPOR+EM": SymmetricUnary}
 
 
@@ -47,10 +51,11 @@ def estimate_labels(
     users: int = 100_000,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Estimate a label and an attribute together from reports under CLLDP: the L2 error, and what it is expected to be.
+    """Estimate a label and an attribute together from reports under CLLDP: the L2 error, and what
+    it is expected to be.
 
-    `heads`: k, of way=khr; way=floor has m / (e^epsilon + 1), rounded down. `simplex`: after the nearest distribution, which
-    the paper does not take.
+    `heads`: k, of way=khr; way=floor has m / (e^epsilon + 1), rounded down. `simplex`: after the
+    nearest distribution, which the paper does not take.
     """
     likely = likely_of(labels)
     true, curve = likely / len(likely), beliefs(likely)
@@ -76,12 +81,20 @@ def estimate_labels(
 
 
 def estimate_joint(
-    *, data: str, schema: str, attributes: str, epsilon: float, method: str, users: int = 50_000, seed: int = 0
+    *,
+    data: str,
+    schema: str,
+    attributes: str,
+    epsilon: float,
+    method: str,
+    users: int = 50_000,
+    seed: int = 0,
 ) -> dict[str, float]:
-    """Estimate the table of some attributes, such as `sex,income`, by one report a user: PrivIncr's figure 3.
+    """Estimate the table of some attributes, such as `sex,income`, by one report a user: PrivIncr's
+    figure 3.
 
-    VOUE, VRAPPOR, GRR and `best` report the cell, with all of epsilon; OUE+EM and RAPPOR+EM each attribute, with a part of it.
-    Noisy tables are taken to the nearest distribution.
+    VOUE, VRAPPOR, GRR and `best` report the cell, with all of epsilon; OUE+EM and RAPPOR+EM each
+    attribute, with a part of it. Noisy tables are taken to the nearest distribution.
     """
     records = _open(data, schema)
     names = attributes.split(",")
@@ -94,7 +107,9 @@ def estimate_joint(
     if method in APART:
         several = SeveralUnary(sizes, kind=APART[method], epsilon=epsilon)
         values = [np.asarray(records.codes(name)).astype(np.int64)[rows] for name in names]
-        reports = several.report(values, users=np.arange(users), words=UserWords(seed.to_bytes(16, "little")))
+        reports = several.report(
+            values, users=np.arange(users), words=UserWords(seed.to_bytes(16, "little"))
+        )
         table = most_likely(several.likelihoods(reports)).table.reshape(-1)
     else:
         randomizer = WHOLE[method](size, epsilon=epsilon)
@@ -103,17 +118,35 @@ def estimate_joint(
     return {"tvd": float(np.abs(table - truth).sum()) / 2, "cells": float(size)}
 
 
-def attack_labels(*, data: str, schema: str, epsilon: float, label: str = "", seed: int = 0) -> dict[str, float]:
-    """Guess labels from the reports of CLLDP and LabelDP: the shares that several adversaries get right."""
+def attack_labels(
+    *, data: str, schema: str, epsilon: float, label: str = "", seed: int = 0
+) -> dict[str, float]:
+    """Guess labels from the reports of CLLDP and LabelDP: the shares that several adversaries get
+    right.
+    """
     records = _open(data, schema)
-    own = label_attacks(records, label=label or records.domain.attributes[-1], epsilon=epsilon, seed=seed)
-    names = ("majority", "known", "labeldp_attributes", "labeldp_whole", "clldp_attributes", "clldp_whole")
-    figures = {name: float(getattr(own, name)) for name in (*names, "clldp_and_attributes", "epsilon_of_record")}
+    own = label_attacks(
+        records, label=label or records.domain.attributes[-1], epsilon=epsilon, seed=seed
+    )
+    names = (
+        "majority",
+        "known",
+        "labeldp_attributes",
+        "labeldp_whole",
+        "clldp_attributes",
+        "clldp_whole",
+    )
+    figures = {
+        name: float(getattr(own, name))
+        for name in (*names, "clldp_and_attributes", "epsilon_of_record")
+    }
     return {**figures, "chance": 1 / records.domain.cells([label or records.domain.attributes[-1]])}
 
 
 def count_cells(*, data: str, schema: str, seed: int = 0) -> dict[str, float]:  # noqa: ARG001 - nothing is drawn
-    """Count rows, attributes, and the cells of the whole domain: as they are, and as bits have them."""
+    """Count rows, attributes, and the cells of the whole domain: as they are, and as bits have
+    them.
+    """
     records = _open(data, schema)
     domain = records.domain
     return {

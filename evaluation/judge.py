@@ -44,10 +44,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Compare a synthetic table with the real one.
 
-    Args:
-        real: a path, or a DataFrame.
-        synthetic: the same.
-        schema: what categories and bins there are. Without it, the one beside the synthetic table, as a run leaves it; without
+    Args: real: a path, or a DataFrame. synthetic: the same. schema: what categories and bins there
+        are. Without it, the one beside the synthetic table, as a run leaves it; without
             that, one inferred from both.
         ways: how many attributes the compared marginals have.
         binary: compare the marginals of binarised attributes, too.
@@ -59,13 +57,18 @@ def evaluate(
     Returns:
         What `sottovoce evaluate --json` prints.
     """
-    one, other = (table if not isinstance(table, str | os.PathLike) else str(table) for table in (real, synthetic))
+    one, other = (
+        table if not isinstance(table, str | os.PathLike) else str(table)
+        for table in (real, synthetic)
+    )
     notes: list[str] = []
     settled, where = _schema(one, other, schema, notes)
     if told is not None:
         told("reading the tables", 0, 2)
     tables = [load(table, schema=settled) for table in (one, other)]
-    found = judge(*tables, ways=ways, binary=binary, targets=classify, drop=drop, seed=seed, told=told)
+    found = judge(
+        *tables, ways=ways, binary=binary, targets=classify, drop=drop, seed=seed, told=told
+    )
     return {"schema": where, **found, "notes": [*notes, *found["notes"]]}
 
 
@@ -81,15 +84,23 @@ def judge(
     test: Records | None = None,
     told: Told | None = None,
 ) -> dict[str, Any]:
-    """Compare records of one domain; classifiers are tested on a fifth of the real ones, or on those of `test`."""
-    wanted = [read_target(real.domain, text) for text in targets]  # what is wrong with them is said before the work
+    """Compare records of one domain; classifiers are tested on a fifth of the real ones, or on
+    those of `test`.
+    """
+    wanted = [
+        read_target(real.domain, text) for text in targets
+    ]  # what is wrong with them is said before the work
     notes = []
-    distances = [distance(real, synthetic, ways=way, seed=seed, told=told) for way in sorted(set(ways))]
+    distances = [
+        distance(real, synthetic, ways=way, seed=seed, told=told) for way in sorted(set(ways))
+    ]
     bits: list[Distance] = []
     if binary:
         pair = real.binary(), synthetic.binary()
         possible = [way for way in sorted(set(ways)) if way <= len(pair[0].attributes)]
-        bits = [distance(*pair, ways=way, attributes="binary", seed=seed, told=told) for way in possible]
+        bits = [
+            distance(*pair, ways=way, attributes="binary", seed=seed, told=told) for way in possible
+        ]
     notes += [
         f"compared {own.marginals:,} of the {own.of:,} {own.ways}-way marginals of {own.attributes} attributes, drawn at random"
         for own in (*distances, *bits)
@@ -101,7 +112,9 @@ def judge(
             told(f"predicting {target.text}", at, len(wanted))
         reveal = [name for name in revealing(real, target) if name not in drop]
         if reveal:
-            notes.append(f"{' and '.join(reveal)} alone decides {target.text}: drop it with --drop {' '.join(reveal)}")
+            notes.append(
+                f"{' and '.join(reveal)} alone decides {target.text}: drop it with --drop {' '.join(reveal)}"
+            )
         classified.append(classify(real, synthetic, target, drop=drop, seed=seed, test=test))
     return {
         "rows": {"real": len(real), "synthetic": len(synthetic)},
@@ -116,13 +129,17 @@ def judge(
 
 
 def judge_marginals(
-    real: Records, published: Sequence[tuple[tuple[str, ...], npt.NDArray[np.float64]]], *, total: int | None = None
+    real: Records,
+    published: Sequence[tuple[tuple[str, ...], npt.NDArray[np.float64]]],
+    *,
+    total: int | None = None,
 ) -> dict[str, Any]:
     """Compare published marginals, made distributions by `norm_sub`, with the real ones.
 
     Beside the total variation distance the sum of squared errors, which is CALM's measure.
 
-    `total`: what a marginal sums to, if that is not the number of real rows, as where users were drawn from them.
+    `total`: what a marginal sums to, if that is not the number of real rows, as where users were
+    drawn from them.
     """
     sums_to = float(total or len(real))
     distances: dict[int, list[float]] = {}
@@ -133,9 +150,14 @@ def judge_marginals(
         noisy = norm_sub(cells, sums_to) / sums_to
         apart = counts / len(real) - noisy
         distances.setdefault(len(attributes), []).append(float(np.abs(apart).sum()) / 2)
-        worst = worst_of([*worst, show_marginal(real.domain, attributes, counts, noisy)], most=SHOWN)
+        worst = worst_of(
+            [*worst, show_marginal(real.domain, attributes, counts, noisy)], most=SHOWN
+        )
         squares.setdefault(len(attributes), []).append(float((apart**2).sum()))
-    means = [{str(ways): float(np.mean(found)) for ways, found in sorted(own.items())} for own in (distances, squares)]
+    means = [
+        {str(ways): float(np.mean(found)) for ways, found in sorted(own.items())}
+        for own in (distances, squares)
+    ]
     shown = [msgspec.to_builtins(own) for own in worst]
     return {"tvd": means[0], "squared": means[1], "distances": [], "marginals": shown}
 
@@ -150,7 +172,9 @@ def _shown(real: Records, synthetic: Records, distances: Sequence[Distance]) -> 
     return found
 
 
-def _schema(real: str | pd.DataFrame, synthetic: str | pd.DataFrame, given: Any, notes: list[str]) -> tuple[Schema, str]:
+def _schema(
+    real: str | pd.DataFrame, synthetic: str | pd.DataFrame, given: Any, notes: list[str]
+) -> tuple[Schema, str]:
     """Settle on a schema, and say where it comes from."""
     if given is not None:
         return read_schema(given), "given"
@@ -167,13 +191,20 @@ def _schema(real: str | pd.DataFrame, synthetic: str | pd.DataFrame, given: Any,
         if missing := [name for name in own.attributes if name not in names]:
             notes.append(f"left out, as only the {side} table has them: {', '.join(missing)}")
     return Schema(
-        {name: _common(name, one.attributes[name], other.attributes[name]) for name in names}, inferred=True
+        {name: _common(name, one.attributes[name], other.attributes[name]) for name in names},
+        inferred=True,
     ), "inferred"
 
 
 def _common(name: str, real: Categories | Bins, synthetic: Categories | Bins) -> Categories | Bins:
-    """Unite what the two tables show of one column; labels of bins in the synthetic one are the real one's."""
+    """Unite what the two tables show of one column; labels of bins in the synthetic one are the
+    real one's.
+    """
     own = merge([Schema({name: real})]).attributes[name]
-    if isinstance(own, Bins) and isinstance(synthetic, Categories) and set(synthetic.categories) <= set(own.labels):
+    if (
+        isinstance(own, Bins)
+        and isinstance(synthetic, Categories)
+        and set(synthetic.categories) <= set(own.labels)
+    ):
         return own
     return merge([Schema({name: real}), Schema({name: synthetic})]).attributes[name]

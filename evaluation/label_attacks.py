@@ -6,11 +6,12 @@
     whole report    the best guess from all that a user said, by whoever knows how attributes go with labels
     and attributes  the same by whoever knows the user's true attributes, too
 
-LabelDP's reports have the true attributes, so its second and third are one. Compared like this, at equal knowledge, CLLDP is
-not stronger than LabelDP: whoever knows the attributes learns ln theta of the label from its reports, which is more than
-epsilon.
+LabelDP's reports have the true attributes, so its second and third are one. Compared like this, at
+equal knowledge, CLLDP is not stronger than LabelDP: whoever knows the attributes learns ln theta of
+the label from its reports, which is more than epsilon.
 
-Stands outside: it sees records, and makes their reports as users would, with kHR at k = 1 and the true omega.
+Stands outside: it sees records, and makes their reports as users would, with kHR at k = 1 and the
+true omega.
 """
 
 from __future__ import annotations
@@ -55,17 +56,28 @@ class Attacked(msgspec.Struct, frozen=True, kw_only=True):
     """What CLLDP's reports tell of the whole record, at most."""
 
 
-def label_attacks(records: Records, *, label: str, epsilon: float, record_cap: float | None = None, seed: int = 0) -> Attacked:
+def label_attacks(
+    records: Records, *, label: str, epsilon: float, record_cap: float | None = None, seed: int = 0
+) -> Attacked:
     """Make all users' reports at this epsilon, and let the adversaries guess."""
-    names = [name for name in records.domain.attributes if name != label and records.domain.cells((name,)) > 1]
+    names = [
+        name
+        for name in records.domain.attributes
+        if name != label and records.domain.cells((name,)) > 1
+    ]
     if label not in records.domain.labels or records.domain.cells((label,)) < 2 or not names:
-        raise UsageError(f"expected a label of two classes or more and attributes beside it, found {label!r}")
+        raise UsageError(
+            f"expected a label of two classes or more and attributes beside it, found {label!r}"
+        )
     sizes, labels = records.domain.shape(names), records.domain.cells((label,))
     columns = {name: np.asarray(records.codes(name)).astype(np.int64) for name in names}
     true = np.asarray(records.codes(label)).astype(np.int64)
     rows = len(true)
     joints = {
-        name: np.bincount(true * size + columns[name], minlength=labels * size).reshape(labels, size) / rows
+        name: np.bincount(true * size + columns[name], minlength=labels * size).reshape(
+            labels, size
+        )
+        / rows
         for name, size in zip(names, sizes, strict=True)
     }
     truth = naive_bayes([LabelTable(name, own, 1.0, rows) for name, own in joints.items()])
@@ -82,9 +94,16 @@ def label_attacks(records: Records, *, label: str, epsilon: float, record_cap: f
     words = UserWords(rng.bytes(16))
     reports = how.report([columns[name] for name in names], true, users=users, words=words)
     counts = how.counts(reports)
-    learnt = naive_bayes([LabelTable(name, how.joint(own), 1.0, rows) for name, own in zip(names, counts, strict=True)])
+    learnt = naive_bayes(
+        [
+            LabelTable(name, how.joint(own), 1.0, rows)
+            for name, own in zip(names, counts, strict=True)
+        ]
+    )
     # Of the label that was said: as the last bits of a report have it.
-    bits = np.unpackbits(reports, axis=1, count=how.bits, bitorder="little")[:, -how.label.bits :].astype(np.int64)
+    bits = np.unpackbits(reports, axis=1, count=how.bits, bitorder="little")[
+        :, -how.label.bits :
+    ].astype(np.int64)
     said = (bits << np.arange(how.label.bits)).sum(axis=1)
     p, q = float(how.label.p), float(how.label.q)
     told = np.log(np.where(said[:, None] == np.arange(labels), p, q))
@@ -96,7 +115,11 @@ def label_attacks(records: Records, *, label: str, epsilon: float, record_cap: f
     omegas, thetas, tables = [], [], []
     for at, (name, size) in enumerate(zip(names, sizes, strict=True)):
         own = users[asked == at]
-        omega = capped(float(beliefs(joints[name] / np.maximum(prior, 1e-300)[:, None])[0]), epsilon=epsilon, cap=record_cap)
+        omega = capped(
+            float(beliefs(joints[name] / np.maximum(prior, 1e-300)[:, None])[0]),
+            epsilon=epsilon,
+            cap=record_cap,
+        )
         randomizer = HeadsResponse(labels * size, epsilon=epsilon, belief=omega, chosen=1)
         values = true[own] * size + columns[name][own]
         made = report(randomizer, values, users=own, words=words)
@@ -111,10 +134,15 @@ def label_attacks(records: Records, *, label: str, epsilon: float, record_cap: f
         own = users[asked == at]
         said_label, said_value = cells[own] // size, cells[own] % size
         named = said_label[:, None] == np.arange(labels)
-        # Of a label, a report is 1 + (theta - 1) Pr[value | label] as likely as one that names another label.
+        # Of a label, a report is 1 + (theta - 1) Pr[value | label] as likely as one that names
+        # another label.
         whole = prior * (1 + (thetas[at] - 1) * named * truth.likely[name].T[said_value])
         hers = named & (said_value == columns[name][own])[:, None]
-        scores = (model.scores_of(name, said_value), whole, knowing[own] + np.where(hers, np.log(thetas[at]), 0.0))
+        scores = (
+            model.scores_of(name, said_value),
+            whole,
+            knowing[own] + np.where(hers, np.log(thetas[at]), 0.0),
+        )
         for key, one in zip(guessed, scores, strict=True):
             guessed[key].append(right(one, own) * len(own))
     return Attacked(

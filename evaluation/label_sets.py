@@ -1,4 +1,5 @@
-"""The four distributions on which CLLDP is measured (Xue et al. 2024, section 7.1): an attribute of 50 values and a label of 5.
+"""The four distributions on which CLLDP is measured (Xue et al. 2024, section 7.1): an attribute of
+50 values and a label of 5.
 
 Labels are even, and of the first four the attribute is even. Of the fifth it is
 

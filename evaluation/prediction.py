@@ -1,4 +1,6 @@
-"""Applying a published classifier: a naive Bayes model or a decision tree, to a table whose columns a schema makes codes of."""
+"""Applying a published classifier: a naive Bayes model or a decision tree, to a table whose columns
+a schema makes codes of.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +48,40 @@ class Classifier:
         self.kind = str(kind)
         try:
             self.label, self.labels = str(model["label"]), tuple(map(str, model["labels"]))
-            self._model = NaiveBayes.read(model) if kind == "naive-bayes" else Tree.read(model["tree"])
+            self._model = (
+                NaiveBayes.read(model) if kind == "naive-bayes" else Tree.read(model["tree"])
+            )
             self._check()
             coded = {name: tuple(model["attributes"][name]) for name in self.attributes}
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-            raise UsageError(f"expected a {kind} model as a run writes it, found {type(error).__name__}: {error}") from None
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+        ) as error:
+            raise UsageError(
+                f"expected a {kind} model as a run writes it, found {type(error).__name__}: {error}"
+            ) from None
         known = schema.domain.labels
         for name, labels in {**coded, self.label: self.labels}.items():
             if known.get(name) != labels:
-                raise UsageError(f"expected the schema of the model's run, found other labels of {name}: give --schema")
+                raise UsageError(
+                    f"expected the schema of the model's run, found other labels of {name}: give --schema"
+                )
         self._fit(schema.domain)
-        self.schema = Schema({name: rule for name, rule in schema.attributes.items() if name in self.attributes})
-        self.whole = Schema({name: rule for name, rule in schema.attributes.items() if name in {*self.attributes, self.label}})
+        self.schema = Schema(
+            {name: rule for name, rule in schema.attributes.items() if name in self.attributes}
+        )
+        self.whole = Schema(
+            {
+                name: rule
+                for name, rule in schema.attributes.items()
+                if name in {*self.attributes, self.label}
+            }
+        )
         """With the label."""
 
     @property
@@ -76,8 +100,13 @@ class Classifier:
                 raise ValueError(f"expected tables with a line for each of {classes} labels")
             if not all(np.isfinite(own).all() and (own >= 0).all() for own in tables):
                 raise ValueError("expected probabilities, found other numbers")
-        elif not all(0 <= own.label < classes for own in self._model.nodes) or self.label in self._model.attributes:
-            raise ValueError(f"expected ends with one of {classes} labels, and no test of the label")
+        elif (
+            not all(0 <= own.label < classes for own in self._model.nodes)
+            or self.label in self._model.attributes
+        ):
+            raise ValueError(
+                f"expected ends with one of {classes} labels, and no test of the label"
+            )
 
     def _fit(self, domain: Domain) -> None:
         """Refuse tables and tests of values that the domain has not."""
@@ -88,7 +117,9 @@ class Classifier:
             tests = [own.test for own in self._model.nodes if own.test is not None]
             fits = all(0 <= value < sizes[own.attribute] for own in tests for value in own[1])
         if not fits:
-            raise UsageError("expected a model and a schema of one domain, found others: give the schema of its run")
+            raise UsageError(
+                "expected a model and a schema of one domain, found others: give the schema of its run"
+            )
 
     def predict(self, table: str | pd.DataFrame) -> npt.NDArray[np.object_]:
         """Predict the label of every row of a table, which need not have it."""
@@ -118,7 +149,9 @@ class Classifier:
     def _codes(self, columns: Mapping[str, npt.NDArray[Any]], rows: int) -> npt.NDArray[np.int64]:
         if isinstance(self._model, Tree):
             return self._model.predict(columns, rows)
-        return np.asarray(np.argmax(self._model.scores(columns), axis=1), np.int64)  # of equal ones the first
+        return np.asarray(
+            np.argmax(self._model.scores(columns), axis=1), np.int64
+        )  # of equal ones the first
 
 
 def accuracy(classifier: Classifier, records: Records) -> Accuracy:
@@ -140,11 +173,15 @@ def read_classifier(path: Path, *, schema: Path | None = None) -> Classifier:
     try:
         model = json.loads(file.read_text())
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"expected a model at {file}, found {getattr(error, 'strerror', None) or 'no text'}") from None
+        raise UsageError(
+            f"expected a model at {file}, found {getattr(error, 'strerror', None) or 'no text'}"
+        ) from None
     except (json.JSONDecodeError, RecursionError) as error:
         raise UsageError(f"expected JSON in {file}, found {error}") from None
     if not isinstance(model, dict):
         raise UsageError(f"expected a model in {file}, found a {type(model).__name__}")
     if not beside.is_file():
-        raise UsageError(f"expected the schema of the model's run at {beside}, found none: give --schema")
+        raise UsageError(
+            f"expected the schema of the model's run at {beside}, found none: give --schema"
+        )
     return Classifier(model, read_schema(beside))

@@ -1,4 +1,6 @@
-"""Lines of results: a figure along x, averaged over seeds, with its standard error; and how figures and places are written."""
+"""Lines of results: a figure along x, averaged over seeds, with its standard error; and how figures
+and places are written.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,18 @@ from math import floor, log10, sqrt
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Measured", "Place", "Rows", "Series", "figure_shown", "fits", "level", "measured", "place_shown", "series"]
+__all__ = [
+    "Measured",
+    "Place",
+    "Rows",
+    "Series",
+    "figure_shown",
+    "fits",
+    "level",
+    "measured",
+    "place_shown",
+    "series",
+]
 
 Place: TypeAlias = float | str
 """A value of x: a number, or the name of a thing."""
@@ -28,14 +41,18 @@ class Measured(NamedTuple):
     def moved(self, *, factor: float = 1.0, plus: float = 0.0) -> Measured:
         """Multiply it, and add to it."""
         by_seed = {seed: factor * value + plus for seed, value in self.by_seed.items()}
-        return self._replace(mean=factor * self.mean + plus, error=abs(factor) * self.error, by_seed=by_seed)
+        return self._replace(
+            mean=factor * self.mean + plus, error=abs(factor) * self.error, by_seed=by_seed
+        )
 
 
 Series: TypeAlias = Mapping[Place, Measured]
 """A line's means along x."""
 
 
-def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> dict[Place, Measured]:
+def series(
+    rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]
+) -> dict[Place, Measured]:
     """Average a line's figure over seeds, at each x; numbers in their order."""
     found: dict[Place, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -48,15 +65,26 @@ def series(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -
 
 
 def level(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> Measured | None:
-    """Average a line that has no x: the same everywhere, such as what is reached without any privacy."""
-    own = [row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))]
-    own = [row for row in own if fits(row, {key: value for key, value in where.items() if _said(row.get(key))})]
+    """Average a line that has no x: the same everywhere, such as what is reached without any
+    privacy.
+    """
+    own = [
+        row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))
+    ]
+    own = [
+        row
+        for row in own
+        if fits(row, {key: value for key, value in where.items() if _said(row.get(key))})
+    ]
     return measured(_by_seed(own, y)) if own else None
 
 
 def fits(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
     """Say whether a row has these values; a list is any of them."""
-    return all(row.get(key) in own if isinstance(own, list) else row.get(key) == own for key, own in where.items())
+    return all(
+        row.get(key) in own if isinstance(own, list) else row.get(key) == own
+        for key, own in where.items()
+    )
 
 
 def _by_seed(rows: Rows, y: str) -> dict[Any, float]:

@@ -1,6 +1,7 @@
 """The marginals that came out worst, cell by cell: what a person looks at when a distance is large.
 
-These are exact shares of real people: for whoever holds the real table, like all that the judge finds, and not to be published.
+These are exact shares of real people: for whoever holds the real table, like all that the judge
+finds, and not to be published.
 """
 
 from __future__ import annotations
@@ -38,12 +39,18 @@ def show_marginal(
     domain: Domain, attributes: Sequence[str], real: npt.NDArray[Any], published: npt.NDArray[Any]
 ) -> MarginalShown:
     """Put two marginals side by side; both as counts or as shares, of any positive sum."""
-    p, q = (np.asarray(cells, np.float64) / max(float(np.sum(cells)), 1e-300) for cells in (real, published))
+    p, q = (
+        np.asarray(cells, np.float64) / max(float(np.sum(cells)), 1e-300)
+        for cells in (real, published)
+    )
     shape = domain.shape(attributes)
     kept = np.arange(p.size)
     if p.size > MOST_CELLS:
         kept = np.sort(np.argsort(-np.abs(p - q), kind="stable")[: MOST_CELLS // 2])
-    names = [", ".join(domain.labels[own][at] for own, at in zip(attributes, where, strict=True)) for where in _at(kept, shape)]
+    names = [
+        ", ".join(domain.labels[own][at] for own, at in zip(attributes, where, strict=True))
+        for where in _at(kept, shape)
+    ]
     left = np.setdiff1d(np.arange(p.size), kept)
     return MarginalShown(
         attributes=tuple(attributes),
@@ -51,7 +58,9 @@ def show_marginal(
         cells=tuple(names),
         real=tuple(p[kept].round(6).tolist()),
         published=tuple(q[kept].round(6).tolist()),
-        rest=(left.size, round(float(p[left].sum()), 6), round(float(q[left].sum()), 6)) if left.size else None,
+        rest=(left.size, round(float(p[left].sum()), 6), round(float(q[left].sum()), 6))
+        if left.size
+        else None,
     )
 
 

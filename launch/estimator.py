@@ -1,7 +1,7 @@
 """A classifier for scikit-learn whose training labels are protected: `sottovoce.LabelClassifier`.
 
-`fit` runs a protocol in this process, with the rows as users who report for themselves, and keeps what was published. It needs
-scikit-learn (`pip install 'sottovoce[evaluation]'`).
+`fit` runs a protocol in this process, with the rows as users who report for themselves, and keeps
+what was published. It needs scikit-learn (`pip install 'sottovoce[evaluation]'`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError:
-    raise UsageError("expected scikit-learn for LabelClassifier, found none: pip install 'sottovoce[evaluation]'") from None
+    raise UsageError(
+        "expected scikit-learn for LabelClassifier, found none: pip install 'sottovoce[evaluation]'"
+    ) from None
 
 __all__ = ["LabelClassifier"]
 
@@ -38,10 +40,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         LabelClassifier(epsilon=2.0).fit(X, y).predict(X)
 
-    Args:
-        protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp".
-        epsilon: what is told of a row's label.
-        schema: what categories and bins columns have: a JSON file, or the same as a dictionary. Without it they are inferred
+    Args: protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp". epsilon: what is told
+        of a row's label. schema: what categories and bins columns have: a JSON file, or the same as
+        a dictionary. Without it they are inferred
             from X, which is not private. Numbers outside of all bins count as the nearest.
         random_state: makes the fit reproducible to the byte, and not private.
         mode: "rigorous", or "paper".
@@ -84,19 +85,34 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = given or dict(merge([infer(blocks(table))]).attributes)
         names = [str(column) for column in table.columns]
         if missing := [name for name in known if name not in names and name != LABEL]:
-            raise UsageError(f"expected a column {missing[0]!r}, as the schema says, found {', '.join(names)}")
+            raise UsageError(
+                f"expected a column {missing[0]!r}, as the schema says, found {', '.join(names)}"
+            )
         label = LABEL
         while label in names:  # whatever columns are called, none of them is what is protected
             label += "_"
-        own = Schema({**{name: rule for name, rule in known.items() if name in names}, label: _numbered(len(self.classes_))})
+        own = Schema(
+            {
+                **{name: rule for name, rule in known.items() if name in names},
+                label: _numbered(len(self.classes_)),
+            }
+        )
         if reserved := {"label", "epsilon"} & {*(self.parameters or {})}:
-            raise UsageError(f"expected parameters without {', '.join(sorted(reserved))}, which fit says, found them")
+            raise UsageError(
+                f"expected parameters without {', '.join(sorted(reserved))}, which fit says, found them"
+            )
         wanted = {"label": label, "epsilon": self.epsilon, **(self.parameters or {})}
         seed = None if self.random_state is None else _seed(self.random_state)
         done: Run = run(
-            self.protocol, _within(table, own).assign(**{label: codes.astype(str)}), parties=1, seed=seed,
-            mode=self.mode, schema=json.loads(write_schema(own)), judge=False, **wanted,
-        )  # fmt: skip
+            self.protocol,
+            _within(table, own).assign(**{label: codes.astype(str)}),
+            parties=1,
+            seed=seed,
+            mode=self.mode,
+            schema=json.loads(write_schema(own)),
+            judge=False,
+            **wanted,
+        )
         self.model_, self.report_ = done.model, done.report
         self._classifier = Classifier(done.model, own)
         return self
@@ -116,7 +132,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _within(self._table(rows, reset=False), self._classifier.schema)
 
     def _table(self, rows: Any, *, reset: bool) -> Any:
-        """Take a DataFrame as it is, with its texts; anything else as numbers, in columns x0, x1, ..."""
+        """Take a DataFrame as it is, with its texts; anything else as numbers, in columns x0, x1,
+        ...
+        """
         import pandas as pd
 
         if isinstance(rows, pd.DataFrame):
@@ -140,6 +158,12 @@ def _numbered(classes: int) -> Categories:
 
 def _within(table: Any, schema: Schema) -> Any:
     """Put numbers that are outside of all bins into the nearest."""
-    bins = {name: rule for name, rule in schema.attributes.items() if isinstance(rule, Bins) and name in table.columns}
+    bins = {
+        name: rule
+        for name, rule in schema.attributes.items()
+        if isinstance(rule, Bins) and name in table.columns
+    }
     numeric = {name: rule for name, rule in bins.items() if table[name].dtype.kind in "iuf"}
-    return table.assign(**{name: table[name].clip(rule.edges[0], rule.edges[-1]) for name, rule in numeric.items()})
+    return table.assign(
+        **{name: table[name].clip(rule.edges[0], rule.edges[-1]) for name, rule in numeric.items()}
+    )

@@ -1,10 +1,12 @@
 """The lifeline: one TCP connection from every rank to the process that launched it.
 
-It carries typed events (who I am, where I am, why I failed, what is published) and, by being open, the fact that both
-ends live. A rank whose launcher is gone ends itself; the launcher sees at once which rank is lost, whatever mpiexec says.
-Ranks say the run's token first; a connection without it is closed.
+It carries typed events (who I am, where I am, why I failed, what is published) and, by being open,
+the fact that both ends live. A rank whose launcher is gone ends itself; the launcher sees at once
+which rank is lost, whatever mpiexec says. Ranks say the run's token first; a connection without it
+is closed.
 
-Frames: 8 bytes length (little-endian), then msgpack. No protocol data passes here but what is published.
+Frames: 8 bytes length (little-endian), then msgpack. No protocol data passes here but what is
+published.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class At(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """A rank failed: one line for the person, and the traceback where the line cannot say it all."""
+    """A rank failed: one line for the person, and the traceback where the line cannot say it
+    all.
+    """
 
     rank: int
     status: int
@@ -108,7 +112,11 @@ class Server:
 
     @property
     def address(self) -> Address:
-        hosts = ("127.0.0.1",) if not self._everywhere else (*_own_addresses(), platform.node(), "127.0.0.1")
+        hosts = (
+            ("127.0.0.1",)
+            if not self._everywhere
+            else (*_own_addresses(), platform.node(), "127.0.0.1")
+        )
         return Address(hosts, self._listener.getsockname()[1], self._token)
 
     def close(self) -> None:
@@ -158,7 +166,9 @@ class Server:
                 return False
             del buffer[: 8 + length]
             if not known:
-                if not isinstance(event, Hello) or not hmac.compare_digest(event.token, self._token):
+                if not isinstance(event, Hello) or not hmac.compare_digest(
+                    event.token, self._token
+                ):
                     return False
                 self._ranks[connection] = event.rank
             self.events.put(event)
@@ -169,7 +179,9 @@ _DECODER: Final = msgspec.msgpack.Decoder(Hello | At | Failed | Finished)
 
 
 def _own_addresses() -> tuple[str, ...]:
-    """List this host's IPv4 addresses, SOTTOVOCE_HOST's first: a rank elsewhere takes the first that answers."""
+    """List this host's IPv4 addresses, SOTTOVOCE_HOST's first: a rank elsewhere takes the first
+    that answers.
+    """
     found = [listed] if (listed := os.environ.get("SOTTOVOCE_HOST")) else []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         for _, name in socket.if_nameindex():
@@ -180,7 +192,9 @@ def _own_addresses() -> tuple[str, ...]:
 
 
 class Lifeline:
-    """A rank's end: a thread that says where the role is and ends the process when it should not live on."""
+    """A rank's end: a thread that says where the role is and ends the process when it should not
+    live on.
+    """
 
     def __init__(self, address: Address | None, *, rank: int, die: Callable[[], None]) -> None:
         self._rank = rank
@@ -209,7 +223,8 @@ class Lifeline:
     def _watch(self) -> None:
         last: Any = None
         while not self._over.wait(BEAT):
-            # mpiexec (or its daemon on this host) was our parent; a new parent means that it is gone.
+            # mpiexec (or its daemon on this host) was our parent; a new parent means that it is
+            # gone.
             if os.getppid() != self._parent or self._closed():
                 self._die()
             now = self.where() if self.where is not None else None

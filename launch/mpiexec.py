@@ -22,7 +22,9 @@ RANK_VARIABLES: Final = (
     ("PMI_RANK", "PMI_SIZE"),
     ("PMIX_RANK", ""),
 )
-"""Rank and size as Open MPI, MPICH (Hydra, and Slurm's PMI-2) and any PMIx server (Slurm's too) tell them."""
+"""Rank and size as Open MPI, MPICH (Hydra, and Slurm's PMI-2) and any PMIx server (Slurm's too)
+tell them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,11 @@ class World:
 def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
     """Say whether this process is a rank of an MPI job already.
 
-    A Slurm batch script is not, although it has SLURM_PROCID and SLURM_NTASKS: only a step started with a working
-    `--mpi` gives PMI or PMIx variables as well.
+    A Slurm batch script is not, although it has SLURM_PROCID and SLURM_NTASKS: only a step started
+    with a working `--mpi` gives PMI or PMIx variables as well.
 
-    Raises:
-        UsageError: srun started several tasks without MPI; each of them would start a run of its own.
+    Raises: UsageError: srun started several tasks without MPI; each of them would start a run of
+        its own.
     """
     for rank, size in RANK_VARIABLES:
         if environment.get(rank, "").isdigit():
@@ -57,7 +59,9 @@ def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
 
 
 def this_rank(environment: Mapping[str, str] = os.environ) -> int:
-    """Say which rank or task this process is, 0 when nothing says: who speaks for all before MPI has started."""
+    """Say which rank or task this process is, 0 when nothing says: who speaks for all before MPI
+    has started.
+    """
     for name in (*(rank for rank, _ in RANK_VARIABLES), "SLURM_PROCID"):
         if environment.get(name, "").isdigit():
             return int(environment[name])
@@ -93,9 +97,11 @@ class Launcher:
         return [*line, *extra, *arguments]  # Hydra hands its whole environment on by itself
 
     def environment(self, *, several_hosts: bool = False) -> dict[str, str]:
-        """Add what this MPI needs: Open MPI refuses to run as root, to over-subscribe, and binds ranks to cores.
+        """Add what this MPI needs: Open MPI refuses to run as root, to over-subscribe, and binds
+        ranks to cores.
 
-        On several hosts their slots count: with over-subscription all ranks would go to the first one.
+        On several hosts their slots count: with over-subscription all ranks would go to the first
+        one.
         """
         added: dict[str, str] = {}
         if self.flavour == "openmpi":
@@ -128,15 +134,24 @@ def find_launcher(given: str | None) -> Launcher:
         )
     try:
         said = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=30, check=False, env=rank_environment({})
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env=rank_environment({}),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"expected {path} --version to answer, found {type(error).__name__}") from None
+        raise UsageError(
+            f"expected {path} --version to answer, found {type(error).__name__}"
+        ) from None
     text = said.stdout + said.stderr
     flavour: Flavour = "other"
     if "Open MPI" in text or "PRRTE" in text or "prterun" in text:
         flavour = "openmpi"
     elif "HYDRA" in text or "MPICH" in text or "Intel(R) MPI" in text:
         flavour = "mpich"
-    version = next((line.strip() for line in text.splitlines() if any(c.isdigit() for c in line)), "unknown")
+    version = next(
+        (line.strip() for line in text.splitlines() if any(c.isdigit() for c in line)), "unknown"
+    )
     return Launcher(path, flavour, version)

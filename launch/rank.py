@@ -1,9 +1,11 @@
-"""One MPI rank, started by `sottovoce run` through mpiexec: `main` is what mpiexec calls Python with.
+"""One MPI rank, started by `sottovoce run` through mpiexec: `main` is what mpiexec calls Python
+with.
 
-Also the way in when somebody else's mpirun or srun started `sottovoce run`: then there is no launcher to report to, the
-curator's rank writes the results, and the rank that fails prints why.
+Also the way in when somebody else's mpirun or srun started `sottovoce run`: then there is no
+launcher to report to, the curator's rank writes the results, and the rank that fails prints why.
 
-Whatever goes wrong on any rank, it says so once and ends all ranks by MPI_Abort: without that the others would wait.
+Whatever goes wrong on any rank, it says so once and ends all ranks by MPI_Abort: without that the
+others would wait.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ import numpy as np
 from ..messages import CURATOR, ConversationError, Role, SottovoceError, UsageError, Where
 from ..messages.mpi import MPIWire, wait_until
 from ..parties import Records, Schema
-from .identities import read_identities
-from .job import Job, instantiate
+from ..report.folder import published_files
+from ..runs.identities import read_identities
+from ..runs.job import Job, instantiate
+from ..runs.take_part import Concluded, cores, own_records, own_schema, settle, take_part
 from .lifeline import Address, Failed, Finished, Lifeline
-from .publish import published_files
-from .take_part import Concluded, cores, own_records, own_schema, settle, take_part
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -52,8 +54,12 @@ def main() -> None:
     be_a_rank(assignment.job, address=assignment.lifeline)
 
 
-def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str, bytes]], None] | None = None) -> None:
-    """Take this rank's role; `conclude` is called on the curator's rank when there is no launcher to send the files to."""
+def be_a_rank(
+    job: Job, *, address: Address | None, conclude: Callable[[dict[str, bytes]], None] | None = None
+) -> None:
+    """Take this rank's role; `conclude` is called on the curator's rank when there is no launcher
+    to send the files to.
+    """
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD.Dup()
@@ -62,7 +68,9 @@ def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str
     try:
         lifeline = Lifeline(address, rank=rank, die=lambda: os._exit(3))
     except ConnectionError as error:
-        sys.stderr.write(f"rank {rank} could not reach the launcher at {error}: open the port, or set SOTTOVOCE_HOST\n")
+        sys.stderr.write(
+            f"rank {rank} could not reach the launcher at {error}: open the port, or set SOTTOVOCE_HOST\n"
+        )
         sys.stderr.flush()
         comm.Abort(3)
         return
@@ -74,7 +82,9 @@ def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str
 
     try:
         records, schema = _prepare(comm, job)
-        concluded = take_part(MPIWire(comm), job, records=records, schema=schema, cores=_cores(comm), watch=watch)
+        concluded = take_part(
+            MPIWire(comm), job, records=records, schema=schema, cores=_cores(comm), watch=watch
+        )
         files: dict[str, bytes] = {}
         if concluded is not None:
             files = _files(job, concluded)
@@ -85,7 +95,13 @@ def be_a_rank(job: Job, *, address: Address | None, conclude: Callable[[dict[str
         lifeline.close()
         sys.exit(mistake.status)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must not wait for it
-        _fail(error, rank=rank, role=role, lifeline=lifeline if address is not None else None, comm=comm)
+        _fail(
+            error,
+            rank=rank,
+            role=role,
+            lifeline=lifeline if address is not None else None,
+            comm=comm,
+        )
     lifeline.close()
 
 
@@ -98,18 +114,26 @@ class _OthersMistake(Exception):
 
 
 def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
-    """Agree on the job and on the schema, and load this party's records; the curator has none and opens no file."""
+    """Agree on the job and on the schema, and load this party's records; the curator has none and
+    opens no file.
+    """
     size, rank = comm.Get_size(), comm.Get_rank()
     if size != job.parties + 1:
-        hint = ": do mpiexec and mpi4py use the same MPI? try `sottovoce doctor`" if size == 1 else ""
-        raise UsageError(f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {size}{hint}")
+        hint = (
+            ": do mpiexec and mpi4py use the same MPI? try `sottovoce doctor`" if size == 1 else ""
+        )
+        raise UsageError(
+            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {size}{hint}"
+        )
     mine = hashlib.sha256(msgspec.json.encode(job)).digest()
     curators = bytearray(mine)
     comm.Bcast(curators, root=CURATOR)
 
     def contribute() -> Schema | None:
         if curators != mine:
-            raise UsageError("expected all ranks to be started with the same arguments, found others at the curator")
+            raise UsageError(
+                "expected all ranks to be started with the same arguments, found others at the curator"
+            )
         if rank == CURATOR:
             return None
         # Here, where everybody learns of what is wrong; it is read again when it is used.
@@ -120,18 +144,25 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
 
     def agree() -> Schema | None:
         settled = settle(_exchange(comm, schema))
-        # Each settles by itself: roles with different orders of categories would publish nonsense without noticing.
+        # Each settles by itself: roles with different orders of categories would publish nonsense
+        # without noticing.
         if any(other != settled for other in _exchange(comm, settled)):
-            raise UsageError("expected all ranks to infer the same schema, found different ones: give --schema")
+            raise UsageError(
+                "expected all ranks to infer the same schema, found different ones: give --schema"
+            )
         return settled
 
     schema = _together(comm, agree)
-    records = _together(comm, lambda: None if rank == CURATOR else own_records(job, party=rank, schema=schema))
+    records = _together(
+        comm, lambda: None if rank == CURATOR else own_records(job, party=rank, schema=schema)
+    )
     return records, schema
 
 
 def _cores(comm: MPI.Comm) -> int:
-    """Count this role's cores: parties on one host compute at the same time; the curator computes when they wait."""
+    """Count this role's cores: parties on one host compute at the same time; the curator computes
+    when they wait.
+    """
     from mpi4py import MPI
 
     here = comm.Split_type(MPI.COMM_TYPE_SHARED)
@@ -165,7 +196,9 @@ def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
 
 
 def _exchange(comm: MPI.Comm, schema: Schema | None) -> list[Schema | None]:
-    """Tell every rank what each contributes to the schema: set-up, not a message of the protocol."""
+    """Tell every rank what each contributes to the schema: set-up, not a message of the
+    protocol.
+    """
     own = np.frombuffer(msgspec.json.encode(schema), np.uint8)
     sizes = np.zeros(comm.Get_size(), np.int64)
     wait_until(comm.Iallgather(np.array([len(own)]), sizes).Test, timeout=float("inf"))
@@ -178,15 +211,27 @@ def _exchange(comm: MPI.Comm, schema: Schema | None) -> list[Schema | None]:
 def _files(job: Job, concluded: Concluded) -> dict[str, bytes]:
     from mpi4py import MPI
 
-    library = MPI.Get_library_version().partition("\n")[0].partition(", package")[0].replace("\x00", "").strip()
-    return published_files(job, concluded, transport="mpi", library=" ".join(library.split()), ended=datetime.now(UTC))
+    library = (
+        MPI.Get_library_version()
+        .partition("\n")[0]
+        .partition(", package")[0]
+        .replace("\x00", "")
+        .strip()
+    )
+    return published_files(
+        job, concluded, transport="mpi", library=" ".join(library.split()), ended=datetime.now(UTC)
+    )
 
 
 def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
-    """Put an error in one line, with its place, and add the traceback when it is not one of ours."""
+    """Put an error in one line, with its place, and add the traceback when it is not one of
+    ours.
+    """
     if isinstance(error, SottovoceError):
         line = str(error)
-        if where is not None and not (isinstance(error, ConversationError) and error.where is not None):
+        if where is not None and not (
+            isinstance(error, ConversationError) and error.where is not None
+        ):
             line = f"{where}: {line}"
         return line, ""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
@@ -195,12 +240,20 @@ def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
     return (f"{where}: {text}" if where else text), "".join(traceback.format_exception(error))
 
 
-def _fail(error: BaseException, *, rank: int, role: Role | None, lifeline: Lifeline | None, comm: Any) -> NoReturn:
+def _fail(
+    error: BaseException, *, rank: int, role: Role | None, lifeline: Lifeline | None, comm: Any
+) -> NoReturn:
     where = None if role is None else role.where
     line, trace = describe(error, where=where)
     if role is None:
         line = f"rank {rank}: {line}"
-    status = error.exit_status if isinstance(error, SottovoceError) else 130 if isinstance(error, KeyboardInterrupt) else 3
+    status = (
+        error.exit_status
+        if isinstance(error, SottovoceError)
+        else 130
+        if isinstance(error, KeyboardInterrupt)
+        else 3
+    )
     if lifeline is None:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"{trace}sottovoce: {line}\n")

@@ -24,14 +24,22 @@ PLACES: Final = {
 def write_package(name: str, *, folder: Path) -> str:
     """Write the package into folder/NAME, which must not exist; return what to do next."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(name):
-        raise UsageError(f"expected a name of lower-case words joined by '-', such as noisy-mean, found {name!r}")
+        raise UsageError(
+            f"expected a name of lower-case words joined by '-', such as noisy-mean, found {name!r}"
+        )
     target = folder / name
     if target.exists():
         raise UsageError(f"expected {target} not to exist, found it: choose another name or folder")
-    words = {"name": name, "module": name.replace("-", "_"), "title": "".join(word.title() for word in name.split("-"))}
+    words = {
+        "name": name,
+        "module": name.replace("-", "_"),
+        "title": "".join(word.title() for word in name.split("-")),
+    }
     templates = files("sottovoce.launch") / "templates"
     written = {
-        Template(place).substitute(words): Template((templates / template).read_text()).substitute(words)
+        Template(place).substitute(words): Template((templates / template).read_text()).substitute(
+            words
+        )
         for place, template in PLACES.items()
     }
     for place, text in written.items():

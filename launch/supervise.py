@@ -1,7 +1,8 @@
 """Starting ranks through mpiexec and seeing to it that all end together.
 
-Whatever happens (a rank raises, is killed, hangs; mpiexec is killed; the person presses Ctrl-C), every process is gone
-within seconds, and there is one line that says which rank, in which phase, at which step.
+Whatever happens (a rank raises, is killed, hangs; mpiexec is killed; the person presses Ctrl-C),
+every process is gone within seconds, and there is one line that says which rank, in which phase, at
+which step.
 """
 
 from __future__ import annotations
@@ -21,28 +22,20 @@ from typing import IO, Final
 
 import msgspec
 
-from ..messages import Position, SottovoceError, role_name
-from .job import Job, instantiate
+from ..messages import Position, role_name
+from ..report.progress import Progress
+from ..runs.failure import INTERRUPTED, RunFailed
+from ..runs.job import Job, instantiate
 from .lifeline import At, Event, Failed, Finished, Hello, Lost, Server
 from .mpiexec import Launcher
-from .progress import Progress
 from .rank import JOB_VARIABLE, Assignment
 
-__all__ = ["Hosts", "RunFailed", "run_with_mpi"]
+__all__ = ["Hosts", "run_with_mpi"]
 
 GRACE: Final = 0.5
 """Seconds in which the reason for a lost rank may still arrive from another one."""
 PATIENCE: Final = 2.0
 """Seconds that processes have to end by themselves before they are killed."""
-
-
-class RunFailed(SottovoceError):
-    """The run failed on some rank; the line says where."""
-
-    def __init__(self, line: str, *, status: int, traceback: str = "") -> None:
-        super().__init__(line)
-        self.status = status
-        self.traceback = traceback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +84,13 @@ class _Watch:
         return f"{who}, phase {at.phase}, step {at.step}"
 
 
-def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progress) -> dict[str, bytes]:
+def run_with_mpi(
+    job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progress
+) -> dict[str, bytes]:
     """Run a job as ranks of one mpiexec and return the files to publish.
 
-    Raises:
-        RunFailed: with the exit status and the line for the person. No process is left when it is raised.
-        KeyboardInterrupt: after all processes have been ended.
+    Raises: RunFailed: with the exit status and the line for the person. No process is left when it
+        is raised. KeyboardInterrupt: after all processes have been ended.
     """
     protocol = instantiate(job)
     server = Server(token=secrets.token_hex(16), everywhere=hosts.several)
@@ -112,7 +106,10 @@ def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progre
     watch = _Watch(protocol.name)
     process = subprocess.Popen(
         command,
-        env={**launcher.environment(several_hosts=bool(hosts.hosts or hosts.hostfile)), JOB_VARIABLE: assignment},
+        env={
+            **launcher.environment(several_hosts=bool(hosts.hosts or hosts.hostfile)),
+            JOB_VARIABLE: assignment,
+        },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -126,7 +123,10 @@ def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progre
         _watch_over(process, server, watch, ranks=job.parties + 1, progress=progress)
         failed = _reason(process, watch, spoken, ranks=job.parties + 1)
     except KeyboardInterrupt:
-        failed = RunFailed(f"{watch.place(0)}: interrupted; all roles were ended and nothing was written", status=130)
+        failed = RunFailed(
+            f"{watch.place(0)}: interrupted; all roles were ended and nothing was written",
+            status=INTERRUPTED,
+        )
     finally:
         progress.close()
         spoken.silent = failed is not None or watch.failed is not None
@@ -137,11 +137,21 @@ def run_with_mpi(job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progre
     return watch.finished[0].files
 
 
-_BANNER: Final = ("=====", "=   ", "YOUR APPLICATION TERMINATED", "This typically refers", "Please see the FAQ page")
-"""How the lines begin that Hydra prints, on standard output, when a rank is lost: our one line says more."""
+_BANNER: Final = (
+    "=====",
+    "=   ",
+    "YOUR APPLICATION TERMINATED",
+    "This typically refers",
+    "Please see the FAQ page",
+)
+"""How the lines begin that Hydra prints, on standard output, when a rank is lost: our one line says
+more.
+"""
 
 
-def _watch_over(process: subprocess.Popen[str], server: Server, watch: _Watch, *, ranks: int, progress: Progress) -> None:
+def _watch_over(
+    process: subprocess.Popen[str], server: Server, watch: _Watch, *, ranks: int, progress: Progress
+) -> None:
     """Follow the ranks until all have finished or something is wrong."""
     deadline = float("inf")
     while time.monotonic() < deadline:
@@ -152,7 +162,9 @@ def _watch_over(process: subprocess.Popen[str], server: Server, watch: _Watch, *
         progress.show(watch.at)
         if watch.failed is not None:
             return
-        if len(watch.finished) == ranks and (process.poll() is not None or deadline == float("inf")):
+        if len(watch.finished) == ranks and (
+            process.poll() is not None or deadline == float("inf")
+        ):
             if process.poll() is not None:
                 return
             deadline = time.monotonic() + 10  # MPI is finalising
@@ -160,25 +172,39 @@ def _watch_over(process: subprocess.Popen[str], server: Server, watch: _Watch, *
             deadline = time.monotonic() + GRACE
 
 
-def _reason(process: subprocess.Popen[str], watch: _Watch, spoken: _Spoken, *, ranks: int) -> RunFailed | None:
-    """Say why the run failed, if it did: the rank's own word first, then which rank is gone, then what mpiexec did."""
+def _reason(
+    process: subprocess.Popen[str], watch: _Watch, spoken: _Spoken, *, ranks: int
+) -> RunFailed | None:
+    """Say why the run failed, if it did: the rank's own word first, then which rank is gone, then
+    what mpiexec did.
+    """
     if watch.failed is not None:
-        return RunFailed(watch.failed.line, status=watch.failed.status, traceback=watch.failed.traceback)
+        return RunFailed(
+            watch.failed.line, status=watch.failed.status, traceback=watch.failed.traceback
+        )
     if len(watch.finished) == ranks:
         return None
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
     if watch.lost and not killed:
-        return RunFailed(f"{watch.place(watch.lost[0])}: the process was lost (killed, or out of memory)", status=3)
+        return RunFailed(
+            f"{watch.place(watch.lost[0])}: the process was lost (killed, or out of memory)",
+            status=3,
+        )
     if killed and ended is not None:
         # Nobody in particular is to blame; the curator's place tells how far the run had come.
         return RunFailed(f"{watch.place(0)}: mpiexec was killed by signal {-ended}", status=3)
     heard = spoken.last_words()
-    return RunFailed(f"mpiexec ended with status {ended} before the run had begun: {heard or 'it said nothing'}", status=3)
+    return RunFailed(
+        f"mpiexec ended with status {ended} before the run had begun: {heard or 'it said nothing'}",
+        status=3,
+    )
 
 
 def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> None:
-    """End mpiexec and every rank on this host; ranks elsewhere end themselves when the lifeline closes."""
+    """End mpiexec and every rank on this host; ranks elsewhere end themselves when the lifeline
+    closes.
+    """
     server.close()
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
@@ -190,7 +216,9 @@ def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> N
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     here = platform.node()
-    alive = [hello.pid for hello in watch.hello.values() if hello.host == here and _is_rank(hello.pid)]
+    alive = [
+        hello.pid for hello in watch.hello.values() if hello.host == here and _is_rank(hello.pid)
+    ]
     until = time.monotonic() + PATIENCE
     while alive and time.monotonic() < until:
         time.sleep(0.05)
@@ -201,7 +229,9 @@ def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> N
 
 
 def _is_rank(pid: int) -> bool:
-    """Make sure that a process id still is a rank of ours before it is killed: ids are used again."""
+    """Make sure that a process id still is a rank of ours before it is killed: ids are used
+    again.
+    """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - /proc is not a path to walk
             return b"sottovoce.launch.rank" in file.read()

@@ -1,4 +1,5 @@
-"""What can be said and how it travels: message types, codec, the verbs, the transports, the ledger of bytes.
+"""What can be said and how it travels: message types, codec, the verbs, the transports, the ledger
+of bytes.
 
 The ground floor: nothing in here knows of keys, noise, records or protocols.
 """

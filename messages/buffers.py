@@ -1,4 +1,6 @@
-"""Buffers: how bytes are collected without copying what is large, and taken apart without believing what is claimed."""
+"""Buffers: how bytes are collected without copying what is large, and taken apart without believing
+what is claimed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from .errors import MessageError
 __all__ = ["APART", "Reader", "Writer"]
 
 APART: Final = 4096
-"""From this many bytes on, a buffer is passed on as it lies instead of being copied into the surrounding bytes."""
+"""From this many bytes on, a buffer is passed on as it lies instead of being copied into the
+surrounding bytes.
+"""
 _U64: Final = struct.Struct("<Q")
 
 
@@ -59,7 +63,9 @@ class Reader:
 
     def take(self, length: int) -> memoryview:
         if length > len(self._buffer) - self._at:
-            raise MessageError(f"expected {length} more bytes, found {self.left}: the message is truncated")
+            raise MessageError(
+                f"expected {length} more bytes, found {self.left}: the message is truncated"
+            )
         start, self._at = self._at, self._at + length
         return self._buffer[start : self._at]
 

@@ -1,7 +1,8 @@
 """One family of errors, with the blame in the type.
 
-Every message says what was expected, what was found and where, in lower case and without a full stop, and never holds a
-secret value. `Where` is the place in the conversation that the command line prints exactly once.
+Every message says what was expected, what was found and where, in lower case and without a full
+stop, and never holds a secret value. `Where` is the place in the conversation that the command line
+prints exactly once.
 
     SottovoceError
     ├── UsageError          the person asked for something that cannot be         exit status 2
@@ -65,7 +66,11 @@ class Where:
     def __str__(self) -> str:
         role = role_name(self.rank).removeprefix("the ")
         place = f"rank {self.rank} ({role}) in {self.protocol}"
-        return f"{place}, phase {self.phase}, step {self.step}" if self.phase else f"{place}, before its first phase"
+        return (
+            f"{place}, phase {self.phase}, step {self.step}"
+            if self.phase
+            else f"{place}, before its first phase"
+        )
 
 
 class SottovoceError(Exception):

@@ -1,7 +1,7 @@
 """Fields: how one value of a message becomes bytes, exactly one way, and back.
 
-A message's layout follows from its annotations alone, so its size can be predicted to the byte and every value has one
-encoding (the bytes are canonical). All integers are little-endian.
+A message's layout follows from its annotations alone, so its size can be predicted to the byte and
+every value has one encoding (the bytes are canonical). All integers are little-endian.
 
     bool                            1 byte, 0 or 1
     int                             8 bytes, signed; larger integers travel as BigInts
@@ -15,10 +15,11 @@ encoding (the bytes are canonical). All integers are little-endian.
     T | None                        1 byte, 0 or 1, then the value if 1
     another message                 its fields
 
-`Annotated[NDArray[...], Shape(3, None)]` fixes axes; `Annotated[..., CIPHERTEXT]` makes the ledger count the field's bytes
-as ciphertext; `Annotated[int, USER_BITS]` is a number of bits that simulated users say in the message, which the ledger adds
-up. Decoding checks each length against the bytes that are there *before* it allocates, and arrays are views of the received
-buffer, not copies.
+`Annotated[NDArray[...], Shape(3, None)]` fixes axes; `Annotated[..., CIPHERTEXT]` makes the ledger
+count the field's bytes as ciphertext; `Annotated[int, USER_BITS]` is a number of bits that
+simulated users say in the message, which the ledger adds up. Decoding checks each length against
+the bytes that are there *before* it allocates, and arrays are views of the received buffer, not
+copies.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ MAX_AXES: Final = 8
 
 DTYPES: Final = {
     code: np.dtype(name)
-    for code, name in enumerate(["?", "<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<i4", "<i8", "<f4", "<f8"])
+    for code, name in enumerate(
+        ["?", "<u1", "<u2", "<u4", "<u8", "<i1", "<i2", "<i4", "<i8", "<f4", "<f8"]
+    )
 }
 _CODES: Final = {dtype: code for code, dtype in DTYPES.items()}
 _U64: Final = struct.Struct("<Q")
@@ -125,7 +128,9 @@ class IntField:
             if value is None:
                 raise MisuseError(f"expected an int, found {found}")
         if not -(1 << 63) <= value < 1 << 63:
-            raise MisuseError(f"expected an int of 64 bits, found one of {value.bit_length()} bits: use BigInts")
+            raise MisuseError(
+                f"expected an int of 64 bits, found one of {value.bit_length()} bits: use BigInts"
+            )
         return int(value)
 
     def write(self, value: int, out: Writer) -> None:
@@ -201,7 +206,9 @@ class StrField:
         try:
             return str(source.take(source.u64()), "utf-8")
         except UnicodeDecodeError as error:
-            raise MessageError(f"expected UTF-8, found {error.reason} at byte {error.start}") from None
+            raise MessageError(
+                f"expected UTF-8, found {error.reason} at byte {error.start}"
+            ) from None
 
     def sample(self) -> str:
         return "text"
@@ -255,12 +262,19 @@ class ArrayField:
             raise MisuseError(f"expected an array of shape {self.shape}, found {value.shape}")
         if value.ndim > MAX_AXES:
             raise MisuseError(f"expected at most {MAX_AXES} axes, found {value.ndim}")
-        if not value.flags.writeable and self.code and value.dtype == self.dtype and type(value) is np.ndarray:
+        if (
+            not value.flags.writeable
+            and self.code
+            and value.dtype == self.dtype
+            and type(value) is np.ndarray
+        ):
             return value
         held = value.astype(self.dtype, copy=False).view(np.ndarray)
         if self.code == 0:  # a true byte may be any but 0 in memory; on the wire it is 1
             held = (np.ascontiguousarray(held).view(np.uint8) != 0).reshape(value.shape)
-        held.flags.writeable = False  # of this view alone: the owner may still write to what is theirs
+        held.flags.writeable = (
+            False  # of this view alone: the owner may still write to what is theirs
+        )
         return held
 
     def write(self, value: npt.NDArray[Any], out: Writer) -> None:
@@ -275,7 +289,9 @@ class ArrayField:
     def read(self, source: Reader) -> npt.NDArray[Any]:
         code, axes = source.take(2)
         if code != self.code:
-            raise MessageError(f"expected an array of {self.dtype}, found {DTYPES.get(code) or f'unknown type {code}'}")
+            raise MessageError(
+                f"expected an array of {self.dtype}, found {DTYPES.get(code) or f'unknown type {code}'}"
+            )
         if axes > MAX_AXES:
             raise MessageError(f"expected at most {MAX_AXES} axes, found {axes}")
         shape = _AXES[axes].unpack(source.take(8 * axes))
@@ -286,7 +302,9 @@ class ArrayField:
             elements *= length
             reach *= length or 1
         if reach >= 1 << 62:  # numpy cannot express such a shape even when one axis is empty
-            raise MessageError("expected an array that fits in memory, found one that no memory holds")
+            raise MessageError(
+                "expected an array that fits in memory, found one that no memory holds"
+            )
         source.align()
         data = source.take(elements * self.dtype.itemsize)
         array = np.frombuffer(data, self.dtype)  # read-only, because the reader's buffer is
@@ -295,7 +313,9 @@ class ArrayField:
         return array if axes == 1 else array.reshape(shape)
 
     def sample(self) -> npt.NDArray[Any]:
-        return np.ones([2 if axis is None else axis for axis in (self.shape or Shape(None)).axes], self.dtype)
+        return np.ones(
+            [2 if axis is None else axis for axis in (self.shape or Shape(None)).axes], self.dtype
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +359,9 @@ class SequenceField:
     def read(self, source: Reader) -> tuple[Any, ...]:
         count = source.u64()
         if count * self.item.least > source.left:
-            raise MessageError(f"expected {count} items, found {source.left} bytes for them: the message is truncated")
+            raise MessageError(
+                f"expected {count} items, found {source.left} bytes for them: the message is truncated"
+            )
         return tuple([self.item.read(source) for _ in range(count)])
 
     def sample(self) -> Any:
@@ -416,7 +438,9 @@ class RecordField:
     writers: tuple[tuple[str, Callable[[Any, Writer], None]], ...] = attribute(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "writers", tuple((name, field.write) for name, field in self.fields.items()))
+        object.__setattr__(
+            self, "writers", tuple((name, field.write) for name, field in self.fields.items())
+        )
 
     def check(self, value: Any) -> Any:
         if type(value) is not self.kind:

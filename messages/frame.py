@@ -15,8 +15,9 @@
         32          protocol, phase and kind in UTF-8, then zeros up to H
          H          payload (see `fields`)
 
-Integers are little-endian. There is one encoding of a frame, so a receiver who knows what to expect compares the header
-as bytes; only when they differ is it taken apart, to say what was expected and what was found.
+Integers are little-endian. There is one encoding of a frame, so a receiver who knows what to expect
+compares the header as bytes; only when they differ is it taken apart, to say what was expected and
+what was found.
 """
 
 from __future__ import annotations
@@ -80,14 +81,20 @@ class Frame:
 def _around(  # noqa: PLR0917 - positional, because lru_cache is quicker so
     what: int, sender: int, receiver: int, protocol: str, phase: str, kind: str
 ) -> tuple[bytes, bytes]:
-    """Make what stands before and after the two numbers that differ from message to message of one kind on one edge."""
+    """Make what stands before and after the two numbers that differ from message to message of one
+    kind on one edge.
+    """
     encoded = [name.encode() for name in (protocol, phase, kind)]
     for name, data in zip((protocol, phase, kind), encoded, strict=True):
         if len(data) > MAX_NAME:
-            raise MisuseError(f"expected names of at most {MAX_NAME} bytes, found {len(data)} in {name[:40]}…")
+            raise MisuseError(
+                f"expected names of at most {MAX_NAME} bytes, found {len(data)} in {name[:40]}…"
+            )
     joined = b"".join(encoded)
     names = joined + bytes(-(FIXED + len(joined)) % 16)
-    fixed = _HEAD.pack(MAGIC, VERSION, what, FIXED + len(names), 0, 0, sender, receiver, *map(len, encoded), 0)
+    fixed = _HEAD.pack(
+        MAGIC, VERSION, what, FIXED + len(names), 0, 0, sender, receiver, *map(len, encoded), 0
+    )
     return fixed[:8], fixed[24:] + names
 
 
@@ -99,16 +106,24 @@ def pack_header(header: Header) -> bytes:
 
 
 def frame_length(start: memoryview, *, limit: int) -> int:
-    """Read how long the whole frame is from its first bytes, before anything is allocated for it."""
+    """Read how long the whole frame is from its first bytes, before anything is allocated for
+    it.
+    """
     if len(start) < FIXED:
-        raise MessageError(f"expected a frame of at least {FIXED} bytes, found {len(start)}: it is truncated")
+        raise MessageError(
+            f"expected a frame of at least {FIXED} bytes, found {len(start)}: it is truncated"
+        )
     magic, version, _, length, payload, *_ = _HEAD.unpack_from(start)
     if magic != MAGIC:
         raise MessageError(f"expected a frame that starts with {MAGIC!r}, found {bytes(magic)!r}")
     if version != VERSION:
-        raise MessageError(f"expected frame version {VERSION}, found {version}: do all roles run the same sottovoce?")
+        raise MessageError(
+            f"expected frame version {VERSION}, found {version}: do all roles run the same sottovoce?"
+        )
     if not FIXED <= length <= FIXED + 3 * MAX_NAME + 15:
-        raise MessageError(f"expected a header of {FIXED} to {FIXED + 3 * MAX_NAME + 15} bytes, found {length}")
+        raise MessageError(
+            f"expected a header of {FIXED} to {FIXED + 3 * MAX_NAME + 15} bytes, found {length}"
+        )
     whole: int = length + payload
     if whole > limit:
         raise MessageError(f"expected frames of at most {limit} bytes, found one of {whole}")
@@ -132,6 +147,8 @@ def unpack_header(frame: memoryview, *, limit: int) -> Frame:
             raise MessageError("expected names in UTF-8, found other bytes") from None
         end += size
     if end > length or length - end > 15 or length % 16 or zero or any(frame[end:length]):
-        raise MessageError("expected a header that ends with zeros after its names, found other bytes")
+        raise MessageError(
+            "expected a header that ends with zeros after its names, found other bytes"
+        )
     header = Header(What(what), payload, sequence, sender, receiver, names[0], names[1], names[2])
     return Frame(header, frame[length:], whole)

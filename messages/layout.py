@@ -1,8 +1,11 @@
-"""From annotations to fields: what a message class says of itself becomes its one layout in bytes."""
+"""From annotations to fields: what a message class says of itself becomes its one layout in
+bytes.
+"""
 
 from __future__ import annotations
 
 import types
+import typing
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -40,8 +43,21 @@ _SIMPLE: Final[dict[Any, Field]] = {
 }
 
 
+_ALIAS: Final[type[Any] | tuple[()]] = getattr(typing, "TypeAliasType", ())
+"""The class of `type X = ...`, which Python has from 3.12 on."""
+
+
+def expand(annotation: Any) -> Any:
+    """Replace an alias made by `type X = ...` by its value. NDArray is one from numpy 2.5 on."""
+    while isinstance(alias := get_origin(annotation) or annotation, _ALIAS):
+        arguments = get_args(annotation)
+        annotation = alias.__value__[arguments] if arguments else alias.__value__
+    return annotation
+
+
 def field_for(annotation: Any, *, owner: str) -> Field:
     """Find the field for an annotation; `owner` names it in the error when there is none."""
+    annotation = expand(annotation)
     if annotation in _SIMPLE:
         return _SIMPLE[annotation]
     if hasattr(annotation, "__fields__"):
@@ -49,7 +65,9 @@ def field_for(annotation: Any, *, owner: str) -> Field:
     origin, arguments = get_origin(annotation), get_args(annotation)
     build = _COMPOSED.get(origin)
     if build is None:
-        known = "bool, int, float, str, bytes, NDArray, BigInts, tuple, T | None, or another message"
+        known = (
+            "bool, int, float, str, bytes, NDArray, BigInts, tuple, T | None, or another message"
+        )
         raise MisuseError(f"{owner}: expected one of {known}, found {annotation}")
     return build(arguments, owner)
 
@@ -60,9 +78,13 @@ def record_for(kind: type[Any]) -> Field:
 
 
 def fields_of(kind: type[Any], *, local: dict[str, Any]) -> dict[str, Field]:
-    """Read a class's annotations, in order, as fields. `local` holds the names of the scope where it is written."""
+    """Read a class's annotations, in order, as fields. `local` holds the names of the scope where
+    it is written.
+    """
     hints = get_type_hints(kind, localns=local, include_extras=True)
-    return {name: field_for(hint, owner=f"{kind.__qualname__}.{name}") for name, hint in hints.items()}
+    return {
+        name: field_for(hint, owner=f"{kind.__qualname__}.{name}") for name, hint in hints.items()
+    }
 
 
 def _annotated(arguments: tuple[Any, ...], owner: str) -> Field:

@@ -1,13 +1,15 @@
-"""The ledger: every message, counted at the single gate where its bytes leave and where they arrive.
+"""The ledger: every message, counted at the single gate where its bytes leave and where they
+arrive.
 
-Each role keeps the list of what it sent and received, in its own order. When the conversation ends the curator puts the
-lists together: every message sent must have been received with the same kind and length, or the run fails. What the
-numbers mean, to the byte:
+Each role keeps the list of what it sent and received, in its own order. When the conversation ends
+the curator puts the lists together: every message sent must have been received with the same kind
+and length, or the run fails. What the numbers mean, to the byte:
 
     payload     the message's fields as `fields` lays them out
     frame       header and payload: what is handed to the transport. TCP, IP, Ethernet and MPI add their own headers below
-                (docs: what the ledger counts); the layer's own control frames (ends of edges, deadlock probes, the closing
-                minutes) are not messages of the protocol and are not in the ledger
+                (docs: what the ledger counts); the layer's own control frames (ends of edges,
+                deadlock probes, the closing minutes) are not messages of the protocol and are not
+                in the ledger
     ciphertext  the payload bytes of fields marked CIPHERTEXT
     user bits   what simulated users say in the message, by fields marked USER_BITS: their reports without the gaps and
                 headers of a cohort's message, which no user sends
@@ -30,7 +32,9 @@ __all__ = ["Act", "Entry", "Totals", "communication", "reconcile", "totals"]
 
 
 class Act(NamedTuple):
-    """One role's note of one message that it sent or received, in the order of that role's own acts."""
+    """One role's note of one message that it sent or received, in the order of that role's own
+    acts.
+    """
 
     sent: bool
     peer: int
@@ -96,10 +100,11 @@ Edge: TypeAlias = tuple[int, int, int]
 
 
 def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
-    """Put the roles' lists together: `acts[rank]` is what that rank sent and received, in its order.
+    """Put the roles' lists together: `acts[rank]` is what that rank sent and received, in its
+    order.
 
-    Raises:
-        LedgerError: a message was sent and not received, or received and not sent, or the two ends disagree on it.
+    Raises: LedgerError: a message was sent and not received, or received and not sent, or the two
+        ends disagree on it.
     """
     sent: dict[Edge, Act] = {}
     received: dict[Edge, Act] = {}
@@ -110,10 +115,17 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
     for edge in sorted(sent.keys() ^ received.keys()):
         act = sent.get(edge) or received[edge]
         verb = "received" if edge in sent else "sent"
-        raise LedgerError(f"{act.kind} from {role_name(edge[0])} to {role_name(edge[1])} in phase {act.phase} was never {verb}")
+        raise LedgerError(
+            f"{act.kind} from {role_name(edge[0])} to {role_name(edge[1])} in phase {act.phase} was never {verb}"
+        )
     for edge, out in sent.items():
         into = received[edge]
-        if (out.kind, out.phase, out.payload, out.frame) != (into.kind, into.phase, into.payload, into.frame):
+        if (out.kind, out.phase, out.payload, out.frame) != (
+            into.kind,
+            into.phase,
+            into.payload,
+            into.frame,
+        ):
             raise LedgerError(
                 f"{role_name(edge[0])} sent {out.kind} of {out.frame} bytes in phase {out.phase}, "
                 f"{role_name(edge[1])} received {into.kind} of {into.frame} bytes in phase {into.phase}"
@@ -141,10 +153,11 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
 
 
 def _rounds(acts: Sequence[Sequence[Act]]) -> dict[Edge, int]:
-    """Number each message by the longest chain that ends with it: one more than any its sender had received before.
+    """Number each message by the longest chain that ends with it: one more than any its sender had
+    received before.
 
-    The lists are walked together; a receipt waits until its message has a number, which always comes, because a message
-    is sent before it is received.
+    The lists are walked together; a receipt waits until its message has a number, which always
+    comes, because a message is sent before it is received.
     """
     rounds: dict[Edge, int] = {}
     depth = [0] * len(acts)
@@ -177,9 +190,13 @@ def totals(entries: Iterable[Entry]) -> Totals:
     return summed
 
 
-def communication(entries: Sequence[Entry], *, predicted: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+def communication(
+    entries: Sequence[Entry], *, predicted: Sequence[Mapping[str, Any]] | None
+) -> dict[str, Any]:
     """Sum the ledger up as report.json has it."""
-    by: dict[str, dict[str, Totals]] = {name: defaultdict(Totals) for name in ("by_phase", "by_edge", "by_kind")}
+    by: dict[str, dict[str, Totals]] = {
+        name: defaultdict(Totals) for name in ("by_phase", "by_edge", "by_kind")
+    }
     for entry in entries:
         by["by_phase"][entry.phase] += entry
         by["by_edge"][f"{entry.sender}->{entry.receiver}"] += entry
@@ -187,6 +204,9 @@ def communication(entries: Sequence[Entry], *, predicted: Sequence[Mapping[str, 
     return {
         **totals(entries).as_dict(),
         "rounds": max((entry.round for entry in entries), default=0),
-        **{name: {key: value.as_dict() for key, value in groups.items()} for name, groups in by.items()},
+        **{
+            name: {key: value.as_dict() for key, value in groups.items()}
+            for name, groups in by.items()
+        },
         "predicted": predicted,
     }

@@ -4,8 +4,9 @@
     class NoisyCounts:
         cells: NDArray[np.int64]
 
-A message is frozen, checked when it is made (on both sides: decoding makes it anew), compared by its bytes, and never
-shows its values when printed. A class may add a check of its own by a method `validate`, which raises `ValueError`.
+A message is frozen, checked when it is made (on both sides: decoding makes it anew), compared by
+its bytes, and never shows its values when printed. A class may add a check of its own by a method
+`validate`, which raises `ValueError`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from .errors import MessageError, MisuseError
 from .fields import Field
 from .layout import fields_of, record_for
 
-__all__ = ["decode", "encode", "encoded_size", "is_message", "message", "message_fields", "to_bytes"]
+__all__ = [
+    "decode",
+    "encode",
+    "encoded_size",
+    "is_message",
+    "message",
+    "message_fields",
+    "to_bytes",
+]
 
 M = TypeVar("M")
 
@@ -83,7 +92,9 @@ def encode(said: object) -> Writer:
     """Write a message's fields one after another."""
     record = _RECORDS.get(type(said))
     if record is None:
-        raise MisuseError(f"expected a message (a class under @message), found {type(said).__name__}")
+        raise MisuseError(
+            f"expected a message (a class under @message), found {type(said).__name__}"
+        )
     out = Writer()
     record.write(said, out)
     return out
@@ -108,5 +119,7 @@ def decode(kind: type[M], payload: memoryview) -> M:
     except (MisuseError, ValueError) as error:
         raise MessageError(f"malformed {kind.__name__}: {error}") from None
     if source.left:
-        raise MessageError(f"malformed {kind.__name__}: expected its end, found {source.left} bytes left over")
+        raise MessageError(
+            f"malformed {kind.__name__}: expected its end, found {source.left} bytes left over"
+        )
     return said

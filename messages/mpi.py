@@ -1,15 +1,17 @@
 """Roles as MPI ranks. The communicator is an argument; this module never initialises MPI.
 
-A frame travels as one or more MPI messages on one tag: small parts are joined, large ones leave from where they lie, and
-nothing larger than `chunk` is handed to MPI at once (its counts are 32 bits in many builds). The first message holds at
-least the fixed part of the header, so the receiver knows the length of the whole before it allocates.
+A frame travels as one or more MPI messages on one tag: small parts are joined, large ones leave
+from where they lie, and nothing larger than `chunk` is handed to MPI at once (its counts are 32
+bits in many builds). The first message holds at least the fixed part of the header, so the receiver
+knows the length of the whole before it allocates.
 
-Waiting. MPI's own blocking calls spin: three ranks that wait would take two cores from the one that computes. Here a wait
-spins for `SPIN` seconds, so that small messages are quick, and then sleeps, longer each time, up to `NAP` seconds. While a
-send waits for its receiver, arriving frames are taken in: two roles that send each other large frames both get on.
+Waiting. MPI's own blocking calls spin: three ranks that wait would take two cores from the one that
+computes. Here a wait spins for `SPIN` seconds, so that small messages are quick, and then sleeps,
+longer each time, up to `NAP` seconds. While a send waits for its receiver, arriving frames are
+taken in: two roles that send each other large frames both get on.
 
-Buffers for large frames are kept and used again once nobody refers to them: a fresh 16 MiB costs about as much in page
-faults as the transfer itself.
+Buffers for large frames are kept and used again once nobody refers to them: a fresh 16 MiB costs
+about as much in page faults as the transfer itself.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ __all__ = ["MPIWire", "wait_until"]
 TAG: Final = 1
 CHUNK: Final = 1 << 30
 JOIN: Final = 1 << 16
-"""Parts up to this size together are joined: one short copy is cheaper than a second MPI message."""
+"""Parts up to this size together are joined: one short copy is cheaper than a second MPI
+message.
+"""
 TRIES: Final = 64
 """How often a wait looks before it begins to look at the clock as well."""
 SPIN: Final = 500e-6
@@ -67,13 +71,16 @@ class MPIWire:
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         size = sum(map(len, parts))
         if size <= min(JOIN, self._chunk):
-            request = self._comm.Isend([parts[0] if len(parts) == 1 else b"".join(parts), size, self._byte], to, TAG)
+            request = self._comm.Isend(
+                [parts[0] if len(parts) == 1 else b"".join(parts), size, self._byte], to, TAG
+            )
             if request.Test():
                 return
             requests = [request]
         else:
             requests = [
-                self._comm.Isend([piece, len(piece), self._byte], to, TAG) for piece in _pieces(parts, chunk=self._chunk)
+                self._comm.Isend([piece, len(piece), self._byte], to, TAG)
+                for piece in _pieces(parts, chunk=self._chunk)
             ]
 
         def sent() -> bool:
@@ -134,7 +141,9 @@ class MPIWire:
         """Receive what follows the first message of a frame; MPI keeps the order on an edge."""
         while start < len(frame):
             length = min(self._chunk, len(frame) - start)
-            request = self._comm.Irecv([frame[start : start + length], length, self._byte], source, TAG)
+            request = self._comm.Irecv(
+                [frame[start : start + length], length, self._byte], source, TAG
+            )
             _finish(request, self._status)
             start += self._status.Get_count(self._byte)
 
@@ -142,7 +151,8 @@ class MPIWire:
         if not LARGE <= size <= LARGEST_KEPT:
             return np.empty(size, np.uint8)
         for kept in self._kept:
-            # Two references: the list's and the loop's (and getrefcount's own argument). No message refers to it any more.
+            # Two references: the list's and the loop's (and getrefcount's own argument). No message
+            # refers to it any more.
             if size <= len(kept) < 2 * size and sys.getrefcount(kept) <= 3:
                 return kept
         fresh = np.empty(size, np.uint8)
@@ -153,13 +163,17 @@ class MPIWire:
 
 
 def _pieces(parts: Sequence[Buffer], *, chunk: int) -> list[memoryview]:
-    """Cut the parts so that the first piece holds the fixed header and none is longer than a chunk."""
+    """Cut the parts so that the first piece holds the fixed header and none is longer than a
+    chunk.
+    """
     views = [memoryview(part) for part in parts]
     return [view[at : at + chunk] for view in views for at in range(0, len(view), chunk)]
 
 
 def _finish(request: Any, status: MPI.Status | None = None) -> None:
-    """Wait for bytes that are on their way: the peer has begun to send, and only its death can stop it."""
+    """Wait for bytes that are on their way: the peer has begun to send, and only its death can stop
+    it.
+    """
     wait_until(lambda: bool(request.Test(status)), timeout=float("inf"))
 
 

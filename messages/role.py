@@ -1,7 +1,8 @@
 """A role: one speaker in the conversation, with the few verbs there are.
 
-`send`, `receive`, `broadcast`, `gather` and `phase`. They block, so a protocol reads from top to bottom, and they mean the
-same on every transport. A `Party` and a `Curator` are roles that know more.
+`send`, `receive`, `broadcast`, `gather` and `phase`. They block, so a protocol reads from top to
+bottom, and they mean the same on every transport. A `Party` and a `Curator` are roles that know
+more.
 
 Rules that every role keeps, whatever the protocol:
 
@@ -9,7 +10,8 @@ Rules that every role keeps, whatever the protocol:
 - Sender and receiver must be in the same phase, and the receiver says which kind it expects.
 - A send waits for the receiver to be in some verb (or to have room), never for the receiver to ask for this very message.
 - Every wait has a limit. A wait for a role that has ended its part fails at once; so does a circle of roles that wait for
-  each other (edge chasing after Chandy, Misra and Haas, 1983: a probe follows the waits and comes back).
+  each other (edge chasing after Chandy, Misra and Haas, 1983: a probe follows the waits and comes
+  back).
 """
 
 from __future__ import annotations
@@ -153,7 +155,9 @@ class Role:
     @property
     def transcript(self) -> dict[str, str]:
         """One digest for each edge that leaves here, over all bytes sent on it (when asked for)."""
-        return {f"{self.rank}->{to}": digest.hexdigest() for to, digest in (self._digests or {}).items()}
+        return {
+            f"{self.rank}->{to}": digest.hexdigest() for to, digest in (self._digests or {}).items()
+        }
 
     @property
     def acts(self) -> list[Act]:
@@ -164,15 +168,21 @@ class Role:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Name what is said within. Phases nest: a sub-protocol's phase `sum` within `learn` is `learn/sum`."""
+        """Name what is said within. Phases nest: a sub-protocol's phase `sum` within `learn` is
+        `learn/sum`.
+        """
         if not name or "/" in name:
-            raise MisuseError(f"expected a phase name without '/', found {name!r}", where=self.where)
+            raise MisuseError(
+                f"expected a phase name without '/', found {name!r}", where=self.where
+            )
         outer, outer_step = self._phase, self._step
         self._phase = f"{outer}/{name}" if outer else name
         self._step = self._steps[self._phase]
         entered = self._clock()
         yield  # after an exception the place stays as it was: that is where the error happened
-        self.phase_seconds[self._phase] = self.phase_seconds.get(self._phase, 0.0) + self._clock() - entered
+        self.phase_seconds[self._phase] = (
+            self.phase_seconds.get(self._phase, 0.0) + self._clock() - entered
+        )
         self._left = (self._phase, self._step)
         self._phase, self._step = outer, outer_step
         self._progress = (0.0, 0.0)
@@ -188,14 +198,18 @@ class Role:
         return self._hear(kind, source)
 
     def broadcast(self, said: object, *, to: Sequence[int] | None = None) -> None:
-        """Send one message to everybody else, or to those named; one step, a ledger row for each."""
+        """Send one message to everybody else, or to those named; one step, a ledger row for
+        each.
+        """
         self._next("sends", type(said).__name__, self.rank)
         for rank in self.others if to is None else to:
             self._doing = ("sends", type(said).__name__, rank)
             self._say(said, rank)
 
     def gather(self, kind: type[M], *, sources: Sequence[int] | None = None) -> list[M]:
-        """Wait for one message from everybody else, or from those named; answers come in that order."""
+        """Wait for one message from everybody else, or from those named; answers come in that
+        order.
+        """
         self._next("waits", kind.__name__, self.rank)
         heard = []
         for source in self.others if sources is None else sources:
@@ -204,9 +218,14 @@ class Role:
         return heard
 
     def seal(self, peer: int, seal: Seal) -> None:
-        """From here on seal every message to this peer, and accept only sealed ones from it. There is no way back."""
+        """From here on seal every message to this peer, and accept only sealed ones from it. There
+        is no way back.
+        """
         if peer in self._seals:
-            raise MisuseError(f"expected to seal the edge to {role_name(peer)} once, found it sealed", where=self.where)
+            raise MisuseError(
+                f"expected to seal the edge to {role_name(peer)} once, found it sealed",
+                where=self.where,
+            )
         self._seals[peer] = seal
 
     @property
@@ -225,18 +244,28 @@ class Role:
         self._step = self._steps[self._phase]
         self._doing = (verb, kind, peer)
         if not self._phase:
-            raise MisuseError(f"expected {kind} to be said within a phase: `with role.phase(name)`", where=self.where)
+            raise MisuseError(
+                f"expected {kind} to be said within a phase: `with role.phase(name)`",
+                where=self.where,
+            )
 
     def _check(self, kind: type[Any], peer: int) -> None:
         if self._kinds.get(kind.__name__) is not kind:
             if not is_message(kind):
-                raise MisuseError(f"expected a message (a class under @message), found {kind.__name__}", where=self.where)
+                raise MisuseError(
+                    f"expected a message (a class under @message), found {kind.__name__}",
+                    where=self.where,
+                )
             known = ", ".join(self._kinds) or "none"
             raise MisuseError(
-                f"expected a kind that {self._protocol} declares ({known}), found {kind.__name__}", where=self.where
+                f"expected a kind that {self._protocol} declares ({known}), found {kind.__name__}",
+                where=self.where,
             )
         if not 0 <= peer < self.size or peer == self.rank:
-            raise MisuseError(f"expected another role's rank, 0 to {self.size - 1}, found {peer}", where=self.where)
+            raise MisuseError(
+                f"expected another role's rank, 0 to {self.size - 1}, found {peer}",
+                where=self.where,
+            )
 
     def _say(self, said: object, to: int) -> None:
         kind = type(said).__name__
@@ -245,10 +274,15 @@ class Role:
         sequence = self._sent[to]
         seal = self._seals.get(to)
         size = payload.size if seal is None else seal.sealed_size(payload.size)
-        header = pack_header(Header(0, size, sequence, self.rank, to, self._protocol, self._phase, kind))
+        header = pack_header(
+            Header(0, size, sequence, self.rank, to, self._protocol, self._phase, kind)
+        )
         length = len(header) + size
         if length > self._limit:
-            raise MisuseError(f"expected frames of at most {self._limit} bytes, found {kind} of {length}", where=self.where)
+            raise MisuseError(
+                f"expected frames of at most {self._limit} bytes, found {kind} of {length}",
+                where=self.where,
+            )
         parts: list[bytes | bytearray | memoryview] = [header]
         if seal is None:
             parts += payload.parts()
@@ -268,11 +302,19 @@ class Role:
                 self._digests[to].update(part)
         self._acts.append(
             (
-                True, to, sequence, self._phase, self._step, kind,
-                size, length, payload.ciphertext if seal is None else size, payload.user_bits,
+                True,
+                to,
+                sequence,
+                self._phase,
+                self._step,
+                kind,
+                size,
+                length,
+                payload.ciphertext if seal is None else size,
+                payload.user_bits,
                 self._clock() - self._start,
             )
-        )  # fmt: skip
+        )
 
     def _hear(self, kind: type[M], source: int) -> M:
         self._check(kind, source)
@@ -284,7 +326,9 @@ class Role:
         sequence = self._accepted[source]
         header_length = int.from_bytes(frame[4:8], "little")
         payload = len(frame) - header_length
-        expected = Header(0, payload, sequence, source, self.rank, self._protocol, self._phase, name)
+        expected = Header(
+            0, payload, sequence, source, self.rank, self._protocol, self._phase, name
+        )
         if payload < 0 or bytes(frame[:header_length]) != pack_header(expected):
             self._refuse(frame, expected)
         body, seal = frame[header_length:], self._seals.get(source)
@@ -293,16 +337,29 @@ class Role:
                 body = seal.open(body, header=bytes(frame[:header_length]), number=sequence)
             heard = decode(kind, body)
         except ValueError as error:
-            raise MessageError(f"malformed {name} from {role_name(source)}: {error}", where=self.where) from None
+            raise MessageError(
+                f"malformed {name} from {role_name(source)}: {error}", where=self.where
+            ) from None
         except MessageError as error:
-            raise MessageError(f"{error.what}, from {role_name(source)}", where=self.where) from None
+            raise MessageError(
+                f"{error.what}, from {role_name(source)}", where=self.where
+            ) from None
         self._accepted[source] = sequence + 1
         self._acts.append(
             (
-                False, source, sequence, self._phase, self._step, name,
-                payload, len(frame), 0, 0, self._clock() - self._start,
+                False,
+                source,
+                sequence,
+                self._phase,
+                self._step,
+                name,
+                payload,
+                len(frame),
+                0,
+                0,
+                self._clock() - self._start,
             )
-        )  # fmt: skip
+        )
         return heard
 
     def _refuse(self, data: memoryview, expected: Header) -> None:
@@ -312,19 +369,31 @@ class Role:
         if found.sender != expected.sender:
             self._blame(f"expected {source} as the sender, found {role_name(found.sender)}")
         if found.receiver != expected.receiver:
-            self._blame(f"expected a frame for {role_name(self.rank)}, found one for {role_name(found.receiver)}")
+            self._blame(
+                f"expected a frame for {role_name(self.rank)}, found one for {role_name(found.receiver)}"
+            )
         if found.protocol != expected.protocol:
             self._blame(f"expected {expected.protocol}, found {found.protocol} from {source}")
         if found.sequence != expected.sequence:
-            what = "a replayed message" if found.sequence < expected.sequence else "a message was skipped"
-            self._blame(f"expected message {expected.sequence} from {source}, found {found.sequence}: {what}")
+            what = (
+                "a replayed message"
+                if found.sequence < expected.sequence
+                else "a message was skipped"
+            )
+            self._blame(
+                f"expected message {expected.sequence} from {source}, found {found.sequence}: {what}"
+            )
         if found.kind not in self._kinds:
-            self._blame(f"expected {expected.kind} from {source}, found an unknown kind, {found.kind!r}")
+            self._blame(
+                f"expected {expected.kind} from {source}, found an unknown kind, {found.kind!r}"
+            )
         if (found.kind, found.phase) != (expected.kind, expected.phase):
             self._blame(
                 f"expected {expected.kind} of phase {expected.phase} from {source}, found {found.kind} of phase {found.phase}"
             )
-        self._blame(f"expected {expected.kind} from {source}, found a header that is not in its one form")
+        self._blame(
+            f"expected {expected.kind} from {source}, found a header that is not in its one form"
+        )
 
     def _blame(self, what: str) -> None:
         raise MessageError(what, where=self.where)
@@ -333,7 +402,9 @@ class Role:
         try:
             return unpack_header(data, limit=self._limit)
         except MessageError as error:
-            raise MessageError(f"{error.what}, from {role_name(source)}", where=self.where) from None
+            raise MessageError(
+                f"{error.what}, from {role_name(source)}", where=self.where
+            ) from None
 
     # ---- waiting
 
@@ -352,11 +423,13 @@ class Role:
             waited = self._clock() - started
             if source in self._ended:
                 raise PeerFinishedError(
-                    f"expected {kind} from {role_name(source)}, found that it has ended its part", where=self.where
+                    f"expected {kind} from {role_name(source)}, found that it has ended its part",
+                    where=self.where,
                 )
             if waited >= self._timeout:
                 raise TimeoutExpired(
-                    f"expected {kind} from {role_name(source)}, waited {self._timeout:g} s in vain", where=self.where
+                    f"expected {kind} from {role_name(source)}, waited {self._timeout:g} s in vain",
+                    where=self.where,
                 )
             if waited >= probe_at:
                 self._probe(self._wait)
@@ -374,7 +447,9 @@ class Role:
             return
         source, data = arrived
         if len(data) > self._limit:
-            self._blame(f"expected frames of at most {self._limit} bytes, found one of {len(data)} from {role_name(source)}")
+            self._blame(
+                f"expected frames of at most {self._limit} bytes, found one of {len(data)} from {role_name(source)}"
+            )
         self._bytes[1] += len(data)
         if len(data) >= FIXED and data[3] == 0:
             self._arrived[source] += 1
@@ -383,7 +458,9 @@ class Role:
         frame = self._open(data, source)
         what = What(frame.header.what)
         if frame.header.sender != source or frame.header.receiver != self.rank:
-            self._blame(f"expected a control frame from {role_name(source)} for {role_name(self.rank)}, found another's")
+            self._blame(
+                f"expected a control frame from {role_name(source)} for {role_name(self.rank)}, found another's"
+            )
         if what is What.PROBE:
             self._follow(source, frame.payload)
         elif what is What.END:
@@ -392,18 +469,28 @@ class Role:
             self._control[what, source] = frame.payload
 
     def _probe(self, wait: _Wait) -> None:
-        self._pass_on(self.rank, wait.number, f"{role_name(self.rank)} waits for {wait.kind} from {role_name(wait.source)}")
+        self._pass_on(
+            self.rank,
+            wait.number,
+            f"{role_name(self.rank)} waits for {wait.kind} from {role_name(wait.source)}",
+        )
 
     def _pass_on(self, initiator: int, number: int, story: str) -> None:
         if self._wait is not None:
             source = self._wait.source
-            self.control(What.PROBE, _PROBE.pack(initiator, number, self._arrived[source]) + story.encode(), to=source)
+            self.control(
+                What.PROBE,
+                _PROBE.pack(initiator, number, self._arrived[source]) + story.encode(),
+                to=source,
+            )
 
     def _follow(self, source: int, payload: memoryview) -> None:
-        """Follow a probe from somebody who waits for us, if we wait too and nothing is on its way to them.
+        """Follow a probe from somebody who waits for us, if we wait too and nothing is on its way
+        to them.
 
-        Why a probe that comes back proves a circle: each hop is passed on only by a role that is blocked and has sent the
-        one before it nothing that had not arrived there; so no hop can be set free except by the next.
+        Why a probe that comes back proves a circle: each hop is passed on only by a role that is
+        blocked and has sent the one before it nothing that had not arrived there; so no hop can be
+        set free except by the next.
         """
         if len(payload) < _PROBE.size or self._wait is None:
             return
@@ -422,7 +509,9 @@ class Role:
 
     def control(self, what: What, payload: bytes, *, to: int, sequence: int = 0) -> None:
         """Send a control frame: not a message of the protocol, not in the ledger."""
-        header = pack_header(Header(what, len(payload), sequence, self.rank, to, self._protocol, "", ""))
+        header = pack_header(
+            Header(what, len(payload), sequence, self.rank, to, self._protocol, "", "")
+        )
         try:
             self._wire.send([header, payload], to=to, timeout=self._timeout)
         except WireTimeout:
@@ -432,13 +521,17 @@ class Role:
             ) from None
 
     def await_control(self, what: What, *, source: int) -> memoryview:
-        """Wait for a control frame, without limit: the other may still compute for hours, and its death ends us all."""
+        """Wait for a control frame, without limit: the other may still compute for hours, and its
+        death ends us all.
+        """
         while (what, source) not in self._control:
             self._attend(PROBE_AFTER)
         return self._control.pop((what, source))
 
     def end(self) -> None:
-        """End this role's part: tell everybody, hear it from everybody, and find nothing left unread."""
+        """End this role's part: tell everybody, hear it from everybody, and find nothing left
+        unread.
+        """
         for other in self.others:
             self.control(What.END, b"", to=other, sequence=self._sent[other])
         self._doing = ("", "", 0)

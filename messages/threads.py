@@ -17,7 +17,9 @@ class _Hall:
     """What the threads share: one inbox for each role, and whether the conversation is over."""
 
     def __init__(self, size: int) -> None:
-        self.inboxes: list[queue.SimpleQueue[tuple[int, bytes] | None]] = [queue.SimpleQueue() for _ in range(size)]
+        self.inboxes: list[queue.SimpleQueue[tuple[int, bytes] | None]] = [
+            queue.SimpleQueue() for _ in range(size)
+        ]
         self.over = threading.Event()
 
     def close(self) -> None:

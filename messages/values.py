@@ -1,4 +1,6 @@
-"""Values that a message may hold besides Python's and numpy's own, and the notes that an annotation may bear."""
+"""Values that a message may hold besides Python's and numpy's own, and the notes that an annotation
+may bear.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class Shape:
         object.__setattr__(self, "axes", axes)
 
     def admits(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == len(self.axes) and all(a is None or a == n for a, n in zip(self.axes, shape, strict=True))
+        return len(shape) == len(self.axes) and all(
+            a is None or a == n for a, n in zip(self.axes, shape, strict=True)
+        )
 
     def __str__(self) -> str:
         return "(" + ", ".join("any" if a is None else str(a) for a in self.axes) + ")"
@@ -46,7 +50,8 @@ USER_BITS: Final = UserBits()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BigInts:
-    """Non-negative integers of one fixed width in bytes, as they travel: `data` holds them one after another.
+    """Non-negative integers of one fixed width in bytes, as they travel: `data` holds them one
+    after another.
 
     >>> numbers = BigInts.of([1, 2**64], width=16)
     >>> len(numbers), list(numbers) == [1, 2**64], len(numbers.data)
@@ -61,20 +66,25 @@ class BigInts:
             raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {self.width}")
         if not isinstance(self.data, bytes):
             view = memoryview(self.data).cast("B")
-            # What was received is a read-only view already; what somebody may still change is copied.
+            # What was received is a read-only view already; what somebody may still change is
+            # copied.
             object.__setattr__(self, "data", view if view.readonly else bytes(view))
         if len(self.data) % self.width:
             raise MisuseError(f"expected a multiple of {self.width} bytes, found {len(self.data)}")
 
     @classmethod
     def of(cls, numbers: Iterable[int], *, width: int) -> BigInts:
-        """Write every number in `width` bytes; one that is negative or too large is an error, never cut."""
+        """Write every number in `width` bytes; one that is negative or too large is an error, never
+        cut.
+        """
         if width < 1:
             raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {width}")
         try:
             return cls(width, b"".join([index(n).to_bytes(width, "little") for n in numbers]))
         except OverflowError:
-            raise MisuseError(f"expected integers from 0 to 256**{width} - 1, found one outside") from None
+            raise MisuseError(
+                f"expected integers from 0 to 256**{width} - 1, found one outside"
+            ) from None
         except TypeError as error:
             raise MisuseError(f"expected integers, found others: {error}") from None
 
@@ -86,7 +96,11 @@ class BigInts:
             yield int.from_bytes(self.data[at : at + self.width], "little")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BigInts) and self.width == other.width and bytes(self.data) == bytes(other.data)
+        return (
+            isinstance(other, BigInts)
+            and self.width == other.width
+            and bytes(self.data) == bytes(other.data)
+        )
 
     def __hash__(self) -> int:
         return hash((self.width, bytes(self.data)))

@@ -58,7 +58,9 @@ class ClearReports:
         done, whole = 0, len(self.cohort)
         for rows, users in self.cohort.windows():
             own = [column[rows].astype(np.int64) for column in columns]
-            reports = self.how.report(own, labels[rows].astype(np.int64), users=users, words=self.words)
+            reports = self.how.report(
+                own, labels[rows].astype(np.int64), users=users, words=self.words
+            )
             done += len(reports)
             packed, bits = pack(reports, bits=self.how.bits), len(reports) * self.how.bits
             yield Window(np.array([len(reports)], np.uint32), packed, bits, done == whole)

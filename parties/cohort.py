@@ -1,8 +1,9 @@
 """A cohort: a rank that acts for many users, each of whom has one record and reports for herself.
 
-In a deployment there is no such role: every user randomizes on her own device and sends her report to the aggregator. A cohort
-makes the reports of its users (`Reports`), or, much faster, draws what they would add up to from its exact law (`Sums`).
-Whichever: who is asked what follows from public randomness and the user's number, and her words from her number alone.
+In a deployment there is no such role: every user randomizes on her own device and sends her report
+to the aggregator. A cohort makes the reports of its users (`Reports`), or, much faster, draws what
+they would add up to from its exact law (`Sums`). Whichever: who is asked what follows from public
+randomness and the user's number, and her words from her number alone.
 """
 
 from __future__ import annotations
@@ -22,32 +23,51 @@ from ..privacy.binary import Binary
 from ..privacy.local import Survey, report
 from .records import Records
 
-__all__ = ["Cohort", "Reports", "Sums", "Values", "Window", "parities", "public_generator", "tables"]
+__all__ = [
+    "Cohort",
+    "Reports",
+    "Sums",
+    "Values",
+    "Window",
+    "parities",
+    "public_generator",
+    "tables",
+]
 
 Numbers = npt.NDArray[np.int64]
 Values: TypeAlias = Callable[[Numbers, Numbers], Numbers]
-"""The values that users with these rows have, for the questions that they are asked, which come in rising order."""
+"""The values that users with these rows have, for the questions that they are asked, which come in
+rising order.
+"""
 
 WINDOW: Final = 1 << 19
 """Users whose reports are made and sent at a time."""
 
 
 class Cohort:
-    """Whose records these are: a user for each row, or, resampled, as many as `copies` says for each row of the whole table."""
+    """Whose records these are: a user for each row, or, resampled, as many as `copies` says for
+    each row of the whole table.
+    """
 
     def __init__(self, records: Records, *, before: int = 0, copies: Numbers | None = None) -> None:
         """`before`: rows of the cohorts before this one, where each has a table of its own."""
         self.records = records
-        self._rows = np.arange(before, before + len(records)) if records.numbers is None else records.numbers
+        self._rows = (
+            np.arange(before, before + len(records)) if records.numbers is None else records.numbers
+        )
         self._copies = None if copies is None else copies[self._rows]
-        self._first = self._rows if copies is None else np.concatenate([[0], np.cumsum(copies)])[self._rows]
+        self._first = (
+            self._rows if copies is None else np.concatenate([[0], np.cumsum(copies)])[self._rows]
+        )
         self._ends = None if self._copies is None else np.cumsum(self._copies)
 
     def __len__(self) -> int:
         return len(self._rows) if self._ends is None else int(self._ends[-1])
 
     def windows(self) -> Iterator[tuple[Numbers, Numbers]]:
-        """Go through the users: their rows, and their numbers among all users of all cohorts. One window at least."""
+        """Go through the users: their rows, and their numbers among all users of all cohorts. One
+        window at least.
+        """
         for start in range(0, max(len(self), 1), WINDOW):
             at = np.arange(start, min(start + WINDOW, len(self)))
             if self._copies is None or self._ends is None:
@@ -58,7 +78,9 @@ class Cohort:
 
 
 class Window(NamedTuple):
-    """The reports of some users of a cohort: how many to each question, packed, and how many bits they are."""
+    """The reports of some users of a cohort: how many to each question, packed, and how many bits
+    they are.
+    """
 
     users: npt.NDArray[np.uint32]
     packed: npt.NDArray[np.uint8]
@@ -77,7 +99,9 @@ class _Answers:
     told: Callable[[int, int], None]
     """Is told of the progress, in users."""
     by_users: tuple[Share, ...] = field(default=(), kw_only=True)
-    """What each group's reports add to what it has told before, where users are asked more than once."""
+    """What each group's reports add to what it has told before, where users are asked more than
+    once.
+    """
 
     @property
     def name(self) -> str:
@@ -95,7 +119,11 @@ class _Answers:
     @property
     def scale(self) -> float:
         """The largest deviation of a frequency that one user's report estimates."""
-        return sqrt(max(own.variance() for own in {id(own): own for own in self.survey.randomizers}.values()))
+        return sqrt(
+            max(
+                own.variance() for own in {id(own): own for own in self.survey.randomizers}.values()
+            )
+        )
 
     @property
     def seen(self) -> Mapping[str, float]:
@@ -113,14 +141,21 @@ class _Answers:
         return self.survey.first, self.survey.after
 
     def _asked(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
-        """Go through the users who are asked: how many were looked at, their numbers, questions in rising order, and values."""
+        """Go through the users who are asked: how many were looked at, their numbers, questions in
+        rising order, and values.
+        """
         done = 0
         for rows, users in self.cohort.windows():
             questions = self.survey.questions(users)
             order = np.argsort(questions, kind="stable")
             order = order[: int(np.searchsorted(questions[order], len(self.survey.sizes)))]
             done += len(users)
-            yield done, users[order], questions[order], np.asarray(self.values(rows[order], questions[order]))
+            yield (
+                done,
+                users[order],
+                questions[order],
+                np.asarray(self.values(rows[order], questions[order])),
+            )
             self.told(done, max(len(self.cohort), 1))
 
 
@@ -135,7 +170,12 @@ class Reports(_Answers):
             asked = np.bincount(questions, minlength=len(self.survey.sizes))
             ends = np.concatenate([[0], np.cumsum(asked)])
             reports = [
-                report(own, values[ends[start] : ends[stop]], users=users[ends[start] : ends[stop]], words=self.words)
+                report(
+                    own,
+                    values[ends[start] : ends[stop]],
+                    users=users[ends[start] : ends[stop]],
+                    words=self.words,
+                )
                 for start, stop, own in self.survey.alike()
             ]
             packed, bits = self.survey.pack(reports)
@@ -150,7 +190,9 @@ class Sums(_Answers):
     """
 
     asked: Numbers | None = None
-    """How many of the cohort's users are asked each question, where they are drawn anew from its rows."""
+    """How many of the cohort's users are asked each question, where they are drawn anew from its
+    rows.
+    """
 
     def draw(self, randomness: RandomStream) -> tuple[Numbers, list[Numbers]]:
         generator = randomness.generator()
@@ -158,7 +200,10 @@ class Sums(_Answers):
             users, counts = self._counted()
         else:
             users, counts = self.asked, self._drawn(self.asked, generator)
-        return users, [own.simulate(c, generator) for own, c in zip(self.survey.randomizers, counts, strict=True)]
+        return users, [
+            own.simulate(c, generator)
+            for own, c in zip(self.survey.randomizers, counts, strict=True)
+        ]
 
     def _counted(self) -> tuple[Numbers, list[Numbers]]:
         sizes = np.array([own.cells for own in self.survey.randomizers])
@@ -171,14 +216,20 @@ class Sums(_Answers):
         return users, np.split(found, first[1:-1])
 
     def _drawn(self, asked: Numbers, generator: np.random.Generator) -> list[Numbers]:
-        """Draw users from the cohort's rows, each alike: what those asked a question have is multinomial."""
+        """Draw users from the cohort's rows, each alike: what those asked a question have is
+        multinomial.
+        """
         drawn = []
         rows = np.arange(len(self.cohort.records))
         if int(asked.sum()) < len(rows) * len(asked):  # fewer users than rows to look at
             return self._drawn_one_by_one(asked, generator)
         for question, own in enumerate(self.survey.randomizers):
             values = np.asarray(self.values(rows, np.full(len(rows), question)))
-            drawn.append(generator.multinomial(int(asked[question]), np.bincount(values, minlength=own.cells) / len(rows)))
+            drawn.append(
+                generator.multinomial(
+                    int(asked[question]), np.bincount(values, minlength=own.cells) / len(rows)
+                )
+            )
             self.told(question + 1, len(asked))
         return drawn
 
@@ -190,7 +241,9 @@ class Sums(_Answers):
         for start in range(0, int(ends[-1]), WINDOW):
             users = np.arange(start, min(start + WINDOW, int(ends[-1])))
             questions = np.searchsorted(ends, users, side="right")
-            values = np.asarray(self.values(generator.integers(0, len(self.cohort.records), len(users)), questions))
+            values = np.asarray(
+                self.values(generator.integers(0, len(self.cohort.records), len(users)), questions)
+            )
             found += np.bincount(first[questions] + values, minlength=len(found))
             self.told(int(users[-1]) + 1, int(ends[-1]))
         return np.split(found, first[1:-1])
@@ -212,8 +265,12 @@ def tables(records: Records, questions: list[tuple[str, ...]]) -> Values:
 
 
 def parities(records: Records, questions: list[tuple[int, ...]]) -> Values:
-    """Answer with whether an odd number of some bits of the record are 1; bits as `privacy.Binary` writes them, by number."""
-    columns = Binary(records.domain).encode([np.asarray(records.codes(name)) for name in records.domain.attributes])
+    """Answer with whether an odd number of some bits of the record are 1; bits as `privacy.Binary`
+    writes them, by number.
+    """
+    columns = Binary(records.domain).encode(
+        [np.asarray(records.codes(name)) for name in records.domain.attributes]
+    )
     width = -(-len(columns) // 64)
     bits = np.zeros((len(records), width), np.uint64)
     for at, column in enumerate(columns):
@@ -224,7 +281,9 @@ def parities(records: Records, questions: list[tuple[int, ...]]) -> Values:
             masks[question, at // 64] |= np.uint64(1 << at % 64)
 
     def values(rows: Numbers, asked: Numbers) -> Numbers:
-        odd: Numbers = (np.bitwise_count(bits[rows] & masks[asked]).sum(axis=1) & 1).astype(np.int64)
+        odd: Numbers = (np.bitwise_count(bits[rows] & masks[asked]).sum(axis=1) & 1).astype(
+            np.int64
+        )
         return odd
 
     return values
@@ -232,5 +291,7 @@ def parities(records: Records, questions: list[tuple[int, ...]]) -> Values:
 
 def public_generator(key: bytes, purpose: str) -> np.random.Generator:
     """Make a generator of public choices, the same for whoever has the key."""
-    digest = hashlib.sha256(b"sottovoce public v1" + len(key).to_bytes(8, "little") + key + purpose.encode()).digest()
+    digest = hashlib.sha256(
+        b"sottovoce public v1" + len(key).to_bytes(8, "little") + key + purpose.encode()
+    ).digest()
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(list(digest))))

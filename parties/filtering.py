@@ -22,7 +22,9 @@ WINDOW: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class FilterReports:
-    """Every user's report of some attributes, made with words of her own; of so many users in all."""
+    """Every user's report of some attributes, made with words of her own; of so many users in
+    all.
+    """
 
     cohort: Cohort
     attributes: tuple[str, ...]
@@ -68,6 +70,9 @@ class FilterReports:
                 values = [column[rows[part]].astype(np.int64) for column in columns]
                 reports = self.filters.report(values, users=users[part], words=self.words)
                 done += len(reports)
-                packed, bits = pack(reports, bits=self.filters.bits), len(reports) * self.filters.bits
+                packed, bits = (
+                    pack(reports, bits=self.filters.bits),
+                    len(reports) * self.filters.bits,
+                )
                 yield Window(np.array([len(reports)], np.uint32), packed, bits, done == whole)
                 self.told(done, max(whole, 1))

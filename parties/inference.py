@@ -1,8 +1,9 @@
 """Inference: a schema out of the data itself, for a quick start. Not private: the report says so.
 
-Each party looks at its own table, block by block, and says what it saw; `merge` unites what all saw into one schema. A
-column of numbers of which there are more than `MOST_NUMBERS` different ones is numeric, in equal-width bins from the least to
-the greatest; everything else is categories. Absent values get a category of their own.
+Each party looks at its own table, block by block, and says what it saw; `merge` unites what all saw
+into one schema. A column of numbers of which there are more than `MOST_NUMBERS` different ones is
+numeric, in equal-width bins from the least to the greatest; everything else is categories. Absent
+values get a category of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ NOTHING: Final = "(none)"
 
 
 class _Column:
-    """What was seen of one column so far, in bounded memory: texts as long as they may be categories, the numbers' range."""
+    """What was seen of one column so far, in bounded memory: texts as long as they may be
+    categories, the numbers' range.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -48,7 +51,10 @@ class _Column:
         finite = numbers[np.isfinite(numbers)]
         self.only_numbers &= len(finite) == len(new)
         if len(finite):
-            self.low, self.high = min(self.low, float(finite.min())), max(self.high, float(finite.max()))
+            self.low, self.high = (
+                min(self.low, float(finite.min())),
+                max(self.high, float(finite.max())),
+            )
         if len(self.texts) <= MOST_LABELS:
             self.texts |= new
         if not self.only_numbers and len(self.texts) > MOST_LABELS:
@@ -78,12 +84,22 @@ def infer(blocks: Iterable[pd.DataFrame]) -> Schema:
 
 
 def merge(schemas: Iterable[Schema]) -> Schema:
-    """Unite what the parties inferred: all categories, the widest range; numbers are binned here."""
+    """Unite what the parties inferred: all categories, the widest range; numbers are binned
+    here.
+    """
     first, *rest = schemas
     if any(schema.attributes.keys() != first.attributes.keys() for schema in rest):
-        raise UsageError("expected the same columns in every party's data, found others: give --schema")
+        raise UsageError(
+            "expected the same columns in every party's data, found others: give --schema"
+        )
     names = first.attributes
-    return Schema({name: _unite(name, [schema.attributes[name] for schema in (first, *rest)]) for name in names}, inferred=True)
+    return Schema(
+        {
+            name: _unite(name, [schema.attributes[name] for schema in (first, *rest)])
+            for name in names
+        },
+        inferred=True,
+    )
 
 
 def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
@@ -97,13 +113,17 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
         return Categories(categories=_in_order(texts), missing=missing)
     numbers = np.array([*edges, *(number(text) for text in texts - {NOTHING})])
     if not np.isfinite(numbers).all():
-        raise UsageError(f"expected numbers or categories in {name!r}, found numbers at one party and texts at another")
+        raise UsageError(
+            f"expected numbers or categories in {name!r}, found numbers at one party and texts at another"
+        )
     low, high = float(numbers.min()), float(numbers.max())
     try:
         return Bins.equal(low, high, bins=INFERRED_BINS, missing=missing)
     except ValueError:
         found = f"found {low:g} to {high:g} in {name!r}"
-        raise UsageError(f"expected a range that {INFERRED_BINS} bins can divide, {found}: give --schema") from None
+        raise UsageError(
+            f"expected a range that {INFERRED_BINS} bins can divide, {found}: give --schema"
+        ) from None
 
 
 def _in_order(labels: set[str]) -> tuple[str, ...]:
@@ -113,5 +133,10 @@ def _in_order(labels: set[str]) -> tuple[str, ...]:
         return tuple(sorted(labels))
     # NaN has no place among numbers, and every role must come to the same order.
     return tuple(
-        sorted(labels, key=lambda label: (numbers[label], label) if math.isfinite(numbers[label]) else (math.inf, label))
+        sorted(
+            labels,
+            key=lambda label: (
+                (numbers[label], label) if math.isfinite(numbers[label]) else (math.inf, label)
+            ),
+        )
     )

@@ -5,8 +5,9 @@
     by:income,age           sorted by these attributes, then cut into even runs: as different as parties can be
     by:income@0.5           between the two: 0 is even, 1 is sorted
 
-Every party computes the same partition from the seed and takes its rows. The first two are drawn block by block, each block
-shuffled on its own, so that a party need not hold what it does not keep; the third has to see all rows first.
+Every party computes the same partition from the seed and takes its rows. The first two are drawn
+block by block, each block shuffled on its own, so that a party need not hold what it does not keep;
+the third has to see all rows first.
 """
 
 from __future__ import annotations
@@ -37,23 +38,33 @@ class Split:
     strength: float = 1.0
 
     def ends(self, rows: int) -> Indices:
-        """Say where each party's rows end, among so many: 0, then an end for each party, the last being `rows`."""
+        """Say where each party's rows end, among so many: 0, then an end for each party, the last
+        being `rows`.
+        """
         weights = np.cumsum([0, *self.sizes])
         return np.array([rows * int(weight) // int(weights[-1]) for weight in weights], np.int64)
 
     def check(self, rows: int) -> None:
         """Refuse a table of which some party gets nothing."""
         if not np.diff(self.ends(rows)).all():
-            raise UsageError(f"expected at least one row for each of {len(self.sizes)} parties, found {rows} rows")
+            raise UsageError(
+                f"expected at least one row for each of {len(self.sizes)} parties, found {rows} rows"
+            )
 
     def of_block(self, *, party: int, rows: int, before: int, number: int, seed: int) -> Indices:
-        """Take a party's rows of block `number`, which has so many rows and so many before it; in rising order."""
+        """Take a party's rows of block `number`, which has so many rows and so many before it; in
+        rising order.
+        """
         ends = self.ends(before + rows) - self.ends(before)
         order = _generator(seed, number).permutation(rows)
         return np.sort(order[ends[party - 1] : ends[party]])
 
-    def of_sorted(self, keys: Sequence[npt.NDArray[Any]], *, party: int, rows: int, seed: int) -> Indices:
-        """Take a party's rows of the whole table, sorted by keys, the first being the most significant."""
+    def of_sorted(
+        self, keys: Sequence[npt.NDArray[Any]], *, party: int, rows: int, seed: int
+    ) -> Indices:
+        """Take a party's rows of the whole table, sorted by keys, the first being the most
+        significant.
+        """
         generator = _generator(seed, 0)
         place = np.empty(rows)
         place[np.lexsort((generator.random(rows), *reversed(keys)))] = np.arange(rows) / rows
@@ -87,16 +98,22 @@ def read_split(text: str, *, parties: int) -> Split:
         except ValueError:
             mixing = -1.0
         if not 0 <= mixing <= 1 or not all(attributes):
-            raise UsageError(f"expected --split by:ATTRIBUTE,...@STRENGTH with a strength from 0 to 1, found {text!r}")
+            raise UsageError(
+                f"expected --split by:ATTRIBUTE,...@STRENGTH with a strength from 0 to 1, found {text!r}"
+            )
         return Split((1,) * parties, attributes, mixing)
     raise UsageError(f"expected --split {FORMS}, found {text!r}")
 
 
 def _weights(rest: str, text: str, *, parties: int) -> tuple[int, ...]:
     try:
-        weights = tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in rest.split(","))
+        weights = tuple(
+            int(part) if part.isascii() and part.isdigit() else 0 for part in rest.split(",")
+        )
     except ValueError:
         weights = ()
     if len(weights) != parties or min(weights) < 1 or sum(weights) >= 1 << 31:
-        raise UsageError(f"expected --split sizes: and {parties} whole numbers of at least 1, one a party, found {text!r}")
+        raise UsageError(
+            f"expected --split sizes: and {parties} whole numbers of at least 1, one a party, found {text!r}"
+        )
     return weights

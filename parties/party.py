@@ -36,7 +36,9 @@ class Party(Role):
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
-        super().__init__(wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript)
+        super().__init__(
+            wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript
+        )
         self.records = records
         self.accountant = accountant
         self._randomness = randomness
@@ -49,7 +51,9 @@ class Party(Role):
         self.pinned = dict(pinned or {})
         """The peers' public identities, where they were given before the run."""
         self.channels: dict[int, Channel] = {}
-        """The sealed channels to its peers, once they have been introduced (`protocols.introductions`)."""
+        """The sealed channels to its peers, once they have been introduced
+        (`protocols.introductions`).
+        """
 
     @property
     def number(self) -> int:
@@ -66,16 +70,24 @@ class Party(Role):
         return self._randomness.stream(phase=self._phase, purpose=purpose)
 
     def words_of_users(self, purpose: str) -> UserWords:
-        """Find the words that users draw for a purpose within the current phase; in a seeded run the same on every rank."""
+        """Find the words that users draw for a purpose within the current phase; in a seeded run
+        the same on every rank.
+        """
         return UserWords(self._randomness.key_of_users(phase=self._phase, purpose=purpose))
 
-    def release(self, mechanism: Mechanism[T], *, to: int, users: tuple[int, int] | None = None) -> T:
+    def release(
+        self, mechanism: Mechanism[T], *, to: int, users: tuple[int, int] | None = None
+    ) -> T:
         """Draw a mechanism's answer for `to`: the accountant checks and records it first.
 
         `users`: whose reports these are, as a run of places in a public order of all users.
         """
         if not self._phase:
-            raise MisuseError("expected a release within a phase: `with party.phase(name)`", where=self.where)
+            raise MisuseError(
+                "expected a release within a phase: `with party.phase(name)`", where=self.where
+            )
         stream = self.randomness(f"release {len(self.accountant.releases)}")
-        answer = self.accountant.release(mechanism, to=to, phase=self._phase, randomness=stream, users=users)
+        answer = self.accountant.release(
+            mechanism, to=to, phase=self._phase, randomness=stream, users=users
+        )
         return released(answer)  # type: ignore[no-any-return]

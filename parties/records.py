@@ -24,13 +24,18 @@ __all__ = ["Records", "load", "unite"]
 
 
 class Records:
-    """Rows of a table that belong to one party: as codes where there is a schema, as they are where there is none.
+    """Rows of a table that belong to one party: as codes where there is a schema, as they are where
+    there is none.
 
     Printing them shows how many there are and nothing else.
     """
 
     def __init__(
-        self, rows: pd.DataFrame | Counter, *, schema: Schema | None = None, numbers: npt.NDArray[np.int64] | None = None
+        self,
+        rows: pd.DataFrame | Counter,
+        *,
+        schema: Schema | None = None,
+        numbers: npt.NDArray[np.int64] | None = None,
     ) -> None:
         import pandas as pd
 
@@ -44,7 +49,9 @@ class Records:
     @property
     def _coded(self) -> Counter:
         if not isinstance(self._rows, Counter):
-            raise MisuseError("expected records with a schema, found none: set needs_schema in the protocol")
+            raise MisuseError(
+                "expected records with a schema, found none: set needs_schema in the protocol"
+            )
         return self._rows
 
     @property
@@ -53,7 +60,9 @@ class Records:
         return self._coded.domain
 
     def marginal(self, attributes: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Count every combination of these attributes' values: cells in row-major order. Exact, so for this party alone."""
+        """Count every combination of these attributes' values: cells in row-major order. Exact, so
+        for this party alone.
+        """
         return next(self.marginals([attributes]))
 
     def marginals(self, wanted: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
@@ -65,7 +74,9 @@ class Records:
         binary = Binary(self.domain)
         return Records(Counter(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
 
-    def cells(self, attributes: Sequence[str], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def cells(
+        self, attributes: Sequence[str], rows: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
         """Say in which cell of these attributes' marginal each of these rows stands."""
         found = np.zeros(len(rows), np.int64)
         for attribute, size in zip(attributes, self.domain.shape(attributes), strict=True):
@@ -92,16 +103,26 @@ class Records:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        return self.domain.attributes if isinstance(self._rows, Counter) else tuple(map(str, self._rows.columns))
+        return (
+            self.domain.attributes
+            if isinstance(self._rows, Counter)
+            else tuple(map(str, self._rows.columns))
+        )
 
     def column(self, attribute: str) -> npt.NDArray[np.object_]:
         """Take one attribute of all rows, as text."""
         if attribute not in self.attributes:
-            raise UsageError(f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}")
+            raise UsageError(
+                f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}"
+            )
         if isinstance(self._rows, Counter):
-            return exact(np.array(self.domain.labels[attribute], dtype=object)[self.codes(attribute)])
+            return exact(
+                np.array(self.domain.labels[attribute], dtype=object)[self.codes(attribute)]
+            )
         column = self._rows[attribute]
-        return exact(column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=object))
+        return exact(
+            column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=object)
+        )
 
     def count(self, attribute: str, value: str) -> int:
         """Count the rows in which the attribute has the value, compared as text."""
@@ -119,15 +140,17 @@ def load(
 ) -> Records:
     """Read a table, or a party's share of it under a public `split`.
 
-    With a schema what is kept are codes, a byte or two a value; the file is read in blocks. A split `by` attributes has to see
-    all rows before it chooses; the others keep only the party's own.
+    With a schema what is kept are codes, a byte or two a value; the file is read in blocks. A split
+    `by` attributes has to see all rows before it chooses; the others keep only the party's own.
     """
     kept: list[Any] = []
     own: list[npt.NDArray[np.int64]] = []
     before = read = 0
     only = None if schema is None else schema.attributes.keys()
     numeric = () if schema is None else schema.numeric
-    for number, block in enumerate(blocks(source, rows=rows, seed=seed, only=only, numeric=numeric)):
+    for number, block in enumerate(
+        blocks(source, rows=rows, seed=seed, only=only, numeric=numeric)
+    ):
         part = block if schema is None else schema.encode(block, before=read)
         read += len(block)
         size = _rows(part)
@@ -138,7 +161,9 @@ def load(
         before += size
         kept.append(part)
     if not before:
-        raise UsageError(f"expected at least one row without missing values in {_name(source)}, found {read} rows with some")
+        raise UsageError(
+            f"expected at least one row without missing values in {_name(source)}, found {read} rows with some"
+        )
     whole = _join(kept)
     if split is not None:
         split.check(before)
@@ -153,7 +178,11 @@ def load(
 def unite(tables: Sequence[Records]) -> Records:
     """Put coded records of one domain together. For the judge: no party has another's."""
     domain = tables[0].domain
-    return Records(Counter(_join([[table.codes(name) for name in domain.attributes] for table in tables]), domain))
+    return Records(
+        Counter(
+            _join([[table.codes(name) for name in domain.attributes] for table in tables]), domain
+        )
+    )
 
 
 def _name(source: str | pd.DataFrame) -> str:
@@ -180,7 +209,9 @@ def _key(whole: Any, name: str, schema: Schema | None) -> npt.NDArray[Any]:
     """Find what to sort by: the order of the schema's labels, or of the texts."""
     names = list(whole.columns) if schema is None else list(schema.attributes)
     if name not in names:
-        raise UsageError(f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, found {name!r}")
+        raise UsageError(
+            f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, found {name!r}"
+        )
     if schema is not None:
         return np.asarray(whole[names.index(name)])
     import pandas as pd

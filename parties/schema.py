@@ -7,12 +7,14 @@ A JSON object, an entry an attribute, in the order of the result:
      "hours-per-week": {"bins": 16, "range": [1, 99]},      equal-width bins over a public range
      "occupation": {"categories": ["Sales", "Tech-support"], "missing": "drop"}}
 
-`missing` says what becomes of an absent value: "category" gives it one of its own, "drop" leaves its row out, and without it
-such a value is refused like any other that is no category. Absent are nulls and the texts in `missing_as`, as far as none of
-them is a category; the first of these texts is the label of the missing category.
+`missing` says what becomes of an absent value: "category" gives it one of its own, "drop" leaves
+its row out, and without it such a value is refused like any other that is no category. Absent are
+nulls and the texts in `missing_as`, as far as none of them is a category; the first of these texts
+is the label of the missing category.
 
-Columns of the data that the schema does not name are left out. Without a schema one is inferred from the data (`inference`),
-for a quick start: that categories and ranges are taken from private data is not private, and the report says so.
+Columns of the data that the schema does not name are left out. Without a schema one is inferred
+from the data (`inference`), for a quick start: that categories and ranges are taken from private
+data is not private, and the report says so.
 """
 
 from __future__ import annotations
@@ -35,7 +37,16 @@ from .demo import DEMO_CATEGORIES, DEMO_RANGES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DEMO_SCHEMA", "MISSING_TEXTS", "Bins", "Categories", "Missing", "Schema", "read_schema", "write_schema"]
+__all__ = [
+    "DEMO_SCHEMA",
+    "MISSING_TEXTS",
+    "Bins",
+    "Categories",
+    "Missing",
+    "Schema",
+    "read_schema",
+    "write_schema",
+]
 
 Codes = list[npt.NDArray[np.unsignedinteger[Any]]]
 """An array an attribute, of 8 bits where they are enough and of 16 otherwise."""
@@ -60,9 +71,13 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
         if not self.missing_as:
             raise ValueError("expected at least one text in missing_as, found none")
         if len(self.with_missing(labels)) > MOST_LABELS:
-            raise ValueError(f"expected at most {MOST_LABELS} labels, found {len(labels)} and one for missing values")
+            raise ValueError(
+                f"expected at most {MOST_LABELS} labels, found {len(labels)} and one for missing values"
+            )
         if self.missing == "category" and self.missing_as[0] in labels:
-            raise ValueError(f"expected another category for missing values than {self.missing_as[0]!r}, which is one")
+            raise ValueError(
+                f"expected another category for missing values than {self.missing_as[0]!r}, which is one"
+            )
 
 
 class Categories(_Rule, frozen=True, kw_only=True, tag=True):
@@ -71,8 +86,12 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
     categories: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.categories) <= MOST_LABELS or len(set(self.categories)) < len(self.categories):
-            raise ValueError(f"expected 1 to {MOST_LABELS} different categories, found {len(self.categories)}")
+        if not 1 <= len(self.categories) <= MOST_LABELS or len(set(self.categories)) < len(
+            self.categories
+        ):
+            raise ValueError(
+                f"expected 1 to {MOST_LABELS} different categories, found {len(self.categories)}"
+            )
         self.check_missing(self.categories)
 
     @property
@@ -85,7 +104,9 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
     def look_up(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the code of each text: ABSENT for a missing value, WRONG for what is none."""
         at = {label: code for code, label in enumerate(self.categories)}
-        return np.array([at.get(text, ABSENT if self.absent(text) else WRONG) for text in texts], np.int64)
+        return np.array(
+            [at.get(text, ABSENT if self.absent(text) else WRONG) for text in texts], np.int64
+        )
 
 
 class Bins(_Rule, frozen=True, kw_only=True, tag=True):
@@ -95,19 +116,30 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
 
     def __post_init__(self) -> None:
         rising = all(low < high for low, high in pairwise(self.edges))
-        if not 2 <= len(self.edges) <= MOST_LABELS or not rising or not np.isfinite(self.edges).all():
+        if (
+            not 2 <= len(self.edges) <= MOST_LABELS
+            or not rising
+            or not np.isfinite(self.edges).all()
+        ):
             found = list(self.edges) if len(self.edges) < 20 else f"{len(self.edges)} of them"
-            raise ValueError(f"expected 2 to {MOST_LABELS} finite bin edges that rise, found {found}")
+            raise ValueError(
+                f"expected 2 to {MOST_LABELS} finite bin edges that rise, found {found}"
+            )
         self.check_missing(self.own_labels)
 
     @classmethod
     def equal(cls, low: float, high: float, *, bins: int, missing: Missing = "refuse") -> Bins:
-        return cls(edges=(*(low + (high - low) * i / bins for i in range(bins)), high), missing=missing)
+        return cls(
+            edges=(*(low + (high - low) * i / bins for i in range(bins)), high), missing=missing
+        )
 
     @property
     def own_labels(self) -> tuple[str, ...]:
         shown = _shown(self.edges)
-        return tuple(f"{'[' if i == 0 else '('}{low}, {high}]" for i, (low, high) in enumerate(pairwise(shown)))
+        return tuple(
+            f"{'[' if i == 0 else '('}{low}, {high}]"
+            for i, (low, high) in enumerate(pairwise(shown))
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -124,7 +156,9 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
         return np.where(inside, codes, WRONG).astype(np.int64)
 
     def look_up(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Find the bin of each text: of a number, or of a bin's own label, as a published table has them."""
+        """Find the bin of each text: of a number, or of a bin's own label, as a published table has
+        them.
+        """
         at = {label: code for code, label in enumerate(self.own_labels)}
         codes = self.bin(np.array([number(text) for text in texts], np.float64))
         others = [at.get(text, ABSENT if self.absent(text) else WRONG) for text in texts]
@@ -168,15 +202,22 @@ class Schema(msgspec.Struct, frozen=True):
     def encode(self, table: pd.DataFrame, *, before: int = 0) -> Codes:
         """Write a table as codes, without the rows that `missing` drops.
 
-        A value outside the schema is a `UsageError` that names it and its row, counted from 1 after so many rows `before`.
+        A value outside the schema is a `UsageError` that names it and its row, counted from 1 after
+        so many rows `before`.
         """
         columns: list[npt.NDArray[np.int64]] = []
         keep = np.ones(len(table), np.bool_)
         for name, rule in self.attributes.items():
             if name not in table.columns:
-                raise UsageError(f"expected a column {name!r}, as the schema says, found {', '.join(map(str, table.columns))}")
+                raise UsageError(
+                    f"expected a column {name!r}, as the schema says, found {', '.join(map(str, table.columns))}"
+                )
             codes = _codes(rule, table[name])
-            if len(wrong := np.flatnonzero((codes == WRONG) | ((codes == ABSENT) & (rule.missing == "refuse")))):
+            if len(
+                wrong := np.flatnonzero(
+                    (codes == WRONG) | ((codes == ABSENT) & (rule.missing == "refuse"))
+                )
+            ):
                 row, found = before + int(wrong[0]) + 1, _show(table[name].iloc[wrong[0]])
                 raise UsageError(f"expected {rule.wanted(name)}, found {found} in row {row}")
             if rule.missing == "category":
@@ -186,7 +227,10 @@ class Schema(msgspec.Struct, frozen=True):
             columns.append(codes)
         kept = columns if keep.all() else [codes[keep] for codes in columns]
         rules = self.attributes.values()
-        return [codes.astype(code_type(len(rule.labels))) for codes, rule in zip(kept, rules, strict=True)]
+        return [
+            codes.astype(code_type(len(rule.labels)))
+            for codes, rule in zip(kept, rules, strict=True)
+        ]
 
 
 def code_type(labels: int) -> type[np.uint8 | np.uint16]:
@@ -211,14 +255,20 @@ def _codes(rule: Categories | Bins, column: pd.Series[Any]) -> npt.NDArray[np.in
 
 
 def values_of(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """List a column's values as texts, and say for each row which it has: -1 for a null. A text may be listed twice."""
+    """List a column's values as texts, and say for each row which it has: -1 for a null. A text may
+    be listed twice.
+    """
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return np.asarray(column.cat.codes, np.int64), [str(value) for value in column.cat.categories]
+        return np.asarray(column.cat.codes, np.int64), [
+            str(value) for value in column.cat.categories
+        ]
     if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) != "string":
         # 1, 1.0 and True are equal and have one hash, but are three texts.
-        texts = [None if null else str(value) for value, null in zip(column, column.isna(), strict=True)]
+        texts = [
+            None if null else str(value) for value, null in zip(column, column.isna(), strict=True)
+        ]
         column = pd.Series(texts, dtype=object)
     elif column.dtype.kind == "f":
         column = column + 0.0
@@ -238,22 +288,35 @@ class _Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     def rule(self) -> Categories | Bins:
         texts = MISSING_TEXTS if self.missing_as is None else tuple(self.missing_as)
-        given = [self.categories is not None, self.edges is not None, self.bins is not None, self.range is not None]
+        given = [
+            self.categories is not None,
+            self.edges is not None,
+            self.bins is not None,
+            self.range is not None,
+        ]
         if given == [True, False, False, False]:
-            return Categories(categories=tuple(self.categories or ()), missing=self.missing, missing_as=texts)
+            return Categories(
+                categories=tuple(self.categories or ()), missing=self.missing, missing_as=texts
+            )
         if given == [False, True, False, False]:
             return Bins(edges=tuple(self.edges or ()), missing=self.missing, missing_as=texts)
         if self.bins is not None and self.range is not None and given[:2] == [False, False]:
-            return msgspec.structs.replace(Bins.equal(*self.range, bins=self.bins, missing=self.missing), missing_as=texts)
+            return msgspec.structs.replace(
+                Bins.equal(*self.range, bins=self.bins, missing=self.missing), missing_as=texts
+            )
         raise ValueError("expected either categories, or edges, or bins and range")
 
 
 def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
-    """Read a schema from a file, or from a dictionary; what is wrong in it is a `UsageError` that names the attribute."""
+    """Read a schema from a file, or from a dictionary; what is wrong in it is a `UsageError` that
+    names the attribute.
+    """
     path = "the schema" if isinstance(source, Mapping) else str(source)
     try:
         given = json.dumps({**source}, default=_of_numpy) if isinstance(source, Mapping) else None
-        found = _parse(given if given is not None else Path(str(source)).read_text(encoding="utf-8-sig"))
+        found = _parse(
+            given if given is not None else Path(str(source)).read_text(encoding="utf-8-sig")
+        )
     except OSError as error:
         raise UsageError(f"expected a schema at {path}, found {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -285,7 +348,9 @@ def _parse(text: str) -> dict[str, Any]:
 
 def _read_rule(name: str, written: Any, path: str) -> Categories | Bins:
     try:
-        return msgspec.convert({"categories": written} if isinstance(written, list) else written, _Written).rule()
+        return msgspec.convert(
+            {"categories": written} if isinstance(written, list) else written, _Written
+        ).rule()
     except (msgspec.ValidationError, ValueError) as error:
         raise UsageError(f"attribute {name!r} in {path}: {error}") from None
 
@@ -307,7 +372,9 @@ def _written(rule: Categories | Bins) -> object:
         return _Written(categories=list(rule.categories), missing=rule.missing, missing_as=texts)
     bins, low, high = len(rule.edges) - 1, rule.edges[0], rule.edges[-1]
     if rule.edges == Bins.equal(low, high, bins=bins).edges:
-        return _Written(bins=bins, range=(_plain(low), _plain(high)), missing=rule.missing, missing_as=texts)
+        return _Written(
+            bins=bins, range=(_plain(low), _plain(high)), missing=rule.missing, missing_as=texts
+        )
     return _Written(edges=[*map(_plain, rule.edges)], missing=rule.missing, missing_as=texts)
 
 
@@ -321,9 +388,22 @@ DEMO_SCHEMA: Final = Schema(
         if name in DEMO_CATEGORIES
         else Bins.equal(*DEMO_RANGES[name], bins=16)
         for name in (
-            "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
-            "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+            "age",
+            "workclass",
+            "fnlwgt",
+            "education",
+            "education-num",
+            "marital-status",
+            "occupation",
+            "relationship",
+            "race",
+            "sex",
+            "capital-gain",
+            "capital-loss",
+            "hours-per-week",
+            "native-country",
+            "income",
         )
     }
-)  # fmt: skip
+)
 """The demo table's own: public, since nobody's data made it."""

@@ -1,6 +1,16 @@
 """What makes it private: mechanisms, the domain they are defined on, and the accountant."""
 
-from .accountant import Accountant, Mechanism, Neighbours, Release, Share, coalition, epsilon_by_view, views, with_curator
+from .accountant import (
+    Accountant,
+    Mechanism,
+    Neighbours,
+    Release,
+    Share,
+    coalition,
+    epsilon_by_view,
+    views,
+    with_curator,
+)
 from .binary import Binary
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace

@@ -1,8 +1,9 @@
 """Binarisation: every attribute as the bits of its code, the most significant first.
 
-After Zhang et al. (PrivBayes, 2014, "binary encoding"): an attribute of m labels takes ceil(log2 m) bits, so some patterns of
-bits belong to no label when m is no power of two; `decode` says which rows are valid. Public and free of data, so a party
-may write its codes with it and the curator read what it sampled.
+After Zhang et al. (PrivBayes, 2014, "binary encoding"): an attribute of m labels takes ceil(log2 m)
+bits, so some patterns of bits belong to no label when m is no power of two; `decode` says which
+rows are valid. Public and free of data, so a party may write its codes with it and the curator read
+what it sampled.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ class Binary:
 
     def __post_init__(self) -> None:
         widths = tuple((len(labels) - 1).bit_length() for labels in self.domain.labels.values())
-        names = [f"{name}[{bit}]" for name, width in zip(self.domain.labels, widths, strict=True) for bit in range(width)]
+        names = [
+            f"{name}[{bit}]"
+            for name, width in zip(self.domain.labels, widths, strict=True)
+            for bit in range(width)
+        ]
         object.__setattr__(self, "widths", widths)
         object.__setattr__(self, "bits", Domain(dict.fromkeys(names, ("0", "1"))))
 
@@ -55,8 +60,12 @@ class Binary:
             for bit in range(width)
         ]
 
-    def decode(self, bits: Sequence[Bits]) -> tuple[list[npt.NDArray[np.uint16]], npt.NDArray[np.bool_]]:
-        """Read bits as codes, and say which rows are valid: those in which every pattern has a label."""
+    def decode(
+        self, bits: Sequence[Bits]
+    ) -> tuple[list[npt.NDArray[np.uint16]], npt.NDArray[np.bool_]]:
+        """Read bits as codes, and say which rows are valid: those in which every pattern has a
+        label.
+        """
         if len(bits) != len(self.bits.labels):
             raise ValueError(f"expected {len(self.bits.labels)} bits, found {len(bits)}")
         rows = len(bits[0]) if bits else 0

@@ -1,4 +1,6 @@
-"""Exact numbers that leave a party: a release like all others, whose epsilon the accountant writes down as infinity."""
+"""Exact numbers that leave a party: a release like all others, whose epsilon the accountant writes
+down as infinity.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The domain: what may be said of a table without looking at it.
 
-Attributes and their categories are public, agreed before anything is counted; a mechanism's sensitivity and the size of
-what it publishes follow from them. A party's schema (`parties.schema`) says how raw values become codes of this domain; the
-curator knows the domain alone.
+Attributes and their categories are public, agreed before anything is counted; a mechanism's
+sensitivity and the size of what it publishes follow from them. A party's schema (`parties.schema`)
+says how raw values become codes of this domain; the curator knows the domain alone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Domain(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for name, labels in self.labels.items():
             if not 1 <= len(labels) <= MOST_LABELS:
-                raise UsageError(f"expected 1 to {MOST_LABELS} labels of {name}, found {len(labels)}")
+                raise UsageError(
+                    f"expected 1 to {MOST_LABELS} labels of {name}, found {len(labels)}"
+                )
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -45,7 +47,9 @@ class Domain(msgspec.Struct, frozen=True):
         """List the sizes of these attributes; one that is not there is a `UsageError`."""
         for attribute in attributes:
             if attribute not in self.labels:
-                raise UsageError(f"expected an attribute of the data ({', '.join(self.labels)}), found {attribute!r}")
+                raise UsageError(
+                    f"expected an attribute of the data ({', '.join(self.labels)}), found {attribute!r}"
+                )
         return tuple(len(self.labels[attribute]) for attribute in attributes)
 
     def cells(self, attributes: Sequence[str]) -> int:
@@ -62,12 +66,16 @@ class Domain(msgspec.Struct, frozen=True):
         return Domain({attribute: self.labels[attribute] for attribute in attributes})
 
     def decode(self, codes: Sequence[npt.NDArray[np.integer[Any]]]) -> pd.DataFrame:
-        """Write codes, an array an attribute, as a table of labels; a code without a label is a `ValueError`."""
+        """Write codes, an array an attribute, as a table of labels; a code without a label is a
+        `ValueError`.
+        """
         import pandas as pd
 
         for (name, labels), column in zip(self.labels.items(), codes, strict=True):
             if len(column) and not (column.min() >= 0 and column.max() < len(labels)):
-                raise ValueError(f"expected codes of {name} below {len(labels)}, found {column.min()} to {column.max()}")
+                raise ValueError(
+                    f"expected codes of {name} below {len(labels)}, found {column.min()} to {column.max()}"
+                )
         return pd.DataFrame(
             {
                 name: pd.Categorical.from_codes(column, categories=pd.Index(labels, dtype="str"))
@@ -77,7 +85,8 @@ class Domain(msgspec.Struct, frozen=True):
 
 
 def intervals(labels: Sequence[str]) -> bool:
-    """Say whether these are the labels of bins, from low to high, as `parties.schema.Bins` writes them; the last may be none.
+    """Say whether these are the labels of bins, from low to high, as `parties.schema.Bins` writes
+    them; the last may be none.
 
     >>> intervals(("[17, 30]", "(30, 45]", "?")), intervals(("Private", "State-gov"))
     (True, False)
@@ -87,16 +96,22 @@ def intervals(labels: Sequence[str]) -> bool:
 
 
 def marginal_table(
-    domain: Domain, marginals: Sequence[tuple[str, ...]], counts: Sequence[npt.NDArray[np.int64 | np.float64]]
+    domain: Domain,
+    marginals: Sequence[tuple[str, ...]],
+    counts: Sequence[npt.NDArray[np.int64 | np.float64]],
 ) -> pd.DataFrame:
     """Write marginals as rows of attribute_1, value_1, ..., count; cells in row-major order."""
     import pandas as pd
 
     most = max(map(len, marginals))
-    columns: dict[str, list[object]] = {name: [] for i in range(1, most + 1) for name in (f"attribute_{i}", f"value_{i}")}
+    columns: dict[str, list[object]] = {
+        name: [] for i in range(1, most + 1) for name in (f"attribute_{i}", f"value_{i}")
+    }
     for attributes in marginals:
         cells = domain.cells(attributes)
-        values = list(zip(*product(*(domain.labels[attribute] for attribute in attributes)), strict=True))
+        values = list(
+            zip(*product(*(domain.labels[attribute] for attribute in attributes)), strict=True)
+        )
         for i in range(most):
             given = i < len(attributes)
             columns[f"attribute_{i + 1}"] += [attributes[i] if given else ""] * cells
@@ -104,18 +119,31 @@ def marginal_table(
     return pd.DataFrame({**columns, "count": np.concatenate(counts)})
 
 
-def read_marginal_table(domain: Domain, table: pd.DataFrame) -> list[tuple[tuple[str, ...], npt.NDArray[np.float64]]]:
-    """Read what `marginal_table` wrote, as a run publishes it: the attributes of each marginal, and its cells in order.
+def read_marginal_table(
+    domain: Domain, table: pd.DataFrame
+) -> list[tuple[tuple[str, ...], npt.NDArray[np.float64]]]:
+    """Read what `marginal_table` wrote, as a run publishes it: the attributes of each marginal, and
+    its cells in order.
 
     A marginal of which cells are missing is a `UsageError`.
     """
-    names = table[[column for column in table.columns if str(column).startswith("attribute_")]].fillna("").to_numpy(dtype=str)
+    names = (
+        table[[column for column in table.columns if str(column).startswith("attribute_")]]
+        .fillna("")
+        .to_numpy(dtype=str)
+    )
     counts = table["count"].to_numpy(dtype=np.float64)
-    starts = [0, *(np.flatnonzero((names[1:] != names[:-1]).any(axis=1)) + 1).tolist()] if len(names) else []
+    starts = (
+        [0, *(np.flatnonzero((names[1:] != names[:-1]).any(axis=1)) + 1).tolist()]
+        if len(names)
+        else []
+    )
     found = []
     for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
         attributes = tuple(str(name) for name in names[start] if name)
         if end - start != (cells := domain.cells(attributes)):
-            raise UsageError(f"expected {cells} rows for the marginal of {' x '.join(attributes)}, found {end - start}")
+            raise UsageError(
+                f"expected {cells} rows for the marginal of {' x '.join(attributes)}, found {end - start}"
+            )
         found.append((attributes, counts[start:end]))
     return found

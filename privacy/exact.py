@@ -17,13 +17,18 @@ EMPTY: Final = frozenset((np.zeros_like, np.ones_like, np.empty_like, np.full_li
 class Exact(np.ndarray[Any, np.dtype[Any]]):
     """An array from records. What numpy computes from it is one again.
 
-    A belt, not a wall: `np.asarray` takes it off, as a mechanism does that adds its noise, pandas does not know it, and a
-    number taken out of it is a number. That no record is said in another way is what the conformance suite looks for.
+    A belt, not a wall: `np.asarray` takes it off, as a mechanism does that adds its noise, pandas
+    does not know it, and a number taken out of it is a number. That no record is said in another
+    way is what the conformance suite looks for.
     """
 
-    unsayable: ClassVar[str] = "expected what was released, found exact numbers from records: pass them through party.release"
+    unsayable: ClassVar[str] = (
+        "expected what was released, found exact numbers from records: pass them through party.release"
+    )
 
-    def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
+    ) -> Any:
         made = super().__array_function__(func, types, args, kwargs)
         return np.asarray(made) if func in EMPTY else _marked(made)
 
@@ -34,7 +39,9 @@ def exact(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def released(answer: Any) -> Any:
-    """Take the mark off what a mechanism answered, if that is an array; pages keep what they have."""
+    """Take the mark off what a mechanism answered, if that is an array; pages keep what they
+    have.
+    """
     return np.asarray(answer) if isinstance(answer, Exact) else answer
 
 

@@ -1,9 +1,11 @@
-"""The exponential mechanism (McSherry and Talwar 2007): a candidate is chosen in proportion to exp(epsilon s / 2S).
+"""The exponential mechanism (McSherry and Talwar 2007): a candidate is chosen in proportion to
+exp(epsilon s / 2S).
 
-Scores are made whole numbers of a grid first, with the sensitivity rounded up to it, so that the exponents are exact fractions
-and what floating point does to a score near the edge of two cells is paid for. The weights are taken to 2^-120 of the largest,
-rounded up, and one uniform integer of so many bits decides: the law differs from the exact one by less than candidates * 2^-117
-in total variation, and no candidate is ever ruled out.
+Scores are made whole numbers of a grid first, with the sensitivity rounded up to it, so that the
+exponents are exact fractions and what floating point does to a score near the edge of two cells is
+paid for. The weights are taken to 2^-120 of the largest, rounded up, and one uniform integer of so
+many bits decides: the law differs from the exact one by less than candidates * 2^-117 in total
+variation, and no candidate is ever ruled out.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ __all__ = ["ExponentialChoice", "choose", "on_grid"]
 GRID: Final = 1 << 20
 """Steps of the grid to one sensitivity: rounding costs two millionths of epsilon."""
 STEPS: Final = GRID + 2
-"""Of the grid, that a score may change: two neighbouring ones are each rounded by half a step, and by what floats add."""
+"""Of the grid, that a score may change: two neighbouring ones are each rounded by half a step, and
+by what floats add.
+"""
 WEIGHT_BITS: Final = 120
 FINE_BITS: Final = 192
 FARTHEST: Final = 2.0**50
@@ -81,32 +85,44 @@ class ExponentialChoice:
 
 @lru_cache(maxsize=8)
 def _digits(rate: Fraction, digits: int) -> list[list[int]]:
-    """Tabulate exp(-rate n) for every digit of n, in 2^-192: a weight is the product of as many of these as n has digits.
+    """Tabulate exp(-rate n) for every digit of n, in 2^-192: a weight is the product of as many of
+    these as n has digits.
 
-    An exponential takes microseconds, a product a tenth of one, and there may be a hundred thousand candidates.
+    An exponential takes microseconds, a product a tenth of one, and there may be a hundred thousand
+    candidates.
     """
     with gmpy2.context(gmpy2.get_context(), precision=FINE_BITS + 64):
         per_step, one = gmpy2.mpfr(rate.numerator) / rate.denominator, gmpy2.mpfr(1 << FINE_BITS)
         return [
-            [int(gmpy2.exp(-per_step * (digit << (at * DIGIT))) * one) for digit in range(1 << DIGIT)] for at in range(digits)
+            [
+                int(gmpy2.exp(-per_step * (digit << (at * DIGIT))) * one)
+                for digit in range(1 << DIGIT)
+            ]
+            for at in range(digits)
         ]
 
 
 def choose(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> ExponentialChoice:
-    """Prepare the choice of a candidate by its score; one record changes any score by at most `sensitivity`."""
+    """Prepare the choice of a candidate by its score; one record changes any score by at most
+    `sensitivity`.
+    """
     values = np.asarray(scores, dtype=np.float64)
     most = values.max() if values.size and np.isfinite(values).all() else 0.0
     steps, step = on_grid(values - most, sensitivity=sensitivity, epsilon=epsilon)
     return ExponentialChoice(np.maximum(steps, -int(FARTHEST)), step, epsilon)
 
 
-def on_grid(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> tuple[npt.NDArray[np.int64], float]:
+def on_grid(
+    scores: npt.ArrayLike, *, sensitivity: float, epsilon: float
+) -> tuple[npt.NDArray[np.int64], float]:
     """Make scores whole numbers of a grid with so many steps to one sensitivity; and a step."""
     values = np.asarray(scores, dtype=np.float64)
     if not values.size or not np.isfinite(values).all():
         raise ValueError(f"expected at least one score, all finite, found {values.size}")
     if not sensitivity > 0 or not 0 < epsilon < math.inf:
-        raise ValueError(f"expected sensitivity and finite epsilon above 0, found {sensitivity:g} and {epsilon:g}")
+        raise ValueError(
+            f"expected sensitivity and finite epsilon above 0, found {sensitivity:g} and {epsilon:g}"
+        )
     step = sensitivity / GRID
     most = step * 2.0**60  # steps still fit into 64 bits
     return np.rint(np.clip(values, -most, most) / step).astype(np.int64), step

@@ -1,9 +1,9 @@
 """The discrete Laplace mechanism, exact: no floating point anywhere.
 
-For a counting query of sensitivity s the noise X has P[X = x] = (1 - q) / (1 + q) * q**|x| with q = exp(-epsilon / s), which
-makes the answer epsilon-differentially private. Sampled with integers alone after Canonne, Kamath and Steinke, "The
-discrete Gaussian for differential privacy" (2020), algorithms 1 and 2; epsilon is taken as the exact fraction that its
-float is.
+For a counting query of sensitivity s the noise X has P[X = x] = (1 - q) / (1 + q) * q**|x| with q =
+exp(-epsilon / s), which makes the answer epsilon-differentially private. Sampled with integers
+alone after Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
+algorithms 1 and 2; epsilon is taken as the exact fraction that its float is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ __all__ = ["DiscreteLaplace", "bernoulli_exp", "laplace", "two_sided_geometric"]
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """A count that waits to be released with noise; scale and sensitivity are one object, and the count is not shown."""
+    """A count that waits to be released with noise; scale and sensitivity are one object, and the
+    count is not shown.
+    """
 
     value: int = field(repr=False)
     sensitivity: int
@@ -37,7 +39,9 @@ class DiscreteLaplace:
 
     def draw(self, randomness: RandomStream) -> int:
         """Add the noise. Called by `Accountant.release` alone, after the spending was recorded."""
-        return self.value + two_sided_geometric(Fraction(self.epsilon) / self.sensitivity, randomness)
+        return self.value + two_sided_geometric(
+            Fraction(self.epsilon) / self.sensitivity, randomness
+        )
 
 
 def laplace(value: int, *, sensitivity: int, epsilon: float) -> DiscreteLaplace:
@@ -67,7 +71,9 @@ def two_sided_geometric(rate: Fraction, randomness: RandomStream) -> int:
 
 
 def bernoulli_exp(rate: Fraction, randomness: RandomStream) -> bool:
-    """Return True with probability exp(-rate): algorithm 1, an alternating series by coin flips for rates up to 1."""
+    """Return True with probability exp(-rate): algorithm 1, an alternating series by coin flips for
+    rates up to 1.
+    """
     while rate > 1:
         if not bernoulli_exp(Fraction(1), randomness):
             return False

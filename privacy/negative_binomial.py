@@ -1,21 +1,26 @@
-"""The negative binomial law NB(r, alpha) for 0 < r <= 1, many draws at once, with a proven error below 2**-100.
+"""The negative binomial law NB(r, alpha) for 0 < r <= 1, many draws at once, with a proven error
+below 2**-100.
 
     P[j] = rho(j) * (1 - alpha)^r * alpha^j,   rho(j) = Gamma(j + r) / (Gamma(r) * j!),   alpha = exp(-rate)
 
-Rejection from an envelope whose pieces are exact. rho falls with j, so on a block [2^i, 2^(i+1)) it is at most rho(2^i) and
-at least 2^(r-1) of that. A candidate's block is drawn by the envelope's mass; its place within the block is a truncated
-geometric variable, whose binary digits are *independent*: digit t is 1 with odds alpha^(2^t); it is accepted with
-probability rho(j) / rho(2^i), more than one half. No table grows with the scale, and everything is a comparison of arrays.
+Rejection from an envelope whose pieces are exact. rho falls with j, so on a block [2^i, 2^(i+1)) it
+is at most rho(2^i) and at least 2^(r-1) of that. A candidate's block is drawn by the envelope's
+mass; its place within the block is a truncated geometric variable, whose binary digits are
+*independent*: digit t is 1 with odds alpha^(2^t); it is accepted with probability rho(j) /
+rho(2^i), more than one half. No table grows with the scale, and everything is a comparison of
+arrays.
 
-The error. Every probability is a 128-bit integer, rounded from 256-bit arithmetic (GMP's MPFR): off by at most 2^-127. A
-draw compares with at most 2 * 60 of them, and blocks that hold less than 2^-128 in all are left out; so the law of a draw
-differs from the exact one by less than 2^-118 in total variation. Comparisons start with 64 bits and go on only on a tie.
-Acceptance uses floating point as a filter alone: Kershaw's bounds (1983)
+The error. Every probability is a 128-bit integer, rounded from 256-bit arithmetic (GMP's MPFR): off
+by at most 2^-127. A draw compares with at most 2 * 60 of them, and blocks that hold less than
+2^-128 in all are left out; so the law of a draw differs from the exact one by less than 2^-118 in
+total variation. Comparisons start with 64 bits and go on only on a tie. Acceptance uses floating
+point as a filter alone: Kershaw's bounds (1983)
 
     (j + r/2)^(1-r) < Gamma(j + 1) / Gamma(j + r) < (j - 1/2 + sqrt(r + 1/4))^(1-r)
 
-decide all but about one candidate in 10^4, with a margin hundreds of times the rounding error; the rest take 256 bits.
-How much randomness is used depends on integers alone, so that a seeded run is the same on every machine.
+decide all but about one candidate in 10^4, with a margin hundreds of times the rounding error; the
+rest take 256 bits. How much randomness is used depends on integers alone, so that a seeded run is
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -38,7 +43,9 @@ Words = npt.NDArray[np.uint64]
 PRECISION: Final = 256
 BITS: Final = 128
 EXACT_BELOW: Final = 1024
-"""Acceptance probabilities of values below this are in a table; Kershaw's bounds are tight above it."""
+"""Acceptance probabilities of values below this are in a table; Kershaw's bounds are tight above
+it.
+"""
 MARGIN: Final = 1e-12
 """Relative; a power and two products in double precision are off by less than 1e-14."""
 LARGEST: Final = 60
@@ -86,7 +93,9 @@ class NegativeBinomial:
             heights.append(self._rho(start, shape))
             masses.append(heights[-1] * left * -gmpy2.expm1(-rate * start) / gap)
         else:
-            raise ValueError(f"expected noise below 2**{LARGEST}, found a rate of {float(self.rate):g}: epsilon is too small")
+            raise ValueError(
+                f"expected noise below 2**{LARGEST}, found a rate of {float(self.rate):g}: epsilon is too small"
+            )
         total = sum(masses, start=mpfr(0))
         below, borders = mpfr(0), []
         for mass in masses[:-1]:
@@ -95,7 +104,8 @@ class NegativeBinomial:
         self._borders = _words(borders)
         odds = [gmpy2.exp(-rate * (1 << digit)) for digit in range(max(0, len(masses) - 2))]
         self._digits = [_threshold(odd / (1 + odd)) for odd in odds]
-        # Acceptance. Table for small values; for large ones the factor that makes Kershaw's bounds a ratio to the height.
+        # Acceptance. Table for small values; for large ones the factor that makes Kershaw's bounds
+        # a ratio to the height.
         accept = []
         rho = one
         for j in range(min(EXACT_BELOW, 1 << (len(masses) - 1))):
@@ -110,7 +120,9 @@ class NegativeBinomial:
     def _rho(self, j: int, shape: mpfr) -> mpfr:
         if self.shape == 1:
             return mpfr(1)
-        return gmpy2.exp(gmpy2.lngamma(j + shape) - gmpy2.lngamma(mpfr(j + 1)) - gmpy2.lngamma(shape))
+        return gmpy2.exp(
+            gmpy2.lngamma(j + shape) - gmpy2.lngamma(mpfr(j + 1)) - gmpy2.lngamma(shape)
+        )
 
     # ---- drawing
 
@@ -133,10 +145,14 @@ class NegativeBinomial:
         block = np.searchsorted(high, drawn, side="right").astype(np.int64)
         for at in np.flatnonzero(np.isin(drawn, high)):
             exact = (int(drawn[at]) << 64) + randomness.below(1 << 64)
-            block[at] = sum(exact >= (int(h) << 64) + int(w) for h, w in zip(high, low, strict=True))
+            block[at] = sum(
+                exact >= (int(h) << 64) + int(w) for h, w in zip(high, low, strict=True)
+            )
         return block
 
-    def _accepted(self, values: Counts, block: Counts, randomness: RandomStream) -> npt.NDArray[np.bool_]:
+    def _accepted(
+        self, values: Counts, block: Counts, randomness: RandomStream
+    ) -> npt.NDArray[np.bool_]:
         accepted: npt.NDArray[np.bool_]
         first, second = _uniform(len(values), randomness), _uniform(len(values), randomness)
         small = values < EXACT_BELOW
@@ -152,7 +168,9 @@ class NegativeBinomial:
         most = factor * (j + shape / 2) ** (shape - 1) * (1 + MARGIN)
         accepted[large] = u < least - 2.0**-50
         for at in large[(u >= least - 2.0**-50) & (u <= most + 2.0**-50)]:
-            accepted[at] = self._accepted_exactly(int(values[at]), int(block[at]), (int(first[at]) << 64) + int(second[at]))
+            accepted[at] = self._accepted_exactly(
+                int(values[at]), int(block[at]), (int(first[at]) << 64) + int(second[at])
+            )
         return accepted
 
     def _accepted_exactly(self, value: int, block: int, drawn: int) -> bool:
@@ -174,7 +192,9 @@ def _bernoulli(high: int, low: int, count: int, randomness: RandomStream) -> npt
 
 
 def _threshold(probability: mpfr) -> tuple[int, int]:
-    """Round a probability down to 128 bits, in two words; one that is (nearly) 1 to the largest there is."""
+    """Round a probability down to 128 bits, in two words; one that is (nearly) 1 to the largest
+    there is.
+    """
     scaled = min(int(gmpy2.floor(probability * (1 << BITS))), (1 << BITS) - 1)
     return scaled >> 64, scaled & ((1 << 64) - 1)
 

@@ -1,9 +1,11 @@
-"""Many scores at once, each with noise: by the Laplace mechanism, or by the Gaussian, which is (epsilon, delta)-private only.
+"""Many scores at once, each with noise: by the Laplace mechanism, or by the Gaussian, which is
+(epsilon, delta)-private only.
 
-A record changes each of k scores by S at most: together by k S in the sum of absolute values, and by sqrt(k) S in length, which
-is why Gaussian noise is so much less for many scores. Its promise is another: rho-zCDP (Bun, Steinke 2016), with discrete noise
-after Canonne, Kamath and Steinke (2020, theorem 4 and algorithm 3), which means epsilon but for a chance of delta.
-Scores are whole numbers of a grid, as for `exponential`, and noise is drawn with integers alone.
+A record changes each of k scores by S at most: together by k S in the sum of absolute values, and
+by sqrt(k) S in length, which is why Gaussian noise is so much less for many scores. Its promise is
+another: rho-zCDP (Bun, Steinke 2016), with discrete noise after Canonne, Kamath and Steinke (2020,
+theorem 4 and algorithm 3), which means epsilon but for a chance of delta. Scores are whole numbers
+of a grid, as for `exponential`, and noise is drawn with integers alone.
 """
 
 from __future__ import annotations
@@ -23,8 +25,14 @@ from .exponential import STEPS, on_grid
 from .laplace import bernoulli_exp, two_sided_geometric
 
 __all__ = [
-    "GaussianScores", "LaplaceScores", "discrete_gaussian", "epsilon_of", "gaussian_scores", "laplace_scores", "rho_of",
-]  # fmt: skip
+    "GaussianScores",
+    "LaplaceScores",
+    "discrete_gaussian",
+    "epsilon_of",
+    "gaussian_scores",
+    "laplace_scores",
+    "rho_of",
+]
 
 Steps = npt.NDArray[np.int64]
 
@@ -54,12 +62,17 @@ class LaplaceScores:
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.float64]:
         """Add the noise. Called by `Accountant.release` alone."""
         rate = Fraction(self.epsilon) / (len(self.steps) * STEPS)
-        return np.array([own + two_sided_geometric(rate, randomness) for own in self.steps.tolist()]) * self.step
+        return (
+            np.array([own + two_sided_geometric(rate, randomness) for own in self.steps.tolist()])
+            * self.step
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianScores:
-    """Scores that wait to be released with discrete Gaussian noise: `epsilon` holds but for a chance of `delta`."""
+    """Scores that wait to be released with discrete Gaussian noise: `epsilon` holds but for a
+    chance of `delta`.
+    """
 
     steps: Steps = field(repr=False)
     step: float
@@ -81,12 +94,17 @@ class GaussianScores:
     @property
     def _variance(self) -> Fraction:
         """Of the noise, in squared steps: rho is the squared length over twice the variance."""
-        return Fraction(len(self.steps) * STEPS**2) / (2 * Fraction(rho_of(self.epsilon, delta=self.delta)))
+        return Fraction(len(self.steps) * STEPS**2) / (
+            2 * Fraction(rho_of(self.epsilon, delta=self.delta))
+        )
 
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.float64]:
         """Add the noise. Called by `Accountant.release` alone."""
         variance = self._variance
-        return np.array([own + discrete_gaussian(variance, randomness) for own in self.steps.tolist()]) * self.step
+        return (
+            np.array([own + discrete_gaussian(variance, randomness) for own in self.steps.tolist()])
+            * self.step
+        )
 
 
 def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> LaplaceScores:
@@ -95,8 +113,12 @@ def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float)
     return LaplaceScores(steps, step, epsilon)
 
 
-def gaussian_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float, delta: float) -> GaussianScores:
-    """Prepare scores for release with less noise, and a chance of `delta` that epsilon does not hold."""
+def gaussian_scores(
+    scores: npt.ArrayLike, *, sensitivity: float, epsilon: float, delta: float
+) -> GaussianScores:
+    """Prepare scores for release with less noise, and a chance of `delta` that epsilon does not
+    hold.
+    """
     steps, step = on_grid(scores, sensitivity=sensitivity, epsilon=epsilon)
     if not 0 < delta < 1:
         raise ValueError(f"expected a delta between 0 and 1, found {delta:g}")
@@ -113,14 +135,17 @@ def discrete_gaussian(variance: Fraction, randomness: RandomStream) -> int:
 
 
 def epsilon_of(rho: float, *, delta: float) -> float:
-    """Compute the epsilon that rho-zCDP means but for a chance of delta (Canonne, Kamath, Steinke, corollary 13).
+    """Compute the epsilon that rho-zCDP means but for a chance of delta (Canonne, Kamath, Steinke,
+    corollary 13).
 
     What is often written, rho + 2 sqrt(rho ln(1 / delta)), is a little more:
 
     >>> round(epsilon_of(0.005, delta=1e-6), 3), round(0.005 + 2 * (0.005 * 13.8155) ** 0.5, 3)
     (0.43, 0.531)
     """
-    more = (math.log(1 / delta) + (ORDERS - 1) * np.log1p(-1 / ORDERS) - np.log(ORDERS)) / (ORDERS - 1)
+    more = (math.log(1 / delta) + (ORDERS - 1) * np.log1p(-1 / ORDERS) - np.log(ORDERS)) / (
+        ORDERS - 1
+    )
     return float((ORDERS * rho + more).min())
 
 

@@ -1,4 +1,5 @@
-"""How much one record changes a statistic of a table of n rows, at most. Neighbours replace one record, so n is public.
+"""How much one record changes a statistic of a table of n rows, at most. Neighbours replace one
+record, so n is public.
 
 The bounds hold for every table of n rows; tests compare them with all tables of small ones.
 """
@@ -13,9 +14,10 @@ __all__ = ["dependence_sensitivity", "mutual_information_sensitivity"]
 def mutual_information_sensitivity(rows: int, *, binary: bool, base: float) -> float:
     """Bound the change of the plug-in mutual information I(X; Y).
 
-    `binary`: one of the two sides has two values (a side of several attributes has the product of their sizes); then the
-    bound is reached. In general it is reached for odd n and not for even n (PrivBayes, lemma 4.1; spec B2: it takes two sides
-    with more than two values, not one as JTree says).
+    `binary`: one of the two sides has two values (a side of several attributes has the product of
+    their sizes); then the bound is reached. In general it is reached for odd n and not for even n
+    (PrivBayes, lemma 4.1; spec B2: it takes two sides with more than two values, not one as JTree
+    says).
 
     >>> round(mutual_information_sensitivity(15_074, binary=True, base=2), 11)
     0.00101648016
@@ -31,7 +33,9 @@ def mutual_information_sensitivity(rows: int, *, binary: bool, base: float) -> f
 
 
 def dependence_sensitivity(rows: int) -> float:
-    """Bound the change of R, the distance from independence: 3/n + 2/n^2 (PrivBayes), by the triangle inequality."""
+    """Bound the change of R, the distance from independence: 3/n + 2/n^2 (PrivBayes), by the
+    triangle inequality.
+    """
     if rows < 2:
         raise ValueError(f"expected at least 2 rows, found {rows}")
     return 3 / rows + 2 / rows**2

@@ -3,4 +3,14 @@
 from .protocol import Cost, Epsilon, Formula, Options, Outcome, Protocol, Public
 from .registry import available, find
 
-__all__ = ["Cost", "Epsilon", "Formula", "Options", "Outcome", "Protocol", "Public", "available", "find"]
+__all__ = [
+    "Cost",
+    "Epsilon",
+    "Formula",
+    "Options",
+    "Outcome",
+    "Protocol",
+    "Public",
+    "available",
+    "find",
+]

@@ -1,4 +1,5 @@
-"""FT: Fourier coefficients of users' bits (Cormode, Kulkarni, Srivastava 2018, InpHT), as CALM and PrivIncr compare with it.
+"""FT: Fourier coefficients of users' bits (Cormode, Kulkarni, Srivastava 2018, InpHT), as CALM and
+PrivIncr compare with it.
 
     trust       nobody: every user randomizes one bit
     who learns  the aggregator and everybody: one noisy coefficient for each set of bits of at most `ways` attributes
@@ -9,10 +10,12 @@
 2. Each user is given one alpha, at random, and says (-1)^<alpha, x>, turned over with probability 1 / (e^epsilon + 1).
 3. theta_alpha is the mean of what is said, times (e + 1) / (e - 1); theta of the empty set is 1.
 4. A marginal of k attributes with b bits is P(x) = 2^-b sum of theta_alpha (-1)^<alpha, x> over the alpha within it: a
-   Walsh-Hadamard transform. What is left over of codes without a label is dropped, and the rest made a distribution.
+   Walsh-Hadamard transform. What is left over of codes without a label is dropped, and the rest
+   made a distribution.
 
-The variance of a coefficient, |T| / N ((e + 1) / (e - 1))^2, does not vanish for large epsilon: every user says one bit. The
-paper draws alpha for each user; here users are divided evenly, which is the same but for a user more or less.
+The variance of a coefficient, |T| / N ((e + 1) / (e - 1))^2, does not vanish for large epsilon:
+every user says one bit. The paper draws alpha for each user; here users are divided evenly, which
+is the same but for a user more or less.
 """
 
 from __future__ import annotations
@@ -68,7 +71,11 @@ class Fourier(OneSurvey):
 
     def cells(self, domain: Domain, question: tuple[int, ...]) -> int:
         bits = sum((size - 1).bit_length() for size in domain.shape(domain.attributes))
-        if not question or not all(0 <= at < bits for at in question) or len(set(question)) < len(question):
+        if (
+            not question
+            or not all(0 <= at < bits for at in question)
+            or len(set(question)) < len(question)
+        ):
             raise ValueError(f"expected sets of bits below {bits}, found {question}")
         return 2
 
@@ -83,10 +90,15 @@ class Fourier(OneSurvey):
         answers, said = self.survey(desk)
         with desk.phase("reconstruction"):
             # 3. An odd parity is -1: theta = 1 - 2 Pr[odd].
-            theta = {own.question.attributes: 1 - 2 * float(own.frequencies()[1]) for own in answers}
+            theta = {
+                own.question.attributes: 1 - 2 * float(own.frequencies()[1]) for own in answers
+            }
             # 4.
             ways = min(self.parameters.ways, len(desk.domain.attributes))
-            tables = [reconstructed(desk.domain, own, theta) for own in combinations(desk.domain.attributes, ways)]
+            tables = [
+                reconstructed(desk.domain, own, theta)
+                for own in combinations(desk.domain.attributes, ways)
+            ]
         return Outcome(
             marginals=published(desk.domain, tables, users=said.users),
             summary={"users": said.users, "coefficients": len(theta), "marginals": len(tables)},
@@ -98,25 +110,46 @@ def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
     """List all sets of bits, but the empty one, that lie in at most so many attributes."""
     binary = Binary(domain)
     own = {name: _subsets(binary.of(name)) for name in domain.attributes}
-    groups = list(chain.from_iterable(combinations(domain.attributes, size) for size in range(1, ways + 1)))
+    groups = list(
+        chain.from_iterable(combinations(domain.attributes, size) for size in range(1, ways + 1))
+    )
     number = sum(prod(len(own[name]) for name in group) for group in groups)
     if not 0 < number <= MOST:
-        raise UsageError(f"expected 1 to {MOST:,} Fourier coefficients, found {number:,}: --set ways={max(ways - 1, 1)}")
-    return [tuple(chain.from_iterable(parts)) for group in groups for parts in product(*(own[name] for name in group))]
+        raise UsageError(
+            f"expected 1 to {MOST:,} Fourier coefficients, found {number:,}: --set ways={max(ways - 1, 1)}"
+        )
+    return [
+        tuple(chain.from_iterable(parts))
+        for group in groups
+        for parts in product(*(own[name] for name in group))
+    ]
 
 
-def reconstructed(domain: Domain, attributes: Sequence[str], theta: Mapping[tuple[str, ...], float]) -> Marginal:
+def reconstructed(
+    domain: Domain, attributes: Sequence[str], theta: Mapping[tuple[str, ...], float]
+) -> Marginal:
     """Transform the coefficients within these attributes to their marginal, as a distribution."""
     binary = Binary(domain)
     widths = [len(binary.of(name)) for name in attributes]
-    # Place alpha as a number has the same bits as a code, so that <alpha, x> is what both have in common.
+    # Place alpha as a number has the same bits as a code, so that <alpha, x> is what both have in
+    # common.
     sets = [[(), *_subsets(binary.of(name))] for name in attributes]
-    found = np.array([theta[tuple(chain.from_iterable(parts))] if any(parts) else 1.0 for parts in product(*sets)])
+    found = np.array(
+        [
+            theta[tuple(chain.from_iterable(parts))] if any(parts) else 1.0
+            for parts in product(*sets)
+        ]
+    )
     table = walsh_hadamard(found).reshape([1 << width for width in widths]) / found.size
-    return Marginal(tuple(attributes), norm_sub(table[tuple(slice(size) for size in domain.shape(attributes))]))
+    return Marginal(
+        tuple(attributes), norm_sub(table[tuple(slice(size) for size in domain.shape(attributes))])
+    )
 
 
 def _subsets(bits: Sequence[str]) -> list[tuple[str, ...]]:
     """List all sets of these bits but the empty one, as the numbers 1, 2, 3 ... have them."""
     width = len(bits)
-    return [tuple(bit for at, bit in enumerate(bits) if number >> (width - 1 - at) & 1) for number in range(1, 1 << width)]
+    return [
+        tuple(bit for at, bit in enumerate(bits) if number >> (width - 1 - at) & 1)
+        for number in range(1, 1 << width)
+    ]

@@ -40,8 +40,12 @@ class HeadCount(Protocol):
 
     class Parameters(Options):
         epsilon: Epsilon = 1.0
-        attribute: Annotated[str, msgspec.Meta(description="count the rows in which this attribute ...")] = ""
-        value: Annotated[str, msgspec.Meta(description="... has this value; without both, all rows")] = ""
+        attribute: Annotated[
+            str, msgspec.Meta(description="count the rows in which this attribute ...")
+        ] = ""
+        value: Annotated[
+            str, msgspec.Meta(description="... has this value; without both, all rows")
+        ] = ""
 
         def __post_init__(self) -> None:
             if bool(self.attribute) != bool(self.value):
@@ -52,7 +56,9 @@ class HeadCount(Protocol):
             attribute, value = self.parameters.attribute, self.parameters.value
             people = me.records.count(attribute, value) if attribute else len(me.records)
             # The curator sees this number; the noise in it is all that hides a record.
-            noisy = me.release(laplace(people, sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR)
+            noisy = me.release(
+                laplace(people, sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR
+            )
             me.send(self.NoisyCount(noisy), to=CURATOR)
 
     def curator(self, desk: Curator) -> Outcome:
@@ -63,8 +69,19 @@ class HeadCount(Protocol):
         people = sum(answer.count for answer in answers)
         row: dict[str, object] = {"count": people}
         if self.parameters.attribute:
-            row = {"attribute_1": self.parameters.attribute, "value_1": self.parameters.value, **row}
+            row = {
+                "attribute_1": self.parameters.attribute,
+                "value_1": self.parameters.value,
+                **row,
+            }
         return Outcome(marginals=pd.DataFrame([row]), summary={"count": people})
 
     def predict(self, public: Public) -> list[Cost]:
-        return [Cost(phase="count", kind="NoisyCount", messages=public.parties, payload_bytes=8 * public.parties)]
+        return [
+            Cost(
+                phase="count",
+                kind="NoisyCount",
+                messages=public.parties,
+                payload_bytes=8 * public.parties,
+            )
+        ]

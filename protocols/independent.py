@@ -1,4 +1,5 @@
-"""Independent: every party publishes for itself, and the tables are put together. The baseline without a conversation.
+"""Independent: every party publishes for itself, and the tables are put together. The baseline
+without a conversation.
 
     trust       nobody: every party adds its own noise
     collusion   any: no party's privacy rests on another's noise
@@ -6,10 +7,11 @@
     rounds      1
     privacy     epsilon for each record, neighbours by replacing one; the parties' records are disjoint
 
-Each party runs PrivBayes (Zhang, Cormode, Procopiuc, Srivastava, Xiao 2014) on its own n_k records with all of epsilon: beta
-for the structure, by the exponential mechanism, the rest for the tables of the families, with one party's full noise. What it
-sends is the model, which is smaller than a table drawn from it and says the same; the curator draws n_k rows from each (n_k is
-public). What all pay for: noise as large as for the whole table, on a K-th of the records.
+Each party runs PrivBayes (Zhang, Cormode, Procopiuc, Srivastava, Xiao 2014) on its own n_k records
+with all of epsilon: beta for the structure, by the exponential mechanism, the rest for the tables
+of the families, with one party's full noise. What it sends is the model, which is smaller than a
+table drawn from it and says the same; the curator draws n_k rows from each (n_k is public). What
+all pay for: noise as large as for the whole table, on a K-th of the records.
 """
 
 from __future__ import annotations
@@ -55,13 +57,24 @@ class Independent(Protocol):
 
     class Parameters(Options):
         epsilon: Epsilon = 1.0
-        attributes: Annotated[Literal["original", "binary"], msgspec.Meta(description="as they are, or as bits")] = "original"
+        attributes: Annotated[
+            Literal["original", "binary"], msgspec.Meta(description="as they are, or as bits")
+        ] = "original"
         score: Annotated[
-            Score | None, msgspec.Meta(description="I (on bits), or R, the distance from independence (on originals)")
+            Score | None,
+            msgspec.Meta(
+                description="I (on bits), or R, the distance from independence (on originals)"
+            ),
         ] = None
-        beta: Annotated[float, msgspec.Meta(gt=0, lt=1, description="share of epsilon for the structure")] = 0.3
-        theta: Annotated[float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")] = 4.0
-        most_parents: Annotated[int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")] = 3
+        beta: Annotated[
+            float, msgspec.Meta(gt=0, lt=1, description="share of epsilon for the structure")
+        ] = 0.3
+        theta: Annotated[
+            float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")
+        ] = 4.0
+        most_parents: Annotated[
+            int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")
+        ] = 3
 
     def __init__(self, parameters: Any, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
@@ -79,14 +92,24 @@ class Independent(Protocol):
             if degree:
                 spent = self.parameters.beta * epsilon
                 chosen = pick_parents(
-                    me, records, [first_attribute(me, domain)], picks=len(domain.attributes) - 1, sizes=sizes, degree=degree,
-                    epsilon=spent, score=self.score,
-                )  # fmt: skip
+                    me,
+                    records,
+                    [first_attribute(me, domain)],
+                    picks=len(domain.attributes) - 1,
+                    sizes=sizes,
+                    degree=degree,
+                    epsilon=spent,
+                    score=self.score,
+                )
             families = structure_of(domain, chosen).maximal_families
             batch = own_batch(domain, families, rows=len(records), epsilon=epsilon - spent)
             # The curator sees these tables: the noise in them is all that hides a record.
-            noisy = me.release(SharedLaplace(pages=records.marginals(families), batch=batch), to=CURATOR)
-            me.send(self.Model(len(records), tuple(chosen), np.concatenate(list(noisy))), to=CURATOR)
+            noisy = me.release(
+                SharedLaplace(pages=records.marginals(families), batch=batch), to=CURATOR
+            )
+            me.send(
+                self.Model(len(records), tuple(chosen), np.concatenate(list(noisy))), to=CURATOR
+            )
 
     def curator(self, desk: Curator) -> Outcome:
         import pandas as pd
@@ -102,13 +125,18 @@ class Independent(Protocol):
                 ends = np.cumsum([domain.cells(family) for family in network.maximal_families])
                 if said.cells.size != ends[-1]:
                     raise MessageError(
-                        f"expected {ends[-1]} cells from {role_name(party)}, found {said.cells.size}", where=desk.where
+                        f"expected {ends[-1]} cells from {role_name(party)}, found {said.cells.size}",
+                        where=desk.where,
                     )
                 tables = zip(network.maximal_families, np.split(said.cells, ends[:-1]), strict=True)
-                known = [Estimate(Marginal.of(domain, family, cells), 1.0) for family, cells in tables]
+                known = [
+                    Estimate(Marginal.of(domain, family, cells), 1.0) for family, cells in tables
+                ]
                 settled = [estimate.table for estimate in agree(known, total=said.rows)]
                 generator = desk.randomness(f"sampling {party}").generator()
-                made = synthesise(network.fit(settled), said.rows, generator=generator, binary=binary)
+                made = synthesise(
+                    network.fit(settled), said.rows, generator=generator, binary=binary
+                )
                 drawn.append(desk.domain.decode(made.codes))
                 networks.append(network.parents)
                 rejected += made.rejected
@@ -126,4 +154,10 @@ class Independent(Protocol):
     def sizes(self, domain: Domain, *, rows: int) -> tuple[Sizes, int]:
         """Say how large a table may be, and k, by theta-usefulness on this party's records."""
         p = self.parameters
-        return useful_sizes(domain, rows=rows, epsilon=(1 - p.beta) * p.epsilon, theta=p.theta, most_parents=p.most_parents)
+        return useful_sizes(
+            domain,
+            rows=rows,
+            epsilon=(1 - p.beta) * p.epsilon,
+            theta=p.theta,
+            most_parents=p.most_parents,
+        )

@@ -3,9 +3,10 @@
     with me.phase("keys"):
         introduce(me)
 
-One round, K(K - 1) messages of 80 bytes. The keys are public; who relays or reads them learns nothing. The curator takes no
-part: afterwards the parties speak past it, whatever machine carries their messages. `crypto.sealed` says what that is worth,
-and why identities that were given before the run are worth more than those made for it.
+One round, K(K - 1) messages of 80 bytes. The keys are public; who relays or reads them learns
+nothing. The curator takes no part: afterwards the parties speak past it, whatever machine carries
+their messages. `crypto.sealed` says what that is worth, and why identities that were given before
+the run are worth more than those made for it.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ class Introductions:
 
 
 def introduce(me: Party) -> dict[int, Channel]:
-    """Agree on a channel with every peer, once a run, and seal all that is said to it from here on. Called by every party."""
+    """Agree on a channel with every peer, once a run, and seal all that is said to it from here on.
+    Called by every party.
+    """
     if me.channels or not me.peers:
         return me.channels
     ephemeral = Keypair.new(me.randomness("ephemeral key"))
     me.broadcast(Introductions.Introduction(me.identity.public, ephemeral.public), to=me.peers)
-    for peer, said in zip(me.peers, me.gather(Introductions.Introduction, sources=me.peers), strict=True):
+    for peer, said in zip(
+        me.peers, me.gather(Introductions.Introduction, sources=me.peers), strict=True
+    ):
         expected = me.pinned.get(peer, said.identity)
         if said.identity != expected:
             raise MessageError(
@@ -44,11 +49,18 @@ def introduce(me: Party) -> dict[int, Channel]:
             )
         try:
             me.channels[peer] = agree(
-                rank=me.rank, identity=me.identity, ephemeral=ephemeral, peer=peer, peer_identity=said.identity,
-                peer_ephemeral=said.ephemeral, context=me.where.protocol,
-            )  # fmt: skip
+                rank=me.rank,
+                identity=me.identity,
+                ephemeral=ephemeral,
+                peer=peer,
+                peer_identity=said.identity,
+                peer_ephemeral=said.ephemeral,
+                context=me.where.protocol,
+            )
         except ValueError as error:
-            raise MessageError(f"no channel to {role_name(peer)}: {error}", where=me.where) from None
+            raise MessageError(
+                f"no channel to {role_name(peer)}: {error}", where=me.where
+            ) from None
     for peer, channel in me.channels.items():
         me.seal(peer, channel)
     return me.channels

@@ -1,4 +1,5 @@
-"""LabelDP: every user tells her attributes as they are, and her label by randomized response (Chaudhuri, Hsu 2011; a baseline).
+"""LabelDP: every user tells her attributes as they are, and her label by randomized response
+(Chaudhuri, Hsu 2011; a baseline).
 
     trust       everybody with all attributes; nobody with a label that does not follow from them
     who learns  LEAK: the aggregator learns every user's attributes; everybody the classifier
@@ -6,8 +7,9 @@
     cost        one report a user: ceil(log2 K) bits of an attribute with K values, and of the label
     publishes   model.json: a naive Bayes classifier; `sottovoce predict` applies it
 
-What CLLDP is compared with (Xue et al. 2024, sections 2.2 and 7). Randomized response is subset selection of two labels, and
-of some more. Pr[l, a] is (c[l~, a] - q c[a]) / ((p - q) n), without bias, where c counts the labels that were said.
+What CLLDP is compared with (Xue et al. 2024, sections 2.2 and 7). Randomized response is subset
+selection of two labels, and of some more. Pr[l, a] is (c[l~, a] - q c[a]) / ((p - q) n), without
+bias, where c counts the labels that were said.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class LabelDP(Protocol):
 
     @message
     class Clear:
-        """LEAK: some users' attributes as they are, with their reports of the label, packed; the last ones or not."""
+        """LEAK: some users' attributes as they are, with their reports of the label, packed; the
+        last ones or not.
+        """
 
         users: int
         bits: Annotated[int, USER_BITS]
@@ -56,8 +60,12 @@ class LabelDP(Protocol):
         last: bool
 
     class Parameters(SurveyOptions):
-        simulate: Annotated[Literal["reports"], msgspec.Meta(description="every report is made")] = "reports"
-        label: Annotated[str, msgspec.Meta(description="the attribute that is protected; default: the last")] = ""
+        simulate: Annotated[
+            Literal["reports"], msgspec.Meta(description="every report is made")
+        ] = "reports"
+        label: Annotated[
+            str, msgspec.Meta(description="the attribute that is protected; default: the last")
+        ] = ""
 
     def __init__(self, parameters: Any, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
@@ -65,8 +73,12 @@ class LabelDP(Protocol):
     def how(self, domain: Domain) -> tuple[str, tuple[str, ...], ClearAttributes]:
         """Say what is told of a record: from public knowledge alone."""
         label = label_of(domain, self.parameters.label)
-        names = tuple(name for name in domain.attributes if name != label and domain.cells((name,)) > 1)
-        own = ClearAttributes(domain.shape(names), labels=domain.cells((label,)), epsilon=self.parameters.epsilon)
+        names = tuple(
+            name for name in domain.attributes if name != label and domain.cells((name,)) > 1
+        )
+        own = ClearAttributes(
+            domain.shape(names), labels=domain.cells((label,)), epsilon=self.parameters.epsilon
+        )
         return label, names, own
 
     def party(self, me: Party) -> None:
@@ -81,7 +93,10 @@ class LabelDP(Protocol):
 
             reports = ClearReports(enlisted.cohort, names, label, how, enlisted.users, told, words)
             for window in me.release(reports, to=CURATOR, users=reports.users):
-                me.send(self.Clear(int(window.users[0]), window.bits, window.packed, window.last), to=CURATOR)
+                me.send(
+                    self.Clear(int(window.users[0]), window.bits, window.packed, window.last),
+                    to=CURATOR,
+                )
 
     def curator(self, desk: Curator) -> Outcome:
         label, names, how = self.how(desk.domain)
@@ -94,17 +109,26 @@ class LabelDP(Protocol):
                 for rank in [*speaking]:
                     said = desk.receive(self.Clear, source=rank)
                     try:
-                        counts = [whole + own for whole, own in zip(counts, _counted(said, how), strict=True)]
+                        counts = [
+                            whole + own
+                            for whole, own in zip(counts, _counted(said, how), strict=True)
+                        ]
                     except ValueError as error:
-                        raise MessageError(f"malformed reports from cohort {rank}: {error}", where=desk.where) from None
+                        raise MessageError(
+                            f"malformed reports from cohort {rank}: {error}", where=desk.where
+                        ) from None
                     heard += said.users
                     desk.progress(float(heard), of=mustered.users)
                     if said.last:
                         speaking.remove(rank)
         if heard != mustered.users:
-            raise MessageError(f"expected {mustered.users} users to report, found {heard}", where=desk.where)
+            raise MessageError(
+                f"expected {mustered.users} users to report, found {heard}", where=desk.where
+            )
         joints = [how.joint(own) for own in counts]
-        tables = [LabelTable(name, own, 1.0, heard) for name, own in zip(names, joints, strict=True)]
+        tables = [
+            LabelTable(name, own, 1.0, heard) for name, own in zip(names, joints, strict=True)
+        ]
         model = naive_bayes(tables)
         return Outcome(
             model={
@@ -114,7 +138,14 @@ class LabelDP(Protocol):
                 "attributes": desk.domain.project(names).labels,
             },
             summary={"users": heard, "label": label, "attributes": len(names)},
-            said=Said(users=heard, reports=heard, bits=heard * how.bits, least=how.bits, most=how.bits, simulate="reports"),
+            said=Said(
+                users=heard,
+                reports=heard,
+                bits=heard * how.bits,
+                least=how.bits,
+                most=how.bits,
+                simulate="reports",
+            ),
         )
 
     def predict(self, public: Public) -> list[Cost]:
@@ -133,7 +164,11 @@ class LabelDP(Protocol):
 def _counted(said: Any, how: ClearAttributes) -> list[NDArray[np.int64]]:
     """Take some reports apart."""
     if said.users < 0 or said.bits != said.users * how.bits or not (said.users or said.last):
-        raise ValueError(f"expected {how.bits} bits of each of some users, found {said.bits} of {said.users}")
+        raise ValueError(
+            f"expected {how.bits} bits of each of some users, found {said.bits} of {said.users}"
+        )
     if len(said.packed) != packed_size(said.users, bits=how.bits):
-        raise ValueError(f"expected {packed_size(said.users, bits=how.bits)} bytes of reports, found {len(said.packed)}")
+        raise ValueError(
+            f"expected {packed_size(said.users, bits=how.bits)} bytes of reports, found {len(said.packed)}"
+        )
     return how.counts(unpack(said.packed, bits=how.bits, reports=said.users))

@@ -1,7 +1,8 @@
-"""Secure noise replacement (Su et al. 2016, section VI-A, phase 3), for mode paper: a growing sum with a single noise.
+"""Secure noise replacement (Su et al. 2016, section VI-A, phase 3), for mode paper: a growing sum
+with a single noise.
 
-State at the curator T: for each family of attributes its noisy table S_f, whose noise is in it (the owner), whose records are.
-In round k, for the frontier F of that round:
+State at the curator T: for each family of attributes its noisy table S_f, whose noise is in it (the
+owner), whose records are. In round k, for the frontier F of that round:
 
     T        -> P_k     the families of F, and each one's owner
     T        -> P_o     which families to hand over the noise of; nothing about the others
@@ -9,17 +10,19 @@ In round k, for the frontier F of that round:
     P_k      -> T       Enc(-noise_o) * Enc(counts_k + noise_k)
     T                   S_f += Dec(...);  owner of f := k;  contributors of f += k
 
-T learns counts_k + noise_k - noise_o, so from S_(k-1) to S_k and nothing else; P_k sees no noise but its own, P_o nothing at
-all. Both ciphertexts are fresh. Tables of families with one owner are packed together.
+T learns counts_k + noise_k - noise_o, so from S_(k-1) to S_k and nothing else; P_k sees no noise
+but its own, P_o nothing at all. Both ciphertexts are fresh. Tables of families with one owner are
+packed together.
 
-A family that was never counted starts with P_k's own records: the printed S_0 = 0 would need all earlier parties to count it
-again, at their cost. One that is contained in a counted family takes over that table, summed out, and its owner hands over the
-noise summed out in the same way.
+A family that was never counted starts with P_k's own records: the printed S_0 = 0 would need all
+earlier parties to count it again, at their cost. One that is contained in a counted family takes
+over that table, summed out, and its owner hands over the noise summed out in the same way.
 
-THE PRINTED PRIVACY CLAIM IS WRONG. It charges eps3 to every party, as if S_k released P_k's records alone. But S_k, ..., S_K
-contain P_k's records each time with new noise, and T sees them all: P_k pays (K - k + 1) * eps3, reached when the frontier
-is stable. Against another party no epsilon holds: P_K knows noise_K, and what is published depends on S_K. The accountant is
-told so at the line that releases. The rigorous alternative is to count the frontier jointly (`secure_sum`).
+THE PRINTED PRIVACY CLAIM IS WRONG. It charges eps3 to every party, as if S_k released P_k's records
+alone. But S_k, ..., S_K contain P_k's records each time with new noise, and T sees them all: P_k
+pays (K - k + 1) * eps3, reached when the frontier is stable. Against another party no epsilon
+holds: P_K knows noise_K, and what is published depends on S_K. The accountant is told so at the
+line that releases. The rigorous alternative is to count the frontier jointly (`secure_sum`).
 """
 
 from __future__ import annotations
@@ -34,7 +37,17 @@ import numpy.typing as npt
 
 from ..crypto import Ciphertexts, Packing, PublicKey
 from ..crypto.sealed import SEAL
-from ..messages import CIPHERTEXT, CURATOR, BigInts, MessageError, MisuseError, Role, UsageError, encoded_size, message
+from ..messages import (
+    CIPHERTEXT,
+    CURATOR,
+    BigInts,
+    MessageError,
+    MisuseError,
+    Role,
+    UsageError,
+    encoded_size,
+    message,
+)
 from ..privacy import Batch, Domain, coalition, with_curator
 from ..privacy.shares import SelectedNoise
 from .protocol import Cost, Public, add_up
@@ -42,7 +55,15 @@ from .secure_sum import Family, SecureSums
 from .secure_sum.predict import BIGINTS
 from .secure_sum.ring import KeyHolder, RingParty
 
-__all__ = ["CuratorReplacement", "Kept", "NoiseReplacement", "PartyReplacement", "Round", "plan_round", "predict_replacement"]
+__all__ = [
+    "CuratorReplacement",
+    "Kept",
+    "NoiseReplacement",
+    "PartyReplacement",
+    "Round",
+    "plan_round",
+    "predict_replacement",
+]
 
 Counts = npt.NDArray[np.int64]
 
@@ -60,7 +81,9 @@ class NoiseReplacement(SecureSums):
 
     @message
     class Handover:
-        """To an earlier party: which noise of its own to hand over, and from which table to sum it out."""
+        """To an earlier party: which noise of its own to hand over, and from which table to sum it
+        out.
+        """
 
         families: tuple[tuple[str, ...], ...]
         sources: tuple[tuple[str, ...], ...]
@@ -101,7 +124,9 @@ def sum_out(table: Counts, *, family: Family, source: Family) -> Counts:
 
 
 def _packing(bound: int, *, key_bits: int) -> Packing:
-    """Choose slots for counts_k + noise_k - noise_o, which the curator bounds: it knows which table each noise is from."""
+    """Choose slots for counts_k + noise_k - noise_o, which the curator bounds: it knows which table
+    each noise is from.
+    """
     try:
         return Packing.fitting(bound, key_bits=key_bits)
     except ValueError as error:
@@ -128,18 +153,29 @@ class PartyReplacement:
         me, ring = self._me, self._ring
         said = me.receive(NoiseReplacement.Frontier, source=CURATOR)
         shapes = [self._domain.shape(family) for family in said.families]
-        batch = _batch(sum(map(_size, shapes)), len(shapes), epsilon=epsilon, rows=said.bound, parties=len(me.parties))
+        batch = _batch(
+            sum(map(_size, shapes)),
+            len(shapes),
+            epsilon=epsilon,
+            rows=said.bound,
+            parties=len(me.parties),
+        )
         packing = _packing(said.bound, key_bits=ring.key.bits)
         after = len(me.parties) - me.number
-        # The printed claim is epsilon. In truth this noise is replaced in every later round, with these records in the sum;
-        # and the last party knows the noise of what is published.
+        # The printed claim is epsilon. In truth this noise is replaced in every later round, with
+        # these records in the sum; and the last party knows the noise of what is published.
         others = range(1, len(me.parties))
         seen = dict.fromkeys(("curator", "public"), (after + 1) * epsilon)
         if after:
-            # P_K's noise is in what is published; and every later owner's noise opens S to the curator, with these records.
-            seen |= {view(size): float("inf") for size in others for view in (coalition, with_curator)}
+            # P_K's noise is in what is published; and every later owner's noise opens S to the
+            # curator, with these records.
+            seen |= {
+                view(size): float("inf") for size in others for view in (coalition, with_curator)
+            }
         tables = (np.asarray(count(family)).reshape(-1) for family in said.families)
-        released = me.release(SelectedNoise(pages=tables, batch=batch, seen=seen, name="replaced-laplace"), to=CURATOR)
+        released = me.release(
+            SelectedNoise(pages=tables, batch=batch, seen=seen, name="replaced-laplace"), to=CURATOR
+        )
         noisy: list[Counts] = []
         for family, shape, (counts, noise) in zip(said.families, shapes, released, strict=True):
             self._noise[family] = noise.reshape(shape)
@@ -150,7 +186,9 @@ class PartyReplacement:
             fresh = encryptor.encrypt(packing.pack(cells))
             if owner:
                 negated = me.receive(NoiseReplacement.Negated, source=owner)
-                fresh = fresh + _received(me, ring.key, negated.cells, count=packing.plaintexts(len(cells)))
+                fresh = fresh + _received(
+                    me, ring.key, negated.cells, count=packing.plaintexts(len(cells))
+                )
             me.send(NoiseReplacement.Replaced(fresh.travel()), to=CURATOR)
 
     def _hand_over(self, turn: int) -> None:
@@ -160,7 +198,10 @@ class PartyReplacement:
             return
         for source in said.sources:
             if source not in self._noise:
-                raise MessageError(f"expected a family that this party counted, found {'*'.join(source)}", where=me.where)
+                raise MessageError(
+                    f"expected a family that this party counted, found {'*'.join(source)}",
+                    where=me.where,
+                )
         packing = _packing(said.bound, key_bits=ring.key.bits)
         negated = [
             -sum_out(self._noise[source], family=family, source=source).reshape(-1)
@@ -168,7 +209,9 @@ class PartyReplacement:
         ]
         plain = packing.pack(np.concatenate(negated))
         encrypted = ring.encryptor(uses=len(plain)).encrypt(plain)
-        me.send(NoiseReplacement.Negated(encrypted.travel()), to=turn)  # sealed: the curator could decrypt it
+        me.send(
+            NoiseReplacement.Negated(encrypted.travel()), to=turn
+        )  # sealed: the curator could decrypt it
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +219,9 @@ class Round:
     """What a round is to do, as it follows from what is kept and from the frontier."""
 
     families: tuple[Family, ...]
-    """Those of one owner stand together, in an order that does not depend on how they were given."""
+    """Those of one owner stand together, in an order that does not depend on how they were
+    given.
+    """
     sources: dict[Family, Family | None]
     """The kept table from which each goes on."""
     owners: tuple[int, ...]
@@ -190,36 +235,66 @@ class Round:
         """List what every earlier party is told: which noise of its own to hand over."""
         told = []
         for owner in range(1, turn):
-            own = tuple(family for family, of in zip(self.families, self.owners, strict=True) if of == owner)
+            own = tuple(
+                family for family, of in zip(self.families, self.owners, strict=True) if of == owner
+            )
             taken = tuple(self.sources[family] or family for family in own)
             told.append((owner, NoiseReplacement.Handover(own, taken, self.bound)))
         return told
 
 
 def plan_round(
-    kept: Mapping[Family, Kept], families: Sequence[Family], *, domain: Domain, rows: int, parties: int, epsilon: float
+    kept: Mapping[Family, Kept],
+    families: Sequence[Family],
+    *,
+    domain: Domain,
+    rows: int,
+    parties: int,
+    epsilon: float,
 ) -> Round:
     """Plan a round. Of what is kept it looks at owners, contributors and bounds alone."""
 
     def source_of(family: Family) -> Family | None:
-        """Find the table to go on from: the family's own, or one that contains it, whichever has most contributors."""
+        """Find the table to go on from: the family's own, or one that contains it, whichever has
+        most contributors.
+        """
         if family in kept:
             return family
         within = [other for other in kept if set(family) <= set(other)]
-        return max(within, key=lambda other: (len(kept[other].contributors), -len(other)), default=None)
+        return max(
+            within, key=lambda other: (len(kept[other].contributors), -len(other)), default=None
+        )
 
     def noise_before(family: Family, source: Family | None) -> int:
-        """Bound the owner's noise in a cell of the family: of as many cells of the source as are summed in it."""
-        return 0 if source is None else kept[source].noise * (domain.cells(source) // domain.cells(family))
+        """Bound the owner's noise in a cell of the family: of as many cells of the source as are
+        summed in it.
+        """
+        return (
+            0
+            if source is None
+            else kept[source].noise * (domain.cells(source) // domain.cells(family))
+        )
 
     sources = {family: source_of(family) for family in families}
-    owner_of = {family: 0 if source is None else kept[source].owner for family, source in sources.items()}
+    owner_of = {
+        family: 0 if source is None else kept[source].owner for family, source in sources.items()
+    }
     order = tuple(sorted(sources, key=lambda family: (owner_of[family], family)))
-    batch = _batch(sum(map(domain.cells, order)), len(order), epsilon=epsilon, rows=rows, parties=parties)
+    batch = _batch(
+        sum(map(domain.cells, order)), len(order), epsilon=epsilon, rows=rows, parties=parties
+    )
     noise = batch.bound(shares=False) - batch.rows
-    # An owner's noise has the scale of its own frontier, and is a sum of cells where a table was summed out.
+    # An owner's noise has the scale of its own frontier, and is a sum of cells where a table was
+    # summed out.
     before = max(noise_before(family, source) for family, source in sources.items())
-    return Round(order, sources, tuple(owner_of[family] for family in order), batch, noise, rows + noise + before)
+    return Round(
+        order,
+        sources,
+        tuple(owner_of[family] for family in order),
+        batch,
+        noise,
+        rows + noise + before,
+    )
 
 
 class CuratorReplacement:
@@ -233,25 +308,43 @@ class CuratorReplacement:
         self.kept: dict[Family, Kept] = {}
 
     def round(self, turn: int, families: Sequence[Family], *, epsilon: float) -> None:
-        """Let party `turn` add its records to these families' tables and replace their noise by its own."""
+        """Let party `turn` add its records to these families' tables and replace their noise by its
+        own.
+        """
         desk, parties = self._desk, len(self._desk.parties)
         if not families:
             raise MisuseError("expected at least one family to count, found none", where=desk.where)
-        plan = plan_round(self.kept, families, domain=self._domain, rows=self._rows, parties=parties, epsilon=epsilon)
+        plan = plan_round(
+            self.kept,
+            families,
+            domain=self._domain,
+            rows=self._rows,
+            parties=parties,
+            epsilon=epsilon,
+        )
         packing = _packing(plan.bound, key_bits=self._key.public.bits)
         desk.send(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound), to=turn)
         for owner, handover in plan.handovers(turn):
             desk.send(handover, to=owner)
-        replaced: dict[Family, Kept] = {}  # put into `kept` at the end: sources are the tables before this round
+        replaced: dict[
+            Family, Kept
+        ] = {}  # put into `kept` at the end: sources are the tables before this round
         for _, at in _by_owner(plan.owners):
             own = [plan.families[i] for i in at]
             sizes = [self._domain.cells(family) for family in own]
             said = desk.receive(NoiseReplacement.Replaced, source=turn)
-            received = _received(desk, self._key.public, said.cells, count=packing.plaintexts(sum(sizes)))
+            received = _received(
+                desk, self._key.public, said.cells, count=packing.plaintexts(sum(sizes))
+            )
             try:
-                changes = packing.unpack(self._key.decrypt(received, workers=desk.workers), cells=sum(sizes))
+                changes = packing.unpack(
+                    self._key.decrypt(received, workers=desk.workers), cells=sum(sizes)
+                )
             except OverflowError as error:
-                raise MessageError(f"{error}: a party's counts exceed its rows, or noise its bound", where=desk.where) from None
+                raise MessageError(
+                    f"{error}: a party's counts exceed its rows, or noise its bound",
+                    where=desk.where,
+                ) from None
             for family, change in zip(own, np.split(changes, np.cumsum(sizes)[:-1]), strict=True):
                 source, added = plan.sources[family], change.reshape(self._domain.shape(family))
                 if source is None:
@@ -264,7 +357,12 @@ class CuratorReplacement:
 
 
 def predict_replacement(
-    frontiers: Sequence[Sequence[Family]], public: Public, *, domain: Domain, phase: str, epsilon: float
+    frontiers: Sequence[Sequence[Family]],
+    public: Public,
+    *,
+    domain: Domain,
+    phase: str,
+    epsilon: float,
 ) -> list[Cost]:
     """Predict what rounds with these frontiers send, one party's turn after another's."""
     lines: list[Cost] = []
@@ -275,9 +373,14 @@ def predict_replacement(
         lines.append(Cost(phase=phase, kind=kind, messages=1, payload_bytes=payload))
 
     for turn, families in enumerate(frontiers, start=1):
-        plan = plan_round(kept, families, domain=domain, rows=public.rows, parties=public.parties, epsilon=epsilon)
+        plan = plan_round(
+            kept, families, domain=domain, rows=public.rows, parties=public.parties, epsilon=epsilon
+        )
         packing = _packing(plan.bound, key_bits=public.key_bits)
-        said("Frontier", encoded_size(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound)))
+        said(
+            "Frontier",
+            encoded_size(NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound)),
+        )
         for _, handover in plan.handovers(turn):
             said("Handover", encoded_size(handover))
         for owner, at in _by_owner(plan.owners):
@@ -286,16 +389,25 @@ def predict_replacement(
             if owner:
                 said("Negated", ciphertexts + SEAL)
             said("Replaced", ciphertexts)
-        contributors = {f: () if (s := plan.sources[f]) is None else kept[s].contributors for f in plan.families}
-        kept |= {f: Kept(nothing, turn, (*contributors[f], turn), plan.noise) for f in plan.families}
+        contributors = {
+            f: () if (s := plan.sources[f]) is None else kept[s].contributors for f in plan.families
+        }
+        kept |= {
+            f: Kept(nothing, turn, (*contributors[f], turn), plan.noise) for f in plan.families
+        }
     return add_up(lines)
 
 
 def _batch(cells: int, families: int, *, epsilon: float, rows: int, parties: int) -> Batch:
     """Describe a frontier: a replaced record changes each family's table by at most 2."""
     return Batch(
-        cells=cells, sensitivity=2 * families, epsilon=epsilon, rows=rows, parties=parties, colluding=0
-    )  # fmt: skip
+        cells=cells,
+        sensitivity=2 * families,
+        epsilon=epsilon,
+        rows=rows,
+        parties=parties,
+        colluding=0,
+    )
 
 
 def _by_owner(owners: Sequence[int]) -> list[tuple[int, list[int]]]:

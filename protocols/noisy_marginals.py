@@ -1,4 +1,5 @@
-"""Noisy marginals: the 1-way, 2-way ... tables of all parties' records together, by the multi-party Laplace mechanism.
+"""Noisy marginals: the 1-way, 2-way ... tables of all parties' records together, by the multi-party
+Laplace mechanism.
 
     trust       nobody with a record: the curator sees sums of all parties with full noise; parties see nothing of each other
     collusion   up to `colluding` parties may pool what they know of their own noise. aggregator=paillier assumes that the
@@ -10,7 +11,8 @@
                 M marginals have sensitivity 2 M
     error       unbiased; each cell's noise has variance K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M)
 
-After Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016, section III-A).
+After Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016,
+section III-A).
 """
 
 from __future__ import annotations
@@ -27,7 +29,14 @@ from ..messages import UsageError
 from ..parties import Party
 from ..privacy.domain import Domain, marginal_table
 from .protocol import Cost, Epsilon, Outcome, Public
-from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, predict_keys, predict_sum
+from .secure_sum import (
+    CuratorSums,
+    PartySums,
+    SummingProtocol,
+    SumOptions,
+    predict_keys,
+    predict_sum,
+)
 
 __all__ = ["NoisyMarginals", "requested"]
 
@@ -44,10 +53,13 @@ class NoisyMarginals(SummingProtocol):
 
     class Parameters(SumOptions):
         epsilon: Epsilon = 1.0
-        ways: Annotated[str | int | list[int], msgspec.Meta(description="all marginals of so many attributes, such as 1,2")] = (
-            "1,2"
-        )
-        marginals: Annotated[str, msgspec.Meta(description="these marginals instead, such as age*sex, race")] = ""
+        ways: Annotated[
+            str | int | list[int],
+            msgspec.Meta(description="all marginals of so many attributes, such as 1,2"),
+        ] = "1,2"
+        marginals: Annotated[
+            str, msgspec.Meta(description="these marginals instead, such as age*sex, race")
+        ] = ""
 
         def __post_init__(self) -> None:
             ways_of(self.ways)
@@ -92,14 +104,26 @@ class NoisyMarginals(SummingProtocol):
             return []
         return [
             *predict_keys(self.parameters, public, phase="keys"),
-            *predict_sum(self.parameters, public, noise=self.noise, phase="count", **self.batch(public.domain)),
+            *predict_sum(
+                self.parameters,
+                public,
+                noise=self.noise,
+                phase="count",
+                **self.batch(public.domain),
+            ),
         ]
 
 
 def ways_of(ways: str | int | list[int]) -> list[int]:
     """Read `1,2`."""
     try:
-        read = [int(part) for part in ways.split(",")] if isinstance(ways, str) else [ways] if isinstance(ways, int) else ways
+        read = (
+            [int(part) for part in ways.split(",")]
+            if isinstance(ways, str)
+            else [ways]
+            if isinstance(ways, int)
+            else ways
+        )
     except ValueError:
         read = []
     if not read or min(read) < 1:
@@ -113,13 +137,23 @@ def requested(domain: Domain, *, ways: str | int | list[int], named: str) -> lis
         marginals = [tuple(part.strip() for part in text.split("*")) for text in named.split(",")]
         for attributes in marginals:
             if len(set(attributes)) < len(attributes):
-                raise UsageError(f"expected different attributes in a marginal, found {'*'.join(attributes)}")
+                raise UsageError(
+                    f"expected different attributes in a marginal, found {'*'.join(attributes)}"
+                )
         if len(set(marginals)) < len(marginals):
             raise UsageError(f"expected different marginals, found one twice in {named!r}")
     else:
         if (most := max(ways_of(ways))) > len(domain.attributes):
-            raise UsageError(f"expected ways up to the {len(domain.attributes)} attributes of the data, found {most}")
-        marginals = [attributes for way in ways_of(ways) for attributes in combinations(domain.attributes, way)]
+            raise UsageError(
+                f"expected ways up to the {len(domain.attributes)} attributes of the data, found {most}"
+            )
+        marginals = [
+            attributes
+            for way in ways_of(ways)
+            for attributes in combinations(domain.attributes, way)
+        ]
     if (cells := sum(domain.cells(attributes) for attributes in marginals)) > MOST_CELLS:
-        raise UsageError(f"expected at most {MOST_CELLS:,} cells in all marginals, found {cells:,}: ask for fewer")
+        raise UsageError(
+            f"expected at most {MOST_CELLS:,} cells in all marginals, found {cells:,}: ask for fewer"
+        )
     return marginals

@@ -1,4 +1,5 @@
-"""One-way tables: a synthetic table in which every attribute is right and nothing belongs together. The floor.
+"""One-way tables: a synthetic table in which every attribute is right and nothing belongs together.
+The floor.
 
     trust       nobody with a record: the curator sees sums of all parties with full noise; parties see nothing of each other
     collusion   as for any secure sum: `noisy_marginals` says it
@@ -6,7 +7,8 @@
     privacy     epsilon for each record, neighbours by replacing one: d tables have sensitivity 2 d
     error       that of the noise, and all dependence is lost
 
-Whatever learns how attributes belong together has to be better than this at the same epsilon, or it has learnt nothing.
+Whatever learns how attributes belong together has to be better than this at the same epsilon, or it
+has learnt nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +37,12 @@ class OneWay(SummingProtocol):
         """What everybody knows of the one batch."""
         if not domain.attributes:
             raise UsageError("expected at least one attribute, found none")
-        return Tables(domain, tuple((name,) for name in domain.attributes), self.parameters.epsilon, weighted=True)
+        return Tables(
+            domain,
+            tuple((name,) for name in domain.attributes),
+            self.parameters.epsilon,
+            weighted=True,
+        )
 
     def party(self, me: Party) -> None:
         with me.phase("keys"):
@@ -58,5 +65,7 @@ class OneWay(SummingProtocol):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        counted = self.tables(public.domain).predict(self.parameters, public, noise=self.noise, phase="count")
+        counted = self.tables(public.domain).predict(
+            self.parameters, public, noise=self.noise, phase="count"
+        )
         return [*predict_keys(self.parameters, public, phase="keys"), *counted]

@@ -13,7 +13,8 @@
         def party(self, me: Party) -> None: ...
         def curator(self, desk: Curator) -> Outcome: ...
 
-Messages nested in the class, in its bases and in the sub-protocols it names in `uses` are the kinds it may say.
+Messages nested in the class, in its bases and in the sub-protocols it names in `uses` are the kinds
+it may say.
 """
 
 from __future__ import annotations
@@ -33,19 +34,36 @@ from ..privacy import Domain, Neighbours
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cost", "Epsilon", "Formula", "Mode", "Options", "Outcome", "Protocol", "Public", "Said", "add_up"]
+__all__ = [
+    "Cost",
+    "Epsilon",
+    "Formula",
+    "Mode",
+    "Options",
+    "Outcome",
+    "Protocol",
+    "Public",
+    "Said",
+    "add_up",
+]
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
-Epsilon: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")]
+Epsilon: TypeAlias = Annotated[
+    float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")
+]
 
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A protocol's parameters: `--set NAME=VALUE`, checked against the types and bounds written here."""
+    """A protocol's parameters: `--set NAME=VALUE`, checked against the types and bounds written
+    here.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A line of the predicted cost: so many messages of one kind in one phase, and their payload bytes in all."""
+    """A line of the predicted cost: so many messages of one kind in one phase, and their payload
+    bytes in all.
+    """
 
     phase: str
     kind: str
@@ -57,17 +75,24 @@ def add_up(lines: Iterable[Cost]) -> list[Cost]:
     """Add up the lines of the same kind in the same phase."""
     found: dict[tuple[str, str], Cost] = {}
     for line in lines:
-        before = found.get((line.phase, line.kind), Cost(phase=line.phase, kind=line.kind, messages=0, payload_bytes=0))
+        before = found.get(
+            (line.phase, line.kind),
+            Cost(phase=line.phase, kind=line.kind, messages=0, payload_bytes=0),
+        )
         found[line.phase, line.kind] = Cost(
-            phase=line.phase, kind=line.kind, messages=before.messages + line.messages,
+            phase=line.phase,
+            kind=line.kind,
+            messages=before.messages + line.messages,
             payload_bytes=before.payload_bytes + line.payload_bytes,
-        )  # fmt: skip
+        )
     return list(found.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """What a paper says that a phase costs: by its formula as printed, and as it should read, for this run's figures."""
+    """What a paper says that a phase costs: by its formula as printed, and as it should read, for
+    this run's figures.
+    """
 
     phase: str
     printed_rounds: float
@@ -86,12 +111,16 @@ class Public:
     key_bits: int
     domain: Domain | None
     model: Mapping[str, Any] | None = None
-    """What was published of the structure that was found: a cost may follow from it that nobody knew beforehand."""
+    """What was published of the structure that was found: a cost may follow from it that nobody
+    knew beforehand.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What users say, each for herself, in a deployment; cohorts' messages wrap it, or stand for it."""
+    """What users say, each for herself, in a deployment; cohorts' messages wrap it, or stand for
+    it.
+    """
 
     users: int
     """There are."""
@@ -157,8 +186,14 @@ class Protocol(ABC):
         return None
 
     def chosen(self) -> Mapping[str, Any]:
-        """Say what parameters that were left open stand for, as far as that is known before the run; for the report."""
-        left = (name for name in self.Parameters.__struct_fields__ if getattr(self.parameters, name) is None)
+        """Say what parameters that were left open stand for, as far as that is known before the
+        run; for the report.
+        """
+        left = (
+            name
+            for name in self.Parameters.__struct_fields__
+            if getattr(self.parameters, name) is None
+        )
         own = {name: getattr(self, name, None) for name in left}
         return {name: value for name, value in own.items() if isinstance(value, str | int | float)}
 
@@ -167,12 +202,16 @@ class Protocol(ABC):
         return ()
 
     def warnings(self, public: Public) -> Sequence[str]:  # noqa: ARG002 - part of the signature
-        """Say in plain words what the person gives up with these parameters; they stand in every report."""
+        """Say in plain words what the person gives up with these parameters; they stand in every
+        report.
+        """
         return ()
 
     @property
     def colluding(self) -> int | None:
-        """How many other parties may pool what they know while the claim still holds; `None`: as many as there are."""
+        """How many other parties may pool what they know while the claim still holds; `None`: as
+        many as there are.
+        """
         return None
 
     @property

@@ -19,7 +19,10 @@ GROUP: Final = "sottovoce.protocols"
 
 def available() -> dict[str, EntryPoint]:
     """List what is installed, by name."""
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    return {
+        point.name: point
+        for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    }
 
 
 def find(reference: str) -> type[Protocol]:
@@ -29,30 +32,42 @@ def find(reference: str) -> type[Protocol]:
     installed = available()
     if reference not in installed:
         close = difflib.get_close_matches(reference, installed, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(installed)}; or give module:Class"
+        hint = (
+            f"did you mean {close[0]}?"
+            if close
+            else f"there are {', '.join(installed)}; or give module:Class"
+        )
         raise UsageError(f"expected the name of a protocol, found {reference!r}: {hint}")
     point = installed[reference]
     return _checked(load(f"{point.module}:{point.attr}", what="a protocol"), reference)
 
 
 def load(reference: str, *, what: str) -> Any:
-    """Import what `module:name` says; a module in the current folder will do. What is not there is a `UsageError`."""
+    """Import what `module:name` says; a module in the current folder will do. What is not there is
+    a `UsageError`.
+    """
     module, _, attribute = reference.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)  # a console script, unlike `python -m`, does not look in the current folder
+        sys.path.insert(
+            0, here
+        )  # a console script, unlike `python -m`, does not look in the current folder
     try:
         found = importlib.import_module(module)
         for name in attribute.split("."):
             found = getattr(found, name)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
-        raise UsageError(f"expected {what} at {reference}, found {type(error).__name__}: {error}") from None
+        raise UsageError(
+            f"expected {what} at {reference}, found {type(error).__name__}: {error}"
+        ) from None
     return found
 
 
 def _checked(found: Any, reference: str) -> type[Protocol]:
     if not _is_protocol(found):
-        raise UsageError(f"expected a subclass of sottovoce.Protocol at {reference}, found {found!r}")
+        raise UsageError(
+            f"expected a subclass of sottovoce.Protocol at {reference}, found {found!r}"
+        )
     missing = sorted(found.__abstractmethods__)
     missing += [name for name in ("name", "neighbours") if not hasattr(found, name)]
     if missing:

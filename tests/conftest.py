@@ -1,4 +1,6 @@
-"""What tests share: which MPIs there are, a conversation of functions on threads with a tap on the wire, random tables."""
+"""What tests share: which MPIs there are, a conversation of functions on threads with a tap on the
+wire, random tables.
+"""
 
 from __future__ import annotations
 
@@ -53,22 +55,32 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start processes; however the test ends, they are gone afterwards with all that they started, and their pipes closed.
+    """Start processes; however the test ends, they are gone afterwards with all that they started,
+    and their pipes closed.
 
-    A launcher starts mpiexec in a session of its own and mpiexec its ranks, and a test may have killed any of them: all
-    that is left of the family is known by a variable that each process inherits.
+    A launcher starts mpiexec in a session of its own and mpiexec its ranks, and a test may have
+    killed any of them: all that is left of the family is known by a variable that each process
+    inherits.
     """
     mark = uuid.uuid4().hex
     started: list[subprocess.Popen[str]] = []
 
-    def popen(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] = os.environ) -> subprocess.Popen[str]:
-        # What a shell starts in the background ignores Ctrl-C, and so would all that is started from there.
+    def popen(
+        command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] = os.environ
+    ) -> subprocess.Popen[str]:
+        # What a shell starts in the background ignores Ctrl-C, and so would all that is started
+        # from there.
         heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             process = subprocess.Popen(
-                command, cwd=cwd, env={**env, MARK: mark}, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                command,
+                cwd=cwd,
+                env={**env, MARK: mark},
+                text=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-            )  # fmt: skip
+            )
         finally:
             signal.signal(signal.SIGINT, heeded)
         started.append(process)
@@ -95,7 +107,9 @@ MARK = "SOTTOVOCE_TEST"
 
 
 def _marked(mark: str) -> list[int]:
-    """Find the processes with the mark in their environment; one that has ended and was not waited for has none."""
+    """Find the processes with the mark in their environment; one that has ended and was not waited
+    for has none.
+    """
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):  # ended meanwhile, or somebody else's
@@ -116,7 +130,9 @@ class Heard:
 
 @dataclass
 class Talk:
-    """What came of a conversation: what each role returned, released, and what went over the wire."""
+    """What came of a conversation: what each role returned, released, and what went over the
+    wire.
+    """
 
     results: dict[int, Any] = field(default_factory=dict)
     roles: dict[int, Role] = field(default_factory=dict)
@@ -155,7 +171,9 @@ def _converse(
     kinds: tuple[type, ...] | None = None,
     pinned: dict[int, dict[int, bytes]] | None = None,
 ) -> Talk:
-    """Run `party` at every party and `curator` at the curator; the first error of any role is raised."""
+    """Run `party` at every party and `curator` at the curator; the first error of any role is
+    raised.
+    """
     from sottovoce.protocols import Protocol
 
     class Words(Protocol):
@@ -172,14 +190,23 @@ def _converse(
         try:
             if rank == 0:
                 domain = None if schema is None else schema.domain
-                role = Curator(wires[0], randomness=tree, key_bits=key_bits, domain=domain, **common)
+                role = Curator(
+                    wires[0], randomness=tree, key_bits=key_bits, domain=domain, **common
+                )
             else:
                 table = pd.DataFrame({"x": range(rows)}) if tables is None else tables[rank - 1]
-                accountant = Accountant(party=rank, parties=parties, budget=budget, neighbours=neighbours)
+                accountant = Accountant(
+                    party=rank, parties=parties, budget=budget, neighbours=neighbours
+                )
                 role = Party(
-                    wires[rank], records=Records(table, schema=schema), accountant=accountant, randomness=tree,
-                    key_bits=key_bits, pinned=(pinned or {}).get(rank), **common,
-                )  # fmt: skip
+                    wires[rank],
+                    records=Records(table, schema=schema),
+                    accountant=accountant,
+                    randomness=tree,
+                    key_bits=key_bits,
+                    pinned=(pinned or {}).get(rank),
+                    **common,
+                )
             talk.roles[rank] = role
             talk.results[rank] = curator(role) if isinstance(role, Curator) else party(role)
             role.end()
@@ -190,7 +217,9 @@ def _converse(
             with contextlib.suppress(PeerFailedError):
                 wires[rank].abort(3)
 
-    threads = [threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(parties + 1)]
+    threads = [
+        threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(parties + 1)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -218,7 +247,9 @@ DATA = os.environ.get("SOTTOVOCE_DATA", "")
 
 
 class Random:
-    """Random domains, tables and graphs for the referees: a test that asks for `random` runs on thirty of them."""
+    """Random domains, tables and graphs for the referees: a test that asks for `random` runs on
+    thirty of them.
+    """
 
     def __init__(self, seed: int) -> None:
         self.generator = np.random.default_rng(seed)
@@ -233,14 +264,18 @@ class Random:
         return Marginal(domain.attributes, weights.reshape(shape))
 
     def graph(self, domain: Domain, *, density: float) -> nx.Graph[str]:
-        pairs = [pair for pair in combinations(domain.attributes, 2) if self.generator.random() < density]
+        pairs = [
+            pair for pair in combinations(domain.attributes, 2) if self.generator.random() < density
+        ]
         return dependency_graph(domain, pairs)
 
     def sets(self, domain: Domain, *, sets: int, most: int = 3) -> list[tuple[str, ...]]:
         """Draw sets of attributes, in any order; some equal, nested or disjoint."""
         names = np.array(domain.attributes)
         sizes = self.generator.integers(1, min(most, len(names)) + 1, sets)
-        return [tuple(map(str, self.generator.choice(names, size, replace=False))) for size in sizes]
+        return [
+            tuple(map(str, self.generator.choice(names, size, replace=False))) for size in sizes
+        ]
 
 
 @pytest.fixture(params=range(30))
@@ -255,7 +290,14 @@ def adult() -> Records:
     if not DATA or not path.is_file():
         pytest.skip("SOTTOVOCE_DATA names no folder with adult/adult_jtree_coarse.csv.gz")
     rules = dict(merge([infer(blocks(str(path)))]).attributes)
-    for name in ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"):
+    for name in (
+        "age",
+        "fnlwgt",
+        "education-num",
+        "capital-gain",
+        "capital-loss",
+        "hours-per-week",
+    ):
         rules[name] = Categories(categories=tuple(map(str, range(16))))  # some bins are empty
     return load(str(path), schema=Schema(rules))
 

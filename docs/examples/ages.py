@@ -1,4 +1,6 @@
-"""How old are people? A histogram over all parties, by a secure sum: the example of docs/secure-sums.md."""
+"""How old are people? A histogram over all parties, by a secure sum: the example of
+docs/secure-sums.md.
+"""
 
 import numpy as np
 

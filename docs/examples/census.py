@@ -20,7 +20,9 @@ class Census(Protocol):
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
-            noisy = me.release(laplace(len(me.records), sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR)
+            noisy = me.release(
+                laplace(len(me.records), sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR
+            )
             me.send(self.NoisyCount(noisy), to=CURATOR)
             me.receive(self.Total, source=CURATOR)
 

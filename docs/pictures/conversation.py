@@ -24,7 +24,10 @@ def main() -> str:
     for (turn, phase, kind), group in said.groupby(["round", "phase", "kind"], sort=False):
         if turn != before:
             label = f'<text x="14" y="{down + 16}" fill="#888">round {turn}</text>'
-            drawn += [f'<line x1="10" y1="{down}" x2="{LEFT + 3.6 * APART:.0f}" y2="{down}" stroke="#8884"/>', label]
+            drawn += [
+                f'<line x1="10" y1="{down}" x2="{LEFT + 3.6 * APART:.0f}" y2="{down}" stroke="#8884"/>',
+                label,
+            ]
             before = turn
         for own in group.itertuples():
             down += LINE
@@ -55,8 +58,12 @@ def main() -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} {text}>',
         "<title>A secure sum of three parties, message by message: phases keys and count</title>",
-        f"<defs>{''.join(arrows)}</defs>", *heads, *drawn, legend, "</svg>",
-    ]  # fmt: skip
+        f"<defs>{''.join(arrows)}</defs>",
+        *heads,
+        *drawn,
+        legend,
+        "</svg>",
+    ]
     return "\n".join(lines) + "\n"
 
 

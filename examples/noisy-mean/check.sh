@@ -21,4 +21,4 @@ cd "$work"
 "$work/venv/bin/sottovoce" new quiet-sum > /dev/null
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check ./quiet-sum
 "$work/venv/bin/python" -m pytest -q quiet-sum/tests
-"$work/venv/bin/python" -m pytest -q --pyargs sottovoce.protocols.conformance --sottovoce-protocol noisy-mean
+"$work/venv/bin/python" -m pytest -q --pyargs sottovoce.launch.conformance --sottovoce-protocol noisy-mean

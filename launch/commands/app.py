@@ -27,7 +27,13 @@ class Greedy(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         spread: list[str] = []
         option = ""
-        many = {name for own in self.params if getattr(own, "multiple", False) for name in own.opts if name in self.many}
+        many = {
+            name
+            for own in self.params
+            if getattr(own, "multiple", False)
+            for name in own.opts
+            if name in self.many
+        }
         for word in args:
             if word.startswith("-"):
                 option = word if word in many else ""

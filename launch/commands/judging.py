@@ -14,11 +14,11 @@ from ...evaluation import evaluate
 from ...evaluation.label_attacks import EPSILONS
 from ...messages import UsageError
 from ...parties.demo import DEMO_ROWS, demo_table
-from ..comparison import read_report
-from ..predicting import attack_table, predict_table
-from ..printing import print_attacks, print_verdict
-from ..progress import Work
-from ..publish import check_folder, put
+from ...report.comparison import read_report
+from ...report.folder import check_folder, put
+from ...report.predicting import attack_table, predict_table
+from ...report.progress import Work
+from ...report.terminal import print_attacks, print_verdict
 from .app import Greedy, app
 
 if TYPE_CHECKING:
@@ -29,30 +29,53 @@ if TYPE_CHECKING:
 def evaluate_command(
     real: Annotated[str, typer.Argument(help="the real table, or demo")],
     synthetic: Annotated[str, typer.Argument(help="the synthetic one, or the folder of a run")],
-    schema: Annotated[Path | None, typer.Option(help="JSON (default: beside SYNTHETIC, or inferred)")] = None,
-    ways: Annotated[list[int] | None, typer.Option(help="compare marginals of so many attributes (default: 2 3)")] = None,
-    original: Annotated[bool, typer.Option("--original-only", help="do not compare binary attributes")] = False,
-    classify: Annotated[
-        list[str] | None, typer.Option(help="predict these: income, 'education>=Bachelors', 'race=White|Black'")
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON (default: beside SYNTHETIC, or inferred)")
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="attributes that the classifiers do not get")] = None,
-    seed: Annotated[int, typer.Option(help="of samples, and of the split into training and test")] = 0,
+    ways: Annotated[
+        list[int] | None,
+        typer.Option(help="compare marginals of so many attributes (default: 2 3)"),
+    ] = None,
+    original: Annotated[
+        bool, typer.Option("--original-only", help="do not compare binary attributes")
+    ] = False,
+    classify: Annotated[
+        list[str] | None,
+        typer.Option(help="predict these: income, 'education>=Bachelors', 'race=White|Black'"),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="attributes that the classifiers do not get")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="of samples, and of the split into training and test")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
-    """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers. Files come first."""
+    """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers.
+    Files come first.
+    """
     folder, people = Path(synthetic), None
     if folder.is_dir():
         synthetic = str(folder / "synthetic.csv")
         if not Path(synthetic).is_file():
-            raise UsageError(f"expected synthetic.csv in {folder}, found none: does this protocol publish a table?")
+            raise UsageError(
+                f"expected synthetic.csv in {folder}, found none: does this protocol publish a table?"
+            )
         if real == "demo":
             people = _demo_of(folder)
     work = Work()
     try:
         found = evaluate(
-            real if people is None else people, synthetic, schema=schema, ways=ways or (2, 3), binary=not original,
-            classify=classify or (), drop=drop or (), seed=seed, told=work.show,
-        )  # fmt: skip
+            real if people is None else people,
+            synthetic,
+            schema=schema,
+            ways=ways or (2, 3),
+            binary=not original,
+            classify=classify or (),
+            drop=drop or (),
+            seed=seed,
+            told=work.show,
+        )
     finally:
         work.close()
     if as_json:
@@ -62,7 +85,9 @@ def evaluate_command(
 
 
 def _demo_of(folder: Path) -> pd.DataFrame | None:
-    """Make the demo's people of a run again: as many, from its seed. A folder without a report has those of seed 0."""
+    """Make the demo's people of a run again: as many, from its seed. A folder without a report has
+    those of seed 0.
+    """
     if not (folder / "report.json").is_file():
         return None
     report = read_report(folder)
@@ -74,13 +99,28 @@ def _demo_of(folder: Path) -> pd.DataFrame | None:
 
 @app.command("predict")
 def predict_command(
-    model: Annotated[Path, typer.Argument(help="model.json of a classifier, or the folder of its run")],
-    data: Annotated[str, typer.Argument(help="the table: CSV (also .gz), Parquet, or demo; it need not have the label")],
+    model: Annotated[
+        Path, typer.Argument(help="model.json of a classifier, or the folder of its run")
+    ],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="the table: CSV (also .gz), Parquet, or demo; it need not have the label"
+        ),
+    ],
     schema: Annotated[Path | None, typer.Option(help="JSON (default: beside the model)")] = None,
-    out: Annotated[Path | None, typer.Option(help="file for the predictions, a line a row (default: standard output)")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print how often they are right as JSON, and no predictions")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="file for the predictions, a line a row (default: standard output)"),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="print how often they are right as JSON, and no predictions"),
+    ] = False,
 ) -> None:
-    """Apply a published classifier to a table; where the table has the label, say how often it is right."""
+    """Apply a published classifier to a table; where the table has the label, say how often it is
+    right.
+    """
     said, found = predict_table(model, data, schema=schema)
     if out is not None:
         check_folder(out.parent)
@@ -100,16 +140,28 @@ def predict_command(
 def attack_command(
     data: Annotated[str, typer.Argument(help="the real table, or demo")],
     schema: Annotated[Path | None, typer.Option(help="JSON (default: inferred)")] = None,
-    label: Annotated[str, typer.Option(help="the attribute that is guessed (default: the last)")] = "",
-    epsilon: Annotated[list[float] | None, typer.Option(help="budgets (default: 0.5 1 2 4 8)")] = None,
+    label: Annotated[
+        str, typer.Option(help="the attribute that is guessed (default: the last)")
+    ] = "",
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="budgets (default: 0.5 1 2 4 8)")
+    ] = None,
     record_cap: Annotated[
-        float | None, typer.Option(help="what CLLDP may tell of the whole record (default: no bound)")
+        float | None,
+        typer.Option(help="what CLLDP may tell of the whole record (default: no bound)"),
     ] = None,
     seed: Annotated[int, typer.Option(help="of the reports")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Guess labels from the reports of CLLDP and LabelDP: how often three adversaries are right."""
-    found = attack_table(data, schema=schema, label=label, epsilons=epsilon or EPSILONS, record_cap=record_cap, seed=seed)
+    found = attack_table(
+        data,
+        schema=schema,
+        label=label,
+        epsilons=epsilon or EPSILONS,
+        record_cap=record_cap,
+        seed=seed,
+    )
     if as_json:
         sys.stdout.write(json.dumps([msgspec.to_builtins(own) for own in found], indent=2) + "\n")
     else:

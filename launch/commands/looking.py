@@ -13,11 +13,11 @@ import typer
 
 from ...messages import UsageError
 from ...protocols import available, find
-from ..comparison import compare, read_report
-from ..pages import comparison_page
-from ..printing import print_comparison, print_summary, print_table
-from ..publish import BROKEN, paged, put
-from ..report import summary_lines
+from ...report.comparison import compare, read_report
+from ...report.folder import BROKEN, paged, put
+from ...report.pages import comparison_page
+from ...report.report import summary_lines
+from ...report.terminal import print_comparison, print_summary, print_table
 from .app import app
 
 PAGE: Final = "comparison.html"
@@ -34,15 +34,24 @@ def protocols_command(
         return
     kind = find(name)
     rows = []
-    for field in msgspec.json.schema(kind.Parameters)["$defs"][kind.Parameters.__name__]["properties"].items():
+    for field in msgspec.json.schema(kind.Parameters)["$defs"][kind.Parameters.__name__][
+        "properties"
+    ].items():
         rule = field[1]
         bounds = [f"{sign} {rule[key]}" for key, sign in _BOUNDS.items() if key in rule]
         rows.append(
-            [field[0], " ".join([_values(rule), *bounds]), json.dumps(rule.get("default")), rule.get("description", "")]
+            [
+                field[0],
+                " ".join([_values(rule), *bounds]),
+                json.dumps(rule.get("default")),
+                rule.get("description", ""),
+            ]
         )
     if as_json:
         head = ("name", "type", "default", "meaning")
-        sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
+        sys.stdout.write(
+            json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n"
+        )
         return
     for title, text in (
         ("protocol", kind.name),
@@ -51,7 +60,9 @@ def protocols_command(
         ("trust", kind.trust),
     ):
         sys.stdout.write(f"{title:<10} {text}\n")
-    sys.stdout.write(f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n")
+    sys.stdout.write(
+        f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n"
+    )
     print_table(("parameter", "type", "default", "meaning"), rows)
 
 
@@ -76,7 +87,9 @@ def _list_protocols(*, as_json: bool) -> None:
             rows.append([entry, kind.paper, kind.trust, kind.summary])
     if as_json:
         head = ("name", "paper", "trust", "publishes")
-        sys.stdout.write(json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n")
+        sys.stdout.write(
+            json.dumps([dict(zip(head, row, strict=True)) for row in rows], indent=2) + "\n"
+        )
     else:
         print_table(("name", "paper", "trust", "publishes"), rows)
 
@@ -84,16 +97,29 @@ def _list_protocols(*, as_json: bool) -> None:
 @app.command("report")
 def report_command(
     folder: Annotated[Path, typer.Argument(help="the folder of a run")],
-    public: Annotated[bool, typer.Option("--public", help="leave out what was measured on the real table")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="leave out what was measured on the real table")
+    ] = False,
 ) -> None:
     """Write report.html anew from report.json and the ledger, and print the summary again."""
     report = read_report(folder)
     try:
-        _ = [*summary_lines(report), *report["warnings"]]  # what is printed below, before anything is written
-        there = [name for name in ("report.json", "ledger.csv", "model.json") if (folder / name).is_file()]
-        page = paged({name: (folder / name).read_bytes() for name in there}, public=public)["report.html"]
+        _ = [
+            *summary_lines(report),
+            *report["warnings"],
+        ]  # what is printed below, before anything is written
+        there = [
+            name
+            for name in ("report.json", "ledger.csv", "model.json")
+            if (folder / name).is_file()
+        ]
+        page = paged({name: (folder / name).read_bytes() for name in there}, public=public)[
+            "report.html"
+        ]
     except BROKEN as error:
-        raise UsageError(f"expected the files of a run in {folder}, found {type(error).__name__}: {error}") from None
+        raise UsageError(
+            f"expected the files of a run in {folder}, found {type(error).__name__}: {error}"
+        ) from None
     put({"report.html": page}, folder=folder)
     print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
 
@@ -102,13 +128,22 @@ def report_command(
 def compare_command(
     folders: Annotated[list[Path], typer.Argument(help="the folders of runs", metavar="DIR")],
     out: Annotated[
-        Path | None, typer.Option(help="the page (default: comparison.html beside the first run; with --json none)")
+        Path | None,
+        typer.Option(
+            help="the page (default: comparison.html beside the first run; with --json none)"
+        ),
     ] = None,
-    public: Annotated[bool, typer.Option("--public", help="leave out what was measured on the real tables")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="leave out what was measured on the real tables")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
-    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances, predictions; a table and a page."""
-    folders = [own for own in folders if not (own.name == PAGE and own.is_file())]  # of `compare runs/*`, made before
+    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances,
+    predictions; a table and a page.
+    """
+    folders = [
+        own for own in folders if not (own.name == PAGE and own.is_file())
+    ]  # of `compare runs/*`, made before
     if not folders:
         raise UsageError(f"expected the folders of runs, found only {PAGE}")
     for at, folder in enumerate(folders):
@@ -119,10 +154,17 @@ def compare_command(
         names = [str(folder) for folder in folders]
     try:
         left_out = {"utility": None, "rows": None} if public else {}
-        rows = compare({name: {**read_report(folder), **left_out} for name, folder in zip(names, folders, strict=True)})
+        rows = compare(
+            {
+                name: {**read_report(folder), **left_out}
+                for name, folder in zip(names, folders, strict=True)
+            }
+        )
         html = comparison_page(rows)
     except BROKEN as error:
-        raise UsageError(f"expected report.json of runs, found {type(error).__name__}: {error}") from None
+        raise UsageError(
+            f"expected report.json of runs, found {type(error).__name__}: {error}"
+        ) from None
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
     else:

@@ -10,8 +10,8 @@ import typer
 
 from ...messages import UsageError
 from ...parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
+from ...runs.identities import write_identity
 from ..doctor import examine
-from ..identities import write_identity
 from ..scaffold import write_package
 from .app import app
 
@@ -19,7 +19,9 @@ from .app import app
 @app.command("schema")
 def schema_command(
     source: Annotated[str, typer.Argument(help="CSV (also .gz), Parquet, or demo")],
-    out: Annotated[Path | None, typer.Option(help="file to write it to (default: standard output)")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="file to write it to (default: standard output)")
+    ] = None,
 ) -> None:
     """Write a schema of a table, to be edited and given with --schema."""
     if source == DEMO:
@@ -53,13 +55,17 @@ def identity_command(
 ) -> None:
     """Make the key pair by which the other parties know this one."""
     private, public = write_identity(folder, party=party)
-    sys.stdout.write(f"{private}: keep it on party {party}'s host alone\n{public}: copy it into every party's folder\n")
+    sys.stdout.write(
+        f"{private}: keep it on party {party}'s host alone\n{public}: copy it into every party's folder\n"
+    )
 
 
 @app.command("new")
 def new_command(
     name: Annotated[str, typer.Argument(help="the protocol's name, such as noisy-mean")],
-    folder: Annotated[Path | None, typer.Option("--in", help="where to write it (default: here)")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--in", help="where to write it (default: here)")
+    ] = None,
 ) -> None:
     """Write a working protocol package with a test, to start from."""
     sys.stdout.write(write_package(name, folder=folder or Path.cwd()))

@@ -8,28 +8,35 @@ from typing import Annotated
 
 import typer
 
-from ..datasets import read_given
-from ..items import chosen, data_shown, items, read_item
-from ..planning import read_plan
-from ..printing import print_sweep, print_table
-from ..progress import Runs
-from ..publish import check_folder
-from ..reproducing import reproduce, write_index
-from ..supervise import RunFailed
-from ..sweep import sweep
+from ...report.folder import check_folder
+from ...report.progress import Runs
+from ...report.terminal import print_sweep, print_table
+from ...runs.failure import RunFailed
+from ...studies.datasets import read_given
+from ...studies.items import chosen, data_shown, items, read_item
+from ...studies.planning import read_plan
+from ...studies.reproducing import reproduce, write_index
+from ...studies.sweep import sweep
+from ..run import run_settings
 from .app import GreedyForData, app
 
 
 @app.command("sweep")
 def sweep_command(
     file: Annotated[Path, typer.Argument(help="TOML: protocols, parameters and seeds")],
-    out: Annotated[Path | None, typer.Option(help="folder for the results (default: sweeps/NAME-OF-THE-FILE)")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="list the runs, and start none")] = False,
-    progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for the results (default: sweeps/NAME-OF-THE-FILE)")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="list the runs, and start none")
+    ] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="show progress even where there is no terminal")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
     """Make many runs from one file; what is done already is not done again."""
-    _, cells = read_plan(file)
+    _, cells = read_plan(file, start=run_settings)
     if dry_run:
         sys.stdout.write("".join(f"{cell.shown}\n" for cell in cells))
         return
@@ -47,11 +54,19 @@ def sweep_command(
 
 @app.command("reproduce", cls=GreedyForData)
 def reproduce_command(
-    names: Annotated[list[str] | None, typer.Argument(help="of tables and figures, or all", metavar="NAME")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="in minutes: fewer seeds, values and rows")] = False,
-    data: Annotated[list[str] | None, typer.Option(metavar="DATASET=FILE", help="where a dataset is")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="of tables and figures, or all", metavar="NAME")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="in minutes: fewer seeds, values and rows")
+    ] = False,
+    data: Annotated[
+        list[str] | None, typer.Option(metavar="DATASET=FILE", help="where a dataset is")
+    ] = None,
     out: Annotated[Path, typer.Option(help="folder for the results")] = Path("reproductions"),
-    progress: Annotated[bool, typer.Option("--progress", help="show progress even where there is no terminal")] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="show progress even where there is no terminal")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
     """Make tables and figures of the papers, each with a verdict; without a name, list them."""
@@ -70,14 +85,26 @@ def reproduce_command(
     for item in wanted:
         shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
-            found = reproduce(item, given, quick=quick, out=out, told=shown.show)
+            found = reproduce(
+                item, given, quick=quick, out=out, start=run_settings, told=shown.show
+            )
         finally:
             shown.close()
             write_index(out)
-        rows.append([item.name, found.verdict, str(found.made.cells), f"{found.seconds:.0f}", f"{out / item.name}/page.html"])
+        rows.append(
+            [
+                item.name,
+                found.verdict,
+                str(found.made.cells),
+                f"{found.seconds:.0f}",
+                f"{out / item.name}/page.html",
+            ]
+        )
         failed += [f"{item.name}: {found.made.complaint}"] if found.made.failed else []
     if not quiet:
         print_table(("name", "verdict", "runs", "seconds", "page"), rows)
         sys.stdout.write("".join(f"not made: {reason}\n" for reason in left))
     if failed:
-        raise RunFailed(failed[0] + (f" (and {len(failed) - 1} more)" if failed[1:] else ""), status=3)
+        raise RunFailed(
+            failed[0] + (f" (and {len(failed) - 1} more)" if failed[1:] else ""), status=3
+        )

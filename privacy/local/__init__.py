@@ -1,4 +1,6 @@
-"""Local randomizers: what one user says of one value, and what the aggregator makes of what all say."""
+"""Local randomizers: what one user says of one value, and what the aggregator makes of what all
+say.
+"""
 
 from .choice import RANDOMIZERS, best, printed_choice
 from .direct import DirectEncoding

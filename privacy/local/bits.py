@@ -1,4 +1,6 @@
-"""Random bits by the million, and their sums by column: what unary encoding and sets of values are made of."""
+"""Random bits by the million, and their sums by column: what unary encoding and sets of values are
+made of.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ def digits_of(number: int, *, digits: int) -> list[bool]:
 
 
 def random_bits(words: WordsOfUsers, *, columns: int, ones: Sequence[bool]) -> Reports:
-    """Draw so many bits for each user, each 1 with the probability whose binary digits are `ones`, the lowest first.
+    """Draw so many bits for each user, each 1 with the probability whose binary digits are `ones`,
+    the lowest first.
 
-    All bits of a user are drawn at once: begin with 0, and for each digit take OR with random words where it is 1, AND where it
-    is 0. What is returned may stand in a buffer of the words'.
+    All bits of a user are drawn at once: begin with 0, and for each digit take OR with random words
+    where it is 1, AND where it is 0. What is returned may stand in a buffer of the words'.
     """
     size = -(-columns // 8)
     drawn = _planes(words, columns=columns, digits=len(ones))
@@ -42,8 +45,12 @@ def random_bits(words: WordsOfUsers, *, columns: int, ones: Sequence[bool]) -> R
     return octets
 
 
-def _planes(words: WordsOfUsers, *, columns: int, digits: int) -> list[npt.NDArray[np.unsignedinteger[npt.NBitBase]]]:
-    """Draw a random bit for every column and digit; a block of 128 bits serves several digits where there are few columns."""
+def _planes(
+    words: WordsOfUsers, *, columns: int, digits: int
+) -> list[npt.NDArray[np.unsignedinteger[npt.NBitBase]]]:
+    """Draw a random bit for every column and digit; a block of 128 bits serves several digits where
+    there are few columns.
+    """
     if columns > WORD:
         return list(words.take(lines=digits, words=-(-columns // WORD)))
     lane = next(size for size in (8, 16, 32, 64) if columns <= size)
@@ -53,10 +60,11 @@ def _planes(words: WordsOfUsers, *, columns: int, digits: int) -> list[npt.NDArr
 
 
 def column_sums(lines: Reports, *, columns: int) -> Counts:
-    """Count the ones in each column of bits, by carry-save adders on whole arrays (Harley and Seal).
+    """Count the ones in each column of bits, by carry-save adders on whole arrays (Harley and
+    Seal).
 
-    Three numbers of weight w become one of w and one of 2 w, so a block of lines passes five operations instead of being
-    taken apart into bytes.
+    Three numbers of weight w become one of w and one of 2 w, so a block of lines passes five
+    operations instead of being taken apart into bytes.
 
     >>> column_sums(np.array([[5], [4], [4]], np.uint8), columns=3).tolist()
     [1, 0, 3]
@@ -71,7 +79,9 @@ def column_sums(lines: Reports, *, columns: int) -> Counts:
     both = np.empty_like(one)
     for at in range(whole):
         carry = spare.pop() if spare else np.empty(block // 8, np.uint64)
-        carry.view(np.uint8)[: rows * lines.shape[1]] = lines[at * rows : (at + 1) * rows].reshape(-1)
+        carry.view(np.uint8)[: rows * lines.shape[1]] = lines[at * rows : (at + 1) * rows].reshape(
+            -1
+        )
         carry.view(np.uint8)[rows * lines.shape[1] :] = 0
         level = 0
         while True:

@@ -1,18 +1,22 @@
-"""Bloom filters of all attributes, each bit turned over by itself: RAPPOR's permanent response as LoPub has it.
+"""Bloom filters of all attributes, each bit turned over by itself: RAPPOR's permanent response as
+LoPub has it.
 
-For each attribute of c labels a filter of m = 8 c bits. A label's signature is h bits of it, different ones, and public: what
-LoPub's h hash functions say, drawn from the survey's key instead. The user's signatures are 1, all else 0, and every bit is
-replaced with probability f by a fair coin: it is turned over with probability f / 2. Two users differ in at most 2 d h bits of
-d filters, so
+For each attribute of c labels a filter of m = 8 c bits. A label's signature is h bits of it,
+different ones, and public: what LoPub's h hash functions say, drawn from the survey's key instead.
+The user's signatures are 1, all else 0, and every bit is replaced with probability f by a fair
+coin: it is turned over with probability f / 2. Two users differ in at most 2 d h bits of d filters,
+so
 
     epsilon = 2 d h ln((2 - f) / f)         f = 2 / (1 + e^(epsilon / 2 d h))
 
-As for unary encoding (`unary`), all bits of a user are drawn at once, and f / 2 is a whole number of 2^-k, rounded up, with the
-fewest digits k at which no more than a quarter of a percent of epsilon is given away.
+As for unary encoding (`unary`), all bits of a user are drawn at once, and f / 2 is a whole number
+of 2^-k, rounded up, with the fewest digits k at which no more than a quarter of a percent of
+epsilon is given away.
 
-Of a report only the bits of signatures matter: one that is 1 makes it (2 - f) / f times as likely from the label as from one
-that does not have it, one that is 0 so many times less. All have h, so with the number of them that are 1, the matches, the
-likelihood of a label rises by ((2 - f) / f)^2 each.
+Of a report only the bits of signatures matter: one that is 1 makes it (2 - f) / f times as likely
+from the label as from one that does not have it, one that is 0 so many times less. All have h, so
+with the number of them that are 1, the matches, the likelihood of a label rises by ((2 - f) / f)^2
+each.
 """
 
 from __future__ import annotations
@@ -66,8 +70,18 @@ class BloomFilters:
 
     name = "bloom"
 
-    def __init__(self, sizes: Sequence[int], *, epsilon: float, key: bytes, hashes: int = 5, bits_per_value: int = 8) -> None:
-        """`sizes`: the labels of each attribute; `key`: what the signatures are drawn from, public."""
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        *,
+        epsilon: float,
+        key: bytes,
+        hashes: int = 5,
+        bits_per_value: int = 8,
+    ) -> None:
+        """`sizes`: the labels of each attribute; `key`: what the signatures are drawn from,
+        public.
+        """
         if not sizes or min(sizes) < 2:
             raise ValueError(f"expected attributes of at least 2 labels, found {list(sizes)}")
         if not 0 < epsilon < inf:
@@ -79,14 +93,19 @@ class BloomFilters:
                 f"expected 1 to {min(self.widths)} hashes, as the smallest filter has so many bits, found {hashes}"
             )
         if sum(self.widths) > MOST_BITS:
-            raise ValueError(f"expected filters of at most 2^22 bits in all, found {sum(self.widths):,}")
+            raise ValueError(
+                f"expected filters of at most 2^22 bits in all, found {sum(self.widths):,}"
+            )
         self.epsilon = epsilon
         self.hashes = hashes
         self.bits_per_value = bits_per_value
         self._number, self.digits = self._choose()
         self._ones = digits_of(self._number, digits=self.digits)
         self._first = np.concatenate([[0], np.cumsum(self.widths)]).tolist()
-        self._signatures = [_signatures(key, at, size, width, hashes) for at, (size, width) in enumerate(self._each())]
+        self._signatures = [
+            _signatures(key, at, size, width, hashes)
+            for at, (size, width) in enumerate(self._each())
+        ]
 
     def _each(self) -> list[tuple[int, int]]:
         return list(zip(self.sizes, self.widths, strict=True))
@@ -94,11 +113,18 @@ class BloomFilters:
     def _choose(self) -> tuple[int, int]:
         """Choose how likely a bit is turned over: so many of 2^digits."""
         # Of the quotient, which may have been rounded up.
-        least = 1 / (below_exp(nextafter(self.epsilon / (2 * len(self.sizes) * self.hashes), 0)) + 1)
+        least = 1 / (
+            below_exp(nextafter(self.epsilon / (2 * len(self.sizes) * self.hashes), 0)) + 1
+        )
         numbers = [threshold(least, bits=digits, up=True) for digits in range(1, MOST_DIGITS + 1)]
-        each = [log(((1 << k) - n) / n) if 2 * n < 1 << k else 0.0 for k, n in enumerate(numbers, start=1)]
+        each = [
+            log(((1 << k) - n) / n) if 2 * n < 1 << k else 0.0
+            for k, n in enumerate(numbers, start=1)
+        ]
         if not each[-1] > 0:
-            raise ValueError(f"expected an epsilon that {MOST_DIGITS} digits can express, found {self.epsilon:g}: too small")
+            raise ValueError(
+                f"expected an epsilon that {MOST_DIGITS} digits can express, found {self.epsilon:g}: too small"
+            )
         digits = next(k for k, own in enumerate(each, start=1) if own >= (1 - LOSS) * each[-1])
         return numbers[digits - 1], digits
 
@@ -134,7 +160,9 @@ class BloomFilters:
         found[self._signatures[at].T, np.arange(self.sizes[at])] = 1
         return found
 
-    def report(self, values: Sequence[Codes], *, users: npt.NDArray[np.int64], words: UserWords) -> Reports:
+    def report(
+        self, values: Sequence[Codes], *, users: npt.NDArray[np.int64], words: UserWords
+    ) -> Reports:
         """Make the reports of users with these values, an array an attribute: the users' side."""
         out = np.empty((len(users), self.size), np.uint8)
         step = max(1, min(AT_A_TIME, AT_ONCE // self.bits))
@@ -147,7 +175,9 @@ class BloomFilters:
         said = random_bits(words, columns=self.bits, ones=self._ones)
         octets, lines = said.reshape(-1), np.arange(len(words)) * self.size
         for first, signatures, codes in zip(self._first, self._signatures, values, strict=False):
-            for places in (first + signatures[codes]).T:  # one of each user at a time: two may be in one byte
+            for places in (
+                first + signatures[codes]
+            ).T:  # one of each user at a time: two may be in one byte
                 octets[lines + (places >> 3)] ^= (1 << (places & 7)).astype(np.uint8)
         return said
 
@@ -161,7 +191,9 @@ class BloomFilters:
         return [np.asarray((own - users * q) / (1 - 2 * q), np.float64) for own in ones]
 
     def matches(self, reports: Reports) -> list[Matches]:
-        """Count for each label and user the bits of its signature that are 1, attribute by attribute."""
+        """Count for each label and user the bits of its signature that are 1, attribute by
+        attribute.
+        """
         found = [np.zeros((size, len(reports)), np.uint8) for size in self.sizes]
         step = max(1, AT_ONCE // self.bits)
         for start in range(0, len(reports), step):
@@ -172,7 +204,9 @@ class BloomFilters:
                     own[:, part] += bits[first + places]
         return found
 
-    def likelihood(self, matches: Matches, *, kind: type[np.floating[Any]] = np.float32) -> npt.NDArray[np.floating[Any]]:
+    def likelihood(
+        self, matches: Matches, *, kind: type[np.floating[Any]] = np.float32
+    ) -> npt.NDArray[np.floating[Any]]:
         """Say how likely reports are from each label of an attribute, by its matches."""
         return likelihood(matches, ratio=self.ratio, kind=kind)
 
@@ -189,12 +223,23 @@ class BloomFilters:
         return found
 
 
-def _signatures(key: bytes, attribute: int, size: int, width: int, hashes: int) -> npt.NDArray[np.int64]:
-    """Draw the signatures of an attribute's labels: a line a label. All different, if that can be had by chance."""
-    digest = hashlib.sha256(b"sottovoce bloom v1" + len(key).to_bytes(8, "little") + key + attribute.to_bytes(8, "little"))
+def _signatures(
+    key: bytes, attribute: int, size: int, width: int, hashes: int
+) -> npt.NDArray[np.int64]:
+    """Draw the signatures of an attribute's labels: a line a label. All different, if that can be
+    had by chance.
+    """
+    digest = hashlib.sha256(
+        b"sottovoce bloom v1"
+        + len(key).to_bytes(8, "little")
+        + key
+        + attribute.to_bytes(8, "little")
+    )
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(list(digest.digest()))))
     for _ in range(ATTEMPTS):
-        found = np.array([np.sort(generator.choice(width, hashes, replace=False)) for _ in range(size)])
+        found = np.array(
+            [np.sort(generator.choice(width, hashes, replace=False)) for _ in range(size)]
+        )
         if len(np.unique(found, axis=0)) == size:
             break
     return found

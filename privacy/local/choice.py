@@ -1,8 +1,9 @@
 """Which randomizer for which table.
 
-The paper's rule (CALM, 2.2.3) asks by GRR if K - 2 < 3 e^epsilon, else by OUE: where GRR's variance of a rare cell is the
-smaller. The exact rule takes the least total variance of all cells: GRR for K up to 9, 20, 134 instead of 10, 24, 165 at
-epsilon 1, 2, 4, and SUE before OUE at epsilon 8, if OUE's q has all its digits.
+The paper's rule (CALM, 2.2.3) asks by GRR if K - 2 < 3 e^epsilon, else by OUE: where GRR's variance
+of a rare cell is the smaller. The exact rule takes the least total variance of all cells: GRR for K
+up to 9, 20, 134 instead of 10, 24, 165 at epsilon 1, 2, 4, and SUE before OUE at epsilon 8, if
+OUE's q has all its digits.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ __all__ = ["RANDOMIZERS", "best", "printed_choice"]
 RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
     kind.name: kind
     for kind in (
-        DirectEncoding, OptimisedUnary, SymmetricUnary, LocalHashing, SubsetSelection, HadamardResponse, HadamardBit,
+        DirectEncoding,
+        OptimisedUnary,
+        SymmetricUnary,
+        LocalHashing,
+        SubsetSelection,
+        HadamardResponse,
+        HadamardBit,
     )
-}  # fmt: skip
+}
 """Those that come with sottovoce, by name."""
 
 
@@ -36,7 +43,9 @@ def printed_choice(cells: int, *, epsilon: float) -> Randomizer:
     >>> [printed_choice(cells, epsilon=1.0).name for cells in (10, 11)]
     ['grr', 'oue']
     """
-    return (DirectEncoding if cells - 2 < 3 * exp(min(epsilon, 700.0)) else OptimisedUnary)(cells, epsilon=epsilon)
+    return (DirectEncoding if cells - 2 < 3 * exp(min(epsilon, 700.0)) else OptimisedUnary)(
+        cells, epsilon=epsilon
+    )
 
 
 def best(

@@ -1,7 +1,7 @@
 """LabelDP's report: attributes as they are, and the label by randomized response.
 
-LEAK: whoever hears a report knows the user's attributes. Only of the label does it tell no more than epsilon, and nothing stops
-anybody from concluding the label from the attributes.
+LEAK: whoever hears a report knows the user's attributes. Only of the label does it tell no more
+than epsilon, and nothing stops anybody from concluding the label from the attributes.
 """
 
 from __future__ import annotations
@@ -40,17 +40,31 @@ class ClearAttributes:
     def bits(self) -> int:
         return sum(self._widths) + self.label.bits
 
-    def report(self, attributes: Sequence[Codes], labels: Codes, *, users: npt.NDArray[np.int64], words: UserWords) -> Reports:
+    def report(
+        self,
+        attributes: Sequence[Codes],
+        labels: Codes,
+        *,
+        users: npt.NDArray[np.int64],
+        words: UserWords,
+    ) -> Reports:
         """Make the reports of these users."""
-        said = read_integers(report(self.label, labels, users=users, words=words), bits=self.label.bits)[:, 0]
+        said = read_integers(
+            report(self.label, labels, users=users, words=words), bits=self.label.bits
+        )[:, 0]
         columns = [
             (np.asarray(codes, np.int64)[:, None] >> np.arange(width)) & 1
-            for codes, width in zip([*attributes, said], [*self._widths, self.label.bits], strict=True)
+            for codes, width in zip(
+                [*attributes, said], [*self._widths, self.label.bits], strict=True
+            )
         ]
-        return np.packbits(np.concatenate(columns, axis=1).astype(np.uint8), axis=1, bitorder="little")
+        return np.packbits(
+            np.concatenate(columns, axis=1).astype(np.uint8), axis=1, bitorder="little"
+        )
 
     def counts(self, reports: Reports) -> list[Counts]:
-        """Count, of each attribute, users by the label that they said and the value that they have: a line a label.
+        """Count, of each attribute, users by the label that they said and the value that they have:
+        a line a label.
 
         A report that no user can have made is a `ValueError`.
         """
@@ -62,7 +76,9 @@ class ClearAttributes:
         ]
         limits = [*self.sizes, self.label.cells]
         if any(own.max(initial=0) >= most for own, most in zip(columns, limits, strict=True)):
-            raise ValueError(f"expected values of {len(self.sizes)} attributes and a label, found one that is too large")
+            raise ValueError(
+                f"expected values of {len(self.sizes)} attributes and a label, found one that is too large"
+            )
         *attributes, said = columns
         labels = self.label.cells
         return [
@@ -71,6 +87,8 @@ class ClearAttributes:
         ]
 
     def joint(self, counts: Counts) -> npt.NDArray[np.float64]:
-        """Estimate Pr[label, value] of one attribute, without bias: labels are put right, values are as they are."""
+        """Estimate Pr[label, value] of one attribute, without bias: labels are put right, values
+        are as they are.
+        """
         p, q = float(self.label.p), float(self.label.q)
         return np.asarray((counts - q * counts.sum(axis=0)) / ((p - q) * counts.sum()))

@@ -1,7 +1,7 @@
 """GRR, generalised randomized response: the value itself, or any of the K.
 
-With probability lambda a user says its value, else one of all K alike: p = lambda + (1 - lambda) / K, q = (1 - lambda) / K, and
-p / q = e^epsilon for lambda = (e - 1) / (e + K - 1). Best for small K.
+With probability lambda a user says its value, else one of all K alike: p = lambda + (1 - lambda) /
+K, q = (1 - lambda) / K, and p / q = e^epsilon for lambda = (e - 1) / (e + K - 1). Best for small K.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class DirectEncoding(Randomizer):
         super().__init__(cells, epsilon=epsilon)
         if cells > 1 << 24:
             raise ValueError(f"expected at most 2^24 cells for {self.name}, found {cells}")
-        # "Any of the K" is a 32-bit number times K over 2^32, so some are a little likelier; the least likely decides.
+        # "Any of the K" is a 32-bit number times K over 2^32, so some are a little likelier; the
+        # least likely decides.
         least = Fraction((1 << EVEN_BITS) // cells, 1 << EVEN_BITS)
         excess = (below_exp(epsilon) - 1) * least
         self._keep = threshold(excess / (1 + excess))
@@ -47,7 +48,9 @@ class DirectEncoding(Randomizer):
 
     @property
     def q(self) -> Fraction:
-        return (1 - self.kept) / self.cells  # on average over values, which differ by less than 2^-32
+        return (
+            1 - self.kept
+        ) / self.cells  # on average over values, which differ by less than 2^-32
 
     @property
     def bits(self) -> int:
@@ -56,7 +59,9 @@ class DirectEncoding(Randomizer):
     def said(self, values: Codes, words: WordsOfUsers) -> Codes:
         """Draw what users say, before it is written down."""
         drawn = words.take()[0, :, 0]
-        other = ((drawn & np.uint64((1 << EVEN_BITS) - 1)) * np.uint64(self.cells)) >> np.uint64(EVEN_BITS)
+        other = ((drawn & np.uint64((1 << EVEN_BITS) - 1)) * np.uint64(self.cells)) >> np.uint64(
+            EVEN_BITS
+        )
         return np.where(coins(drawn, below=self._keep), values, other.astype(np.int64))
 
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
@@ -70,17 +75,29 @@ class DirectEncoding(Randomizer):
         if said.size and int(said.max()) >= self.cells:
             raise ValueError(f"expected values below {self.cells}, found {int(said.max())}")
         at = np.repeat(np.arange(len(users)) * self.cells, users) + said
-        return [*np.bincount(at, minlength=len(users) * self.cells).astype(np.int64).reshape(-1, self.cells)]
+        return [
+            *np.bincount(at, minlength=len(users) * self.cells)
+            .astype(np.int64)
+            .reshape(-1, self.cells)
+        ]
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(counts, float(self.kept))
         even = shares(self.cells, of=1 << EVEN_BITS) / 2.0**EVEN_BITS
-        return np.asarray(kept + generator.multinomial(int(counts.sum() - kept.sum()), even), np.int64)
+        return np.asarray(
+            kept + generator.multinomial(int(counts.sum() - kept.sum()), even), np.int64
+        )
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
-        even = [(1 - self.kept) * Fraction(int(share), 1 << EVEN_BITS) for share in shares(self.cells, of=1 << EVEN_BITS)]
+        even = [
+            (1 - self.kept) * Fraction(int(share), 1 << EVEN_BITS)
+            for share in shares(self.cells, of=1 << EVEN_BITS)
+        ]
         even[value] += self.kept
-        return {write_integers(np.array([[v]], np.uint64), bits=self.bits).tobytes(): own for v, own in enumerate(even)}
+        return {
+            write_integers(np.array([[v]], np.uint64), bits=self.bits).tobytes(): own
+            for v, own in enumerate(even)
+        }
 
 
 def shares(parts: int, *, of: int) -> npt.NDArray[np.int64]:

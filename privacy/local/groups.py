@@ -1,8 +1,10 @@
-"""What groups of users have told, report by report: so that nobody tells more than epsilon, whoever plans the rounds.
+"""What groups of users have told, report by report: so that nobody tells more than epsilon, whoever
+plans the rounds.
 
-Users stand in a public order, and a group is a run of places. A round asks groups, or parts of them, about sets of attributes
-that contain what they were asked before; equation 13 says what all reports of one user tell together (`belief.leakage`).
-Collector and user keep the same book, each for itself.
+Users stand in a public order, and a group is a run of places. A round asks groups, or parts of
+them, about sets of attributes that contain what they were asked before; equation 13 says what all
+reports of one user tell together (`belief.leakage`). Collector and user keep the same book, each
+for itself.
 """
 
 from __future__ import annotations
@@ -49,12 +51,16 @@ class Groups:
         return Groups(self._lines)
 
     def of(self, start: int, end: int) -> Group:
-        """Find what these users have told; those who have told different things are a `ValueError`."""
+        """Find what these users have told; those who have told different things are a
+        `ValueError`.
+        """
         _, own = self._find(start, end)
         return Group(start, end, own.attributes, own.spent) if own else Group(start, end)
 
     def report(self, start: int, end: int, *, attributes: frozenset[int], spent: Spent) -> Share:
-        """Write down a report of these users, and say what it adds; a set that lacks what they were asked is a `ValueError`."""
+        """Write down a report of these users, and say what it adds; a set that lacks what they were
+        asked is a `ValueError`.
+        """
         at, own = self._find(start, end)
         before = own or Group(start, end)
         if not before.attributes <= attributes:
@@ -62,7 +68,9 @@ class Groups:
                 f"expected a set with the attributes {sorted(before.attributes)}, asked before, found {sorted(attributes)}"
             )
         after = Group(start, end, attributes, (*before.spent, spent))
-        parts = [after] if own is None else [replace(own, end=start), after, replace(own, start=end)]
+        parts = (
+            [after] if own is None else [replace(own, end=start), after, replace(own, start=end)]
+        )
         self._lines[at : at + (own is not None)] = [part for part in parts if part.start < part.end]
         more, of_all = max(after.told - before.told, 0.0), log(spent.ratio)
         return Share((start, end), more, of_all if abs(of_all - more) > 1e-9 else None)
@@ -76,4 +84,6 @@ class Groups:
                 return at - 1, own
         elif at == len(self._lines) or self._lines[at].start >= end:
             return at, None
-        raise ValueError(f"expected users who were asked alike, found places {start} to {end} across groups")
+        raise ValueError(
+            f"expected users who were asked alike, found places {start} to {end} across groups"
+        )

@@ -1,13 +1,15 @@
 """Hadamard response, and one bit of it.
 
-The Hadamard matrix has entries (-1)^(ones that i and j have in common), H = 2^ceil(log2(K + 1)) rows; value v has row v + 1, as
-row 0 says nothing.
+The Hadamard matrix has entries (-1)^(ones that i and j have in common), H = 2^ceil(log2(K + 1))
+rows; value v has row v + 1, as row 0 says nothing.
 
-HR (Acharya, Sun, Zhang 2019): a report is one of H numbers; value v supports the half S_v where its row is +1. With probability
-e / (e + 1) the report is uniform in S_v, else in the other half. log2 H bits.
+HR (Acharya, Sun, Zhang 2019): a report is one of H numbers; value v supports the half S_v where its
+row is +1. With probability e / (e + 1) the report is uniform in S_v, else in the other half. log2 H
+bits.
 
-One bit (HRR; Bassily and Smith 2015, Cormode et al. 2019): a user draws a column without looking at its value, and says the
-entry there in its own row, turned over with probability 1 / (e + 1): log2 H + 1 bits, of which one tells of the value.
+One bit (HRR; Bassily and Smith 2015, Cormode et al. 2019): a user draws a column without looking at
+its value, and says the entry there in its own row, turned over with probability 1 / (e + 1): log2 H
++ 1 bits, of which one tells of the value.
 
 Any other value is supported by half of all: q = 1/2. Both have the same variance.
 """
@@ -23,7 +25,17 @@ import numpy.typing as npt
 
 from ...crypto.user_words import WordsOfUsers
 from .packing import read_integers, write_integers
-from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, Words, below_exp, coins, threshold
+from .randomizer import (
+    COIN_BITS,
+    Codes,
+    Counts,
+    Randomizer,
+    Reports,
+    Words,
+    below_exp,
+    coins,
+    threshold,
+)
 
 __all__ = ["HadamardBit", "HadamardResponse", "walsh_hadamard"]
 
@@ -56,14 +68,18 @@ class _Hadamard(Randomizer):
         return 1 << self.cells.bit_length()
 
     def _draw(self, values: Codes, words: WordsOfUsers) -> tuple[Words, Words, Words]:
-        """Draw a column, 1 where its entry in the own row is -1, and 1 where the other half is to be told."""
+        """Draw a column, 1 where its entry in the own row is -1, and 1 where the other half is to
+        be told.
+        """
         drawn = words.take()[0, :, 0]
         column = drawn & np.uint64(self.rows - 1)
         odd = np.bitwise_count((values.astype(np.uint64) + ONE) & column).astype(np.uint64) & ONE
         return column, odd, (~coins(drawn, below=self._mine)).astype(np.uint64)
 
     def _support(self, signs: Counts) -> Counts:
-        """`signs`: for each column, how many said +1 less how many said -1; C(v) is (n + sum of row v) / 2."""
+        """`signs`: for each column, how many said +1 less how many said -1; C(v) is (n + sum of row
+        v) / 2.
+        """
         users, rows = signs[0], walsh_hadamard(signs[1:])
         return np.asarray((users + rows[1 : self.cells + 1]) // 2, np.int64)
 
@@ -80,7 +96,9 @@ class HadamardResponse(_Hadamard):
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
         column, odd, other = self._draw(values, words)
         row = values.astype(np.uint64) + ONE
-        lowest = row & (~row + ONE)  # turning this bit of the column over moves it to the other half, one to one
+        lowest = row & (
+            ~row + ONE
+        )  # turning this bit of the column over moves it to the other half, one to one
         said = np.where(odd != other, column ^ lowest, column)
         return write_integers(said[:, None], bits=self.bits)
 
@@ -97,7 +115,9 @@ class HadamardResponse(_Hadamard):
             odd = (np.bitwise_count(np.uint64(value + 1) & column) & 1).astype(np.bool_)
             mine = int(generator.binomial(counts[value], float(self.p)))
             for half, users in ((~odd, mine), (odd, int(counts[value]) - mine)):
-                found[1:][half] += generator.multinomial(users, np.full(self.rows // 2, 2 / self.rows))
+                found[1:][half] += generator.multinomial(
+                    users, np.full(self.rows // 2, 2 / self.rows)
+                )
         return self._support(found)
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
@@ -143,7 +163,11 @@ class HadamardBit(_Hadamard):
             odd = ((value + 1) & column).bit_count() & 1
             for bit in (0, 1):
                 own = (self.p if bit == odd else 1 - self.p) / self.rows
-                found[write_integers(np.array([[column << 1 | bit]], np.uint64), bits=self.bits).tobytes()] = own
+                found[
+                    write_integers(
+                        np.array([[column << 1 | bit]], np.uint64), bits=self.bits
+                    ).tobytes()
+                ] = own
         return found
 
 

@@ -1,12 +1,15 @@
-"""OLH, optimised local hashing (Wang et al. 2017): randomized response on a hash of the value, under a function of one's own.
+"""OLH, optimised local hashing (Wang et al. 2017): randomized response on a hash of the value,
+under a function of one's own.
 
-A user draws a function h from all values to g = round(e + 1) numbers, without looking at its value, and says h and GRR of h(v)
-over the g. A report supports all values with h(v) = y: p as of GRR, q = 1/g. OUE's variance, in few bits however large K is;
-the aggregator pays for it, with a hash for each report and value.
+A user draws a function h from all values to g = round(e + 1) numbers, without looking at its value,
+and says h and GRR of h(v) over the g. A report supports all values with h(v) = y: p as of GRR, q =
+1/g. OUE's variance, in few bits however large K is; the aggregator pays for it, with a hash for
+each report and value.
 
-h(v) = floor(g (a v^2 + b v + c mod P) / P), P = 2^31 - 1, and a, b, c uniform: any three values' hashes are independent, so p,
-q and the variances and covariances of all counts are exactly those of ideal functions. What depends on four or more values
-is not: `simulate` draws from ideal functions, and that is the one place where its law is not the reports' own.
+h(v) = floor(g (a v^2 + b v + c mod P) / P), P = 2^31 - 1, and a, b, c uniform: any three values'
+hashes are independent, so p, q and the variances and covariances of all counts are exactly those of
+ideal functions. What depends on four or more values is not: `simulate` draws from ideal functions,
+and that is the one place where its law is not the reports' own.
 """
 
 from __future__ import annotations
@@ -53,12 +56,19 @@ class LocalHashing(Randomizer):
 
     @property
     def q(self) -> Fraction:
-        # Two values' hashes are independent; those of a number y are x of P points, so a report supports another value by
-        # chance sum_y (x/P) Pr[report y], and Pr[report y] = kept (x/P) + (1 - kept) / g.
+        # Two values' hashes are independent; those of a number y are x of P points, so a report
+        # supports another value by chance sum_y (x/P) Pr[report y], and Pr[report y] = kept (x/P) +
+        # (1 - kept) / g.
         sizes = [Fraction(int(own), self.prime) for own in set(shares(self.hashes, of=self.prime))]
-        times = [int((shares(self.hashes, of=self.prime) == int(own * self.prime)).sum()) for own in sizes]
+        times = [
+            int((shares(self.hashes, of=self.prime) == int(own * self.prime)).sum())
+            for own in sizes
+        ]
         kept = self._direct.kept
-        return kept * sum(n * own**2 for n, own in zip(times, sizes, strict=True)) + (1 - kept) / self.hashes
+        return (
+            kept * sum(n * own**2 for n, own in zip(times, sizes, strict=True))
+            + (1 - kept) / self.hashes
+        )
 
     @property
     def bits(self) -> int:
@@ -83,7 +93,9 @@ class LocalHashing(Randomizer):
         high = said[:, 2] | said[:, 3] << np.uint64(bits)
         if 2 * bits % 8 == 0:
             parts = [write_integers(low[:, None], bits=2 * bits)]
-            return np.concatenate([*parts, write_integers(high[:, None], bits=self.bits - 2 * bits)], axis=1)
+            return np.concatenate(
+                [*parts, write_integers(high[:, None], bits=self.bits - 2 * bits)], axis=1
+            )
         # Across a byte's border: the lower number's last byte is shared.
         low |= high << np.uint64(2 * bits)
         high >>= np.uint64(64 - 2 * bits)
@@ -97,12 +109,15 @@ class LocalHashing(Randomizer):
         low, high = whole.view("<u8").T
         mask = np.uint64((1 << bits) - 1)
         high = high << np.uint64(64 - 2 * bits) | low >> np.uint64(2 * bits)
-        read = np.stack([low & mask, low >> np.uint64(bits) & mask, high & mask, high >> np.uint64(bits)], axis=1).astype(
-            np.int64
-        )
+        read = np.stack(
+            [low & mask, low >> np.uint64(bits) & mask, high & mask, high >> np.uint64(bits)],
+            axis=1,
+        ).astype(np.int64)
         most = read.max(axis=0, initial=0)
         if (most[:3] >= self.prime).any() or most[3] >= self.hashes:
-            raise ValueError(f"expected coefficients below {self.prime} and hashes below {self.hashes}, found others")
+            raise ValueError(
+                f"expected coefficients below {self.prime} and hashes below {self.hashes}, found others"
+            )
         return read
 
     def support(self, reports: Reports) -> Counts:
@@ -115,10 +130,17 @@ class LocalHashing(Randomizer):
         return found
 
     def _count(self, a: _U32, b: _U32, c: _U32, first: _U32, width: _U32) -> Counts:
-        """Walk the polynomials from value to value by differences, and count the points within the reported hash."""
+        """Walk the polynomials from value to value by differences, and count the points within the
+        reported hash.
+        """
         prime, found = np.uint32(self.prime), np.empty(self.cells, np.int64)
-        # The point less the first that counts: within when below the width; modulo P it never leaves 32 bits.
-        point, step, twice = _reduced(c + (prime - first), prime), _reduced(a + b, prime), _reduced(a + a, prime)
+        # The point less the first that counts: within when below the width; modulo P it never
+        # leaves 32 bits.
+        point, step, twice = (
+            _reduced(c + (prime - first), prime),
+            _reduced(a + b, prime),
+            _reduced(a + a, prime),
+        )
         for value in range(self.cells):
             found[value] = np.count_nonzero(point < width)
             np.add(point, step, out=point)
@@ -130,7 +152,9 @@ class LocalHashing(Randomizer):
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         users = int(counts.sum())
         return np.asarray(
-            generator.binomial(counts, float(self.p)) + generator.binomial(users - counts, float(self.q)), np.int64
+            generator.binomial(counts, float(self.p))
+            + generator.binomial(users - counts, float(self.q)),
+            np.int64,
         )
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
@@ -148,6 +172,8 @@ class LocalHashing(Randomizer):
 
 
 def _reduced(points: _U32, prime: np.uint32) -> _U32:
-    """Subtract P where there is more, in place: below P, a difference wraps around and is the larger."""
+    """Subtract P where there is more, in place: below P, a difference wraps around and is the
+    larger.
+    """
     reduced: _U32 = np.minimum(points, points - prime, out=points)
     return reduced

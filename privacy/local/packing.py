@@ -23,14 +23,20 @@ def pack(reports: Reports, *, bits: int) -> npt.NDArray[np.uint8]:
     """
     if bits % 8 == 0:
         return np.ascontiguousarray(reports).reshape(-1)
-    return np.packbits(np.unpackbits(reports, axis=1, count=bits, bitorder="little"), bitorder="little")
+    return np.packbits(
+        np.unpackbits(reports, axis=1, count=bits, bitorder="little"), bitorder="little"
+    )
 
 
 def unpack(data: npt.NDArray[np.uint8], *, bits: int, reports: int) -> Reports:
-    """Take apart what `pack` put together; what has another length, or anything after the last report, is a `ValueError`."""
+    """Take apart what `pack` put together; what has another length, or anything after the last
+    report, is a `ValueError`.
+    """
     if data.shape != (packed_size(reports, bits=bits),):
         expected = packed_size(reports, bits=bits)
-        raise ValueError(f"expected {reports} reports of {bits} bits in {expected} bytes, found {data.size}")
+        raise ValueError(
+            f"expected {reports} reports of {bits} bits in {expected} bytes, found {data.size}"
+        )
     if bits % 8 == 0:
         return data.reshape(reports, bits // 8)
     if (over := reports * bits % 8) and int(data[-1]) >> over:
@@ -58,7 +64,9 @@ def read_integers(reports: Reports, *, bits: int, numbers: int = 1) -> Codes:
     """Read what `write_integers` wrote: a line a user."""
     users, size = len(reports), -(-bits // 8)
     if reports.ndim != 2 or reports.shape[1] != -(-bits * numbers // 8):
-        raise ValueError(f"expected reports of {-(-bits * numbers // 8)} bytes, found the shape {reports.shape}")
+        raise ValueError(
+            f"expected reports of {-(-bits * numbers // 8)} bytes, found the shape {reports.shape}"
+        )
     if (over := bits * numbers % 8) and users and int(reports[:, -1].max()) >> over:
         raise ValueError(f"expected reports of {bits * numbers} bits, found more")
     each = reports

@@ -1,13 +1,15 @@
-"""What a local randomizer is: what a user does with one value of K, and what the aggregator makes of all reports.
+"""What a local randomizer is: what a user does with one value of K, and what the aggregator makes
+of all reports.
 
-Each is *pure*: a report supports some of the K values, the user's own with probability p, any other with q. From C(v), the
-reports that support v, of n users
+Each is *pure*: a report supports some of the K values, the user's own with probability p, any other
+with q. From C(v), the reports that support v, of n users
 
     estimate    f(v) = (C(v) / n - q) / (p - q)
     variance    [f p (1 - p) + (1 - f) q (1 - q)] / ((p - q)^2 n), given the users' values
 
-Probabilities are fractions of whole numbers, so the law of a report is exact, and they are rounded so that no report is more
-than e^epsilon times as likely from one value as from another. `law` writes it out for small K; the conformance suite adds up.
+Probabilities are fractions of whole numbers, so the law of a report is exact, and they are rounded
+so that no report is more than e^epsilon times as likely from one value as from another. `law`
+writes it out for small K; the conformance suite adds up.
 """
 
 from __future__ import annotations
@@ -24,7 +26,17 @@ import numpy.typing as npt
 
 from ...crypto.user_words import UserWords, WordsOfUsers
 
-__all__ = ["Codes", "Counts", "Randomizer", "Reports", "Words", "below_exp", "coins", "report", "threshold"]
+__all__ = [
+    "Codes",
+    "Counts",
+    "Randomizer",
+    "Reports",
+    "Words",
+    "below_exp",
+    "coins",
+    "report",
+    "threshold",
+]
 
 Codes: TypeAlias = npt.NDArray[np.int64]
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -35,7 +47,9 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 COIN_BITS = 32
 AT_A_TIME = 4096
 MOST_CELLS = 1 << 22
-"""Of all users together for whom reports are made at a time: a randomizer may need a word for each."""
+"""Of all users together for whom reports are made at a time: a randomizer may need a word for
+each.
+"""
 """Users for whom reports are made at a time: what is touched stays in the second cache."""
 
 
@@ -54,12 +68,16 @@ class Randomizer(ABC):
 
     @property
     def ratio(self) -> Fraction:
-        """How much likelier a report may be from one value than from another: e^epsilon, rounded down."""
+        """How much likelier a report may be from one value than from another: e^epsilon, rounded
+        down.
+        """
         return below_exp(self.epsilon)
 
     @property
     def local_epsilon(self) -> float:
-        """The epsilon of the whole value; `epsilon` is what is claimed, which may be of a part of it."""
+        """The epsilon of the whole value; `epsilon` is what is claimed, which may be of a part of
+        it.
+        """
         return self.epsilon
 
     def _check(self) -> None:
@@ -94,7 +112,9 @@ class Randomizer(ABC):
 
     @abstractmethod
     def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
-        """Make the reports of users with these values: the user's side. They may stand in a buffer of the words'."""
+        """Make the reports of users with these values: the user's side. They may stand in a buffer
+        of the words'.
+        """
 
     @abstractmethod
     def support(self, reports: Reports) -> Counts:
@@ -104,13 +124,20 @@ class Randomizer(ABC):
         """
 
     def supports(self, reports: Reports, users: Counts) -> list[Counts]:
-        """Count the support of several groups of so many users each, whose reports follow one another."""
+        """Count the support of several groups of so many users each, whose reports follow one
+        another.
+        """
         ends = np.cumsum(users)
-        return [self.support(reports[end - size : end]) for end, size in zip(ends.tolist(), users.tolist(), strict=True)]
+        return [
+            self.support(reports[end - size : end])
+            for end, size in zip(ends.tolist(), users.tolist(), strict=True)
+        ]
 
     @abstractmethod
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
-        """Draw the support of users of whom `counts` have each value, directly from its exact law, report for report alike."""
+        """Draw the support of users of whom `counts` have each value, directly from its exact law,
+        report for report alike.
+        """
 
     @abstractmethod
     def law(self, value: int) -> Mapping[bytes, Fraction]:
@@ -133,10 +160,14 @@ class Randomizer(ABC):
 
     def _check_shape(self, reports: Reports) -> None:
         if reports.ndim != 2 or reports.shape[1] != self.size:
-            raise ValueError(f"expected reports of {self.size} bytes, found the shape {reports.shape}")
+            raise ValueError(
+                f"expected reports of {self.size} bytes, found the shape {reports.shape}"
+            )
 
 
-def report(randomizer: Randomizer, values: Codes, *, users: npt.NDArray[np.int64], words: UserWords) -> Reports:
+def report(
+    randomizer: Randomizer, values: Codes, *, users: npt.NDArray[np.int64], words: UserWords
+) -> Reports:
     """Make the reports of these users."""
     out = np.empty((len(values), randomizer.size), np.uint8)
     step = max(1, min(AT_A_TIME, MOST_CELLS // randomizer.cells))
@@ -154,9 +185,15 @@ def below_exp(epsilon: float) -> Fraction:
 
 
 def threshold(probability: Fraction, *, bits: int = COIN_BITS, up: bool = False) -> int:
-    """Round a probability to a whole number of 2^-bits, down or up; a coin is a number of so many bits below it."""
+    """Round a probability to a whole number of 2^-bits, down or up; a coin is a number of so many
+    bits below it.
+    """
     scaled = probability * (1 << bits)
-    return -((-scaled.numerator) // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    return (
+        -((-scaled.numerator) // scaled.denominator)
+        if up
+        else scaled.numerator // scaled.denominator
+    )
 
 
 def coins(words: Words, *, below: int) -> npt.NDArray[np.bool_]:

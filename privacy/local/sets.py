@@ -3,10 +3,11 @@
     bitmap   m bits, one for each value
     list     k ceil(log2 m) bits, the values in rising order
     rank     ceil(log2 C(m, k)) bits: the set's place among all sets of k values, by the combinatorial number system,
-             C(c_1, 1) + C(c_2, 2) + ... + C(c_k, k) for c_1 < c_2 < ... < c_k. No code of whole bits is shorter
+             C(c_1, 1) + C(c_2, 2) + ... + C(c_k, k) for c_1 < c_2 < ... < c_k. No code of whole
+             bits is shorter
 
-A rank is a number of hundreds of bits; it is added up and taken apart in limbs of 48, many users' at a time. Where the table
-of all C(c, i) would be too large, there is no rank.
+A rank is a number of hundreds of bits; it is added up and taken apart in limbs of 48, many users'
+at a time. Where the table of all C(c, i) would be too large, there is no rank.
 """
 
 from __future__ import annotations
@@ -59,7 +60,11 @@ def shortest(cells: int, chosen: int, *, ranks: bool = True) -> Form:
     (['list', 'rank', 'rank'], 'bitmap')
     """
     forms: list[Form] = ["bitmap", "list"]
-    if ranks and chosen * cells <= MOST_LIMBS and chosen * cells * _limbs(cells, chosen) <= MOST_LIMBS:
+    if (
+        ranks
+        and chosen * cells <= MOST_LIMBS
+        and chosen * cells * _limbs(cells, chosen) <= MOST_LIMBS
+    ):
         forms.append("rank")
     return min(forms, key=lambda form: bits_of_set(cells, chosen, form))
 
@@ -82,12 +87,18 @@ def write_values(values: Codes, *, cells: int, chosen: int, form: Form) -> Repor
             return _ranks(values, cells=cells, chosen=chosen)
         case "bitmap":
             found = np.zeros((len(values), -(-cells // 8)), np.uint8)
-            np.bitwise_or.at(found, (np.arange(len(values))[:, None], values >> 3), (1 << (values & 7)).astype(np.uint8))
+            np.bitwise_or.at(
+                found,
+                (np.arange(len(values))[:, None], values >> 3),
+                (1 << (values & 7)).astype(np.uint8),
+            )
             return found
 
 
 def count_sets(reports: Reports, *, cells: int, chosen: int, form: Form) -> Counts:
-    """Count, for each value, the sets that have it; what is no set of so many values is a `ValueError`."""
+    """Count, for each value, the sets that have it; what is no set of so many values is a
+    `ValueError`.
+    """
     if form == "bitmap":
         found = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
         if (found != chosen).any() or (cells % 8 and (reports[:, -1] >> cells % 8).any()):
@@ -96,7 +107,9 @@ def count_sets(reports: Reports, *, cells: int, chosen: int, form: Form) -> Coun
     if form == "list":
         said = read_integers(reports, bits=(cells - 1).bit_length(), numbers=chosen)
         if (said >= cells).any() or (np.diff(said, axis=1) <= 0).any():
-            raise ValueError(f"expected {chosen} values below {cells} in rising order, found others")
+            raise ValueError(
+                f"expected {chosen} values below {cells} in rising order, found others"
+            )
         return np.bincount(said.reshape(-1), minlength=cells).astype(np.int64)
     if len(reports) * chosen < cells * FEW_AT_ONCE:
         return _count_few(reports, cells=cells, chosen=chosen)
@@ -146,8 +159,15 @@ def _ranks(values: Codes, *, cells: int, chosen: int) -> Reports:
         limbs += table[at + 1, values[:, at]]
     for limb in range(table.shape[2] - 1):
         limbs[:, limb + 1] += limbs[:, limb] >> LIMB
-    octets = (limbs & ((1 << LIMB) - 1)).astype("<i8").view(np.uint8).reshape(len(limbs), -1, 8)[:, :, : LIMB // 8]
-    return np.ascontiguousarray(octets.reshape(len(limbs), -1)[:, : -(-bits_of_set(cells, chosen, "rank") // 8)])
+    octets = (
+        (limbs & ((1 << LIMB) - 1))
+        .astype("<i8")
+        .view(np.uint8)
+        .reshape(len(limbs), -1, 8)[:, :, : LIMB // 8]
+    )
+    return np.ascontiguousarray(
+        octets.reshape(len(limbs), -1)[:, : -(-bits_of_set(cells, chosen, "rank") // 8)]
+    )
 
 
 def _count_few(reports: Reports, *, cells: int, chosen: int) -> Counts:
@@ -157,7 +177,9 @@ def _count_few(reports: Reports, *, cells: int, chosen: int) -> Counts:
     for own in reports:
         rank = int.from_bytes(own.tobytes(), "little")
         if rank >= last:
-            raise ValueError(f"expected ranks of sets of {chosen} of {cells} values, found one that is too large")
+            raise ValueError(
+                f"expected ranks of sets of {chosen} of {cells} values, found one that is too large"
+            )
         cell = cells
         for i in range(chosen, 0, -1):
             cell = bisect_right(lines[i], rank, hi=cell) - 1
@@ -167,7 +189,9 @@ def _count_few(reports: Reports, *, cells: int, chosen: int) -> Counts:
 
 
 def _count_ranks(reports: Reports, *, cells: int, chosen: int) -> Counts:
-    """Walk the values from the highest down: one is in the set if what is left of the rank reaches C(c, i)."""
+    """Walk the values from the highest down: one is in the set if what is left of the rank reaches
+    C(c, i).
+    """
     table = _table(cells, chosen)
     octets = np.zeros((len(reports), table.shape[2] * LIMB // 8), np.uint8)
     octets[:, : reports.shape[1]] = reports
@@ -177,7 +201,9 @@ def _count_ranks(reports: Reports, *, cells: int, chosen: int) -> Counts:
     last = comb(cells, chosen)
     whole = [(last >> LIMB * limb) & ((1 << LIMB) - 1) for limb in range(table.shape[2])]
     if (_less(rank, np.array(whole, np.int64)[:, None])[1] >= 0).any():
-        raise ValueError(f"expected ranks of sets of {chosen} of {cells} values, found one that is too large")
+        raise ValueError(
+            f"expected ranks of sets of {chosen} of {cells} values, found one that is too large"
+        )
     counts = np.zeros(cells, np.int64)
     left = np.full(len(reports), chosen)
     for cell in range(cells - 1, -1, -1):
@@ -189,7 +215,9 @@ def _count_ranks(reports: Reports, *, cells: int, chosen: int) -> Counts:
     return counts
 
 
-def _less(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _less(
+    one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Subtract limb by limb; what is borrowed in the end is -1 where `one` is less than `other`."""
     rest = one - other
     borrow = np.zeros(rest.shape[1], np.int64)

@@ -1,15 +1,18 @@
-"""Unary encoding: a bit for every value, each turned over by itself. OUE (Wang et al. 2017) and SUE (basic one-time RAPPOR).
+"""Unary encoding: a bit for every value, each turned over by itself. OUE (Wang et al. 2017) and SUE
+(basic one-time RAPPOR).
 
-OUE says yes to any value that is not the user's with q = 1 / (e + 1), and to the user's own with p = 1/2: the least variance
-at f = 0. SUE treats both alike, p = 1 - q = s / (s + 1) with s = e^(epsilon / 2): less where frequencies are high.
+OUE says yes to any value that is not the user's with q = 1 / (e + 1), and to the user's own with p
+= 1/2: the least variance at f = 0. SUE treats both alike, p = 1 - q = s / (s + 1) with s =
+e^(epsilon / 2): less where frequencies are high.
 
-How q is drawn. All bits of a user are drawn at once, 64 in a word: begin with 0, and for each binary digit of q from the lowest
-take OR with a random word where it is 1, AND where it is 0. After k digits each bit is 1 with probability q, a whole number of
-2^-k. So k words buy 64 bits of any users, and the fewer digits the faster. The own bit is then raised with a coin, such that
-p (1 - q) / ((1 - p) q) is e^epsilon and nothing is given away. Near its optimum the variance of a rare cell is flat: with the k
-that is chosen it is at most a quarter of a percent above it (that of a frequent one may be up to a tenth more or less), and
-`variance` says what it is. At epsilon 1, q = 1/4 and p = 0.4754 do,
-k = 2, and the variance is 3.6917 instead of 3.6827.
+How q is drawn. All bits of a user are drawn at once, 64 in a word: begin with 0, and for each
+binary digit of q from the lowest take OR with a random word where it is 1, AND where it is 0. After
+k digits each bit is 1 with probability q, a whole number of 2^-k. So k words buy 64 bits of any
+users, and the fewer digits the faster. The own bit is then raised with a coin, such that p (1 - q)
+/ ((1 - p) q) is e^epsilon and nothing is given away. Near its optimum the variance of a rare cell
+is flat: with the k that is chosen it is at most a quarter of a percent above it (that of a frequent
+one may be up to a tenth more or less), and `variance` says what it is. At epsilon 1, q = 1/4 and p
+= 0.4754 do, k = 2, and the variance is 3.6917 instead of 3.6827.
 """
 
 from __future__ import annotations
@@ -36,14 +39,20 @@ class Unary(Randomizer):
     """A bit for every value."""
 
     def __init__(self, cells: int, *, epsilon: float, digits: int | None = None) -> None:
-        """`digits`: how many binary digits q has; by default the fewest that cost nothing to speak of."""
+        """`digits`: how many binary digits q has; by default the fewest that cost nothing to speak
+        of.
+        """
         super().__init__(cells, epsilon=epsilon)
         if cells > MOST_BITS:
             raise ValueError(f"expected at most 2^22 cells for {self.name}, found {cells:,}")
         if digits is not None and not 1 <= digits <= MOST_DIGITS:
             raise ValueError(f"expected 1 to {MOST_DIGITS} digits, found {digits}")
         best = self._variance(*self._choose(MOST_DIGITS))
-        enough = (k for k in range(1, MOST_DIGITS + 1) if self._variance(*self._choose(k)) <= best * (1 + LOSS))
+        enough = (
+            k
+            for k in range(1, MOST_DIGITS + 1)
+            if self._variance(*self._choose(k)) <= best * (1 + LOSS)
+        )
         self.digits = next(enough, MOST_DIGITS) if digits is None else digits
         self._no, self._raised = self._choose(self.digits)
         self._ones = digits_of(int(self._no * (1 << self.digits)), digits=self.digits)
@@ -87,7 +96,9 @@ class Unary(Randomizer):
         # Given the values all bits of all users are independent, and columns have none in common.
         users = int(counts.sum())
         return np.asarray(
-            generator.binomial(counts, float(self.p)) + generator.binomial(users - counts, float(self.q)), np.int64
+            generator.binomial(counts, float(self.p))
+            + generator.binomial(users - counts, float(self.q)),
+            np.int64,
         )
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
@@ -118,5 +129,7 @@ class SymmetricUnary(Unary):
     name = "sue"
 
     def _choose(self, digits: int) -> tuple[Fraction, int]:
-        no = Fraction(threshold(1 / (below_exp(self.epsilon / 2) + 1), bits=digits, up=True), 1 << digits)
+        no = Fraction(
+            threshold(1 / (below_exp(self.epsilon / 2) + 1), bits=digits, up=True), 1 << digits
+        )
         return no, threshold(max(1 - 2 * no, Fraction(0)) / (1 - no)) if no < 1 else 0

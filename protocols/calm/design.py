@@ -1,7 +1,9 @@
-"""Which marginals CALM asks, of how many users each: from epsilon, the number of users and the domain alone.
+"""Which marginals CALM asks, of how many users each: from epsilon, the number of users and the
+domain alone.
 
-Sections 4 and 5 of the paper were not at hand; what is said to be printed here follows its published summary, and the two error
-formulas that the abridged text leads to. `printed_design` is that reconstruction. `design` is ours.
+Sections 4 and 5 of the paper were not at hand; what is said to be printed here follows its
+published summary, and the two error formulas that the abridged text leads to. `printed_design` is
+that reconstruction. `design` is ours.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ Numbers = npt.NDArray[np.float64]
 
 MOST_ATTRIBUTES: Final = 6
 SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
-"""Of the users for the one-way tables: at most half, which costs the rest a factor of sqrt(2) at most; or all."""
+"""Of the users for the one-way tables: at most half, which costs the rest a factor of sqrt(2) at
+most; or all.
+"""
 ALONE: Final = 1.1
-"""How much better single attributes alone have to be: pairs learn from one another, which the prediction does not see. Chosen
-looking at Adult and the demo people."""
+"""How much better single attributes alone have to be: pairs learn from one another, which the
+prediction does not see. Chosen looking at Adult and the demo people."""
 LEAST_USERS: Final = 50
 """Of a set, on average."""
 DEPENDENCE: Final = (0.02, 0.05, 0.1, 0.2)
@@ -38,10 +42,11 @@ HALF: Final = sqrt(2 / pi) / 2
 
 
 def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
-    """Cover all sets of `of` attributes by sets of at most `most` attributes and `cells` cells, greedily.
+    """Cover all sets of `of` attributes by sets of at most `most` attributes and `cells` cells,
+    greedily.
 
-    Begin with the largest set that is not covered, in cells; add the attribute that covers most for the logarithm of its
-    labels. One that is too large already stands alone.
+    Begin with the largest set that is not covered, in cells; add the attribute that covers most for
+    the logarithm of its labels. One that is too large already stands alone.
     """
     places = {name: at for at, name in enumerate(domain.attributes)}
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
@@ -50,7 +55,10 @@ def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
         return prod(sizes[name] for name in own)
 
     left, found = {frozenset(own) for own in combinations(domain.attributes, of)}, []
-    seeds = sorted(combinations(domain.attributes, of), key=lambda own: (-size(own), [-places[name] for name in own]))
+    seeds = sorted(
+        combinations(domain.attributes, of),
+        key=lambda own: (-size(own), [-places[name] for name in own]),
+    )
     for seed in seeds:
         if frozenset(seed) not in left:
             continue
@@ -58,7 +66,8 @@ def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
         while len(chosen) < most:
             gains = [
                 (
-                    sum(frozenset((*part, name)) in left for part in combinations(chosen, of - 1)) / log(sizes[name]),
+                    sum(frozenset((*part, name)) in left for part in combinations(chosen, of - 1))
+                    / log(sizes[name]),
                     -places[name],
                 )
                 for name in domain.attributes
@@ -74,7 +83,8 @@ def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
 
 
 def noise_error(domain: Domain, sets: Sets, *, users: int, epsilon: float) -> float:
-    """Compute NE = d L g / (N l): the squared error of a one-way table that is the average of all sets that have it.
+    """Compute NE = d L g / (N l): the squared error of a one-way table that is the average of all
+    sets that have it.
 
     L g, cells times variance, is averaged over the sets: of many labels and few alike.
     """
@@ -84,12 +94,15 @@ def noise_error(domain: Domain, sets: Sets, *, users: int, epsilon: float) -> fl
 
 
 def printed_design(domain: Domain, *, users: int, epsilon: float, ways: int, theta: float) -> Sets:
-    """Choose as the paper is summarised: the largest sets whose noise is bearable, then as many as sampling allows.
+    """Choose as the paper is summarised: the largest sets whose noise is bearable, then as many as
+    sampling allows.
 
-    L: the most cells of a set up to which NE is at most theta (for binary attributes, L = 2^l), 0 where not even pairs are.
-    Then sets that cover all t attributes, t from `ways` down, the first that are few enough for the sampling error of a table:
-    a group is N / m of the users, so its squared error is m / N at most. The specification's own wording adds the noise of a
-    single set here, which would leave one-way tables at any epsilon, and contradicts that noise does not depend on m.
+    L: the most cells of a set up to which NE is at most theta (for binary attributes, L = 2^l), 0
+    where not even pairs are. Then sets that cover all t attributes, t from `ways` down, the first
+    that are few enough for the sampling error of a table: a group is N / m of the users, so its
+    squared error is m / N at most. The specification's own wording adds the noise of a single set
+    here, which would leave one-way tables at any epsilon, and contradicts that noise does not
+    depend on m.
     """
     bound = 0
     for cells in (1 << power for power in range(1, 21)):
@@ -114,7 +127,9 @@ class Cover:
 
 
 def covers(domain: Domain) -> list[Cover]:
-    """List the covers of all pairs that are worth a thought: the pairs themselves, and sets of three or four."""
+    """List the covers of all pairs that are worth a thought: the pairs themselves, and sets of
+    three or four.
+    """
     bounds = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
     found: dict[tuple[tuple[str, ...], ...], Cover] = {}
     for most, cells in bounds if len(domain.attributes) > 1 else ():
@@ -124,22 +139,35 @@ def covers(domain: Domain) -> list[Cover]:
 
 
 def design(
-    domain: Domain, *, users: int, randomizer: Callable[[int], Randomizer], choices: Sequence[Cover] | None = None
+    domain: Domain,
+    *,
+    users: int,
+    randomizer: Callable[[int], Randomizer],
+    choices: Sequence[Cover] | None = None,
 ) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
-    """Choose the least predicted error: a weight for each set; and the most attributes, the most cells, the one-way share.
+    """Choose the least predicted error: a weight for each set; and the most attributes, the most
+    cells, the one-way share.
 
     `choices`: the covers to choose from, if they have been made (`covers`).
     """
     ones: Sets = [(name,) for name in domain.attributes]
     own_one, _ = _precisions(domain, ones, randomizer)
-    alone = predicted_error(domain, ones=users * own_one, pairs=np.zeros((len(ones), len(ones)))) if len(ones) > 1 else 0.0
+    alone = (
+        predicted_error(domain, ones=users * own_one, pairs=np.zeros((len(ones), len(ones))))
+        if len(ones) > 1
+        else 0.0
+    )
     found: list[tuple[float, tuple[int, int, float], Sets]] = [(alone * ALONE, (1, 0, 1.0), [])]
     for choice in covers(domain) if choices is None else choices:
         if len(ones) + len(choice.sets) > users // LEAST_USERS:
             continue
         one, two = _precisions(domain, choice.sets, randomizer)
         for share in SHARES:
-            error = predicted_error(domain, ones=users * (share * own_one + (1 - share) * one), pairs=users * (1 - share) * two)
+            error = predicted_error(
+                domain,
+                ones=users * (share * own_one + (1 - share) * one),
+                pairs=users * (1 - share) * two,
+            )
             found.append((error, (choice.most, choice.cells, share), choice.sets))
     _, chosen, sets = min(found, key=lambda one: one[0])
     share = chosen[2]
@@ -150,7 +178,8 @@ def design(
 
 
 def predicted_error(domain: Domain, *, ones: Numbers, pairs: Numbers) -> float:
-    """Predict the distance of a pair's table, after shrinkage, on average over pairs and over how dependent they may be.
+    """Predict the distance of a pair's table, after shrinkage, on average over pairs and over how
+    dependent they may be.
 
     `ones`, `pairs`: 1 / variance of a cell, of one-way tables and of pairs. The errors of both margins and of the dependence
     add up in squares; that of the dependence is its noise or the dependence itself, whichever is less, as
@@ -160,12 +189,19 @@ def predicted_error(domain: Domain, *, ones: Numbers, pairs: Numbers) -> float:
     left, right = np.triu_indices(len(sizes), 1)
     margins = (HALF * sizes) ** 2 / ones
     noise = HALF * sizes[left] * sizes[right] / np.sqrt(np.maximum(pairs[left, right], 1e-100))
-    each = [np.sqrt(margins[left] + margins[right] + 1 / (1 / rho**2 + 1 / noise**2)).mean() for rho in DEPENDENCE]
+    each = [
+        np.sqrt(margins[left] + margins[right] + 1 / (1 / rho**2 + 1 / noise**2)).mean()
+        for rho in DEPENDENCE
+    ]
     return float(np.mean(each))
 
 
-def _precisions(domain: Domain, sets: Sets, randomizer: Callable[[int], Randomizer]) -> tuple[Numbers, Numbers]:
-    """Add up, for a user in all, what equal groups say of each attribute and pair: 1 / variance of a cell, all alike."""
+def _precisions(
+    domain: Domain, sets: Sets, randomizer: Callable[[int], Randomizer]
+) -> tuple[Numbers, Numbers]:
+    """Add up, for a user in all, what equal groups say of each attribute and pair: 1 / variance of
+    a cell, all alike.
+    """
     places = {name: at for at, name in enumerate(domain.attributes)}
     one, two = np.zeros(len(places)), np.zeros((len(places), len(places)))
     for own in sets:
@@ -177,7 +213,9 @@ def _precisions(domain: Domain, sets: Sets, randomizer: Callable[[int], Randomiz
             one[places[name]] += 1 / len(sets) / (asked.cells / size * base + slope / size)
         for pair in combinations(own, 2):
             size = domain.cells(pair)
-            two[places[pair[0]], places[pair[1]]] += 1 / len(sets) / (asked.cells / size * base + slope / size)
+            two[places[pair[0]], places[pair[1]]] += (
+                1 / len(sets) / (asked.cells / size * base + slope / size)
+            )
     return one, two
 
 

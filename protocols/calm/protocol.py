@@ -1,4 +1,5 @@
-"""CALM: consistent adaptive local marginals (Zhang, Wang, Li, He, Chen, CCS 2018), for users who trust nobody.
+"""CALM: consistent adaptive local marginals (Zhang, Wang, Li, He, Chen, CCS 2018), for users who
+trust nobody.
 
     trust       nobody: every user randomizes her own value of one set of attributes
     who learns  the aggregator and everybody: noisy tables of the sets, and what follows from them
@@ -13,9 +14,10 @@
 4. Make them distributions (section 4.4)
 5. Reconstruct any marginal: from a table that has it, else by maximum entropy, or least squares (section 4.5)
 
-Of the paper, sections 1 to 3 were at hand; 4 and 5 are reconstructed from their summary and the specification, and `mode=paper`
-is that reconstruction, m and l included. The default has its own design and its own way from noisy tables to marginals
-(`believing`): on Adult with 1.5 million users the paper's is worse than tables of single attributes below about epsilon 3.
+Of the paper, sections 1 to 3 were at hand; 4 and 5 are reconstructed from their summary and the
+specification, and `mode=paper` is that reconstruction, m and l included. The default has its own
+design and its own way from noisy tables to marginals (`believing`): on Adult with 1.5 million users
+the paper's is worse than tables of single attributes below about epsilon 3.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ from ..local import (
     published,
     questions_for,
     rows_of,
-)  # fmt: skip
+)
 from ..protocol import Outcome
 from .design import design, printed_design
 
@@ -66,10 +68,17 @@ class CALM(OneSurvey):
         ways: Ways = 2
         synthetic_rows: SyntheticRows = 100_000
         theta: Annotated[
-            float, msgspec.Meta(gt=0, description="bearable squared error of a table, for the printed choice of m and l")
+            float,
+            msgspec.Meta(
+                gt=0,
+                description="bearable squared error of a table, for the printed choice of m and l",
+            ),
         ] = 0.0001
         reconstruction: Annotated[
-            Reconstruction, msgspec.Meta(description="of marginals that no table has: maximum-entropy or least-squares")
+            Reconstruction,
+            msgspec.Meta(
+                description="of marginals that no table has: maximum-entropy or least-squares"
+            ),
         ] = "maximum-entropy"
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
@@ -78,11 +87,15 @@ class CALM(OneSurvey):
         asked = domain.project([name for name in domain.attributes if domain.cells((name,)) > 1])
         if not asked.attributes:
             raise UsageError("expected at least one attribute of two labels or more, found none")
-        if self.parameters.ways == 1 and self.mode != "paper":  # nobody wants more than single attributes
+        if (
+            self.parameters.ways == 1 and self.mode != "paper"
+        ):  # nobody wants more than single attributes
             weights: dict[tuple[str, ...], float] = {(name,): 1.0 for name in asked.attributes}
         elif self.mode == "paper":
             ways = min(self.parameters.ways, len(asked.attributes))
-            sets = printed_design(asked, users=users, epsilon=self.epsilon, ways=ways, theta=self.parameters.theta)
+            sets = printed_design(
+                asked, users=users, epsilon=self.epsilon, ways=ways, theta=self.parameters.theta
+            )
             weights = dict.fromkeys(sets, 1.0)
         else:
             weights, _ = design(asked, users=users, randomizer=self.randomizer)
@@ -109,10 +122,17 @@ class CALM(OneSurvey):
         if rows := min(self.parameters.synthetic_rows, said.users):
             with desk.phase("synthesis"):
                 singles = {name: table((name,)) for name in domain.attributes}
-                pairs: dict[tuple[str, ...], Marginal] = {own: table(own) for own in combinations(domain.attributes, 2)}
+                pairs: dict[tuple[str, ...], Marginal] = {
+                    own: table(own) for own in combinations(domain.attributes, 2)
+                }
                 generator = desk.randomness("sampling").generator()
                 codes, _ = rows_of(
-                    domain, pairs, singles, rows=rows, generator=generator, told=lambda done, of: desk.progress(done, of=of)
+                    domain,
+                    pairs,
+                    singles,
+                    rows=rows,
+                    generator=generator,
+                    told=lambda done, of: desk.progress(done, of=of),
                 )
                 synthetic = domain.decode(codes)
         sets = [own.question for own in answers]
@@ -134,7 +154,11 @@ class CALM(OneSurvey):
         # 3. and 4., in turns; the last is a projection.
         estimates = agree([own.estimate(domain) for own in answers], total=1.0, sweeps=3)
         asked = {name for own in estimates for name in own.attributes}
-        alone = [Estimate(Marginal.uniform(domain, (name,)), 1.0) for name in domain.attributes if name not in asked]
+        alone = [
+            Estimate(Marginal.uniform(domain, (name,)), 1.0)
+            for name in domain.attributes
+            if name not in asked
+        ]
 
         # 5.
         def table(own: tuple[str, ...]) -> Marginal:
@@ -162,10 +186,14 @@ class CALM(OneSurvey):
         def table(own: tuple[str, ...]) -> Marginal:
             known = [name for name in own if name in ones]
             if len(known) < len(own):  # attributes of one label
-                return (table(tuple(known)) if known else Marginal((), np.array(1.0))).expand(domain, own)
+                return (table(tuple(known)) if known else Marginal((), np.array(1.0))).expand(
+                    domain, own
+                )
             if len(own) == 1:
                 return ones[own[0]]
-            within = [pairs[pair] if pair in pairs else pairs[pair[::-1]] for pair in combinations(own, 2)]
+            within = [
+                pairs[pair] if pair in pairs else pairs[pair[::-1]] for pair in combinations(own, 2)
+            ]
             return within[0].project(own) if len(own) == 2 else reconstructed(domain, own, within)
 
         return table

@@ -1,4 +1,5 @@
-"""A decision tree under CLLDP (Xue et al. 2024, section 6): from users who report once, or a level a round as printed.
+"""A decision tree under CLLDP (Xue et al. 2024, section 6): from users who report once, or a level
+a round as printed.
 
     trust       nobody with a label; the collector with omega, up to `record_cap`
     who learns  the aggregator and everybody: noisy tables of the label with attributes, and the tree
@@ -13,9 +14,9 @@ learning=distilled (default) is ours. Every user reports once, with all of epsil
 3. The others go down that tree and report at which end they are, with the label             `leaves`
 4. Ends get their labels from both; tests whose answers end alike fall away
 
-learning=levels is the paper's Algorithm 4 with our mending, and in mode=paper as printed (`levels`): tables of three to five
-attributes with the label drown in the noise of local reports, and on Adult no tree of that kind beats the most frequent label
-(spec A10).
+learning=levels is the paper's Algorithm 4 with our mending, and in mode=paper as printed
+(`levels`): tables of three to five attributes with the label drown in the noise of local reports,
+and on Adult no tree of that kind beats the most frequent label (spec A10).
 """
 
 from __future__ import annotations
@@ -60,30 +61,52 @@ class LabelDecisionTree(LabelProtocol):
 
     class Parameters(LabelOptions):
         learning: Annotated[
-            Learning | None, msgspec.Meta(description="distilled (users report once) or levels (Algorithm 4); by the mode")
+            Learning | None,
+            msgspec.Meta(
+                description="distilled (users report once) or levels (Algorithm 4); by the mode"
+            ),
         ] = None
         depth: Annotated[
-            int, msgspec.Meta(ge=0, le=DEEPEST, description="tests on a path; of levels, rounds. 0: 8, of levels 5")
+            int,
+            msgspec.Meta(
+                ge=0,
+                le=DEEPEST,
+                description="tests on a path; of levels, rounds. 0: 8, of levels 5",
+            ),
         ] = 0
         allocation: Annotated[
             Allocation | None,
-            msgspec.Meta(description="of epsilon over levels: tight, paper_fixed (equation 15 mended) or paper; by the mode"),
+            msgspec.Meta(
+                description="of epsilon over levels: tight, paper_fixed (equation 15 mended) or paper; by the mode"
+            ),
         ] = None
 
     def __init__(self, parameters: Any, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
-        self.learning: Learning = parameters.learning or ("levels" if mode == "paper" else "distilled")
+        self.learning: Learning = parameters.learning or (
+            "levels" if mode == "paper" else "distilled"
+        )
         if self.learning == "distilled" and mode == "paper":
-            raise UsageError("expected learning=levels in mode paper, found distilled, which is no paper's")
+            raise UsageError(
+                "expected learning=levels in mode paper, found distilled, which is no paper's"
+            )
         if self.learning == "distilled" and parameters.allocation is not None:
-            raise UsageError("expected allocation with learning=levels, found learning=distilled: there is one report a user")
-        self.allocation: Allocation = parameters.allocation or ("paper" if mode == "paper" else "tight")
+            raise UsageError(
+                "expected allocation with learning=levels, found learning=distilled: there is one report a user"
+            )
+        self.allocation: Allocation = parameters.allocation or (
+            "paper" if mode == "paper" else "tight"
+        )
         if self.learning == "levels":
             check(parameters)
 
     def chosen(self) -> dict[str, Any]:
         own = super().chosen()
-        return own if self.learning == "levels" else {name: own[name] for name in own if name != "allocation"}
+        return (
+            own
+            if self.learning == "levels"
+            else {name: own[name] for name in own if name != "allocation"}
+        )
 
     @property
     def depth(self) -> int:
@@ -105,7 +128,12 @@ class LabelDecisionTree(LabelProtocol):
             respond_at_ends(me, enlisted, groups, p, label=label)
 
     def curator(self, desk: Curator) -> Outcome:
-        p, domain, label, sets = self.parameters, desk.domain, self.label(desk.domain), self.sets(desk.domain)
+        p, domain, label, sets = (
+            self.parameters,
+            desk.domain,
+            self.label(desk.domain),
+            self.sets(desk.domain),
+        )
         with desk.phase("users"):
             mustered = muster(desk, p)
         with desk.phase("beliefs"):
@@ -115,33 +143,70 @@ class LabelDecisionTree(LabelProtocol):
             levels = Levels(domain, label, p, self.mode, self.depth, self.allocation, curves)
             used = [] if self.mode == "paper" else known
             tree, more, rounds = levels.grow(desk, mustered, used, first=first)
-            return self._outcome(domain, tree, label=label, users=mustered.users, surveys=[*surveys, *more], rounds=rounds)
+            return self._outcome(
+                domain,
+                tree,
+                label=label,
+                users=mustered.users,
+                surveys=[*surveys, *more],
+                rounds=rounds,
+            )
         with desk.phase("reports"):
             # 1.
             at_ends = round(AT_ENDS * (mustered.users - first))
-            tables, more = self.ask_once(desk, mustered, curves, start=first, users=mustered.users - first - at_ends)
+            tables, more = self.ask_once(
+                desk, mustered, curves, start=first, users=mustered.users - first - at_ends
+            )
             surveys += more
         with desk.phase("ends"):
             # 2.
-            grown = distilled([_single(domain, together(own, known)) for own in tables], depth=self.depth)
+            grown = distilled(
+                [_single(domain, together(own, known)) for own in tables], depth=self.depth
+            )
             # 3.
             joint, variance = None, 1.0
             ends = len(grown.tree.ends)
             wanted = at_ends if ends > 1 else 0
-            heads, _ = choose(ends * domain.cells((label,)), ends, np.ones(ends), p, epsilon=p.epsilon, mode=self.mode)
+            heads, _ = choose(
+                ends * domain.cells((label,)),
+                ends,
+                np.ones(ends),
+                p,
+                epsilon=p.epsilon,
+                mode=self.mode,
+            )
             asked_ends = ask_ends(
-                desk, mustered, grown.tree, p, label=label, start=mustered.users - at_ends, size=wanted, heads=heads
+                desk,
+                mustered,
+                grown.tree,
+                p,
+                label=label,
+                start=mustered.users - at_ends,
+                size=wanted,
+                heads=heads,
             )
             if asked_ends is not None:
                 joint, variance, more = asked_ends
                 surveys += more
             # 4.
             tree = settle(grown, joint, variance)
-        rounds = [{"asked": sets, "users": [own.users for own in tables]}, {"ends": ends, "users": wanted}]
-        return self._outcome(domain, tree, label=label, users=mustered.users, surveys=surveys, rounds=rounds)
+        rounds = [
+            {"asked": sets, "users": [own.users for own in tables]},
+            {"ends": ends, "users": wanted},
+        ]
+        return self._outcome(
+            domain, tree, label=label, users=mustered.users, surveys=surveys, rounds=rounds
+        )
 
     def _outcome(
-        self, domain: Domain, tree: Tree, *, label: str, users: int, surveys: list[Survey], rounds: list[dict[str, Any]]
+        self,
+        domain: Domain,
+        tree: Tree,
+        *,
+        label: str,
+        users: int,
+        surveys: list[Survey],
+        rounds: list[dict[str, Any]],
     ) -> Outcome:
         return Outcome(
             model={
@@ -166,7 +231,11 @@ class LabelDecisionTree(LabelProtocol):
     def predict(self, public: Public) -> list[Cost]:
         """Predict what does not depend on the tree."""
         lines = super().predict(public)
-        return lines if self.learning == "distilled" else [own for own in lines if own.phase != "reports"]
+        return (
+            lines
+            if self.learning == "distilled"
+            else [own for own in lines if own.phase != "reports"]
+        )
 
 
 def _single(domain: Domain, own: Pooled) -> Single:

@@ -1,4 +1,5 @@
-"""CLLDP: the joint distribution of a label and some attributes, from users (Xue et al. 2024, sections 4 and 7.2).
+"""CLLDP: the joint distribution of a label and some attributes, from users (Xue et al. 2024,
+sections 4 and 7.2).
 
     trust       nobody with a label; the collector with omega, up to `record_cap`
     who learns  the aggregator and everybody: noisy tables of the label with each set of attributes
@@ -39,18 +40,26 @@ class LabelJoint(LabelProtocol):
 
     class Parameters(LabelOptions):
         attributes: Annotated[
-            str, msgspec.Meta(description="sets of attributes: 'age;sex,race'; default: each alone but the label")
+            str,
+            msgspec.Meta(
+                description="sets of attributes: 'age;sex,race'; default: each alone but the label"
+            ),
         ] = ""
         projection: Annotated[
             Literal["simplex", "none"] | None,
-            msgspec.Meta(description="simplex: the nearest distribution; in mode paper none, with negative cells"),
+            msgspec.Meta(
+                description="simplex: the nearest distribution; in mode paper none, with negative cells"
+            ),
         ] = None
 
     def sets(self, domain: Domain) -> list[tuple[str, ...]]:
         if not self.parameters.attributes:
             return self.single(domain)
         label = self.label(domain)
-        found = [tuple(name.strip() for name in own.split(",")) for own in self.parameters.attributes.split(";")]
+        found = [
+            tuple(name.strip() for name in own.split(","))
+            for own in self.parameters.attributes.split(";")
+        ]
         check_sets(domain, label, found)
         return found
 
@@ -61,7 +70,9 @@ class LabelJoint(LabelProtocol):
         tables = [own.joint if as_estimated else norm_sub(own.joint) for own in learnt.estimates]
         counts = [np.round(own * users, 3).reshape(-1) for own in tables]
         return Outcome(
-            marginals=marginal_table(desk.domain, [own.joint.attributes for own in learnt.tables], counts),
+            marginals=marginal_table(
+                desk.domain, [own.joint.attributes for own in learnt.tables], counts
+            ),
             model={"kind": "label-tables", "label": learnt.label, "asked": self.told(learnt)},
             summary={**self.figures(learnt), "tables": len(tables)},
             said=of_users(users, learnt.surveys, self.parameters),

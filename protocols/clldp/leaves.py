@@ -3,8 +3,8 @@
     aggregator  Grown       the tree, which users are asked, and how
     cohort      Reports     as in any survey, or Sums
 
-A user goes down the tree with her own attributes and reports (end, label) as a cell like any other: the end is an attribute
-that follows from hers.
+A user goes down the tree with her own attributes and reports (end, label) as a cell like any other:
+the end is an attribute that follows from hers.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ class Ends:
 
     @message
     class Grown:
-        """A tree: of each node the attribute, where its answers lead, and the values of yes; of an end nothing.
+        """A tree: of each node the attribute, where its answers lead, and the values of yes; of an
+        end nothing.
 
-        With it the first of the users who are asked, how many, and k of their reports. omega is 1: the tree may be anything.
+        With it the first of the users who are asked, how many, and k of their reports. omega is 1:
+        the tree may be anything.
         """
 
         nodes: tuple[tuple[int, ...], ...]
@@ -49,9 +51,18 @@ class Ends:
 
 
 def ask_ends(
-    desk: Curator, mustered: Mustered, tree: Tree, options: LabelOptions, *, label: str, start: int, size: int, heads: int,
-) -> tuple[Numbers, float, list[Survey]] | None:  # fmt: skip
-    """Ask users at which end they are: the estimate of label and end, a line a label, and its cells' variance.
+    desk: Curator,
+    mustered: Mustered,
+    tree: Tree,
+    options: LabelOptions,
+    *,
+    label: str,
+    start: int,
+    size: int,
+    heads: int,
+) -> tuple[Numbers, float, list[Survey]] | None:
+    """Ask users at which end they are: the estimate of label and end, a line a label, and its
+    cells' variance.
 
     With nobody to ask, say so: `None`.
     """
@@ -60,13 +71,22 @@ def ask_ends(
     desk.broadcast(Ends.Grown(_written(tree, domain), start, size, heads))
     if not size:
         return None
-    own = randomizer_of(labels * ends, epsilon=options.epsilon, belief=1.0, heads=heads, kind=options.randomizer, known={})
+    own = randomizer_of(
+        labels * ends,
+        epsilon=options.epsilon,
+        belief=1.0,
+        heads=heads,
+        kind=options.randomizer,
+        known={},
+    )
     survey = Survey(mustered.users, mustered.key, (own,), np.array([size]), start)
     (said,) = hear(desk, survey, [Question((label,), own, size)], options)
     return said.frequencies().reshape(labels, ends), own.variance(users=size), [survey]
 
 
-def respond_at_ends(me: Party, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str) -> Enlisted:
+def respond_at_ends(
+    me: Party, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str
+) -> Enlisted:
     """Hear the tree, and let users go down it; one without a test asks nobody."""
     said, domain = me.receive(Ends.Grown, source=CURATOR), me.records.domain
     if not said.size:
@@ -85,25 +105,44 @@ def respond_at_ends(me: Party, enlisted: Enlisted, groups: Groups, options: Labe
 
 
 def _checked(
-    said: Ends.Grown, domain: Domain, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str
+    said: Ends.Grown,
+    domain: Domain,
+    enlisted: Enlisted,
+    groups: Groups,
+    options: LabelOptions,
+    *,
+    label: str,
 ) -> tuple[Tree, Survey]:
     """Check what the collector asks for."""
     tree = _read(said.nodes, domain, label=label)
     ends = len(tree.ends)
     cells = ends * domain.cells((label,))
     if said.size < 1 or said.start < 0 or said.start + said.size > enlisted.users:
-        raise ValueError(f"expected some of {enlisted.users} users, found {said.size} from place {said.start}")
+        raise ValueError(
+            f"expected some of {enlisted.users} users, found {said.size} from place {said.start}"
+        )
     if groups.of(said.start, said.start + said.size).spent:
         raise ValueError(f"expected users who have not reported, found places from {said.start} on")
     if not 1 <= said.heads <= max(1, cells // 2):
-        raise ValueError(f"expected 1 to {max(1, cells // 2)} heads of {cells} cells, found {said.heads}")
-    own = randomizer_of(cells, epsilon=options.epsilon, belief=1.0, heads=said.heads, kind=options.randomizer, known={})
+        raise ValueError(
+            f"expected 1 to {max(1, cells // 2)} heads of {cells} cells, found {said.heads}"
+        )
+    own = randomizer_of(
+        cells,
+        epsilon=options.epsilon,
+        belief=1.0,
+        heads=said.heads,
+        kind=options.randomizer,
+        known={},
+    )
     return tree, Survey(enlisted.users, enlisted.key, (own,), np.array([said.size]), said.start)
 
 
 def _written(tree: Tree, domain: Domain) -> tuple[tuple[int, ...], ...]:
     return tuple(
-        () if own.test is None else (domain.attributes.index(own.test.attribute), own.yes, own.no, *own.test.values)
+        ()
+        if own.test is None
+        else (domain.attributes.index(own.test.attribute), own.yes, own.no, *own.test.values)
         for own in tree.nodes
     )
 
@@ -118,11 +157,17 @@ def _read(nodes: tuple[tuple[int, ...], ...], domain: Domain, *, label: str) -> 
         if not own:
             found.append(Node(None, 0, 0, 0))
             continue
-        if len(own) < 4 or not 0 <= own[0] < len(domain.attributes) or domain.attributes[own[0]] == label:
+        if (
+            len(own) < 4
+            or not 0 <= own[0] < len(domain.attributes)
+            or domain.attributes[own[0]] == label
+        ):
             raise ValueError(f"expected a test of an attribute, two nodes and values, found {own}")
         name = domain.attributes[own[0]]
         _, yes, no, *values = own
-        if not (at < yes < len(nodes) and at < no < len(nodes)) or not all(0 <= v < domain.cells((name,)) for v in values):
+        if not (at < yes < len(nodes) and at < no < len(nodes)) or not all(
+            0 <= v < domain.cells((name,)) for v in values
+        ):
             raise ValueError(f"expected later nodes and values of {name}, found {own}")
         if len({*values}) < len(values):
             raise ValueError(f"expected different values of {name}, found {values}")

@@ -1,11 +1,13 @@
-"""CLLDP's decision tree as the paper builds it: a level a round, from users who report again and again (Algorithm 4).
+"""CLLDP's decision tree as the paper builds it: a level a round, from users who report again and
+again (Algorithm 4).
 
 Round r, users      each group draws an attribute of its candidate set (`candidates`), and reports the cell of all that it
                     has drawn, with the label, by kHR with epsilon_r. Who draws what she had says nothing, and spends nothing
 Round r, collector  tables of all groups and rounds; the best test of each branch that waits, by Gini's index (equation 12)
 
-What a group draws is public in the paper as here; here a public order draws it, and so evenly. Of the tree users need know no
-more than what they are asked, so it is not sent. With mode=paper as printed, else mended:
+What a group draws is public in the paper as here; here a public order draws it, and so evenly. Of
+the tree users need know no more than what they are asked, so it is not sent. With mode=paper as
+printed, else mended:
 
     epsilon_r    all of the budget by equation 13 (`tight`); equation 15 leaves some, or if omega is 1 nothing for the end (C7)
     stop         a node is an end if its mass is not known from nothing, or no test helps: as printed it never is (C10)
@@ -71,9 +73,14 @@ class Levels:
     def grow(
         self, desk: Curator, mustered: Mustered, known: Sequence[Table], *, first: int
     ) -> tuple[Tree, list[Survey], list[dict[str, Any]]]:
-        """Grow the tree, asking users from place `first` on; `known`: tables that there are already."""
+        """Grow the tree, asking users from place `first` on; `known`: tables that there are
+        already.
+        """
         sets = [*self.curves]
-        groups = [Drawn(start, users, own) for own, start, users in in_turn(first, mustered.users - first, sets)]
+        groups = [
+            Drawn(start, users, own)
+            for own, start, users in in_turn(first, mustered.users - first, sets)
+        ]
         names = [own[0] for own in sets]
         growing = Growing(self.domain, names, as_printed=self.mode == "paper", tables=[*known])
         surveys, rounds = list[Survey](), list[dict[str, Any]]()
@@ -81,7 +88,9 @@ class Levels:
             with desk.phase(f"round {number}"):
                 # Lines 5 to 8.
                 if number > 1 and growing.waiting:
-                    groups = [own for group in groups for own in self._draw(group, growing.waiting, names)]
+                    groups = [
+                        own for group in groups for own in self._draw(group, growing.waiting, names)
+                    ]
                 # Lines 10 to 13.
                 asked, groups = self._terms(groups, number=number, idle=not growing.waiting)
                 tables, more = ask(desk, mustered, asked, self.options, label=self.label)
@@ -89,7 +98,12 @@ class Levels:
                 # Lines 14 to 18.
                 growing.tables += tables
                 growing.grow(last=number == self.depth)
-                rounds.append({"asked": [one.attributes for one in asked], "users": [one.users for one in asked]})
+                rounds.append(
+                    {
+                        "asked": [one.attributes for one in asked],
+                        "users": [one.users for one in asked],
+                    }
+                )
         return growing.tree(), surveys, rounds
 
     def _draw(self, group: Drawn, waiting: Sequence[Path], names: Sequence[str]) -> list[Drawn]:
@@ -103,8 +117,12 @@ class Levels:
                 start += size
         return found
 
-    def _terms(self, groups: Sequence[Drawn], *, number: int, idle: bool) -> tuple[list[Asked], list[Drawn]]:
-        """Say what each group is asked: those who drew something new, as far as there is a budget."""
+    def _terms(
+        self, groups: Sequence[Drawn], *, number: int, idle: bool
+    ) -> tuple[list[Asked], list[Drawn]]:
+        """Say what each group is asked: those who drew something new, as far as there is a
+        budget.
+        """
         asked, after = [], []
         for own in groups:
             new = number == 1 or own.drawn[-1] not in own.drawn[:-1]
@@ -116,21 +134,29 @@ class Levels:
             # As the users' own book has it, by the randomizer.
             cells = self.domain.cells((self.label, *one.attributes))
             made = randomizer_of(
-                cells, epsilon=one.epsilon, belief=one.belief, heads=one.heads, kind=self.options.randomizer, known={}
+                cells,
+                epsilon=one.epsilon,
+                belief=one.belief,
+                heads=one.heads,
+                kind=self.options.randomizer,
+                known={},
             )
             spent = Spent(one.belief, float(made.ratio))
             after.append(replace(own, spent=(*own.spent, spent), heads=own.heads or one.heads))
         return asked, after
 
     def _asked(self, own: Drawn, *, number: int) -> Asked | None:
-        """Choose epsilon, k and omega of a group's report; `None`: nothing is left of its budget."""
+        """Choose epsilon, k and omega of a group's report; `None`: nothing is left of its
+        budget.
+        """
         # In the order of the domain: groups that drew the same in another order are asked the same.
         attributes = tuple(name for name in self.domain.attributes if name in own.drawn)
         values = self.domain.cells(attributes)
         cells = values * self.domain.cells((self.label,))
         if cells > MOST_CELLS:  # nobody could tell anything from so many, nor count them
             return None
-        # k cells of several attributes lie within k cells of each of them: omega is at most each one's.
+        # k cells of several attributes lie within k cells of each of them: omega is at most each
+        # one's.
         curve = np.ones(max(1, min(values, cells // 2)))
         for name in attributes:
             single = self.curves[name,][: len(curve)]
@@ -148,13 +174,25 @@ class Levels:
 
     def _share(self, own: Drawn, *, belief: float, number: int) -> float:
         return allocate(
-            own.spent, belief=belief, epsilon=self.options.epsilon, number=number, rounds=self.depth,
-            allocation=self.allocation, cap=self.options.cap(self.mode),
-        )  # fmt: skip
+            own.spent,
+            belief=belief,
+            epsilon=self.options.epsilon,
+            number=number,
+            rounds=self.depth,
+            allocation=self.allocation,
+            cap=self.options.cap(self.mode),
+        )
 
 
 def respond_by_levels(
-    me: Party, enlisted: Enlisted, groups: Groups, options: LabelOptions, *, label: str, cap: float | None, depth: int
+    me: Party,
+    enlisted: Enlisted,
+    groups: Groups,
+    options: LabelOptions,
+    *,
+    label: str,
+    cap: float | None,
+    depth: int,
 ) -> None:
     """Lines 4 to 13: who is asked, and about what, the terms say."""
     for number in range(1, depth + 1):
@@ -186,7 +224,9 @@ class Growing:
             self.tests[path] = best
             for answer in (True, False):
                 child = (*path, Step(best, yes=answer))
-                self.labels[child] = self._label(look(self.tables, child, None, plain_mean=self.as_printed), child)
+                self.labels[child] = self._label(
+                    look(self.tables, child, None, plain_mean=self.as_printed), child
+                )
                 if not last:
                     self.waiting.append(child)
 
@@ -194,19 +234,27 @@ class Growing:
         above = self.labels.get(path[:-1], 0)
         if here is None:
             return above
-        found = winner(here.table.sum(axis=1), deviation=0.0 if self.as_printed else here.of_sum**0.5)
+        found = winner(
+            here.table.sum(axis=1), deviation=0.0 if self.as_printed else here.of_sum**0.5
+        )
         return above if found is None else found
 
     def _best(self, path: Path, here: Looked | None) -> Split | None:
-        """Choose the test that lessens Gini's index most; none where nothing is known of the node."""
-        if not self.as_printed and (here is None or here.table.sum() < 2 * (here.of_sum * len(here.table)) ** 0.5):
+        """Choose the test that lessens Gini's index most; none where nothing is known of the
+        node.
+        """
+        if not self.as_printed and (
+            here is None or here.table.sum() < 2 * (here.of_sum * len(here.table)) ** 0.5
+        ):
             return None
         best: tuple[float, Split] | None = None
         for name in self.names:
             if any(own.test.attribute == name and own.yes for own in path):
                 continue
             looked = look(self.tables, path, name, plain_mean=self.as_printed)
-            tested = {value for own in path if own.test.attribute == name for value in own.test.values}
+            tested = {
+                value for own in path if own.test.attribute == name for value in own.test.values
+            }
             values = [value for value in range(self.domain.cells((name,))) if value not in tested]
             found = None if looked is None else best_value(looked, values)
             if found is not None and (best is None or found[0] > best[0]):
@@ -220,4 +268,6 @@ class Growing:
 def check(options: LabelOptions) -> None:
     """Refuse what cannot be asked of the same users again and again."""
     if options.users and options.simulate == "counts":
-        raise UsageError("expected users=0 with simulate=counts and learning=levels: who is drawn answers in every round")
+        raise UsageError(
+            "expected users=0 with simulate=counts and learning=levels: who is drawn answers in every round"
+        )

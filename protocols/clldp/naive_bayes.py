@@ -1,4 +1,5 @@
-"""Naive Bayes under CLLDP: a classifier from users whose label is protected (Xue et al. 2024, section 5, Algorithm 3).
+"""Naive Bayes under CLLDP: a classifier from users whose label is protected (Xue et al. 2024,
+section 5, Algorithm 3).
 
     trust       nobody with a label; the collector with omega, up to `record_cap`
     who learns  the aggregator and everybody: a noisy table of the label with each attribute, and the classifier
@@ -35,7 +36,8 @@ class LabelNaiveBayes(LabelProtocol):
         labels = desk.domain.labels[learnt.label]
         tables = []
         for own, table in zip(learnt.estimates, learnt.tables, strict=True):
-            # A sum of a line's cells varies as they do together (`variance_of_set`), less by what was pooled.
+            # A sum of a line's cells varies as they do together (`variance_of_set`), less by what
+            # was pooled.
             of_line = table.variance_of(own.joint.shape[1]) * own.variance / table.variance
             tables.append(LabelTable(own.attributes[0], own.joint, of_line, own.users))
         model = naive_bayes(tables, as_printed=self.mode == "paper")

@@ -1,4 +1,6 @@
-"""What protocols that ask for a label have in common: users, omega, one report each about label and one set of attributes."""
+"""What protocols that ask for a label have in common: users, omega, one report each about label and
+one set of attributes.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ __all__ = ["LabelProtocol", "Learnt", "Pooled", "of_users", "together"]
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """All that was said of a set, by inverse variance: the joint distribution, each cell's variance, and how many said it."""
+    """All that was said of a set, by inverse variance: the joint distribution, each cell's
+    variance, and how many said it.
+    """
 
     attributes: tuple[str, ...]
     joint: Numbers
@@ -53,12 +57,15 @@ class Learnt:
     mustered: Mustered
     tables: list[Table]
     estimates: list[Pooled]
-    """The same with what was said for omega's sake, which is of the same law, and paid for; as printed it is thrown away."""
+    """The same with what was said for omega's sake, which is of the same law, and paid for; as
+    printed it is thrown away.
+    """
     surveys: list[Survey]
 
 
 class LabelProtocol(Protocol):
-    """Every user says, of one set of attributes and the label together, some cells of which one may be hers.
+    """Every user says, of one set of attributes and the label together, some cells of which one may
+    be hers.
 
     A subclass says `sets`, and what the curator makes of what is said.
     """
@@ -85,16 +92,27 @@ class LabelProtocol(Protocol):
 
     @abstractmethod
     def sets(self, domain: Domain) -> list[tuple[str, ...]]:
-        """Choose the sets of attributes that are asked, beside the label: from public knowledge alone."""
+        """Choose the sets of attributes that are asked, beside the label: from public knowledge
+        alone.
+        """
 
     def label(self, domain: Domain) -> str:
         return label_of(domain, self.parameters.label)
 
     def party(self, me: Party) -> None:
-        """Say how many users there are, and let each answer once: for omega, or for the estimate (Algorithm 1)."""
+        """Say how many users there are, and let each answer once: for omega, or for the estimate
+        (Algorithm 1).
+        """
         enlisted, groups = self.introduce(me)
         with me.phase("reports"):
-            respond(me, enlisted, groups, self.parameters, label=self.label(me.records.domain), cap=self.cap)
+            respond(
+                me,
+                enlisted,
+                groups,
+                self.parameters,
+                label=self.label(me.records.domain),
+                cap=self.cap,
+            )
 
     def introduce(self, me: Party) -> tuple[Enlisted, Groups]:
         """Say how many users there are; those who are asked for omega's sake answer."""
@@ -107,7 +125,9 @@ class LabelProtocol(Protocol):
             if p.belief == "oracle":
                 disclose(me, self.sets(domain), label=label)
             elif share_of(enlisted.users, p):
-                enlisted, groups = respond(me, enlisted, groups, p, label=label, cap=self.cap, plain=True)
+                enlisted, groups = respond(
+                    me, enlisted, groups, p, label=label, cap=self.cap, plain=True
+                )
         return enlisted, groups
 
     def learn(self, desk: Curator) -> Learnt:
@@ -116,12 +136,18 @@ class LabelProtocol(Protocol):
         with desk.phase("users"):
             mustered = muster(desk, p)
         with desk.phase("beliefs"):
-            curves, sampled, surveys = believed(desk, mustered, sets, p, label=label, mode=self.mode)
+            curves, sampled, surveys = believed(
+                desk, mustered, sets, p, label=label, mode=self.mode
+            )
         with desk.phase("reports"):
             first = share_of(mustered.users, p)
-            tables, more = self.ask_once(desk, mustered, curves, start=first, users=mustered.users - first)
+            tables, more = self.ask_once(
+                desk, mustered, curves, start=first, users=mustered.users - first
+            )
         used = sampled if self.mode != "paper" else []
-        return Learnt(label, mustered, tables, [together(own, used) for own in tables], [*surveys, *more])
+        return Learnt(
+            label, mustered, tables, [together(own, used) for own in tables], [*surveys, *more]
+        )
 
     def ask_once(
         self, desk: Curator, mustered: Mustered, curves: Beliefs, *, start: int, users: int
@@ -146,10 +172,22 @@ class LabelProtocol(Protocol):
         if p.belief == "oracle":
             cells = sum(domain.cells((self.label(domain), *own)) for own in sets)
             size = encoded_size(Truth.Counts(np.zeros(cells, np.int64)))
-            lines.append(Cost(phase="beliefs", kind="Counts", messages=public.parties, payload_bytes=public.parties * size))
+            lines.append(
+                Cost(
+                    phase="beliefs",
+                    kind="Counts",
+                    messages=public.parties,
+                    payload_bytes=public.parties * size,
+                )
+            )
         elif share_of(users, p):
-            lines.append(Cost(phase="beliefs", kind="Terms", messages=public.parties, payload_bytes=each))
-        return [*lines, Cost(phase="reports", kind="Terms", messages=public.parties, payload_bytes=each)]
+            lines.append(
+                Cost(phase="beliefs", kind="Terms", messages=public.parties, payload_bytes=each)
+            )
+        return [
+            *lines,
+            Cost(phase="reports", kind="Terms", messages=public.parties, payload_bytes=each),
+        ]
 
     def chosen(self) -> dict[str, Any]:
         p = self.parameters
@@ -163,17 +201,25 @@ class LabelProtocol(Protocol):
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
         p, found = self.parameters, []
         if p.belief == "oracle":
-            found.append("belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is for experiments")
+            found.append(
+                "belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is for experiments"
+            )
         elif p.belief != "none" and p.randomizer == "khr":
-            cap = "as much as follows from omega (record_cap=0), which is the whole record's epsilon"
+            cap = (
+                "as much as follows from omega (record_cap=0), which is the whole record's epsilon"
+            )
             if self.cap is not None:
                 cap = f"at most {self.cap:g} (record_cap)"
             found.append(
                 f"epsilon {p.epsilon:g} is what is told of a label to somebody who knows no user's attributes, and if omega is "
                 f"not too small; to somebody who knows a user's attributes more is told of the label, {cap}"
             )
-        if (p.belief == "sample" and p.sure == 0) or (p.belief == "sample" and p.sure is None and self.mode == "paper"):
-            found.append("sure=0: omega is an estimate that is too small in about a third of all cases, and then more is told")
+        if (p.belief == "sample" and p.sure == 0) or (
+            p.belief == "sample" and p.sure is None and self.mode == "paper"
+        ):
+            found.append(
+                "sure=0: omega is an estimate that is too small in about a third of all cases, and then more is told"
+            )
         if p.simulate == "counts":
             found.append(
                 "simulate=counts: no user's report was made; what they add up to was drawn from its exact law, "
@@ -189,7 +235,9 @@ class LabelProtocol(Protocol):
     def single(self, domain: Domain) -> list[tuple[str, ...]]:
         """List the attributes of two labels or more beside the label, each alone."""
         label = self.label(domain)
-        found: list[tuple[str, ...]] = [(name,) for name in domain.attributes if name != label and domain.cells((name,)) > 1]
+        found: list[tuple[str, ...]] = [
+            (name,) for name in domain.attributes if name != label and domain.cells((name,)) > 1
+        ]
         check_sets(domain, label, found)
         return found
 
@@ -211,8 +259,14 @@ class LabelProtocol(Protocol):
         return {
             "users": learnt.mustered.users,
             "label": learnt.label,
-            "omega": f"{min(omegas):.3g} to {max(omegas):.3g}" if min(omegas) < max(omegas) else f"{omegas[0]:.3g}",
-            **({"k": f"{min(heads)} to {max(heads)}" if min(heads) < max(heads) else heads[0]} if any(heads) else {}),
+            "omega": f"{min(omegas):.3g} to {max(omegas):.3g}"
+            if min(omegas) < max(omegas)
+            else f"{omegas[0]:.3g}",
+            **(
+                {"k": f"{min(heads)} to {max(heads)}" if min(heads) < max(heads) else heads[0]}
+                if any(heads)
+                else {}
+            ),
         }
 
 
@@ -220,15 +274,23 @@ def of_users(learnt_users: int, surveys: Sequence[Survey], options: LabelOptions
     """Say what a user sends, in all her reports."""
     sizes = [own.bits for survey in surveys for own in survey.randomizers]
     return Said(
-        users=learnt_users, reports=sum(own.asked for own in surveys), bits=sum(own.bits for own in surveys), least=min(sizes),
-        most=max(sizes), simulate=options.simulate,
-    )  # fmt: skip
+        users=learnt_users,
+        reports=sum(own.asked for own in surveys),
+        bits=sum(own.bits for own in surveys),
+        least=min(sizes),
+        most=max(sizes),
+        simulate=options.simulate,
+    )
 
 
 def check_sets(domain: Domain, label: str, sets: Sequence[tuple[str, ...]]) -> None:
     """Refuse what names an attribute twice, or has more cells than anybody counts."""
     for own in sets:
         if len({*own, label}) <= len(own):
-            raise UsageError(f"expected different attributes beside {label} in a set, found {', '.join(own)}")
+            raise UsageError(
+                f"expected different attributes beside {label} in a set, found {', '.join(own)}"
+            )
         if (cells := domain.cells((label, *own))) > MOST_CELLS:
-            raise UsageError(f"expected sets of at most {MOST_CELLS:,} cells with {label}, found {cells:,} of {', '.join(own)}")
+            raise UsageError(
+                f"expected sets of at most {MOST_CELLS:,} cells with {label}, found {cells:,} of {', '.join(own)}"
+            )

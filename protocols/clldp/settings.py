@@ -1,4 +1,6 @@
-"""What may be set in protocols that ask for a label: by whom omega is believed, and how k follows from it."""
+"""What may be set in protocols that ask for a label: by whom omega is believed, and how k follows
+from it.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,17 @@ MOST_DRAWN: Final = 1_000_000_000
 """Whose reports numpy can draw the sum of."""
 
 Source = Literal["sample", "prior", "oracle", "none"]
-"""Of omega: users of their own, knowledge from outside, the truth (for experiments), or nothing: omega is 1."""
+"""Of omega: users of their own, knowledge from outside, the truth (for experiments), or nothing:
+omega is 1.
+"""
 
 
 class LabelOptions(SurveyOptions):
     """Options of a protocol that asks for a label."""
 
-    label: Annotated[str, msgspec.Meta(description="the attribute that is protected; default: the last")] = ""
+    label: Annotated[
+        str, msgspec.Meta(description="the attribute that is protected; default: the last")
+    ] = ""
     belief: Annotated[
         Source,
         msgspec.Meta(
@@ -38,36 +44,58 @@ class LabelOptions(SurveyOptions):
         ),
     ] = "sample"
     prior: Annotated[
-        str, msgspec.Meta(description="omega by attribute for belief=prior: 'age:0.4,sex:0.7', or '*:0.5' for all others")
+        str,
+        msgspec.Meta(
+            description="omega by attribute for belief=prior: 'age:0.4,sex:0.7', or '*:0.5' for all others"
+        ),
     ] = ""
-    sample: Annotated[float, msgspec.Meta(gt=0, lt=1, description="share of the users who are asked for omega alone")] = 0.1
+    sample: Annotated[
+        float,
+        msgspec.Meta(gt=0, lt=1, description="share of the users who are asked for omega alone"),
+    ] = 0.1
     sure: Annotated[
         Annotated[float, msgspec.Meta(ge=0, le=100)] | None,
-        msgspec.Meta(description="standard deviations above the estimate of omega; default 3, in mode paper 0"),
+        msgspec.Meta(
+            description="standard deviations above the estimate of omega; default 3, in mode paper 0"
+        ),
     ] = None
     choice: Annotated[
-        Heads | None, msgspec.Meta(description="of k: scan (the least error), or paper (equation 8); by the mode")
+        Heads | None,
+        msgspec.Meta(
+            description="of k: scan (the least error), or paper (equation 8); by the mode"
+        ),
     ] = None
     heads: Annotated[int, msgspec.Meta(ge=0, description="k: cells of a report; 0: chosen")] = 0
     randomizer: Annotated[
-        Literal["khr", "basic"], msgspec.Meta(description="khr (k heads response), or basic (every bit flipped, omega is 1)")
+        Literal["khr", "basic"],
+        msgspec.Meta(
+            description="khr (k heads response), or basic (every bit flipped, omega is 1)"
+        ),
     ] = "khr"
     record_cap: Annotated[
         Annotated[float, msgspec.Meta(ge=0)] | None,
-        msgspec.Meta(description="epsilon of the whole record, at most; 0: no bound; default 2 epsilon, in mode paper 0"),
+        msgspec.Meta(
+            description="epsilon of the whole record, at most; 0: no bound; default 2 epsilon, in mode paper 0"
+        ),
     ] = None
 
     def __post_init__(self) -> None:
         if (self.belief == "prior") != bool(self.prior):
-            raise UsageError(f"expected prior= with belief=prior, found belief={self.belief} and prior={self.prior!r}")
+            raise UsageError(
+                f"expected prior= with belief=prior, found belief={self.belief} and prior={self.prior!r}"
+            )
         if self.epsilon > MOST_EPSILON:
             raise UsageError(
                 f"expected an epsilon of at most {MOST_EPSILON:g}, found {self.epsilon:g}: nothing is left to protect"
             )
         if self.users >= MOST_DRAWN and self.simulate == "counts":
-            raise UsageError(f"expected fewer than {MOST_DRAWN:,} users with simulate=counts, found {self.users:,}")
+            raise UsageError(
+                f"expected fewer than {MOST_DRAWN:,} users with simulate=counts, found {self.users:,}"
+            )
         if self.record_cap and self.record_cap < self.epsilon:
-            raise UsageError(f"expected a record_cap of at least epsilon, {self.epsilon:g}, found {self.record_cap:g}")
+            raise UsageError(
+                f"expected a record_cap of at least epsilon, {self.epsilon:g}, found {self.record_cap:g}"
+            )
 
     def sureness(self, mode: Mode) -> float:
         """Say how many standard errors above its estimate omega is taken to be."""
@@ -85,26 +113,43 @@ class LabelOptions(SurveyOptions):
 
 
 def least_belief(
-    options: LabelOptions, *, attributes: tuple[str, ...], values: int, heads: int, names: tuple[str, ...], plain: bool = False
+    options: LabelOptions,
+    *,
+    attributes: tuple[str, ...],
+    values: int,
+    heads: int,
+    names: tuple[str, ...],
+    plain: bool = False,
 ) -> float:
-    """Say which omega a user takes at least, whatever the collector says: no data can have less than k / m_s.
+    """Say which omega a user takes at least, whatever the collector says: no data can have less
+    than k / m_s.
 
     Where omega is given, by a prior or as 1, she has it as well as the collector.
     """
     if plain or options.randomizer == "basic" or options.belief == "none":
         return 1.0
     if options.belief == "prior":
-        return float(prior_beliefs(options.prior, attributes=attributes, values=values, names=names)[min(heads, values) - 1])
+        return float(
+            prior_beliefs(options.prior, attributes=attributes, values=values, names=names)[
+                min(heads, values) - 1
+            ]
+        )
     return min(1.0, heads / values)
 
 
-def prior_beliefs(prior: str, *, attributes: tuple[str, ...], values: int, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
+def prior_beliefs(
+    prior: str, *, attributes: tuple[str, ...], values: int, names: tuple[str, ...]
+) -> npt.NDArray[np.float64]:
     """Find omega(1), omega(2), ... of a set by a prior: at most k omega(1), as it is concave.
 
     Of several attributes together omega is at most each one's: their cells lie within its cells.
     """
     omega = read_prior(prior, names)
-    return np.asarray(np.minimum(np.arange(1, values + 1) * max(min(omega[name] for name in attributes), 1 / values), 1.0))
+    return np.asarray(
+        np.minimum(
+            np.arange(1, values + 1) * max(min(omega[name] for name in attributes), 1 / values), 1.0
+        )
+    )
 
 
 def label_of(domain: Domain, name: str) -> str:
@@ -131,6 +176,8 @@ def read_prior(text: str, names: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             omega = -1.0
         if not colon or not 0 < omega <= 1 or name.strip() not in {*names, "*"}:
-            raise UsageError(f"expected ATTRIBUTE:OMEGA with omega above 0 and at most 1, found {part.strip()!r} in prior")
+            raise UsageError(
+                f"expected ATTRIBUTE:OMEGA with omega above 0 and at most 1, found {part.strip()!r} in prior"
+            )
         said[name.strip()] = omega
     return {name: said.get(name, said.get("*", 1.0)) for name in names}

@@ -1,4 +1,6 @@
-"""DistDiffGen: two parties' records, generalised along taxonomies into groups, and each group counted by class with noise."""
+"""DistDiffGen: two parties' records, generalised along taxonomies into groups, and each group
+counted by class with noise.
+"""
 
 from .protocol import DistDiffGen
 

@@ -1,8 +1,10 @@
-"""DistDiffGen: two parties' records generalised into groups, and each group counted by class with noise.
+"""DistDiffGen: two parties' records generalised into groups, and each group counted by class with
+noise.
 
-Alhadidi, Mohammed, Fung, Debbabi, "Secure distributed framework for achieving epsilon-differential privacy" (PETS 2012):
-DiffGen (Mohammed, Chen, Fung, Yu, "Differentially private data release for data mining", KDD 2011) for two parties with
-different records of the same attributes. A baseline of Su et al. (2016). What it publishes serves one classifier, of `target`.
+Alhadidi, Mohammed, Fung, Debbabi, "Secure distributed framework for achieving epsilon-differential
+privacy" (PETS 2012): DiffGen (Mohammed, Chen, Fung, Yu, "Differentially private data release for
+data mining", KDD 2011) for two parties with different records of the same attributes. A baseline of
+Su et al. (2016). What it publishes serves one classifier, of `target`.
 
     trust       nobody with a record (rigorous); party 2 trusts party 1 with exact counts (paper, which simulates: see below)
     collusion   as for any secure sum: `noisy_marginals` says it
@@ -20,13 +22,15 @@ different records of the same attributes. A baseline of Su et al. (2016). What i
     3  leaves           P_1, P_2 -> T: every group by class, the sum with noise of scale 4 / eps                 eps / 2
     4  synthesis        T draws the table, inside a leaf all labels alike
 
-The scores of step 2 are sums over both parties' records. The paper draws by them in a two-party computation, which this project
-does not have. *Mode paper* only simulates it: P_2 tells P_1 its counts. What a secure computation would have protected is not
-protected, and the report says so: infinity against another party. Everything that leaves the two parties is as it would be.
+The scores of step 2 are sums over both parties' records. The paper draws by them in a two-party
+computation, which this project does not have. *Mode paper* only simulates it: P_2 tells P_1 its
+counts. What a secure computation would have protected is not protected, and the report says so:
+infinity against another party. Everything that leaves the two parties is as it would be.
 
-*Mode rigorous* needs no such computation. A node is specialised in every group in which it stands, so its score depends on the
-class counts of its attribute over all records, and on nothing chosen before. One secure sum of d - 1 tables, which a replaced
-record changes by 2 (d - 1) in L1, serves all choices; made to agree, they are post-processing, and so is the best of them.
+*Mode rigorous* needs no such computation. A node is specialised in every group in which it stands,
+so its score depends on the class counts of its attribute over all records, and on nothing chosen
+before. One secure sum of d - 1 tables, which a replaced record changes by 2 (d - 1) in L1, serves
+all choices; made to agree, they are post-processing, and so is the best of them.
 """
 
 from __future__ import annotations
@@ -49,7 +53,14 @@ from ...parties import Party
 from ...privacy import Domain, coalition, with_curator
 from ..introductions import introduce, predict_introductions
 from ..protocol import Cost, Epsilon, Mode, Outcome, Public
-from ..secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, predict_keys, predict_sum
+from ..secure_sum import (
+    CuratorSums,
+    PartySums,
+    SummingProtocol,
+    SumOptions,
+    predict_keys,
+    predict_sum,
+)
 from .leaves import count_leaves, describe, draw_rows, spread
 from .scores import Score, choose_together
 from .taxonomy import Cuts, Plan, specialise
@@ -59,7 +70,8 @@ __all__ = ["DistDiffGen"]
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """Exact counts for another party, from whom nothing hides them. They stand for a two-party computation of choices.
+    """Exact counts for another party, from whom nothing hides them. They stand for a two-party
+    computation of choices.
 
     Whoever sees those choices alone is told no more than `epsilon` of the records.
     """
@@ -73,7 +85,12 @@ class Disclosure:
 
     @property
     def seen(self) -> Mapping[str, float]:
-        return {coalition(1): float("inf"), with_curator(1): float("inf"), "public": self.epsilon, "curator": self.epsilon}
+        return {
+            coalition(1): float("inf"),
+            with_curator(1): float("inf"),
+            "public": self.epsilon,
+            "curator": self.epsilon,
+        }
 
     def draw(self, randomness: RandomStream) -> NDArray[np.int64]:  # noqa: ARG002 - nothing is drawn
         """Hand the counts over. Called by `Accountant.release` alone."""
@@ -81,7 +98,9 @@ class Disclosure:
 
 
 class DistDiffGen(SummingProtocol):
-    """Publish a generalised table of two parties' records, made to learn one attribute from the others."""
+    """Publish a generalised table of two parties' records, made to learn one attribute from the
+    others.
+    """
 
     name = "dist-diff-gen"
     summary = "a synthetic table of two parties' records, generalised for one classifier"
@@ -92,7 +111,9 @@ class DistDiffGen(SummingProtocol):
 
     @message
     class ClassCounts:
-        """From party 2 to party 1, in mode paper: every predictor's labels by class, exactly. Sealed."""
+        """From party 2 to party 1, in mode paper: every predictor's labels by class, exactly.
+        Sealed.
+        """
 
         cells: NDArray[np.int64]
 
@@ -104,18 +125,27 @@ class DistDiffGen(SummingProtocol):
 
     class Parameters(SumOptions):
         epsilon: Epsilon = 1.0
-        specialisations: Annotated[int, msgspec.Meta(ge=1, le=1000, description="h: how often a node is specialised")] = 10
-        target: Annotated[str | None, msgspec.Meta(description="the class attribute; the last one, if not said")] = None
+        specialisations: Annotated[
+            int, msgspec.Meta(ge=1, le=1000, description="h: how often a node is specialised")
+        ] = 10
+        target: Annotated[
+            str | None, msgspec.Meta(description="the class attribute; the last one, if not said")
+        ] = None
         score: Annotated[
             Score | None,
-            msgspec.Meta(description="max (paper): most frequent classes; gain (rigorous): information gain; by the mode"),
+            msgspec.Meta(
+                description="max (paper): most frequent classes; gain (rigorous): information gain; by the mode"
+            ),
         ] = None
-        most_cells: Annotated[int, msgspec.Meta(ge=2, le=1 << 24, description="leaves times classes, at most")] = 1 << 20
+        most_cells: Annotated[
+            int, msgspec.Meta(ge=2, le=1 << 24, description="leaves times classes, at most")
+        ] = 1 << 20
 
     def __init__(self, parameters: Any, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.simulated = mode == "paper"
-        # Of noisy tables gain tells more. Drawn by the exponential mechanism it tells nothing: it may change by all that it is.
+        # Of noisy tables gain tells more. Drawn by the exponential mechanism it tells nothing: it
+        # may change by all that it is.
         self.score: Score = parameters.score or ("max" if self.simulated else "gain")
 
     def plan(self, domain: Domain) -> Plan:
@@ -168,9 +198,12 @@ class DistDiffGen(SummingProtocol):
             counts = sums.total(**plan.leaves(cuts))  # type: ignore[arg-type]
         with desk.phase("synthesis"):  # 4
             generator = desk.randomness("sampling").generator()
-            # As printed, what is below 0 is cut off and the rest keeps its proportions; the nearest table of n rows is better.
+            # As printed, what is below 0 is cut off and the rest keeps its proportions; the nearest
+            # table of n rows is better.
             project = norm_mul if self.simulated else norm_sub
-            rows = spread(project(counts.astype(np.float64), float(sums.rows)), sums.rows, generator=generator)
+            rows = spread(
+                project(counts.astype(np.float64), float(sums.rows)), sums.rows, generator=generator
+            )
             return Outcome(
                 synthetic=plan.domain.decode(draw_rows(plan, cuts, rows, generator=generator)),
                 model=describe(plan, cuts, counts),
@@ -190,7 +223,10 @@ class DistDiffGen(SummingProtocol):
         if self.simulated:
             if p.aggregator == "clear":  # which does without
                 lines.append(predict_introductions(parties=public.parties, phase="keys"))
-            told = encoded_size(self.ClassCounts(np.zeros(int(plan.tables.batch["cells"]), np.int64))) + SEAL
+            told = (
+                encoded_size(self.ClassCounts(np.zeros(int(plan.tables.batch["cells"]), np.int64)))
+                + SEAL
+            )
             lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=told))
         else:
             lines += predict_sum(p, public, noise=self.noise, phase="tables", **plan.tables.batch)  # type: ignore[arg-type]
@@ -198,7 +234,14 @@ class DistDiffGen(SummingProtocol):
             first, *others = ((0, 0) for _ in plan.predictors)
             size = encoded_size(self.Specialised(((*first, *(0,) * made), *others)))
             sealed = SEAL if self.simulated else 0  # the one to P_2; the other goes to T
-            lines.append(Cost(phase="specialisation", kind="Specialised", messages=2, payload_bytes=2 * size + sealed))
+            lines.append(
+                Cost(
+                    phase="specialisation",
+                    kind="Specialised",
+                    messages=2,
+                    payload_bytes=2 * size + sealed,
+                )
+            )
         return lines
 
     def warnings(self, public: Public) -> list[str]:
@@ -213,7 +256,9 @@ class DistDiffGen(SummingProtocol):
 
 
 def best(scores: Sequence[Numbers]) -> list[int]:
-    """Pick the best of each list, the first of several: *max* has many equals, which differ in their last digits only."""
+    """Pick the best of each list, the first of several: *max* has many equals, which differ in
+    their last digits only.
+    """
     return [int(own.round(9).argmax()) for own in scores]
 
 
@@ -222,7 +267,8 @@ def disclose(me: Party, plan: Plan) -> None:
     tables = plan.tables
     counts = np.concatenate(list(me.records.marginals(tables.families)))
     released = Disclosure(counts, float(tables.batch["sensitivity"]), plan.epsilon / 2)
-    # The leak of the simulation: exact counts, readable by party 1 and, as they are sealed, by nobody else.
+    # The leak of the simulation: exact counts, readable by party 1 and, as they are sealed, by
+    # nobody else.
     me.send(DistDiffGen.ClassCounts(me.release(released, to=1)), to=1)
 
 
@@ -238,7 +284,9 @@ def count_both(me: Party, plan: Plan) -> dict[str, Numbers]:
         )
     ends = np.cumsum([plan.domain.cells(family) for family in families])[:-1]
     both = np.split((mine + theirs).astype(np.float64), ends)
-    return {name: own.reshape(-1, plan.classes) for (name, _), own in zip(families, both, strict=True)}
+    return {
+        name: own.reshape(-1, plan.classes) for (name, _), own in zip(families, both, strict=True)
+    }
 
 
 def draw_cuts(me: Party, plan: Plan, counted: Mapping[str, Numbers]) -> Cuts:
@@ -246,7 +294,8 @@ def draw_cuts(me: Party, plan: Plan, counted: Mapping[str, Numbers]) -> Cuts:
 
     def pick(scores: Sequence[Numbers]) -> Sequence[int]:
         choice = choose_together(scores, score=plan.score, epsilon=plan.of_one_choice)
-        # Released to the curator, and so to all. What it costs party 2's records party 2 recorded when it told its counts.
+        # Released to the curator, and so to all. What it costs party 2's records party 2 recorded
+        # when it told its counts.
         return me.release(choice, to=CURATOR)
 
     return specialise(plan, counted, pick=pick)

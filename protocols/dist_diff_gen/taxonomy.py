@@ -1,12 +1,15 @@
-"""Taxonomies, and how they are descended: DiffGen once the class counts are there (Mohammed et al. 2011, algorithm 1).
+"""Taxonomies, and how they are descended: DiffGen once the class counts are there (Mohammed et al.
+2011, algorithm 1).
 
-An attribute's taxonomy is binary, and its nodes are ranges of the published list of labels. Of bins a range is split where it
-tells classes apart best; of categories, for which a schema has no taxonomy, at the middle of the list, the smaller half
-first: so the order in which a schema lists them is a choice, and a public one. That labels are bins is read off the labels.
+An attribute's taxonomy is binary, and its nodes are ranges of the published list of labels. Of bins
+a range is split where it tells classes apart best; of categories, for which a schema has no
+taxonomy, at the middle of the list, the smaller half first: so the order in which a schema lists
+them is a choice, and a public one. That labels are bins is read off the labels.
 
-The cut of an attribute is the ranges that it is divided into. A group of records is a choice of one range of every cut, and
-specialising a node divides *every* group in which it stands. Its score is therefore that of all records under it, whatever
-their other attributes: the class counts of single attributes decide everything, and never change.
+The cut of an attribute is the ranges that it is divided into. A group of records is a choice of one
+range of every cut, and specialising a node divides *every* group in which it stands. Its score is
+therefore that of all records under it, whatever their other attributes: the class counts of single
+attributes decide everything, and never change.
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ class Node(NamedTuple):
 
 
 def are_bins(labels: Sequence[str]) -> bool:
-    """Say whether labels are of bins, each of which begins where the one before ended; one label for missing values may follow.
+    """Say whether labels are of bins, each of which begins where the one before ended; one label
+    for missing values may follow.
 
     >>> are_bins(["[0, 5]", "(5, 9]", "?"]), are_bins(["(5, 9]", "[0, 5]"]), are_bins(["red", "green"])
     (True, False, False)
@@ -77,9 +81,13 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.classes < 2:
-            raise UsageError(f"expected two or more labels of the target {self.target}, found 1: name another by target")
+            raise UsageError(
+                f"expected two or more labels of the target {self.target}, found 1: name another by target"
+            )
         if not self.predictors:
-            raise UsageError(f"expected an attribute of two or more labels beside the target {self.target}, found none")
+            raise UsageError(
+                f"expected an attribute of two or more labels beside the target {self.target}, found none"
+            )
         if self.classes > self.most_cells:
             raise UsageError(
                 f"expected most_cells of at least the {self.classes} labels of {self.target}, found {self.most_cells}"
@@ -92,45 +100,71 @@ class Plan:
     @cached_property
     def predictors(self) -> tuple[str, ...]:
         """What can be specialised."""
-        return tuple(name for name in self.domain.attributes if name != self.target and self.domain.cells([name]) > 1)
+        return tuple(
+            name
+            for name in self.domain.attributes
+            if name != self.target and self.domain.cells([name]) > 1
+        )
 
     @cached_property
     def numeric(self) -> tuple[str, ...]:
         """Those with split points to choose."""
         labels = self.domain.labels
-        return tuple(name for name in self.predictors if len(labels[name]) > 2 and are_bins(labels[name]))
+        return tuple(
+            name for name in self.predictors if len(labels[name]) > 2 and are_bins(labels[name])
+        )
 
     @property
     def of_one_choice(self) -> float:
-        """Epsilon of each use of the exponential mechanism, of which there are at most |numeric| + 2 h: half of all."""
+        """Epsilon of each use of the exponential mechanism, of which there are at most |numeric| +
+        2 h: half of all.
+        """
         return self.epsilon / (2 * (len(self.numeric) + 2 * self.specialisations))
 
     @property
     def tables(self) -> Tables:
-        """Every predictor by class. A record stands in one cell of each, so a replaced one changes all by 2 (d - 1) in L1."""
-        return Tables(self.domain, tuple((name, self.target) for name in self.predictors), self.epsilon / 2)
+        """Every predictor by class. A record stands in one cell of each, so a replaced one changes
+        all by 2 (d - 1) in L1.
+        """
+        return Tables(
+            self.domain, tuple((name, self.target) for name in self.predictors), self.epsilon / 2
+        )
 
     def leaf_cells(self, cuts: Cuts) -> int:
         """Count the groups, times classes."""
         return prod(len(borders) - 1 for borders in cuts.values()) * self.classes
 
     def leaves(self, cuts: Cuts) -> dict[str, int | float]:
-        """What everybody knows of the batch of leaves. A record stands in one, so a replaced one changes two by 1 each."""
+        """What everybody knows of the batch of leaves. A record stands in one, so a replaced one
+        changes two by 1 each.
+        """
         return {"cells": self.leaf_cells(cuts), "sensitivity": 2, "epsilon": self.epsilon / 2}
 
     @property
     def always_made(self) -> int | None:
-        """How many specialisations any run makes, or `None` where that depends on which ones are chosen."""
-        made = min(self.specialisations, sum(self.domain.cells([name]) - 1 for name in self.predictors))
-        return made if self.classes << made <= self.most_cells else None  # none more than doubles the leaves
+        """How many specialisations any run makes, or `None` where that depends on which ones are
+        chosen.
+        """
+        made = min(
+            self.specialisations, sum(self.domain.cells([name]) - 1 for name in self.predictors)
+        )
+        return (
+            made if self.classes << made <= self.most_cells else None
+        )  # none more than doubles the leaves
 
     def ended(self, cuts: Cuts) -> str:
         """Say how many specialisations were made, and why no more."""
         made = sum(len(borders) - 2 for borders in cuts.values())
         if made == self.specialisations:
             return str(made)
-        single = all(len(borders) - 1 == self.domain.cells([name]) for name, borders in cuts.items())
-        why = "every range is a single label" if single else f"most_cells={self.most_cells} leaves no room for more"
+        single = all(
+            len(borders) - 1 == self.domain.cells([name]) for name, borders in cuts.items()
+        )
+        why = (
+            "every range is a single label"
+            if single
+            else f"most_cells={self.most_cells} leaves no room for more"
+        )
         return f"{made} of {self.specialisations}: {why}"
 
     def read(self, borders: Sequence[Sequence[int]]) -> Cuts:
@@ -140,7 +174,9 @@ class Plan:
         ends = [(own[0], own[-1]) for own in cuts.values()] if rising else []
         sizes = self.domain.shape(self.predictors)
         if len(borders) != len(sizes) or ends != [(0, size) for size in sizes]:
-            raise ValueError(f"expected rising borders for each of {len(sizes)} attributes, from 0 to its number of labels")
+            raise ValueError(
+                f"expected rising borders for each of {len(sizes)} attributes, from 0 to its number of labels"
+            )
         made, cells = sum(len(own) - 2 for own in borders), self.leaf_cells(cuts)
         if made > self.specialisations or cells > self.most_cells:
             most = f"{self.specialisations} specialisations and {self.most_cells} cells"
@@ -149,12 +185,16 @@ class Plan:
 
 
 def specialise(plan: Plan, tables: Mapping[str, Numbers], *, pick: Pick) -> Cuts:
-    """Descend from the root of every taxonomy, a node at a time, by the class counts of single attributes.
+    """Descend from the root of every taxonomy, a node at a time, by the class counts of single
+    attributes.
 
-    `tables` has a line for each label of a predictor and a column for each class. What is picked, and never what it was
-    picked by, decides about everything that follows.
+    `tables` has a line for each label of a predictor and a column for each class. What is picked,
+    and never what it was picked by, decides about everything that follows.
     """
-    below = {name: np.concatenate([np.zeros((1, plan.classes)), np.cumsum(own, axis=0)]) for name, own in tables.items()}
+    below = {
+        name: np.concatenate([np.zeros((1, plan.classes)), np.cumsum(own, axis=0)])
+        for name, own in tables.items()
+    }
     cuts: Cuts = {name: (0, plan.domain.cells([name])) for name in plan.predictors}
     chosen: dict[Node, int] = {}
 
@@ -171,7 +211,9 @@ def specialise(plan: Plan, tables: Mapping[str, Numbers], *, pick: Pick) -> Cuts
         points = [range(node.low + 1, node.high) for node in open_]
         if open_:
             found = pick([score(node, own) for node, own in zip(open_, points, strict=True)])
-            chosen.update((node, own[at]) for node, own, at in zip(open_, points, found, strict=True))
+            chosen.update(
+                (node, own[at]) for node, own, at in zip(open_, points, found, strict=True)
+            )
 
     for name in plan.numeric:  # line 4
         choose_points([Node(name, 0, cuts[name][-1])])
@@ -179,7 +221,9 @@ def specialise(plan: Plan, tables: Mapping[str, Numbers], *, pick: Pick) -> Cuts
         candidates = [node for name in plan.predictors for node in _nodes(plan, cuts, name)]
         if not candidates:
             break
-        (at,) = pick([np.concatenate([score(node, [split(node)]) for node in candidates])])  # line 7
+        (at,) = pick(
+            [np.concatenate([score(node, [split(node)]) for node in candidates])]
+        )  # line 7
         name, low, high = candidates[at]
         middle = split(candidates[at])
         cuts[name] = tuple(sorted((*cuts[name], middle)))  # line 8
@@ -188,7 +232,9 @@ def specialise(plan: Plan, tables: Mapping[str, Numbers], *, pick: Pick) -> Cuts
 
 
 def _nodes(plan: Plan, cuts: Cuts, name: str) -> list[Node]:
-    """List what may be specialised of an attribute: ranges of several labels, if there is room for another range."""
+    """List what may be specialised of an attribute: ranges of several labels, if there is room for
+    another range.
+    """
     ranges = len(cuts[name]) - 1
     if plan.leaf_cells(cuts) // ranges * (ranges + 1) > plan.most_cells:
         return []

@@ -1,8 +1,10 @@
-"""PriView's views (Qardaji, Yang, Li 2014), to compare NOCD with: blocks of one size that cover every pair, and may overlap.
+"""PriView's views (Qardaji, Yang, Li 2014), to compare NOCD with: blocks of one size that cover
+every pair, and may overlap.
 
-Found greedily: a block takes the attribute with which most pairs are new, again and again, until it is full. At d = 52 and
-blocks of 8 that gives 69 views; 52 are the least that any covering could have (Schoenheim), and 57 the truncated plane of
-order 7 has, in which no pair stands twice. What several views say of a pair is averaged by inverse variance.
+Found greedily: a block takes the attribute with which most pairs are new, again and again, until it
+is full. At d = 52 and blocks of 8 that gives 69 views; 52 are the least that any covering could
+have (Schoenheim), and 57 the truncated plane of order 7 has, in which no pair stands twice. What
+several views say of a pair is averaged by inverse variance.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def covering(attributes: int, *, size: int) -> list[View]:
     while new.any():
         block = [int(new.sum(axis=1).argmax())]
         while len(block) < size:
-            gains = new[block].sum(axis=0) * attributes + new.sum(axis=1)  # ties: who has most pairs left
+            gains = new[block].sum(axis=0) * attributes + new.sum(
+                axis=1
+            )  # ties: who has most pairs left
             gains[block] = -1
             block.append(int(gains.argmax()))
         new[np.ix_(block, block)] = False

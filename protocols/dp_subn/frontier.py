@@ -1,16 +1,19 @@
-"""CSFC, the correlation-aware search frontier (Su et al. 2016, section VI-B, Algorithm 1): where to look for parents.
+"""CSFC, the correlation-aware search frontier (Su et al. 2016, section VI-B, Algorithm 1): where to
+look for parents.
 
-From a network, of which every edge stays, pairs of attributes are taken in falling order of correlation and joined by an edge
-while both ends, or one, have fewer than k' parents and no circle arises. The direction of a pair that is free in both follows
-from how much room each leaves and how much information it brings:
+From a network, of which every edge stays, pairs of attributes are taken in falling order of
+correlation and joined by an edge while both ends, or one, have fewer than k' parents and no circle
+arises. The direction of a pair that is free in both follows from how much room each leaves and how
+much information it brings:
 
     Sp(X) = k' |F_X| - sum over F_X of |Pa|          F_X: X and its ancestors, D_Y: Y and its descendants,
     Im(X, Y) = sum over D_Y x F_X of I - I(X, Y)     all in the frontier as it stands
     Sp(X) Im(X, Y) >= Sp(Y) Im(Y, X)                 then Y -> X, else X -> Y
 
-The code of the paper and its worked example agree on this; its closing prose says the opposite (spec E10). As printed, a pair
-with one full end and no path between is dropped (lines 19 to 22), and line 24 adds an edge that may not have been chosen (E11);
-`extended` takes such pairs into the end that is free, which finds 2 to 10 per cent more information on the 52 bits of Adult.
+The code of the paper and its worked example agree on this; its closing prose says the opposite
+(spec E10). As printed, a pair with one full end and no path between is dropped (lines 19 to 22),
+and line 24 adds an edge that may not have been chosen (E11); `extended` takes such pairs into the
+end that is free, which finds 2 to 10 per cent more information on the 52 bits of Adult.
 
 Works on correlations that were released; looks at no record.
 """
@@ -32,12 +35,18 @@ Fits = Callable[[int, Collection[int]], bool]
 
 
 def search_frontier(
-    network: Mapping[int, Sequence[int]], correlations: Correlations, *, fits: Fits, degree: int, extended: bool = True
+    network: Mapping[int, Sequence[int]],
+    correlations: Correlations,
+    *,
+    fits: Fits,
+    degree: int,
+    extended: bool = True,
 ) -> Parents:
-    """Construct the frontier around a network: each attribute's parents in it, with those of the network.
+    """Construct the frontier around a network: each attribute's parents in it, with those of the
+    network.
 
-    `fits` says whether an attribute may have these parents; `degree` is the k' of the formulas. Ties go to the pair that stands
-    first, so that all roles find the same.
+    `fits` says whether an attribute may have these parents; `degree` is the k' of the formulas.
+    Ties go to the pair that stands first, so that all roles find the same.
     """
     size = len(correlations)
     parents: Parents = {x: list(network.get(x, ())) for x in range(size)}
@@ -52,7 +61,9 @@ def search_frontier(
         return degree * len(above) - sum(len(parents[int(z)]) for z in above)
 
     def gain(x: int, y: int) -> float:
-        """Sum the information between the ancestors of x and the descendants of y, without that of the pair itself."""
+        """Sum the information between the ancestors of x and the descendants of y, without that of
+        the pair itself.
+        """
         return float(correlations[np.ix_(before[y], before[:, x])].sum() - correlations[x, y])
 
     def free(x: int, y: int) -> bool:
@@ -83,9 +94,11 @@ def _join(before: npt.NDArray[np.bool_], parent: int, child: int) -> None:
 
 
 def spanning_tree(correlations: Correlations, *, root: int, fits: Fits) -> Parents:
-    """Take the tree of largest correlations, directed away from `root`: N_0 without a further release.
+    """Take the tree of largest correlations, directed away from `root`: N_0 without a further
+    release.
 
-    An edge whose table would not fit is left out; the attributes beyond it start a tree of their own.
+    An edge whose table would not fit is left out; the attributes beyond it start a tree of their
+    own.
     """
     size = len(correlations)
     parents: Parents = {x: [] for x in range(size)}

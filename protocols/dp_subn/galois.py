@@ -1,4 +1,6 @@
-"""Finite fields of any prime-power order, as tables: what grids of views and projective planes are made of."""
+"""Finite fields of any prime-power order, as tables: what grids of views and projective planes are
+made of.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def prime_power(order: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Elements 0 .. q-1: the digits of a number to base p are the coefficients of its polynomial."""
+    """Elements 0 .. q-1: the digits of a number to base p are the coefficients of its
+    polynomial.
+    """
 
     order: int
     plus: tuple[tuple[int, ...], ...]
@@ -48,9 +52,16 @@ def field(order: int) -> Field:
     digits = [_digits(number, prime, power) for number in range(order)]
     modulus = next(found for found in _monic(prime, power) if _irreducible(found, prime))
     plus = tuple(
-        tuple(_number([(x + y) % prime for x, y in zip(one, other, strict=True)], prime) for other in digits) for one in digits
+        tuple(
+            _number([(x + y) % prime for x, y in zip(one, other, strict=True)], prime)
+            for other in digits
+        )
+        for one in digits
     )
-    times = tuple(tuple(_number(_multiply(one, other, modulus, prime), prime) for other in digits) for one in digits)
+    times = tuple(
+        tuple(_number(_multiply(one, other, modulus, prime), prime) for other in digits)
+        for one in digits
+    )
     return Field(order, plus, times)
 
 

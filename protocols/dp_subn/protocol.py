@@ -1,6 +1,8 @@
-"""DP-SUBN: a synthetic table of all parties' records, by a Bayesian network that parties and curator learn together.
+"""DP-SUBN: a synthetic table of all parties' records, by a Bayesian network that parties and
+curator learn together.
 
-Su, Tang, Cheng, Chen, Wu, "Differentially private multi-party high-dimensional data publishing" (ICDE 2016).
+Su, Tang, Cheng, Chen, Wu, "Differentially private multi-party high-dimensional data publishing"
+(ICDE 2016).
 
     trust       nobody with a record: the curator T sees sums of all parties with full noise, and choices that are private
     collusion   up to `colluding` parties may pool what they know of their own noise. aggregator=paillier assumes that the
@@ -16,12 +18,14 @@ Su, Tang, Cheng, Chen, Wu, "Differentially private multi-party high-dimensional 
     4  parameters        T -> all: the network; noisy tables of its families         eps4    sum of all parties
     5  synthesis         T draws the table
 
-What is the paper's and what is not. *On bits* (attributes=binary) the phases are the paper's, with its faults mended: views
-that cover every pair once, N_0 as the spanning tree of the noisy correlations (init=mst, which needs no eps2), one joint
-update, shares of noise that hold against insiders, and no network at all when it could not be worth its noise (k = 0). *On the
-original attributes* (the default) the tables of pairs are so large that correlations are better chosen than counted: phase 1
-counts single attributes, in phase 2 the parties choose a forest of edges, as many as are worth their noise, and phase 4 counts
-those. All tables are then made to agree before the network is fitted to them.
+What is the paper's and what is not. *On bits* (attributes=binary) the phases are the paper's, with
+its faults mended: views that cover every pair once, N_0 as the spanning tree of the noisy
+correlations (init=mst, which needs no eps2), one joint update, shares of noise that hold against
+insiders, and no network at all when it could not be worth its noise (k = 0). *On the original
+attributes* (the default) the tables of pairs are so large that correlations are better chosen than
+counted: phase 1 counts single attributes, in phase 2 the parties choose a forest of edges, as many
+as are worth their noise, and phase 4 counts those. All tables are then made to agree before the
+network is fitted to them.
 """
 
 from __future__ import annotations
@@ -119,14 +123,22 @@ class DPSUBN(SummingProtocol):
                 return self.synthesise(desk, BayesianNetwork(domain, {}), views, rows=sums.rows)
         information = None
         if profile.views != "one-way":
-            information = correlations_of(domain, views, rows=sums.rows, averaged=self.mode == "rigorous")
+            information = correlations_of(
+                domain, views, rows=sums.rows, averaged=self.mode == "rigorous"
+            )
         with desk.phase("initialisation"):  # 2
             if profile.init == "mst" and information is not None:
-                network = tree_of(information, plan, root=desk.randomness("root").below(len(domain.attributes)))
+                network = tree_of(
+                    information, plan, root=desk.randomness("root").below(len(domain.attributes))
+                )
                 initial = list(network.families)
             else:
                 initial = receive_structure(desk)
-                network = directed(domain, initial) if profile.init == "forest" else structure_of(domain, initial)
+                network = (
+                    directed(domain, initial)
+                    if profile.init == "forest"
+                    else structure_of(domain, initial)
+                )
         frontiers: Sequence[Sequence[Family]] = ()
         if plan.budget.update and information is not None:
             with desk.phase("update"):  # 3
@@ -143,24 +155,37 @@ class DPSUBN(SummingProtocol):
             desk.broadcast(self.Network(families))
             counted = plan.parameters(families).receive(sums)
         with desk.phase("synthesis"):  # 5
-            # Views of pairs, with many times the noise in a cell, would add next to nothing to the tables of phase 4.
+            # Views of pairs, with many times the noise in a cell, would add next to nothing to the
+            # tables of phase 4.
             known = [*views, *counted] if profile.views == "one-way" else counted
             structure = {"initial": initial, "frontiers": frontiers, "counted": families}
             return self.synthesise(desk, network, known, rows=sums.rows, structure=structure)
 
     def synthesise(
-        self, desk: Curator, network: BayesianNetwork, known: Sequence[Estimate], *, rows: int,
+        self,
+        desk: Curator,
+        network: BayesianNetwork,
+        known: Sequence[Estimate],
+        *,
+        rows: int,
         structure: Mapping[str, Any] | None = None,
-    ) -> Outcome:  # fmt: skip
+    ) -> Outcome:
         """Fit the network to its tables, and draw."""
         settled = agree(known, total=rows) if self.mode == "rigorous" else known
         tables: list[Marginal] = [estimate.table for estimate in settled]
         binary = Binary(desk.domain) if self.settings.binary else None
         generator = desk.randomness("sampling").generator()
-        made = synthesise(network.fit(tables), self.parameters.synthetic_rows or rows, generator=generator, binary=binary)
+        made = synthesise(
+            network.fit(tables),
+            self.parameters.synthetic_rows or rows,
+            generator=generator,
+            binary=binary,
+        )
         edges = sum(map(len, network.parents.values()))
         most = f"{network.degree} parent{'' if network.degree == 1 else 's'}"
-        shape = f"{edges} edges, at most {most}" if edges else "none worth its noise: one-way tables"
+        shape = (
+            f"{edges} edges, at most {most}" if edges else "none worth its noise: one-way tables"
+        )
         return Outcome(
             synthetic=desk.domain.decode(made.codes),
             model={"parents": network.parents, **(structure or {})},
@@ -173,11 +198,17 @@ class DPSUBN(SummingProtocol):
         return Binary(domain).bits if self.settings.binary else domain
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> Plan:
-        return plan_run(domain, self.parameters, self.settings, mode=self.mode, rows=rows, parties=parties)
+        return plan_run(
+            domain, self.parameters, self.settings, mode=self.mode, rows=rows, parties=parties
+        )
 
     def chosen(self) -> dict[str, Any]:
         profile = {name: getattr(self.profile, name) for name in Profile.__slots__}
-        return {"noise": self.settings.noise, "attributes": "binary" if self.settings.binary else "original", **profile}
+        return {
+            "noise": self.settings.noise,
+            "attributes": "binary" if self.settings.binary else "original",
+            **profile,
+        }
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:

@@ -1,14 +1,16 @@
-"""Structure updating (Su et al. 2016, section VI-A, phase 3), four ways: how the frontier's tables reach the curator.
+"""Structure updating (Su et al. 2016, section VI-A, phase 3), four ways: how the frontier's tables
+reach the curator.
 
     joint        T -> all: F; all parties count it in one secure sum. As often as asked for, which shares eps3
     replace      P_1, ..., P_K in turn, each on a frontier of its own, the noise in the sum replaced by the newest: as printed,
                  and not private as claimed (`protocols.noise_replacement` says what it costs; mode paper)
     sequential   P_1, ..., P_K in turn, each releasing its own tables with noise of its own, which add up: what is closest to
-                 the paper and private. A party pays eps3 once, and the noise of all stays in the sum
-    none
+                 the paper and private. A party pays eps3 once, and the noise of all stays in the
+    sum none
 
-Between two frontiers T selects a better network from what it has and builds the next frontier around that. A family that
-earlier parties were not asked for has only the later ones' records; asking again would cost them eps3 again.
+Between two frontiers T selects a better network from what it has and builds the next frontier
+around that. A family that earlier parties were not asked for has only the later ones' records;
+asking again would cost them eps3 again.
 """
 
 from __future__ import annotations
@@ -29,9 +31,16 @@ from .learning import Search
 from .plan import Plan
 
 __all__ = [
-    "Found", "Updates", "collect_in_turn", "collect_jointly", "count_in_turn", "count_jointly", "own_batch", "replace_in_turn",
+    "Found",
+    "Updates",
+    "collect_in_turn",
+    "collect_jointly",
+    "count_in_turn",
+    "count_jointly",
+    "own_batch",
+    "replace_in_turn",
     "take_turns",
-]  # fmt: skip
+]
 
 
 class Updates(NoiseReplacement):
@@ -58,14 +67,18 @@ class Found:
     frontiers: tuple[tuple[Family, ...], ...]
 
 
-def count_jointly(me: Party, records: Records, sums: PartySums, plan: Plan, *, updates: int) -> None:
+def count_jointly(
+    me: Party, records: Records, sums: PartySums, plan: Plan, *, updates: int
+) -> None:
     """Count every frontier that the curator sends: *joint*. Called by every party."""
     for _ in range(updates):
         families = me.receive(Updates.Candidates, source=CURATOR).families
         plan.frontier(families).contribute(records, sums)
 
 
-def collect_jointly(desk: Curator, network: BayesianNetwork, search: Search, sums: CuratorSums, *, updates: int) -> Found:
+def collect_jointly(
+    desk: Curator, network: BayesianNetwork, search: Search, sums: CuratorSums, *, updates: int
+) -> Found:
     """Send frontiers and learn from their tables: *joint*. Called by the curator."""
     asked = []
     for _ in range(updates):
@@ -96,12 +109,19 @@ def collect_in_turn(desk: Curator, network: BayesianNetwork, search: Search, *, 
         batch = own_batch(domain, families, rows=rows, epsilon=search.plan.budget.update)
         cells = desk.receive(Updates.Noisy, source=turn).cells
         if cells.shape != (batch.cells,):
-            raise MessageError(f"expected {batch.cells} cells from {role_name(turn)}, found {cells.size}", where=desk.where)
+            raise MessageError(
+                f"expected {batch.cells} cells from {role_name(turn)}, found {cells.size}",
+                where=desk.where,
+            )
         ends = np.cumsum([domain.cells(family) for family in families])[:-1]
         earlier, held = held, dict[Family, Marginal]()
         for family, own in zip(families, np.split(cells, ends), strict=True):
             table = Marginal.of(domain, family, own)
-            before = min((old for old in earlier.values() if old.covers(family)), key=lambda old: old.cells, default=None)
+            before = min(
+                (old for old in earlier.values() if old.covers(family)),
+                key=lambda old: old.cells,
+                default=None,
+            )
             held[family] = table if before is None else table + before.project(family)
         held = earlier | held
         network = search.within(frontier, [Estimate(held[family], 1.0) for family in families])
@@ -116,20 +136,39 @@ def take_turns(me: Party, records: Records, sums: PartySums, *, epsilon: float) 
         replacement.round(turn, count=records.marginal, epsilon=epsilon)
 
 
-def replace_in_turn(desk: Curator, network: BayesianNetwork, search: Search, sums: CuratorSums) -> Found:
-    """Let one party after another replace the noise in the sums: *replace*. Called by the curator."""
-    replacement, asked = CuratorReplacement(sums.key_holder, domain=network.domain, rows=sums.rows), []
+def replace_in_turn(
+    desk: Curator, network: BayesianNetwork, search: Search, sums: CuratorSums
+) -> Found:
+    """Let one party after another replace the noise in the sums: *replace*. Called by the
+    curator.
+    """
+    replacement, asked = (
+        CuratorReplacement(sums.key_holder, domain=network.domain, rows=sums.rows),
+        [],
+    )
     for turn in desk.parties:
         frontier = search.around(network)
         families = frontier.maximal_families
         replacement.round(turn, families, epsilon=search.plan.budget.update)
-        tables = [Marginal(family, replacement.kept[family].table.astype(np.float64)) for family in families]
+        tables = [
+            Marginal(family, replacement.kept[family].table.astype(np.float64))
+            for family in families
+        ]
         network = search.within(frontier, [Estimate(table, 1.0) for table in tables])
         asked.append(families)
     return Found(network, tuple(asked))
 
 
 def own_batch(domain: Domain, families: Sequence[Family], *, rows: int, epsilon: float) -> Batch:
-    """Describe one party's tables of a frontier: a replaced record changes each by at most 2, and the noise is its own."""
+    """Describe one party's tables of a frontier: a replaced record changes each by at most 2, and
+    the noise is its own.
+    """
     cells = sum(domain.cells(family) for family in families)
-    return Batch(cells=cells, sensitivity=2 * len(families), epsilon=epsilon, rows=rows, parties=1, colluding=0)
+    return Batch(
+        cells=cells,
+        sensitivity=2 * len(families),
+        epsilon=epsilon,
+        rows=rows,
+        parties=1,
+        colluding=0,
+    )

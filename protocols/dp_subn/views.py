@@ -1,20 +1,24 @@
-"""NOCD, the non-overlapping covering design (Su et al. 2016, sections VI-C and VI-D): which tables give all pairs at once.
+"""NOCD, the non-overlapping covering design (Su et al. 2016, sections VI-C and VI-D): which tables
+give all pairs at once.
 
-A design is a set of views, sets of attributes such that every two attributes stand together in exactly one of them. The noise
-of M tables released together has the scale 2 M / epsilon, and a pair's table is summed out of its view's, so few large views
-are weighed against many small ones:
+A design is a set of views, sets of attributes such that every two attributes stand together in
+exactly one of them. The noise of M tables released together has the scale 2 M / epsilon, and a
+pair's table is summed out of its view's, so few large views are weighed against many small ones:
 
     pair error      8 M^2 / epsilon^2 * sum over views of C(|v|, 2) cells(v), over all pairs: the variance of a pair's table
 
-*Grids* (section VI-C). Attributes are laid out in l rows of n, l <= n. For n the order of a finite field, view (m, j) takes
-from row i column j + i m: two columns of different rows meet in exactly one of these n^2 views. Each row is then a smaller
-problem of its own. The paper has prime n; any prime power does (spec E8).
+*Grids* (section VI-C). Attributes are laid out in l rows of n, l <= n. For n the order of a finite
+field, view (m, j) takes from row i column j + i m: two columns of different rows meet in exactly
+one of these n^2 views. Each row is then a smaller problem of its own. The paper has prime n; any
+prime power does (spec E8).
 
-*Planes.* The lines of the projective plane of order q, restricted to d of its q^2 + q + 1 points, meet every pair once.
+*Planes.* The lines of the projective plane of order q, restricted to d of its q^2 + q + 1 points,
+meet every pair once.
 
-The printed choice of parameters (Algorithm 2) stops at the first number that is no prime, starts below the square root, where
-pairs stay uncovered (18 of them at d = 52), and adds up the errors of parts that share one M (spec E4 to E6). `algorithm_2`
-repairs only what left pairs out; `best_design` minimises the error itself, over grids within grids and planes.
+The printed choice of parameters (Algorithm 2) stops at the first number that is no prime, starts
+below the square root, where pairs stay uncovered (18 of them at d = 52), and adds up the errors of
+parts that share one M (spec E4 to E6). `algorithm_2` repairs only what left pairs out;
+`best_design` minimises the error itself, over grids within grids and planes.
 """
 
 from __future__ import annotations
@@ -53,7 +57,8 @@ MOST_CELLS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """`rows` rows of `columns` attributes, the last perhaps shorter; a row of more than one is a grid again, or one view.
+    """`rows` rows of `columns` attributes, the last perhaps shorter; a row of more than one is a
+    grid again, or one view.
 
     With one row it is the single view of all.
     """
@@ -103,16 +108,24 @@ def table_error(views: Sequence[View], *, sizes: Sequence[int] | None = None) ->
     return 8 * len(views) ** 2 * sum(_cells(view, sizes) for view in views)
 
 
-def pair_error(views: Sequence[View], *, attributes: int, sizes: Sequence[int] | None = None) -> float:
+def pair_error(
+    views: Sequence[View], *, attributes: int, sizes: Sequence[int] | None = None
+) -> float:
     """Average the variance of a pair's table, all its cells, over all pairs, at epsilon 1.
 
-    A pair that stands in several views has the inverse-variance average of what they say; in no view, no error is finite.
+    A pair that stands in several views has the inverse-variance average of what they say; in no
+    view, no error is finite.
     """
     precision = dict.fromkeys(combinations(range(attributes), 2), 0.0)
     for view in views:
         for pair in combinations(sorted(view), 2):
             precision[pair] += 1 / _cells(view, sizes)
-    return 8 * len(views) ** 2 * sum(1 / one if one else inf for one in precision.values()) / comb(attributes, 2)
+    return (
+        8
+        * len(views) ** 2
+        * sum(1 / one if one else inf for one in precision.values())
+        / comb(attributes, 2)
+    )
 
 
 def _cells(view: View, sizes: Sequence[int] | None) -> int:
@@ -120,10 +133,11 @@ def _cells(view: View, sizes: Sequence[int] | None) -> int:
 
 
 def best_design(attributes: int, *, largest: int = 16, primes_only: bool = False) -> list[View]:
-    """Find the design of binary attributes with the least pair error: grids within grids, and planes.
+    """Find the design of binary attributes with the least pair error: grids within grids, and
+    planes.
 
-    `largest` bounds the attributes of a view; `primes_only` keeps to the paper's grids. Beyond 80 attributes grids take too
-    long to search: planes, or all pairs where those are too large.
+    `largest` bounds the attributes of a view; `primes_only` keeps to the paper's grids. Beyond 80
+    attributes grids take too long to search: planes, or all pairs where those are too large.
     """
     if attributes < 2:
         return []
@@ -134,7 +148,11 @@ def best_design(attributes: int, *, largest: int = 16, primes_only: bool = False
         candidates.append(views_of(best.grid, attributes))
     if not primes_only:
         orders = [q for q in range(2, attributes) if prime_power(q) and q * q + q + 1 >= attributes]
-        candidates += [views for q in orders[:3] if max(map(len, views := plane(attributes, order=q))) <= largest]
+        candidates += [
+            views
+            for q in orders[:3]
+            if max(map(len, views := plane(attributes, order=q))) <= largest
+        ]
     if not candidates:
         return list(combinations(range(attributes), 2))
     return min(candidates, key=lambda views: (pair_error(views, attributes=attributes), len(views)))
@@ -170,7 +188,11 @@ def _front(d: int, largest: int, primes_only: bool) -> tuple[_Found, ...]:  # no
             for last in _front(n - short, largest, primes_only):
                 views = across + (rows - 1) * full.views + last.views
                 found.append(
-                    _Found(views, weight + (rows - 1) * full.weight + last.weight, Grid(d, rows, n, full.grid, last.grid))
+                    _Found(
+                        views,
+                        weight + (rows - 1) * full.weight + last.weight,
+                        Grid(d, rows, n, full.grid, last.grid),
+                    )
                 )
     return _undominated(found)
 
@@ -186,24 +208,35 @@ def _undominated(found: list[_Found]) -> tuple[_Found, ...]:
 def plane(attributes: int, *, order: int) -> list[View]:
     """Restrict the lines of the projective plane of an order to so many of its points.
 
-    Points off one line stand first, so that a plane that is not needed whole loses points of that line.
+    Points off one line stand first, so that a plane that is not needed whole loses points of that
+    line.
     """
     numbers = field(order)
     elements = range(order)
-    points = [(1, a, b) for a in elements for b in elements] + [(0, 1, a) for a in elements] + [(0, 0, 1)]
+    points = (
+        [(1, a, b) for a in elements for b in elements]
+        + [(0, 1, a) for a in elements]
+        + [(0, 0, 1)]
+    )
     if attributes > len(points):
-        raise ValueError(f"expected at most {len(points)} attributes for a plane of order {order}, found {attributes}")
+        raise ValueError(
+            f"expected at most {len(points)} attributes for a plane of order {order}, found {attributes}"
+        )
 
     def on(line: tuple[int, ...], point: tuple[int, ...]) -> bool:
         x, y, z = (numbers.times[one][other] for one, other in zip(line, point, strict=True))
         return numbers.plus[numbers.plus[x][y]][z] == 0
 
-    lines = [tuple(at for at, point in enumerate(points[:attributes]) if on(line, point)) for line in points]
+    lines = [
+        tuple(at for at, point in enumerate(points[:attributes]) if on(line, point))
+        for line in points
+    ]
     return [line for line in lines if len(line) > 1]
 
 
 def algorithm_2(attributes: int) -> Grid | None:
-    """Choose a grid as Algorithm 2 prints it, but only among grids that cover all pairs: mode paper.
+    """Choose a grid as Algorithm 2 prints it, but only among grids that cover all pairs: mode
+    paper.
 
     Its error is Eq. 6's: without the number of views, which weighs most, and with n l for n^2 l.
     """
@@ -223,10 +256,12 @@ def algorithm_2(attributes: int) -> Grid | None:
 
 
 def mixed_design(domain: Domain) -> list[View]:
-    """Find a design of attributes of any sizes: from all pairs, by merging while that lowers the error.
+    """Find a design of attributes of any sizes: from all pairs, by merging while that lowers the
+    error.
 
-    A view takes one attribute more in place of its pairs with the view's own; at most `MOST_CELLS` cells. Of more than 24
-    attributes the pairs are left as they are, as the search would take minutes.
+    A view takes one attribute more in place of its pairs with the view's own; at most `MOST_CELLS`
+    cells. Of more than 24 attributes the pairs are left as they are, as the search would take
+    minutes.
     """
     sizes = domain.shape(domain.attributes)
     views: list[View] = list(combinations(range(len(sizes)), 2))
@@ -244,7 +279,11 @@ def mixed_design(domain: Domain) -> list[View]:
         for view in views:
             for extra in range(len(sizes)):
                 loose = [tuple(sorted((extra, own))) for own in view]
-                if extra in view or any(pair[p] != p for p in loose if p in pair) or _cells((*view, extra), sizes) > MOST_CELLS:
+                if (
+                    extra in view
+                    or any(pair[p] != p for p in loose if p in pair)
+                    or _cells((*view, extra), sizes) > MOST_CELLS
+                ):
                     continue
                 grown = tuple(sorted((*view, extra)))
                 after = total - weight(view) - sum(map(weight, loose)) + weight(grown)

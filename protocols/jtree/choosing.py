@@ -49,16 +49,23 @@ def pairs_of(domain: Domain) -> list[Pair]:
 # A party's side: edges named in order, each choice a release.
 
 
-def by_tree(me: Party, domain: Domain, values: Scores, *, settings: Settings, rows: int) -> tuple[list[Pair], int]:
-    """Choose a tree, and edges within, by these values on one's own records; and say how many choices that took."""
+def by_tree(
+    me: Party, domain: Domain, values: Scores, *, settings: Settings, rows: int
+) -> tuple[list[Pair], int]:
+    """Choose a tree, and edges within, by these values on one's own records; and say how many
+    choices that took.
+    """
     pairs, taken = pairs_of(domain), 0
 
     def chosen(candidates: Sequence[int]) -> int | None:
         nonlocal taken
         taken += 1
         scores = np.append(values[list(candidates)], 0.0)  # the last: none is worth it
-        # One record moves 1 / n from a cell to another, whatever it is; margins and penalties are public.
-        at = me.release(choose(scores, sensitivity=1 / len(me.records), epsilon=settings.of_a_pick), to=CURATOR)
+        # One record moves 1 / n from a cell to another, whatever it is; margins and penalties are
+        # public.
+        at = me.release(
+            choose(scores, sensitivity=1 / len(me.records), epsilon=settings.of_a_pick), to=CURATOR
+        )
         return None if at == len(candidates) else candidates[at]
 
     return grow_tree(domain, pairs, settings, rows=rows, chosen=chosen), taken
@@ -71,25 +78,35 @@ def by_top(me: Party, domain: Domain, *, settings: Settings) -> list[Pair]:
     for _ in range(min(settings.picks, len(pairs))):
         left = [at for at in range(len(pairs)) if at not in found]
         sensitivity = dependence_sensitivity(max(2, len(me.records)))
-        picked = choose(scores[left], sensitivity=sensitivity, epsilon=settings.graph / settings.picks)
+        picked = choose(
+            scores[left], sensitivity=sensitivity, epsilon=settings.graph / settings.picks
+        )
         found.append(left[me.release(picked, to=CURATOR)])
     return [pairs[at] for at in found]
 
 
-def by_sparse_vector(me: Party, domain: Domain, choices: Choices, *, settings: Settings) -> list[Pair]:
-    """Name pairs whose R is above a threshold that is known beforehand, from the smallest table on."""
+def by_sparse_vector(
+    me: Party, domain: Domain, choices: Choices, *, settings: Settings
+) -> list[Pair]:
+    """Name pairs whose R is above a threshold that is known beforehand, from the smallest table
+    on.
+    """
     pairs = sorted(pairs_of(domain), key=domain.cells)
     asked = sparse_vector(
-        r_of(me.records, pairs), np.full(len(pairs), choices.least), epsilon=settings.graph, cutoff=settings.picks,
+        r_of(me.records, pairs),
+        np.full(len(pairs), choices.least),
+        epsilon=settings.graph,
+        cutoff=settings.picks,
         sensitivity=dependence_sensitivity(max(2, len(me.records))),
-    )  # fmt: skip
+    )
     return [pairs[at] for at in me.release(asked, to=CURATOR)]
 
 
 def by_threshold(me: Party, domain: Domain, choices: Choices, *, settings: Settings) -> list[Pair]:
     """Algorithm 1 as printed."""
     pairs, records, epsilon = pairs_of(domain), me.records, settings.graph
-    # Theorem 3, as it is used: one attribute of more than two labels is enough for the larger bound (two are: spec J8).
+    # Theorem 3, as it is used: one attribute of more than two labels is enough for the larger bound
+    # (two are: spec J8).
     binary = all(domain.cells((name,)) <= 2 for name in domain.attributes)
     if choices.sample:
         # Lines 2 to 4.
@@ -99,10 +116,15 @@ def by_threshold(me: Party, domain: Domain, choices: Choices, *, settings: Setti
     # Lines 5 to 10.
     sensitivity = mutual_information_sensitivity(max(2, len(records)), binary=binary, base=np.e)
     asked = threshold_mechanism(
-        information(records, pairs), [correlated(domain, *pair, phi=choices.phi) for pair in pairs], sensitivity=sensitivity,
-        epsilon=epsilon, claimed=settings.graph, views=tuple(views(len(me.parties))),
-    )  # fmt: skip
-    # LEAK: whether a pair is above its threshold, of all pairs at once, for any epsilon: `log_likelihood` says how much.
+        information(records, pairs),
+        [correlated(domain, *pair, phi=choices.phi) for pair in pairs],
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        claimed=settings.graph,
+        views=tuple(views(len(me.parties))),
+    )
+    # LEAK: whether a pair is above its threshold, of all pairs at once, for any epsilon:
+    # `log_likelihood` says how much.
     return [pairs[at] for at in me.release(asked, to=CURATOR)]
 
 
@@ -110,7 +132,9 @@ def of_gauss(me: Party, domain: Domain, choices: Choices, *, settings: Settings)
     """Prepare all R of one's own records for release."""
     sensitivity = dependence_sensitivity(max(2, len(me.records)))
     values = r_of(me.records, pairs_of(domain))
-    return gaussian_scores(values, sensitivity=sensitivity, epsilon=settings.graph, delta=choices.delta)
+    return gaussian_scores(
+        values, sensitivity=sensitivity, epsilon=settings.graph, delta=choices.delta
+    )
 
 
 def _sample(me: Party, records: Records, rate: float) -> Records:
@@ -122,8 +146,12 @@ def _sample(me: Party, records: Records, rate: float) -> Records:
 # The curator's side: from what was named, or summed up, to a graph.
 
 
-def counted_votes(domain: Domain, named: Mapping[int, Sequence[Pair]], rows: Mapping[int, int], settings: Settings) -> Scores:
-    """Count what parties have named, each by its share of the rows; what was named first counts twice what comes last."""
+def counted_votes(
+    domain: Domain, named: Mapping[int, Sequence[Pair]], rows: Mapping[int, int], settings: Settings
+) -> Scores:
+    """Count what parties have named, each by its share of the rows; what was named first counts
+    twice what comes last.
+    """
     pairs, whole = pairs_of(domain), sum(rows.values())
     found = dict.fromkeys(pairs, 0.0)
     for party, edges in named.items():
@@ -133,7 +161,9 @@ def counted_votes(domain: Domain, named: Mapping[int, Sequence[Pair]], rows: Map
 
 
 def grow(domain: Domain, edges: Sequence[Pair], *, most_cells: float) -> list[Pair]:
-    """Add edges in this order, but for those that would make a clique too large. The paper has no such bound (spec J11)."""
+    """Add edges in this order, but for those that would make a clique too large. The paper has no
+    such bound (spec J11).
+    """
     found: list[Pair] = []
     for edge in edges:
         if _largest(domain, [*found, edge]) <= most_cells:
@@ -142,9 +172,15 @@ def grow(domain: Domain, edges: Sequence[Pair], *, most_cells: float) -> list[Pa
 
 
 def grow_tree(
-    domain: Domain, pairs: Sequence[Pair], settings: Settings, *, rows: int, chosen: Callable[[Sequence[int]], int | None]
+    domain: Domain,
+    pairs: Sequence[Pair],
+    settings: Settings,
+    *,
+    rows: int,
+    chosen: Callable[[Sequence[int]], int | None],
 ) -> list[Pair]:
-    """Add edges that are chosen one by one among those that may be: first of a tree, then within it; `None` ends it.
+    """Add edges that are chosen one by one among those that may be: first of a tree, then within
+    it; `None` ends it.
 
     An edge that joins two trees may have any table: it is worth its noise, or was not chosen.
     """
@@ -159,7 +195,9 @@ def grow_tree(
             candidates = [
                 at
                 for at, (one, other) in enumerate(pairs)
-                if other not in near[one] and near[one] & near[other] and _largest(domain, [*found, (one, other)]) <= most
+                if other not in near[one]
+                and near[one] & near[other]
+                and _largest(domain, [*found, (one, other)]) <= most
             ]
         if not candidates:
             continue
@@ -175,7 +213,9 @@ def grow_tree(
     return found
 
 
-def highest(values: npt.NDArray[np.float64], *, above: float) -> Callable[[Sequence[int]], int | None]:
+def highest(
+    values: npt.NDArray[np.float64], *, above: float
+) -> Callable[[Sequence[int]], int | None]:
     """Choose the highest value above a bound: what needs no noise, as the values are released."""
 
     def chosen(candidates: Sequence[int]) -> int | None:

@@ -1,4 +1,5 @@
-"""How much pairs of attributes have to do with one another, on one party's own records. Exact, so it never leaves as it is.
+"""How much pairs of attributes have to do with one another, on one party's own records. Exact, so
+it never leaves as it is.
 
 R     half the sum of |p_ij - p_i p_j|, of the party's own margins: one record changes it by 3/n + 2/n^2 (PrivBayes)
 away  half the sum of |p_ij - q_i q_j|, of margins q that are published already: one record moves 1/n from one cell to
@@ -19,18 +20,31 @@ from ...curator import Marginal, dependence, information_of_all
 from ...parties import Records
 from .settings import Settings
 
-__all__ = ["away", "away_by_chance", "information", "penalties", "r_of", "sample_size", "sampled_epsilon"]
+__all__ = [
+    "away",
+    "away_by_chance",
+    "information",
+    "penalties",
+    "r_of",
+    "sample_size",
+    "sampled_epsilon",
+]
 
 Scores = npt.NDArray[np.float64]
 Pair = tuple[str, str]
 
 WORTH: Final = 0.8
-"""Of the noise that an edge's table will have, what counts against it: lambda. Chosen looking at Adult."""
+"""Of the noise that an edge's table will have, what counts against it: lambda. Chosen looking at
+Adult.
+"""
 
 
 def r_of(records: Records, pairs: Sequence[Pair]) -> Scores:
     """Compute R of every pair."""
-    tables = (Marginal.of(records.domain, pair, cells) for pair, cells in zip(pairs, records.marginals(pairs), strict=True))
+    tables = (
+        Marginal.of(records.domain, pair, cells)
+        for pair, cells in zip(pairs, records.marginals(pairs), strict=True)
+    )
     return np.array([dependence(own, own.attributes[:1]) for own in tables])
 
 
@@ -38,11 +52,18 @@ def away(records: Records, pairs: Sequence[Pair], margins: Mapping[str, Scores])
     """Compute how far every pair is from the product of published margins, which sum to 1."""
     products = (np.outer(margins[one], margins[other]).reshape(-1) for one, other in pairs)
     counted = zip(records.marginals(pairs), products, strict=True)
-    return np.array([float(np.abs(np.asarray(cells) / len(records) - product).sum()) / 2 for cells, product in counted])
+    return np.array(
+        [
+            float(np.abs(np.asarray(cells) / len(records) - product).sum()) / 2
+            for cells, product in counted
+        ]
+    )
 
 
 def away_by_chance(pairs: Sequence[Pair], margins: Mapping[str, Scores], *, rows: int) -> Scores:
-    """Compute how far so many rows are from it on average where nothing depends on anything: E|x|, normal, in each cell."""
+    """Compute how far so many rows are from it on average where nothing depends on anything: E|x|,
+    normal, in each cell.
+    """
     found = []
     for one, other in pairs:
         product = np.outer(margins[one], margins[other])
@@ -50,9 +71,15 @@ def away_by_chance(pairs: Sequence[Pair], margins: Mapping[str, Scores], *, rows
     return np.array(found)
 
 
-def penalties(pairs: Sequence[Pair], sizes: Mapping[str, int], settings: Settings, *, rows: int) -> Scores:
-    """Compute what an edge's table costs: the distance that its noise makes, as far as it counts. Public."""
-    return np.array([WORTH * 0.5 * sizes[one] * sizes[other] * settings.scale() / rows for one, other in pairs])
+def penalties(
+    pairs: Sequence[Pair], sizes: Mapping[str, int], settings: Settings, *, rows: int
+) -> Scores:
+    """Compute what an edge's table costs: the distance that its noise makes, as far as it counts.
+    Public.
+    """
+    return np.array(
+        [WORTH * 0.5 * sizes[one] * sizes[other] * settings.scale() / rows for one, other in pairs]
+    )
 
 
 def information(records: Records, pairs: Sequence[Pair]) -> Scores:
@@ -62,7 +89,8 @@ def information(records: Records, pairs: Sequence[Pair]) -> Scores:
 
 
 def sample_size(rows: int, *, epsilon: float, binary: bool) -> int:
-    """Choose how many rows to sample: Algorithm 1, line 2. What noise there is for what information tells is least.
+    """Choose how many rows to sample: Algorithm 1, line 2. What noise there is for what information
+    tells is least.
 
     >>> [sample_size(45_222, epsilon=own, binary=False) for own in (0.05, 0.1, 0.5)]
     [9010, 20422, 45222]
@@ -74,11 +102,18 @@ def sample_size(rows: int, *, epsilon: float, binary: bool) -> int:
         sensitivity = np.log(n) / n + (n - 1) / n * np.log(n / (n - 1))
     else:
         sensitivity = 2 / n * np.log((n + 1) / 2) + (n - 1) / n * np.log((n + 1) / (n - 1))
-    return int(n[np.argmin(sensitivity / [sampled_epsilon(epsilon, rate=own) for own in (n / rows).tolist()])])
+    return int(
+        n[
+            np.argmin(
+                sensitivity / [sampled_epsilon(epsilon, rate=own) for own in (n / rows).tolist()]
+            )
+        ]
+    )
 
 
 def sampled_epsilon(epsilon: float, *, rate: float) -> float:
-    """Compute eps_a: what may be spent on a sample of this rate (theorem 2, which is about a record more or less: spec J2).
+    """Compute eps_a: what may be spent on a sample of this rate (theorem 2, which is about a record
+    more or less: spec J2).
 
     >>> round(sampled_epsilon(0.1, rate=20_422 / 45_222), 3)
     0.209

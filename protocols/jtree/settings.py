@@ -36,21 +36,46 @@ class Choices(SumOptions):
         ),
     ] = None
     together: Annotated[
-        Together | None, msgspec.Meta(description="how several parties find a tree: secure sums of scores, or votes")
+        Together | None,
+        msgspec.Meta(
+            description="how several parties find a tree: secure sums of scores, or votes"
+        ),
     ] = None
-    graph: Annotated[Share | None, msgspec.Meta(description="share of epsilon for the structure")] = None
-    one_way: Annotated[Share | None, msgspec.Meta(description="share of epsilon for single attributes (structure=tree)")] = None
+    graph: Annotated[
+        Share | None, msgspec.Meta(description="share of epsilon for the structure")
+    ] = None
+    one_way: Annotated[
+        Share | None,
+        msgspec.Meta(description="share of epsilon for single attributes (structure=tree)"),
+    ] = None
     edges: Annotated[
-        int | None, msgspec.Meta(description="at most; by default 4/3 of the attributes, or, of a tree, what pays")
+        int | None,
+        msgspec.Meta(
+            description="at most; by default 4/3 of the attributes, or, of a tree, what pays"
+        ),
     ] = None
     usefulness: Annotated[
-        float | None, msgspec.Meta(description="tau: average count of a clique's cells, in scales of their noise")
+        float | None,
+        msgspec.Meta(
+            description="tau: average count of a clique's cells, in scales of their noise"
+        ),
     ] = None
-    phi: Annotated[float, msgspec.Meta(gt=0, le=1, description="Cramer's V that is worth an edge (threshold)")] = 0.2
-    least: Annotated[float, msgspec.Meta(gt=0, le=1, description="R that is worth an edge (svt)")] = 0.05
-    delta: Annotated[float, msgspec.Meta(gt=0, lt=1, description="chance that epsilon does not hold (gauss)")] = 1e-6
-    sample: Annotated[bool, msgspec.Meta(description="find the structure on a sample of rows, as printed (threshold)")] = True
-    synthetic_rows: Annotated[int, msgspec.Meta(ge=0, description="as many as all parties have, if 0")] = 0
+    phi: Annotated[
+        float, msgspec.Meta(gt=0, le=1, description="Cramer's V that is worth an edge (threshold)")
+    ] = 0.2
+    least: Annotated[
+        float, msgspec.Meta(gt=0, le=1, description="R that is worth an edge (svt)")
+    ] = 0.05
+    delta: Annotated[
+        float, msgspec.Meta(gt=0, lt=1, description="chance that epsilon does not hold (gauss)")
+    ] = 1e-6
+    sample: Annotated[
+        bool,
+        msgspec.Meta(description="find the structure on a sample of rows, as printed (threshold)"),
+    ] = True
+    synthetic_rows: Annotated[
+        int, msgspec.Meta(ge=0, description="as many as all parties have, if 0")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +103,19 @@ class Settings:
         return self.graph / (self.picks + self.extra)
 
     def left(self, choices: int) -> float:
-        """Compute what there is for clusters: what one holder's tree has not needed of its budget is not lost."""
-        return self.counts + self.graph - choices * self.of_a_pick if self.structure == "tree" and choices else self.counts
+        """Compute what there is for clusters: what one holder's tree has not needed of its budget
+        is not lost.
+        """
+        return (
+            self.counts + self.graph - choices * self.of_a_pick
+            if self.structure == "tree" and choices
+            else self.counts
+        )
 
     def most_cells(self, rows: int) -> float:
-        """Bound a clique's cells: rows over usefulness and the scale of its noise, if there are `TABLES` tables."""
+        """Bound a clique's cells: rows over usefulness and the scale of its noise, if there are
+        `TABLES` tables.
+        """
         return rows * self.counts / (2 * TABLES * self.usefulness)
 
     def scale(self) -> float:
@@ -94,22 +127,37 @@ def structure_of(choices: Choices, *, mode: Mode) -> Structure:
     return choices.structure or ("threshold" if mode == "paper" else "tree")
 
 
-def settle(choices: Choices, *, domain: Domain, mode: Mode, parties: int, colluding: int) -> Settings:
+def settle(
+    choices: Choices, *, domain: Domain, mode: Mode, parties: int, colluding: int
+) -> Settings:
     """Fill in what was not said; what cannot be is a `UsageError`."""
     epsilon, attributes = choices.epsilon, len(domain.attributes)
     structure = structure_of(choices, mode=mode)
     if structure == "threshold" and mode != "paper":
-        raise UsageError("expected structure=threshold in mode paper, found mode rigorous: no epsilon holds for it")
+        raise UsageError(
+            "expected structure=threshold in mode paper, found mode rigorous: no epsilon holds for it"
+        )
     if mode == "paper" and structure != "threshold":
-        raise UsageError(f"expected structure=threshold in mode paper, found {structure}, which the paper does not have")
+        raise UsageError(
+            f"expected structure=threshold in mode paper, found {structure}, which the paper does not have"
+        )
     if structure == "threshold" and parties > 1:
-        raise UsageError(f"expected one trusted holder in mode paper, found {parties} parties: --parties 1")
+        raise UsageError(
+            f"expected one trusted holder in mode paper, found {parties} parties: --parties 1"
+        )
     if choices.one_way is not None and structure != "tree":
         raise UsageError(f"expected one_way with structure=tree, found structure={structure}")
     if choices.together is not None and (structure != "tree" or parties == 1):
-        raise UsageError("expected together with structure=tree and several parties, found another run")
-    if choices.edges is not None and not 0 < choices.edges <= attributes * max(attributes - 1, 1) // 2:
-        raise UsageError(f"expected edges from 1 to all pairs of {attributes} attributes, found {choices.edges}")
+        raise UsageError(
+            "expected together with structure=tree and several parties, found another run"
+        )
+    if (
+        choices.edges is not None
+        and not 0 < choices.edges <= attributes * max(attributes - 1, 1) // 2
+    ):
+        raise UsageError(
+            f"expected edges from 1 to all pairs of {attributes} attributes, found {choices.edges}"
+        )
     if choices.usefulness is not None and not 0 < choices.usefulness < inf:
         raise UsageError(f"expected a usefulness above 0, found {choices.usefulness:g}")
     low, tree, many = epsilon < LOW, structure == "tree", parties > 1
@@ -123,11 +171,16 @@ def settle(choices: Choices, *, domain: Domain, mode: Mode, parties: int, collud
     else:
         graph = 0.3 if structure == "laplace" and many else 0.2
     if one_way + graph >= 1:
-        raise UsageError(f"expected shares of epsilon that leave some for the tables, found {one_way:g} and {graph:g}")
-    picks = choices.edges or (round(attributes * (1 if low else 4 / 3) / 2) if tree else round(4 * attributes / 3))
+        raise UsageError(
+            f"expected shares of epsilon that leave some for the tables, found {one_way:g} and {graph:g}"
+        )
+    picks = choices.edges or (
+        round(attributes * (1 if low else 4 / 3) / 2) if tree else round(4 * attributes / 3)
+    )
     return Settings(
         structure=structure,
-        by_votes=structure in ("top", "svt", "gauss", "threshold") or (tree and (not many or _votes(choices, low=low))),
+        by_votes=structure in ("top", "svt", "gauss", "threshold")
+        or (tree and (not many or _votes(choices, low=low))),
         one_way=one_way * epsilon,
         graph=graph * epsilon,
         counts=(1 - one_way - graph) * epsilon,

@@ -24,7 +24,7 @@ from .choosing import (
     highest,
     of_gauss,
     pairs_of,
-)  # fmt: skip
+)
 from .scores import Pair, Scores, away, away_by_chance, penalties, r_of
 from .settings import Choices, Settings
 
@@ -55,15 +55,22 @@ class Structured:
         values: NDArray[np.float64]
 
 
-def name_edges(me: Party, margins: Mapping[str, Scores], sums: PartySums, choices: Choices, s: Settings) -> int:
-    """Say what one's own records have of the graph; returns how many choices of a tree one holder has made."""
+def name_edges(
+    me: Party, margins: Mapping[str, Scores], sums: PartySums, choices: Choices, s: Settings
+) -> int:
+    """Say what one's own records have of the graph; returns how many choices of a tree one holder
+    has made.
+    """
     domain = me.records.domain
     pairs, rows = pairs_of(domain), len(me.records)
     made = 0
     if not pairs:
         return made
     if s.structure == "gauss":
-        me.send(Structured.Noisy(me.release(of_gauss(me, domain, choices, settings=s), to=CURATOR)), to=CURATOR)
+        me.send(
+            Structured.Noisy(me.release(of_gauss(me, domain, choices, settings=s), to=CURATOR)),
+            to=CURATOR,
+        )
         return made
     if s.structure == "tree":
         values = away(me.records, pairs, margins)
@@ -85,12 +92,17 @@ def name_edges(me: Party, margins: Mapping[str, Scores], sums: PartySums, choice
     else:
         found = by_threshold(me, domain, choices, settings=s)
     places = {name: at for at, name in enumerate(domain.attributes)}
-    me.send(Structured.Edges(tuple((places[one], places[other]) for one, other in found), made), to=CURATOR)
+    me.send(
+        Structured.Edges(tuple((places[one], places[other]) for one, other in found), made),
+        to=CURATOR,
+    )
     return made if len(me.parties) == 1 else 0
 
 
 def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair], int]:
-    """Find the graph's edges from what parties say; and how many choices of a tree one holder has made."""
+    """Find the graph's edges from what parties say; and how many choices of a tree one holder has
+    made.
+    """
     domain = desk.domain
     pairs, rows = pairs_of(domain), sums.rows
     tree, made = s.structure == "tree", 0
@@ -98,27 +110,41 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
         return [], made
     if not s.by_votes:
         batch = scored(pairs, s)
-        values, noise = sums.total(**batch) / STEPS / rows, np.sqrt(sums.variance(**batch)) / STEPS / rows
+        values, noise = (
+            sums.total(**batch) / STEPS / rows,
+            np.sqrt(sums.variance(**batch)) / STEPS / rows,
+        )
         if tree:
             worth = values - penalties(pairs, _sizes(domain), s, rows=rows)
-            return grow_tree(domain, pairs, s, rows=rows, chosen=highest(worth, above=noise / 2)), made
+            return grow_tree(
+                domain, pairs, s, rows=rows, chosen=highest(worth, above=noise / 2)
+            ), made
         ordered = _best(pairs, values, s)
     elif s.structure == "gauss":
         heard = zip(desk.gather(Structured.Noisy), sums.shares, strict=True)
         values = np.zeros(len(pairs))
         for own, share in heard:
             if own.values.shape != values.shape or not np.isfinite(own.values).all():
-                raise MessageError(f"expected {len(pairs)} scores, found {own.values.shape}", where=desk.where)
+                raise MessageError(
+                    f"expected {len(pairs)} scores, found {own.values.shape}", where=desk.where
+                )
             values += own.values * share / rows
         ordered = _best(pairs, values, s)
     else:
         said = desk.gather(Structured.Edges)
-        named = {party: _read(domain, own, s, where=desk.where) for party, own in zip(desk.parties, said, strict=True)}
+        named = {
+            party: _read(domain, own, s, where=desk.where)
+            for party, own in zip(desk.parties, said, strict=True)
+        }
         ordered = named[desk.parties[0]]
         if len(named) > 1:
-            votes = counted_votes(domain, named, dict(zip(desk.parties, sums.shares, strict=True)), s)
+            votes = counted_votes(
+                domain, named, dict(zip(desk.parties, sums.shares, strict=True)), s
+            )
             if tree:
-                return grow_tree(domain, pairs, s, rows=rows, chosen=highest(votes, above=ABOVE)), made
+                return grow_tree(
+                    domain, pairs, s, rows=rows, chosen=highest(votes, above=ABOVE)
+                ), made
             ordered = [pair for pair in _best(pairs, votes, s) if votes[pairs.index(pair)] > 0]
         elif tree:
             return ordered, said[0].choices
@@ -140,10 +166,20 @@ def _read(domain: Domain, said: Structured.Edges, s: Settings, *, where: Where) 
     known, names = set(pairs_of(domain)), domain.attributes
     most = len(known) if s.printed else s.picks + s.extra
     if not all(0 <= at < len(names) for pair in said.pairs for at in pair):
-        raise MessageError(f"expected pairs of {len(names)} attributes, found {said.pairs}", where=where)
+        raise MessageError(
+            f"expected pairs of {len(names)} attributes, found {said.pairs}", where=where
+        )
     found = [(names[one], names[other]) for one, other in said.pairs]
-    if len(found) > most or len(set(found)) < len(found) or not set(found) <= known or not 0 <= said.choices <= most:
-        raise MessageError(f"expected at most {most} different pairs of attributes, found {said.pairs}", where=where)
+    if (
+        len(found) > most
+        or len(set(found)) < len(found)
+        or not set(found) <= known
+        or not 0 <= said.choices <= most
+    ):
+        raise MessageError(
+            f"expected at most {most} different pairs of attributes, found {said.pairs}",
+            where=where,
+        )
     return found
 
 

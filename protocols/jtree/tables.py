@@ -1,4 +1,6 @@
-"""From noisy tables of clusters to tables of cliques that agree: section 4.3, and the way we go by default."""
+"""From noisy tables of clusters to tables of cliques that agree: section 4.3, and the way we go by
+default.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,42 @@ PRIOR: Final = np.where(SPREADS > 0, 0.5 / (len(SPREADS) - 1), 0.5)
 
 
 def as_printed(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]:
-    """Make tables agree, then cut every one by itself: which breaks it again, by up to 0.44 of all rows (spec J5)."""
-    return [own.table.map(lambda values: threshold(values, total)) for own in consistent(estimates, total=total)]
+    """Make tables agree, then cut every one by itself: which breaks it again, by up to 0.44 of all
+    rows (spec J5).
+    """
+    return [
+        own.table.map(lambda values: threshold(values, total))
+        for own in consistent(estimates, total=total)
+    ]
 
 
 def agreeing(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]:
     """Project, make agree, project, five times."""
-    first = [Estimate(own.table.map(lambda values: norm_sub(values, total)), own.variance) for own in estimates]
+    first = [
+        Estimate(own.table.map(lambda values: norm_sub(values, total)), own.variance)
+        for own in estimates
+    ]
     return [own.table for own in agree(first, total=total, sweeps=SWEEPS)]
 
 
-def believed(clusters: Sequence[Estimate], ones: Sequence[Estimate], *, total: float) -> list[Marginal]:
-    """Put tables of clusters and of single attributes together, each cluster believed as far as its noise allows.
+def believed(
+    clusters: Sequence[Estimate], ones: Sequence[Estimate], *, total: float
+) -> list[Marginal]:
+    """Put tables of clusters and of single attributes together, each cluster believed as far as its
+    noise allows.
 
-    A cluster's table is drawn around the product of its margins, which are known best, and noise comes on top (the model of
-    `curator.shrinkage`, for tables of any number of attributes). How widely it is drawn is judged by the table itself.
+    A cluster's table is drawn around the product of its margins, which are known best, and noise
+    comes on top (the model of `curator.shrinkage`, for tables of any number of attributes). How
+    widely it is drawn is judged by the table itself.
     """
     known = consistent([*clusters, *ones], total=total)
-    margins = {own.attributes[0]: norm_sub(own.table.values, total) for own in known[len(clusters) :]}
-    fixed = [Estimate(Marginal((name,), values), min(own.variance for own in ones) * 1e-9) for name, values in margins.items()]
+    margins = {
+        own.attributes[0]: norm_sub(own.table.values, total) for own in known[len(clusters) :]
+    }
+    fixed = [
+        Estimate(Marginal((name,), values), min(own.variance for own in ones) * 1e-9)
+        for name, values in margins.items()
+    ]
     near = consistent([*clusters, *fixed], total=total)[: len(clusters)]
     shrunk = []
     for own in near:

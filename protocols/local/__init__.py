@@ -1,6 +1,19 @@
-"""What protocols of local differential privacy share: users are asked, and their reports are counted."""
+"""What protocols of local differential privacy share: users are asked, and their reports are
+counted.
+"""
 
-from .asking import Answer, Mustered, Question, Surveyed, answer, ask, enlist, hear, muster, questions_for
+from .asking import (
+    Answer,
+    Mustered,
+    Question,
+    Surveyed,
+    answer,
+    ask,
+    enlist,
+    hear,
+    muster,
+    questions_for,
+)
 from .believing import Believed, believe
 from .joining import rows_of
 from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose

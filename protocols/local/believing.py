@@ -1,8 +1,9 @@
 """What noisy tables say together, each pair believed as far as its noise allows.
 
-To average tables until they agree and to clip them is not enough: at epsilon 1 and 2 what is left of most pairs is noise, and a
-table of independent attributes is better (spec E16). Here one-way and pair information are combined, and each pair is somewhere
-between what was measured and what simpler knowledge says of it (`curator.shrinkage`):
+To average tables until they agree and to clip them is not enough: at epsilon 1 and 2 what is left
+of most pairs is noise, and a table of independent attributes is better (spec E16). Here one-way and
+pair information are combined, and each pair is somewhere between what was measured and what simpler
+knowledge says of it (`curator.shrinkage`):
 
 1. margins      of every attribute from all tables that have it, by inverse variance, and the nearest distribution
 2. first pass   each pair between the product of its margins and what was measured, with exactly these margins
@@ -37,9 +38,11 @@ Pair = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """Tables of single attributes and of all pairs that agree: distributions; and what is behind those that were measured.
+    """Tables of single attributes and of all pairs that agree: distributions; and what is behind
+    those that were measured.
 
-    Pairs stand in the domain's order, and answers have to. Of an attribute of which nobody was asked all labels are alike.
+    Pairs stand in the domain's order, and answers have to. Of an attribute of which nobody was
+    asked all labels are alike.
     """
 
     ones: dict[str, Marginal]
@@ -47,25 +50,36 @@ class Believed:
     shrunk: dict[Pair, Shrunk]
 
 
-def believe(domain: Domain, answers: Sequence[Answer], *, generator: np.random.Generator, passes: int = 2) -> Believed:
+def believe(
+    domain: Domain, answers: Sequence[Answer], *, generator: np.random.Generator, passes: int = 2
+) -> Believed:
     """Make tables of what users said; `passes` with the likeness."""
     noisy = [own.noisy(domain) for own in answers]
     # 1.
     known = views(noisy, ways=1)
     ones = {
-        name: known[name,].table.map(norm_sub) if (name,) in known else Marginal.uniform(domain, (name,))
+        name: known[name,].table.map(norm_sub)
+        if (name,) in known
+        else Marginal.uniform(domain, (name,))
         for name in domain.attributes
     }
     pairs = views(noisy, ways=2)
     product = {pair: np.outer(ones[pair[0]].values, ones[pair[1]].values) for pair in pairs}
-    every: dict[Pair, Marginal] = {pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)}
+    every: dict[Pair, Marginal] = {
+        pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)
+    }
     if not pairs:
         return Believed(ones, every, {})
 
-    def fitted(centres: Mapping[Pair, list[Numbers]]) -> tuple[dict[Pair, Marginal], dict[Pair, Shrunk]]:
+    def fitted(
+        centres: Mapping[Pair, list[Numbers]],
+    ) -> tuple[dict[Pair, Marginal], dict[Pair, Shrunk]]:
         shrunk = shrink(pairs, centres)
         tables = {
-            pair: Marginal(pair, with_margins(own.mean, own.variance, ones[pair[0]].values, ones[pair[1]].values))
+            pair: Marginal(
+                pair,
+                with_margins(own.mean, own.variance, ones[pair[0]].values, ones[pair[1]].values),
+            )
             for pair, own in shrunk.items()
         }
         return tables, shrunk
@@ -78,6 +92,9 @@ def believe(domain: Domain, answers: Sequence[Answer], *, generator: np.random.G
         # 4.
         likeness = {pair: model.pair(*pair) for pair in pairs}
         found, shrunk = fitted(
-            {pair: [own, *((1 - share) * own + share * likeness[pair] for share in LIKENESS)] for pair, own in product.items()}
+            {
+                pair: [own, *((1 - share) * own + share * likeness[pair] for share in LIKENESS)]
+                for pair, own in product.items()
+            }
         )
     return Believed(ones, every | found, shrunk)

@@ -1,8 +1,9 @@
-"""A synthetic table from tables of all pairs: along a junction tree of those that tell most, then raked to all of them.
+"""A synthetic table from tables of all pairs: along a junction tree of those that tell most, then
+raked to all of them.
 
-A junction tree of cliques that are not too large has the strongest pairs and loses the others. Its rows are a good beginning:
-weighed so that all pairs' tables come near what they should be, and drawn anew by these weights, they have them all
-(`curator.raking`).
+A junction tree of cliques that are not too large has the strongest pairs and loses the others. Its
+rows are a good beginning: weighed so that all pairs' tables come near what they should be, and
+drawn anew by these weights, they have them all (`curator.raking`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ...curator import (
     mutual_information,
     synthesise,
     triangulate,
-)  # fmt: skip
+)
 from ...curator.maximum_entropy import fit
 from ...curator.raking import Told, raked
 from ...curator.sampling import Codes
@@ -43,9 +44,14 @@ TRIES: Final = 4
 
 
 def rows_of(
-    domain: Domain, pairs: Mapping[tuple[str, ...], Marginal], singles: Mapping[str, Marginal], *, rows: int,
-    generator: np.random.Generator, told: Told | None = None,
-) -> tuple[list[Codes], JunctionTree]:  # fmt: skip
+    domain: Domain,
+    pairs: Mapping[tuple[str, ...], Marginal],
+    singles: Mapping[str, Marginal],
+    *,
+    rows: int,
+    generator: np.random.Generator,
+    told: Told | None = None,
+) -> tuple[list[Codes], JunctionTree]:
     """Draw rows that have these tables of pairs, or nearly; and say along which tree."""
     tree, chain = joined(domain, pairs, singles)
     drawn = synthesise(chain, max(rows, LEAST_ROWS), generator=generator).codes
@@ -56,9 +62,11 @@ def rows_of(
 def joined(
     domain: Domain, pairs: Mapping[tuple[str, ...], Marginal], singles: Mapping[str, Marginal]
 ) -> tuple[JunctionTree, Chain]:
-    """Join tables of pairs that agree on single attributes: a junction tree of the pairs that tell most of one another.
+    """Join tables of pairs that agree on single attributes: a junction tree of the pairs that tell
+    most of one another.
 
-    Pairs are added in order of information while no clique gets too large; a clique's table is the one of maximum entropy.
+    Pairs are added in order of information while no clique gets too large; a clique's table is the
+    one of maximum entropy.
     """
     telling = [
         (mutual_information(table, pair[:1], base=2), pair)
@@ -66,7 +74,9 @@ def joined(
         if min(domain.shape(pair)) > 1 and table.total > 0
     ]
     edges: list[tuple[str, str]] = []
-    for bits, (one, other) in sorted(telling, key=lambda own: (-own[0], own[1]))[: TRIES * len(domain.attributes)]:
+    for bits, (one, other) in sorted(telling, key=lambda own: (-own[0], own[1]))[
+        : TRIES * len(domain.attributes)
+    ]:
         if bits < LEAST_BITS:
             break
         _, cliques = triangulate(domain, dependency_graph(domain, [*edges, (one, other)]))
@@ -74,7 +84,9 @@ def joined(
             edges.append((one, other))
     tree: JunctionTree = junction_tree(domain, dependency_graph(domain, edges))
     known = {frozenset(edge) for edge in edges}
-    return tree, tree.chain([_table(domain, clique, pairs, singles, known) for clique in tree.cliques])
+    return tree, tree.chain(
+        [_table(domain, clique, pairs, singles, known) for clique in tree.cliques]
+    )
 
 
 def _table(
@@ -86,7 +98,12 @@ def _table(
 ) -> Marginal:
     if len(clique) == 1:
         return singles[clique[0]]
-    # Only pairs that were added: those that triangulation filled in tell little, and each costs a pass.
+    # Only pairs that were added: those that triangulation filled in tell little, and each costs a
+    # pass.
     wanted = [own for own in combinations(clique, 2) if frozenset(own) in known]
     within = [pairs[own] if own in pairs else pairs[own[::-1]] for own in wanted]
-    return within[0].project(clique) if len(clique) == 2 else fit(domain, clique, within, sweeps=SWEEPS, tolerance=1e-5)
+    return (
+        within[0].project(clique)
+        if len(clique) == 2
+        else fit(domain, clique, within, sweeps=SWEEPS, tolerance=1e-5)
+    )

@@ -16,8 +16,12 @@ __all__ = ["LocalOptions", "Simulate", "SurveyOptions", "SyntheticRows", "Ways",
 Simulate = Literal["reports", "counts"]
 
 
-SyntheticRows = Annotated[int, msgspec.Meta(ge=0, description="rows of the synthetic table, at most one a user; 0: none")]
-Ways = Annotated[int, msgspec.Meta(ge=1, le=6, description="attributes of each marginal that is published")]
+SyntheticRows = Annotated[
+    int, msgspec.Meta(ge=0, description="rows of the synthetic table, at most one a user; 0: none")
+]
+Ways = Annotated[
+    int, msgspec.Meta(ge=1, le=6, description="attributes of each marginal that is published")
+]
 
 
 class SurveyOptions(Options):
@@ -26,10 +30,17 @@ class SurveyOptions(Options):
     epsilon: Epsilon = 1.0
     simulate: Annotated[
         Simulate,
-        msgspec.Meta(description="reports: make, send and count every user's; counts: draw their sums from the exact law"),
+        msgspec.Meta(
+            description="reports: make, send and count every user's; counts: draw their sums from the exact law"
+        ),
     ] = "reports"
     users: Annotated[
-        int, msgspec.Meta(ge=0, lt=1 << 50, description="draw so many users from the records, with replacement; 0: one each")
+        int,
+        msgspec.Meta(
+            ge=0,
+            lt=1 << 50,
+            description="draw so many users from the records, with replacement; 0: one each",
+        ),
     ] = 0
 
 
@@ -74,7 +85,9 @@ def choose(cells: int, options: LocalOptions, *, mode: Mode) -> Randomizer:
 def _find(reference: str) -> type[Randomizer]:
     found = load(reference, what="a randomizer")
     if not (isinstance(found, type) and issubclass(found, Randomizer)):
-        raise UsageError(f"expected a subclass of sottovoce.privacy.local.Randomizer at {reference}, found {found!r}")
+        raise UsageError(
+            f"expected a subclass of sottovoce.privacy.local.Randomizer at {reference}, found {found!r}"
+        )
     if "name" not in vars(found):
         raise UsageError(f"expected {reference} to define a name of its own, found none")
     return found

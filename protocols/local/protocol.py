@@ -32,7 +32,7 @@ from .asking import (
     hear,
     listen,
     muster,
-)  # fmt: skip
+)
 from .options import LocalOptions, SurveyOptions, choose
 
 __all__ = ["LocalProtocol", "OneSurvey", "predict_round", "predict_users", "said"]
@@ -41,10 +41,13 @@ __all__ = ["LocalProtocol", "OneSurvey", "predict_round", "predict_users", "said
 class LocalProtocol(Protocol):
     """A protocol in which every user answers one question, and nobody is trusted with her value.
 
-    Parties are cohorts: in a round `take_part` is all that they do, and `ask_round` the curator's part of it.
+    Parties are cohorts: in a round `take_part` is all that they do, and `ask_round` the curator's
+    part of it.
     """
 
-    trust = "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
+    trust = (
+        "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
+    )
     neighbours = "replace-one"
     needs_schema = True
     uses = (Surveyed,)
@@ -65,7 +68,9 @@ class LocalProtocol(Protocol):
         self._randomizers: dict[int, Randomizer] = {}
 
     def cells(self, domain: Domain, question: tuple[int, ...]) -> int:
-        """Count the cells of a question as cohorts read it; one that cannot be is a `ValueError`."""
+        """Count the cells of a question as cohorts read it; one that cannot be is a
+        `ValueError`.
+        """
         return domain.cells(_attributes(domain, question))
 
     def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
@@ -73,11 +78,15 @@ class LocalProtocol(Protocol):
         return tables(records, [_attributes(records.domain, question) for question in questions])
 
     def take_part(self, me: Party, enlisted: Enlisted) -> Enlisted:
-        """Hear a round's plan, and let the cohort's users answer; who has been asked then is what it returns."""
+        """Hear a round's plan, and let the cohort's users answer; who has been asked then is what
+        it returns.
+        """
         heard = self.listen(me, enlisted)
         if heard is None:
             return enlisted
-        return answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
+        return answer(
+            me, enlisted, heard, self.values(me.records, heard.questions), self.parameters
+        )
 
     def ask_round(
         self, desk: Curator, mustered: Mustered, questions: Sequence[Question]
@@ -87,11 +96,17 @@ class LocalProtocol(Protocol):
             ask_nobody(desk)
             return [], [], mustered
         survey = ask(desk, mustered, questions, numbers=self.numbers(desk.domain, questions))
-        return hear(desk, survey, questions, self.parameters), [survey], replace(mustered, asked=survey.after)
+        return (
+            hear(desk, survey, questions, self.parameters),
+            [survey],
+            replace(mustered, asked=survey.after),
+        )
 
     def listen(self, me: Party, enlisted: Enlisted) -> Heard | None:
         """Hear a round's plan, and check it."""
-        return listen(me, enlisted, cells=partial(self.cells, me.records.domain), randomizer=self.randomizer)
+        return listen(
+            me, enlisted, cells=partial(self.cells, me.records.domain), randomizer=self.randomizer
+        )
 
     def numbers(self, domain: Domain, questions: Sequence[Question]) -> list[tuple[int, ...]]:
         """Write the questions as cohorts read them."""
@@ -116,8 +131,8 @@ class LocalProtocol(Protocol):
 class OneSurvey(LocalProtocol):
     """One in which all users are asked at once.
 
-    A subclass says `questions`, and what the curator makes of the answers. `respond` is all that cohorts do, and `survey` the
-    curator's part of the same conversation.
+    A subclass says `questions`, and what the curator makes of the answers. `respond` is all that
+    cohorts do, and `survey` the curator's part of the same conversation.
     """
 
     @abstractmethod
@@ -131,7 +146,9 @@ class OneSurvey(LocalProtocol):
             heard = self.listen(me, enlisted)
         if heard is not None:
             with me.phase("reports"):
-                answer(me, enlisted, heard, self.values(me.records, heard.questions), self.parameters)
+                answer(
+                    me, enlisted, heard, self.values(me.records, heard.questions), self.parameters
+                )
 
     def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
         """Ask, and hear: the curator's side."""
@@ -151,7 +168,9 @@ class OneSurvey(LocalProtocol):
         numbers = self.numbers(public.domain, questions)
         return [
             *predict_users(public, phase="plan", users=users),
-            *predict_round(public, questions, numbers, self.parameters, phase="plan", answered="reports"),
+            *predict_round(
+                public, questions, numbers, self.parameters, phase="plan", answered="reports"
+            ),
         ]
 
 
@@ -160,38 +179,81 @@ def predict_users(public: Public, *, phase: str, users: int) -> list[Cost]:
     opening = encoded_size(Surveyed.Opening(np.zeros(public.parties, np.int64), users, bytes(KEY)))
     present = encoded_size(Surveyed.Present(1, True))  # noqa: FBT003 - a field
     return [
-        Cost(phase=phase, kind="Present", messages=public.parties, payload_bytes=public.parties * present),
-        Cost(phase=phase, kind="Opening", messages=public.parties, payload_bytes=public.parties * opening),
+        Cost(
+            phase=phase,
+            kind="Present",
+            messages=public.parties,
+            payload_bytes=public.parties * present,
+        ),
+        Cost(
+            phase=phase,
+            kind="Opening",
+            messages=public.parties,
+            payload_bytes=public.parties * opening,
+        ),
     ]
 
 
 def predict_round(
-    public: Public, questions: Sequence[Question], numbers: Sequence[tuple[int, ...]], options: SurveyOptions, *,
-    phase: str, answered: str = "",
-) -> list[Cost]:  # fmt: skip
-    """Predict a plan, and sums where they are drawn; how many messages reports are depends on who is in which cohort."""
+    public: Public,
+    questions: Sequence[Question],
+    numbers: Sequence[tuple[int, ...]],
+    options: SurveyOptions,
+    *,
+    phase: str,
+    answered: str = "",
+) -> list[Cost]:
+    """Predict a plan, and sums where they are drawn; how many messages reports are depends on who
+    is in which cohort.
+    """
     names = tuple(own.randomizer.name for own in questions)
-    plan = encoded_size(Surveyed.Plan(tuple(numbers), names, np.array([own.users for own in questions], np.int64)))
-    lines = [Cost(phase=phase, kind="Plan", messages=public.parties, payload_bytes=public.parties * plan)]
+    plan = encoded_size(
+        Surveyed.Plan(tuple(numbers), names, np.array([own.users for own in questions], np.int64))
+    )
+    lines = [
+        Cost(phase=phase, kind="Plan", messages=public.parties, payload_bytes=public.parties * plan)
+    ]
     if options.simulate == "counts" and questions:
         support = np.zeros(sum(own.randomizer.cells for own in questions), np.int64)
         size = encoded_size(Surveyed.Sums(np.zeros(len(questions), np.int64), support))
-        lines.append(Cost(phase=answered or phase, kind="Sums", messages=public.parties, payload_bytes=public.parties * size))
+        lines.append(
+            Cost(
+                phase=answered or phase,
+                kind="Sums",
+                messages=public.parties,
+                payload_bytes=public.parties * size,
+            )
+        )
     return lines
 
 
 def said(users: int, surveys: Sequence[Survey], options: SurveyOptions) -> Said:
     """Say what a user sends: by formula, for the ledger to be compared with."""
-    sizes = [own.bits for survey in surveys for own, size in zip(survey.randomizers, survey.sizes, strict=True) if size]
+    sizes = [
+        own.bits
+        for survey in surveys
+        for own, size in zip(survey.randomizers, survey.sizes, strict=True)
+        if size
+    ]
     return Said(
-        users=users, reports=sum(own.asked for own in surveys), bits=sum(own.bits for own in surveys), least=min(sizes),
-        most=max(sizes), simulate=options.simulate,
-    )  # fmt: skip
+        users=users,
+        reports=sum(own.asked for own in surveys),
+        bits=sum(own.bits for own in surveys),
+        least=min(sizes),
+        most=max(sizes),
+        simulate=options.simulate,
+    )
 
 
 def _attributes(domain: Domain, question: tuple[int, ...]) -> tuple[str, ...]:
     """Read a question: different attributes, by number."""
     names = domain.attributes
-    if not question or len(set(question)) < len(question) or not all(0 <= at < len(names) for at in question):
-        raise ValueError(f"expected questions of different attributes below {len(names)}, found {question}")
+    if (
+        not question
+        or len(set(question)) < len(question)
+        or not all(0 <= at < len(names) for at in question)
+    ):
+        raise ValueError(
+            f"expected questions of different attributes below {len(names)}, found {question}"
+        )
     return tuple(names[at] for at in question)

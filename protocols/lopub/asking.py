@@ -5,8 +5,8 @@
     aggregator  Filters     which attributes, and what becomes of them
     cohort      Reports     its users' filters, some at a time
 
-A cohort works out on its own which filters its parameters allow, and answers no others. What a user says is kept as it is:
-tables are made from all reports, user by user, so their sums would not do.
+A cohort works out on its own which filters its parameters allow, and answers no others. What a user
+says is kept as it is: tables are made from all reports, user by user, so their sums would not do.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Filtered:
 
     @message
     class Filters:
-        """Which attributes users report, by number; hashes, bits for each label; how likely a bit is turned, of 2^digits."""
+        """Which attributes users report, by number; hashes, bits for each label; how likely a bit
+        is turned, of 2^digits.
+        """
 
         attributes: tuple[int, ...]
         hashes: int
@@ -57,7 +59,9 @@ class Filtered:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What all users said: how many, how many filters have each bit, and the matches of each user, attribute by attribute."""
+    """What all users said: how many, how many filters have each bit, and the matches of each user,
+    attribute by attribute.
+    """
 
     users: int
     ones: list[Counts]
@@ -73,23 +77,35 @@ def described(filters: BloomFilters, domain: Domain, attributes: Sequence[str]) 
 
 def answer(me: Party, enlisted: Enlisted, filters: BloomFilters, attributes: Sequence[str]) -> None:
     """Hear what is asked, and let the cohort's users answer if it is what they expect."""
-    said, expected = me.receive(Filtered.Filters, source=CURATOR), described(filters, me.records.domain, attributes)
+    said, expected = (
+        me.receive(Filtered.Filters, source=CURATOR),
+        described(filters, me.records.domain, attributes),
+    )
     if said != expected:
         raise MessageError(
-            f"malformed Filters from the curator: expected {_shown(expected)}, found {_shown(said)}", where=me.where
+            f"malformed Filters from the curator: expected {_shown(expected)}, found {_shown(said)}",
+            where=me.where,
         )
 
     def told(done: int, of: int) -> None:
         me.progress(done, of=of)
 
     words = me.words_of_users(f"release {len(me.accountant.releases)}")
-    reports = FilterReports(enlisted.cohort, tuple(attributes), filters, enlisted.users, told, words)
+    reports = FilterReports(
+        enlisted.cohort, tuple(attributes), filters, enlisted.users, told, words
+    )
     for window in me.release(reports, to=CURATOR, users=reports.users):
-        me.send(Filtered.Reports(int(window.users[0]), window.bits, window.packed, window.last), to=CURATOR)
+        me.send(
+            Filtered.Reports(int(window.users[0]), window.bits, window.packed, window.last),
+            to=CURATOR,
+        )
 
 
-def ask(desk: Curator, mustered: Mustered, filters: BloomFilters, attributes: Sequence[str]) -> Told:
-    """Ask all users, and hear them; reports that cannot be, or of another number of users, end the run.
+def ask(
+    desk: Curator, mustered: Mustered, filters: BloomFilters, attributes: Sequence[str]
+) -> Told:
+    """Ask all users, and hear them; reports that cannot be, or of another number of users, end the
+    run.
 
     They are put in an order of their own: nothing that is computed depends on who came with whom.
     """
@@ -102,15 +118,22 @@ def ask(desk: Curator, mustered: Mustered, filters: BloomFilters, attributes: Se
             try:
                 heard.append(_window(said, filters))
             except ValueError as error:
-                raise MessageError(f"malformed reports from cohort {rank}: {error}", where=desk.where) from None
+                raise MessageError(
+                    f"malformed reports from cohort {rank}: {error}", where=desk.where
+                ) from None
             users += len(heard[-1])
             if users > mustered.users:
-                raise MessageError(f"expected at most {mustered.users} users, found more from cohort {rank}", where=desk.where)
+                raise MessageError(
+                    f"expected at most {mustered.users} users, found more from cohort {rank}",
+                    where=desk.where,
+                )
             desk.progress(float(users), of=mustered.users)
             if said.last:
                 speaking.remove(rank)
     if users != mustered.users:
-        raise MessageError(f"expected {mustered.users} users to report, found {users}", where=desk.where)
+        raise MessageError(
+            f"expected {mustered.users} users to report, found {users}", where=desk.where
+        )
     reports = np.concatenate(heard)
     reports = reports[reports.view(f"V{filters.size}").reshape(-1).argsort()]
     return Told(users, filters.ones(reports), filters.matches(reports))
@@ -118,10 +141,18 @@ def ask(desk: Curator, mustered: Mustered, filters: BloomFilters, attributes: Se
 
 def _window(said: Any, filters: BloomFilters) -> Reports:
     """Take some reports apart."""
-    if not 0 <= said.users <= 8 * len(said.packed) or said.bits != said.users * filters.bits or not (said.users or said.last):
-        raise ValueError(f"expected {filters.bits} bits of each of some users, found {said.bits} of {said.users}")
+    if (
+        not 0 <= said.users <= 8 * len(said.packed)
+        or said.bits != said.users * filters.bits
+        or not (said.users or said.last)
+    ):
+        raise ValueError(
+            f"expected {filters.bits} bits of each of some users, found {said.bits} of {said.users}"
+        )
     if len(said.packed) != packed_size(said.users, bits=filters.bits):
-        raise ValueError(f"expected {packed_size(said.users, bits=filters.bits)} bytes of reports, found {len(said.packed)}")
+        raise ValueError(
+            f"expected {packed_size(said.users, bits=filters.bits)} bytes of reports, found {len(said.packed)}"
+        )
     return unpack(said.packed, bits=filters.bits, reports=said.users)
 
 

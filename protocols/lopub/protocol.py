@@ -1,4 +1,5 @@
-"""LoPub: a synthetic table from users who report all their attributes, each in a Bloom filter (TIFS 2018).
+"""LoPub: a synthetic table from users who report all their attributes, each in a Bloom filter (TIFS
+2018).
 
     trust       nobody: every user turns over the bits of her own filters
     who learns  the aggregator: every user's noisy filters; everybody: the graph and the synthetic table
@@ -8,8 +9,8 @@
     cost        8 bits for each label of each attribute a user: 1568 of Adult's
     error       that of the noise, of which each attribute gets 1 / d of epsilon, and of the model, as PrivIncr's
 
-Ren et al., "LoPub: high-dimensional crowdsourced data publication with local differential privacy", as PrivIncr (Wang et al.
-2023) compares with it. A baseline.
+Ren et al., "LoPub: high-dimensional crowdsourced data publication with local differential privacy",
+as PrivIncr (Wang et al. 2023) compares with it. A baseline.
 
     1  users        one signature of h bits an attribute, each bit a coin with probability f            `privacy.local.bloom`
     2  single       attributes' tables by Lasso from how many filters have each bit                     `tables`
@@ -17,12 +18,14 @@ Ren et al., "LoPub: high-dimensional crowdsourced data publication with local di
     4  graph        edges where I > (min(c_i, c_j) - 1) phi^2 / 2, in nats
     5  synthesis    its junction tree; cliques' tables as those of pairs; rows drawn along the tree
 
-With d = 15 attributes and h = 5 hashes f = 0.9, 0.5 and 0.1 are epsilon 30, 165 and 442: PrivIncr's table 2 has them the wrong
-way round (spec E6). Below epsilon 10 or so nothing is learnt of pairs, and the tables stay near where they start (E7).
+With d = 15 attributes and h = 5 hashes f = 0.9, 0.5 and 0.1 are epsilon 30, 165 and 442: PrivIncr's
+table 2 has them the wrong way round (spec E6). Below epsilon 10 or so nothing is learnt of pairs,
+and the tables stay near where they start (E7).
 
-Ours are two things that LoPub leaves open: the h bits of a signature are different ones, and tables are sought for so many
-steps at most, which at epsilon 30 most tables need. Where they start matters little; of a start by Lasso the labels that
-it drops stay out. What LoPub prunes to save time is not pruned.
+Ours are two things that LoPub leaves open: the h bits of a signature are different ones, and tables
+are sought for so many steps at most, which at epsilon 30 most tables need. Where they start matters
+little; of a start by Lasso the labels that it drops stay out. What LoPub prunes to save time is not
+pruned.
 """
 
 from __future__ import annotations
@@ -61,27 +64,46 @@ MOST_LABELS: Final = 4096
 
 
 class LoPub(Protocol):
-    """Ask every user for all attributes, and draw a table along the junction tree of what they say."""
+    """Ask every user for all attributes, and draw a table along the junction tree of what they
+    say.
+    """
 
     name = "lopub"
     summary = "a synthetic table from users who report all attributes in Bloom filters: a baseline"
     paper = "Ren et al. 2018 (LoPub)"
-    trust = "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
+    trust = (
+        "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
+    )
     neighbours = "replace-one"
     needs_schema = True
     uses = (Surveyed, Filtered)
 
     class Parameters(SurveyOptions):
         simulate: Annotated[
-            Literal["reports"], msgspec.Meta(description="every report is made: tables need them user by user")
+            Literal["reports"],
+            msgspec.Meta(description="every report is made: tables need them user by user"),
         ] = "reports"
-        hashes: Annotated[int, msgspec.Meta(ge=1, le=64, description="h: bits of a label's signature")] = 5
-        bits_per_value: Annotated[int, msgspec.Meta(ge=1, le=64, description="bits of a filter, for each label")] = 8
-        phi: Annotated[float, msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge")] = 0.3
+        hashes: Annotated[
+            int, msgspec.Meta(ge=1, le=64, description="h: bits of a label's signature")
+        ] = 5
+        bits_per_value: Annotated[
+            int, msgspec.Meta(ge=1, le=64, description="bits of a filter, for each label")
+        ] = 8
+        phi: Annotated[
+            float,
+            msgspec.Meta(
+                gt=0, le=1, description="dependence of two attributes that is worth an edge"
+            ),
+        ] = 0.3
         start: Annotated[
-            Start, msgspec.Meta(description="from where tables are sought: Lasso's single attributes, or all cells alike")
+            Start,
+            msgspec.Meta(
+                description="from where tables are sought: Lasso's single attributes, or all cells alike"
+            ),
         ] = "lasso"
-        iterations: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="steps for each table, at most")] = 300
+        iterations: Annotated[
+            int, msgspec.Meta(ge=1, le=100_000, description="steps for each table, at most")
+        ] = 300
         synthetic_rows: SyntheticRows = 100_000
 
     def __init__(self, parameters: Any, *, mode: Mode) -> None:
@@ -100,7 +122,11 @@ class LoPub(Protocol):
             )
         try:
             return asked, BloomFilters(
-                domain.shape(asked), epsilon=p.epsilon, key=key, hashes=p.hashes, bits_per_value=p.bits_per_value
+                domain.shape(asked),
+                epsilon=p.epsilon,
+                key=key,
+                hashes=p.hashes,
+                bits_per_value=p.bits_per_value,
             )
         except ValueError as error:
             raise UsageError(f"{error}") from None
@@ -134,14 +160,17 @@ class LoPub(Protocol):
             edges = [
                 pair
                 for pair, table in pairs.items()
-                if mutual_information(table, pair[:1], base=e) > correlated(desk.domain, *pair, phi=p.phi)
+                if mutual_information(table, pair[:1], base=e)
+                > correlated(desk.domain, *pair, phi=p.phi)
             ]
             tree = junction_tree(desk.domain, dependency_graph(desk.domain, edges))
             # 5.
             synthetic = None
             if rows := min(p.synthetic_rows, told.users):
                 known = self.cliques(desk, tree, tables, pairs)
-                made = synthesise(tree.chain(known), rows, generator=desk.randomness("sampling").generator())
+                made = synthesise(
+                    tree.chain(known), rows, generator=desk.randomness("sampling").generator()
+                )
                 synthetic = desk.domain.decode(made.codes)
         return Outcome(
             synthetic=synthetic,
@@ -158,7 +187,11 @@ class LoPub(Protocol):
         )
 
     def cliques(
-        self, desk: Curator, tree: JunctionTree, tables: Tables, pairs: dict[tuple[str, str], Marginal]
+        self,
+        desk: Curator,
+        tree: JunctionTree,
+        tables: Tables,
+        pairs: dict[tuple[str, str], Marginal],
     ) -> list[Marginal]:
         """Find the tables of the cliques; those of pairs are known."""
         domain = desk.domain
@@ -172,16 +205,22 @@ class LoPub(Protocol):
             if len(clique) == 1:
                 found.append(tables.ones.get(clique[0], Marginal.uniform(domain, clique)))
             else:
-                found.append(pairs[clique[0], clique[1]] if len(clique) == 2 else tables.joint(clique))
+                found.append(
+                    pairs[clique[0], clique[1]] if len(clique) == 2 else tables.joint(clique)
+                )
             desk.progress(float(done), of=len(tree.cliques))
         return found
 
     def said(self, told: Told, filters: BloomFilters) -> Said:
         """Say what a user sends."""
         return Said(
-            users=told.users, reports=told.users, bits=told.users * filters.bits, least=filters.bits, most=filters.bits,
+            users=told.users,
+            reports=told.users,
+            bits=told.users * filters.bits,
+            least=filters.bits,
+            most=filters.bits,
             simulate="reports",
-        )  # fmt: skip
+        )
 
     def predict(self, public: Public) -> list[Cost]:
         """Predict all but reports, whose number of messages depends on who is in which cohort."""
@@ -191,7 +230,12 @@ class LoPub(Protocol):
         size = encoded_size(described(filters, public.domain, asked))
         return [
             *predict_users(public, phase="users", users=self.parameters.users or public.rows),
-            Cost(phase="reports", kind="Filters", messages=public.parties, payload_bytes=public.parties * size),
+            Cost(
+                phase="reports",
+                kind="Filters",
+                messages=public.parties,
+                payload_bytes=public.parties * size,
+            ),
         ]
 
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature

@@ -1,4 +1,6 @@
-"""Tables from filters: of single attributes by Lasso, of several by expectation and maximisation."""
+"""Tables from filters: of single attributes by Lasso, of several by expectation and
+maximisation.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ class Tables:
 
     def __post_init__(self) -> None:
         counts = self.filters.frequencies(self.told.ones, users=self.told.users)
-        self.ones = {name: Marginal((name,), self._lasso(at, counts[at])) for at, name in enumerate(self.attributes)}
+        self.ones = {
+            name: Marginal((name,), self._lasso(at, counts[at]))
+            for at, name in enumerate(self.attributes)
+        }
 
     def joint(self, attributes: Sequence[str]) -> Marginal:
         """Find the table of these attributes from which all users' filters are most likely."""
@@ -49,7 +54,9 @@ class Tables:
         likelihoods = [self.filters.likelihood(self.told.matches[at]) for at in places]
         start = None
         if self.start == "lasso":
-            start = reduce(lambda one, other: one * other, (self.ones[name] for name in attributes)).values
+            start = reduce(
+                lambda one, other: one * other, (self.ones[name] for name in attributes)
+            ).values
         found = most_likely(likelihoods, start=start, iterations=self.most)
         self.steps.append(found.iterations)
         self.stopped += not found.settled

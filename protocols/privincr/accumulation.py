@@ -1,8 +1,10 @@
-"""Data accumulation: what all rounds have said of an edge, or of any of its attributes (section 5.2.3, equations 5 to 13).
+"""Data accumulation: what all rounds have said of an edge, or of any of its attributes (section
+5.2.3, equations 5 to 13).
 
-Reports of one table simply add up (property 5.1), which is the best that can be done with them. Of tables that are summed over
-C other cells the noise adds up C times, so n / C weighs them best. The paper weighs by 1 / (C n), in equations 6, 7 and 11: the
-best weight of counts' variances, used on frequencies, where it gives the fewest users the most weight (spec E1).
+Reports of one table simply add up (property 5.1), which is the best that can be done with them. Of
+tables that are summed over C other cells the noise adds up C times, so n / C weighs them best. The
+paper weighs by 1 / (C n), in equations 6, 7 and 11: the best weight of counts' variances, used on
+frequencies, where it gives the fewest users the most weight (spec E1).
 """
 
 from __future__ import annotations
@@ -37,21 +39,31 @@ class Accumulated:
         0.175
         """
         mu = self.mu + more.mu
-        return Accumulated(self.table * (self.mu / mu) + more.table * (more.mu / mu), mu, self.users + more.users)
+        return Accumulated(
+            self.table * (self.mu / mu) + more.table * (more.mu / mu), mu, self.users + more.users
+        )
 
 
 def printed(domain: Domain, answer: Answer) -> Accumulated:
     """Begin with one round's table: C = 1."""
     users = answer.question.users
-    return Accumulated(Marginal.of(domain, answer.question.attributes, answer.frequencies()), 1 / users, users)
+    return Accumulated(
+        Marginal.of(domain, answer.question.attributes, answer.frequencies()), 1 / users, users
+    )
 
 
-def printed_view(domain: Domain, tables: Iterable[Accumulated], attributes: tuple[str, ...]) -> Marginal:
-    """Aggregate all tables that have these attributes: equation 6. Where there is none, all cells are alike."""
+def printed_view(
+    domain: Domain, tables: Iterable[Accumulated], attributes: tuple[str, ...]
+) -> Marginal:
+    """Aggregate all tables that have these attributes: equation 6. Where there is none, all cells
+    are alike.
+    """
     weighted = []
     for own in tables:
         if own.table.covers(attributes):
-            others = prod(domain.shape([name for name in own.table.attributes if name not in attributes]))
+            others = prod(
+                domain.shape([name for name in own.table.attributes if name not in attributes])
+            )
             weighted.append((own.mu / others, own.table.project(attributes)))
     if not weighted:
         return Marginal.uniform(domain, attributes)
@@ -60,7 +72,9 @@ def printed_view(domain: Domain, tables: Iterable[Accumulated], attributes: tupl
     return sum(rest, start=first)
 
 
-def accumulate(before: Mapping[tuple[str, ...], Answer], answers: Iterable[Answer]) -> dict[tuple[str, ...], Answer]:
+def accumulate(
+    before: Mapping[tuple[str, ...], Answer], answers: Iterable[Answer]
+) -> dict[tuple[str, ...], Answer]:
     """Add what users said in a round to what was said before: F of Algorithm 1, line 10."""
     found = dict(before)
     for own in answers:

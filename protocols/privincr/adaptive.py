@@ -1,4 +1,6 @@
-"""PrivIncr's rounds with users where they help most: the aggregator's side. The cohorts' is the same."""
+"""PrivIncr's rounds with users where they help most: the aggregator's side. The cohorts' is the
+same.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .planning import Planning, candidates
 __all__ = ["Learned", "ask_adaptively"]
 
 FIRST: Final = 0.3
-"""Share of the users who are asked before anything is known: as CALM would ask all of them; later rounds share the rest."""
+"""Share of the users who are asked before anything is known: as CALM would ask all of them; later
+rounds share the rest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,19 @@ class Learned:
     mustered: Mustered
 
 
-def ask_adaptively(protocol: LocalProtocol, desk: Curator, mustered: Mustered, domain: Domain, *, rounds: int) -> Learned:
+def ask_adaptively(
+    protocol: LocalProtocol, desk: Curator, mustered: Mustered, domain: Domain, *, rounds: int
+) -> Learned:
     """Ask, believe, and plan the next round by it."""
     choices = covers(domain)
-    weights, _ = design(domain, users=mustered.users, randomizer=protocol.randomizer, choices=choices)
+    weights, _ = design(
+        domain, users=mustered.users, randomizer=protocol.randomizer, choices=choices
+    )
     planning = Planning(domain, [*(candidates(domain, choices) | weights)], protocol.randomizer)
-    parts = shared_out(mustered.users, [1.0] if rounds == 1 else [FIRST, *[(1 - FIRST) / (rounds - 1)] * (rounds - 1)])
+    parts = shared_out(
+        mustered.users,
+        [1.0] if rounds == 1 else [FIRST, *[(1 - FIRST) / (rounds - 1)] * (rounds - 1)],
+    )
     generator = desk.randomness("latent classes").generator()
     said: dict[tuple[str, ...], Answer] = {}
     surveys, told = [], []
@@ -46,10 +57,14 @@ def ask_adaptively(protocol: LocalProtocol, desk: Curator, mustered: Mustered, d
             questions = _questions(protocol, domain, weights, users=users)
             answers, asked, mustered = protocol.ask_round(desk, mustered, questions)
             said = accumulate(said, answers)
-            known = believe(domain, [*said.values()], generator=generator, passes=2 if number == rounds else 1)
+            known = believe(
+                domain, [*said.values()], generator=generator, passes=2 if number == rounds else 1
+            )
             if number < rounds:
                 planning.learn(known)
-                weights = planning.share_out({own: one.question.users for own, one in said.items()}, max(parts[number], 1))
+                weights = planning.share_out(
+                    {own: one.question.users for own, one in said.items()}, max(parts[number], 1)
+                )
         surveys += asked
         sets = [own.attributes for own in questions]
         edges = dict.fromkeys(pair for own in sets for pair in combinations(own, 2))
@@ -66,5 +81,7 @@ def _questions(
     ordered = sorted(weights, key=domain.cells)  # those of as many cells share a randomizer
     sizes = shared_out(users, [weights[own] for own in ordered])
     return [
-        Question(own, protocol.randomizer(domain.cells(own)), size) for own, size in zip(ordered, sizes, strict=True) if size
+        Question(own, protocol.randomizer(domain.cells(own)), size)
+        for own, size in zip(ordered, sizes, strict=True)
+        if size
     ]

@@ -1,9 +1,11 @@
 """Algorithm 2: a clique too large to be measured at once, as a product of smaller tables.
 
-A clique is taken apart from its end: a head that needs few others, by minimal redundancy and maximal relevance (Peng et al.
-2005), goes, and so on until what is left is small enough for one table. Heads are drawn in the reverse order. The paper does
-not say that heads are taken outside the separator first, which sampling along the tree needs; nor when to stop adding to what a
-head is given; and it measures the sets that are left nested within one another, each by users of its own (spec E8, E9).
+A clique is taken apart from its end: a head that needs few others, by minimal redundancy and
+maximal relevance (Peng et al. 2005), goes, and so on until what is left is small enough for one
+table. Heads are drawn in the reverse order. The paper does not say that heads are taken outside the
+separator first, which sampling along the tree needs; nor when to stop adding to what a head is
+given; and it measures the sets that are left nested within one another, each by users of its own
+(spec E8, E9).
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Factor:
 def clique_size(users: float, *, variance: float) -> float:
     """Compute sigma: the cells of a table whose noise, of so many users, is theta on average.
 
-    The mean of |noise| is sqrt(2 / pi) of its deviation; half of it for each of K cells is the distance.
+    The mean of |noise| is sqrt(2 / pi) of its deviation; half of it for each of K cells is the
+    distance.
 
     >>> [round(clique_size(750_000 / 11, variance=v)) for v in (3.68269438, 0.724061661, 0.0760218298, 0.00134275125)]
     [85, 192, 593, 4465]
@@ -48,14 +51,22 @@ def clique_size(users: float, *, variance: float) -> float:
     return 2 * THETA * sqrt(pi * users / (2 * variance))
 
 
-def relevant(head: str, others: Sequence[str], *, domain: Domain, information: Information) -> tuple[str, ...]:
-    """Choose what a head is given: the most informative about it and the least about one another, until more is no gain."""
+def relevant(
+    head: str, others: Sequence[str], *, domain: Domain, information: Information
+) -> tuple[str, ...]:
+    """Choose what a head is given: the most informative about it and the least about one another,
+    until more is no gain.
+    """
     places = {name: at for at, name in enumerate(domain.attributes)}
     chosen: list[str] = []
     while left := [name for name in others if name not in chosen]:
 
         def score(name: str) -> float:
-            redundant = sum(information[frozenset((name, own))] for own in chosen) / len(chosen) if chosen else 0.0
+            redundant = (
+                sum(information[frozenset((name, own))] for own in chosen) / len(chosen)
+                if chosen
+                else 0.0
+            )
             return information[frozenset((head, name))] - redundant
 
         best = min(left, key=lambda name: (-score(name), domain.cells((name,)), places[name]))
@@ -66,7 +77,12 @@ def relevant(head: str, others: Sequence[str], *, domain: Domain, information: I
 
 
 def factorise(
-    clique: Sequence[str], separator: Sequence[str], *, domain: Domain, information: Information, sigma: float
+    clique: Sequence[str],
+    separator: Sequence[str],
+    *,
+    domain: Domain,
+    information: Information,
+    sigma: float,
 ) -> list[Factor]:
     """Take a clique apart, given its separator: factors in the order in which they are drawn."""
     places = {name: at for at, name in enumerate(domain.attributes)}
@@ -77,7 +93,10 @@ def factorise(
             found.append(Factor(tuple(heads), tuple(name for name in left if name in separator)))
             break
         given = {
-            name: relevant(name, [own for own in left if own != name], domain=domain, information=information) for name in heads
+            name: relevant(
+                name, [own for own in left if own != name], domain=domain, information=information
+            )
+            for name in heads
         }
         head = min(heads, key=lambda name: (domain.cells((name, *given[name])), places[name]))
         found.append(Factor((head,), given[head]))
@@ -86,7 +105,9 @@ def factorise(
 
 
 def nested(factors: Sequence[Factor], *, choose: Callable[[Sequence[str]], str]) -> list[Factor]:
-    """Take blocks apart as lines 3 and 4 print it: any head given all that is left, then the next, each a set of its own."""
+    """Take blocks apart as lines 3 and 4 print it: any head given all that is left, then the next,
+    each a set of its own.
+    """
     found: list[Factor] = []
     for own in factors:
         heads, parts = [*own.heads], []

@@ -18,7 +18,9 @@ __all__ = ["Graph"]
 
 @dataclass(kw_only=True)
 class Graph:
-    """The dependency graph while it is learned. `as_printed`: by the paper's equations 6 to 13, 14 and 18."""
+    """The dependency graph while it is learned. `as_printed`: by the paper's equations 6 to 13, 14
+    and 18.
+    """
 
     domain: Domain
     phi: float
@@ -26,7 +28,9 @@ class Graph:
     base: Base
     test: Test
     clip: bool
-    """Whether tables become distributions by clipping and rescaling, which is the paper's likely choice, and bad."""
+    """Whether tables become distributions by clipping and rescaling, which is the paper's likely
+    choice, and bad.
+    """
     as_printed: bool
     edges: list[Edge] = field(init=False)
     said: dict[Edge, Answer] = field(default_factory=dict)
@@ -48,17 +52,27 @@ class Graph:
             self.told[edge] = self.told[edge] + new if edge in self.told else new
 
     def prune(self, *, last: bool) -> None:
-        """Lines 11 to 14. An edge of which nobody was asked stays while there are rounds to come."""
+        """Lines 11 to 14. An edge of which nobody was asked stays while there are rounds to
+        come.
+        """
         ones = margins(self.domain, self.said.values()) if self.test == "chi-squared" else {}
-        self.edges = [edge for edge in self.edges if (self._keeps(edge, ones, last=last) if edge in self.said else not last)]
+        self.edges = [
+            edge
+            for edge in self.edges
+            if (self._keeps(edge, ones, last=last) if edge in self.said else not last)
+        ]
 
     def table(self, attributes: Sequence[str]) -> Marginal:
         """Say what is known of an edge or an attribute: a distribution."""
         if self.as_printed:
-            return self.distribution(printed_view(self.domain, self.told.values(), tuple(attributes)))
+            return self.distribution(
+                printed_view(self.domain, self.told.values(), tuple(attributes))
+            )
         own = self.said.get(tuple(attributes))
         if own is not None:
-            return self.distribution(Marginal.of(self.domain, own.question.attributes, own.frequencies()))
+            return self.distribution(
+                Marginal.of(self.domain, own.question.attributes, own.frequencies())
+            )
         return margins(self.domain, self.said.values())[attributes[0]]
 
     def information(self) -> dict[frozenset[str], float]:

@@ -1,4 +1,5 @@
-"""NoPrivJTree: PrivIncr's graph, junction tree and rows, from exact tables. A ceiling, and no protection at all.
+"""NoPrivJTree: PrivIncr's graph, junction tree and rows, from exact tables. A ceiling, and no
+protection at all.
 
     trust       the curator, and everybody who reads what is published: with everything
     who learns  the curator: exact tables of all pairs and of the cliques; everybody: rows drawn from these
@@ -6,15 +7,16 @@
     privacy     none: epsilon is infinity, and no parameter says another
     error       that of the model: what no clique has is taken to be independent given what lies between
 
-Wang et al. 2023 (PrivIncr), section 6.1: what is left of the error when nothing is hidden. Whoever comes near it has nothing
-more to win by less noise.
+Wang et al. 2023 (PrivIncr), section 6.1: what is left of the error when nothing is hidden. Whoever
+comes near it has nothing more to win by less noise.
 
     1  pairs        P_k -> T: tables of all pairs of attributes, exactly
     2  graph        edges where I >= (min(c_i, c_j) - 1) phi^2 / 2; in bits the paper's floor comes out, in nats not (spec E3)
     3  cliques      T -> P_k: the cliques of its junction tree; P_k -> T: their tables, exactly
     4  synthesis    T draws the rows along the tree
 
-Exact numbers leave a party like all others, as a release (`Disclosure`), whose epsilon the accountant writes down: infinity.
+Exact numbers leave a party like all others, as a release (`Disclosure`), whose epsilon the
+accountant writes down: infinity.
 """
 
 from __future__ import annotations
@@ -54,10 +56,14 @@ Sets = Sequence[tuple[str, ...]]
 
 
 class NoPrivJTree(Protocol):
-    """Add exact tables up, and draw rows along the junction tree of the pairs that belong together."""
+    """Add exact tables up, and draw rows along the junction tree of the pairs that belong
+    together.
+    """
 
     name = "no-priv-jtree"
-    summary = "a synthetic table along a junction tree of exact tables, without any privacy: a ceiling"
+    summary = (
+        "a synthetic table along a junction tree of exact tables, without any privacy: a ceiling"
+    )
     paper = "Wang et al. 2023 (PrivIncr), section 6.1"
     trust = "everybody, with everything: no record is protected from anybody"
     modes = ("rigorous", "paper")  # the same: the print claims nothing
@@ -77,10 +83,22 @@ class NoPrivJTree(Protocol):
         cliques: tuple[tuple[int, ...], ...]
 
     class Parameters(Options):
-        phi: Annotated[float, msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge")] = 0.3
-        base: Annotated[Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")] = "bits"
+        phi: Annotated[
+            float,
+            msgspec.Meta(
+                gt=0, le=1, description="dependence of two attributes that is worth an edge"
+            ),
+        ] = 0.3
+        base: Annotated[
+            Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
+        ] = "bits"
         synthetic_rows: Annotated[
-            int, msgspec.Meta(ge=0, le=1 << 30, description="rows of the synthetic table; 0: as many as there are people")
+            int,
+            msgspec.Meta(
+                ge=0,
+                le=1 << 30,
+                description="rows of the synthetic table; 0: as many as there are people",
+            ),
         ] = 0
 
     @property
@@ -114,17 +132,26 @@ class NoPrivJTree(Protocol):
             edges = [
                 (one, other)
                 for (one, other), table in tables.items()
-                if mutual_information(table, (one,), base=base) >= correlated(domain, one, other, phi=p.phi)
+                if mutual_information(table, (one,), base=base)
+                >= correlated(domain, one, other, phi=p.phi)
             ]
             tree = junction_tree(domain, dependency_graph(domain, edges))
             check(tree, phi=p.phi)
             # 3
             places = {name: at for at, name in enumerate(domain.attributes)}
-            desk.broadcast(self.Cliques(tuple(tuple(places[name] for name in clique) for clique in tree.cliques)))
+            desk.broadcast(
+                self.Cliques(
+                    tuple(tuple(places[name] for name in clique) for clique in tree.cliques)
+                )
+            )
             exact = [*gather(desk, tree.cliques).values()]
         with desk.phase("synthesis"):  # 4
             people = round(exact[0].total)
-            made = synthesise(tree.chain(exact), p.synthetic_rows or people, generator=desk.randomness("sampling").generator())
+            made = synthesise(
+                tree.chain(exact),
+                p.synthetic_rows or people,
+                generator=desk.randomness("sampling").generator(),
+            )
         return Outcome(
             synthetic=domain.decode(made.codes),
             model={"edges": edges, "tree": tree.told()},
@@ -141,18 +168,40 @@ class NoPrivJTree(Protocol):
         try:
             return [_read(clique, names) for clique in said.cliques]
         except ValueError as error:
-            raise MessageError(f"malformed Cliques from the curator: {error}", where=me.where) from None
+            raise MessageError(
+                f"malformed Cliques from the curator: {error}", where=me.where
+            ) from None
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None or public.model is None:
             return []
         lines, domain = [], public.domain
-        for phase, sets in (("pairs", self.pairs(domain)), ("cliques", public.model["tree"]["cliques"])):
+        for phase, sets in (
+            ("pairs", self.pairs(domain)),
+            ("cliques", public.model["tree"]["cliques"]),
+        ):
             size = encoded_size(self.Counts(np.zeros(sum(map(domain.cells, sets)), np.int64)))
-            lines.append(Cost(phase=phase, kind="Counts", messages=public.parties, payload_bytes=public.parties * size))
-        cliques = tuple(tuple(domain.attributes.index(name) for name in own) for own in public.model["tree"]["cliques"])
+            lines.append(
+                Cost(
+                    phase=phase,
+                    kind="Counts",
+                    messages=public.parties,
+                    payload_bytes=public.parties * size,
+                )
+            )
+        cliques = tuple(
+            tuple(domain.attributes.index(name) for name in own)
+            for own in public.model["tree"]["cliques"]
+        )
         size = encoded_size(self.Cliques(cliques))
-        lines.append(Cost(phase="cliques", kind="Cliques", messages=public.parties, payload_bytes=public.parties * size))
+        lines.append(
+            Cost(
+                phase="cliques",
+                kind="Cliques",
+                messages=public.parties,
+                payload_bytes=public.parties * size,
+            )
+        )
         return lines
 
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
@@ -168,7 +217,9 @@ def disclose(me: Party, sets: Sets) -> None:
     """Tell the curator exact tables."""
     counts = np.concatenate([np.zeros(0, np.int64), *me.records.marginals(sets)])
     # One record more in a cell and one less in another, of each table.
-    me.send(NoPrivJTree.Counts(me.release(Disclosure(counts, 2.0 * len(sets)), to=CURATOR)), to=CURATOR)
+    me.send(
+        NoPrivJTree.Counts(me.release(Disclosure(counts, 2.0 * len(sets)), to=CURATOR)), to=CURATOR
+    )
 
 
 def gather(desk: Curator, sets: Sets) -> dict[tuple[str, ...], Marginal]:
@@ -178,13 +229,22 @@ def gather(desk: Curator, sets: Sets) -> dict[tuple[str, ...], Marginal]:
     ends = np.cumsum(cells)
     for rank, said in zip(desk.parties, desk.gather(NoPrivJTree.Counts), strict=True):
         if len(said.cells) != len(whole):
-            raise MessageError(f"expected {len(whole)} counts of party {rank}, found {len(said.cells)}", where=desk.where)
+            raise MessageError(
+                f"expected {len(whole)} counts of party {rank}, found {len(said.cells)}",
+                where=desk.where,
+            )
         totals = {int(own.sum()) for own in np.split(said.cells, ends[:-1])} if sets else {1}
         if min(said.cells.tolist(), default=0) < 0 or len(totals) > 1 or min(totals) < 1:
-            raise MessageError(f"expected tables of one number of records of party {rank}, found others", where=desk.where)
+            raise MessageError(
+                f"expected tables of one number of records of party {rank}, found others",
+                where=desk.where,
+            )
         whole += said.cells
     tables = np.split(whole, ends[:-1]) if sets else []
-    return {tuple(own): Marginal.of(desk.domain, own, table) for own, table in zip(sets, tables, strict=True)}
+    return {
+        tuple(own): Marginal.of(desk.domain, own, table)
+        for own, table in zip(sets, tables, strict=True)
+    }
 
 
 def check(tree: JunctionTree, *, phi: float) -> None:
@@ -198,6 +258,12 @@ def check(tree: JunctionTree, *, phi: float) -> None:
 
 
 def _read(clique: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    if not clique or len(set(clique)) < len(clique) or not all(0 <= at < len(names) for at in clique):
-        raise ValueError(f"expected cliques of different attributes below {len(names)}, found {clique}")
+    if (
+        not clique
+        or len(set(clique)) < len(clique)
+        or not all(0 <= at < len(names) for at in clique)
+    ):
+        raise ValueError(
+            f"expected cliques of different attributes below {len(names)}, found {clique}"
+        )
     return tuple(names[at] for at in clique)

@@ -1,4 +1,5 @@
-"""PrivIncr: a synthetic table from users, through a dependency graph that is learned in rounds (EDBT 2023).
+"""PrivIncr: a synthetic table from users, through a dependency graph that is learned in rounds
+(EDBT 2023).
 
     trust       nobody: every user randomizes her own value
     who learns  the aggregator and everybody: noisy tables of pairs and of cliques, the graph, the synthetic table
@@ -8,7 +9,8 @@
                 earlier reports does not matter, as each user's randomizer is epsilon-private whatever she is asked)
     error       that of the noise, and of the model: what no clique has is taken to be independent given what lies between
 
-Wang et al., "PrivIncr: multi-dimensional data publishing with local differential privacy", sections 5.2 to 5.4:
+Wang et al., "PrivIncr: multi-dimensional data publishing with local differential privacy", sections
+5.2 to 5.4:
 
     Algorithm 3   1      users into N1 = omega N and N2
                   2      the dependency graph from N1                                     Algorithm 1
@@ -22,9 +24,10 @@ Wang et al., "PrivIncr: multi-dimensional data publishing with local differentia
                   4-7    its cliques from N2; large ones as products                      Algorithm 2: `factoring`, `cliques`
                   8      rows drawn along the tree
 
-`mode=paper` follows the print, in equations 6, 11 and 18, and in what is measured (spec E1, E2, E8, E10); `learning=tests` is
-the same, corrected. The default, `learning=adaptive`, is ours: rounds ask users where they help most (`planning`), and rows are
-raked to all pairs (`local.joining`), so that neither a threshold decides nor a tree.
+`mode=paper` follows the print, in equations 6, 11 and 18, and in what is measured (spec E1, E2, E8,
+E10); `learning=tests` is the same, corrected. The default, `learning=adaptive`, is ours: rounds ask
+users where they help most (`planning`), and rows are raked to all pairs (`local.joining`), so that
+neither a threshold decides nor a tree.
 """
 
 from __future__ import annotations
@@ -70,7 +73,9 @@ OF_TESTS: Final = ("graph_users", "phi", "alpha", "base", "test", "projection", 
 
 
 class PrivIncr(LocalProtocol):
-    """Learn which attributes belong together in rounds, and draw a table along their junction tree."""
+    """Learn which attributes belong together in rounds, and draw a table along their junction
+    tree.
+    """
 
     name = "privincr"
     summary = "a synthetic table from users, by a dependency graph that is learned in rounds"
@@ -78,24 +83,47 @@ class PrivIncr(LocalProtocol):
 
     class Parameters(LocalOptions):
         learning: Annotated[
-            Learning | None, msgspec.Meta(description="adaptive (users where they help most) or tests (Algorithms 1 to 3)")
+            Learning | None,
+            msgspec.Meta(
+                description="adaptive (users where they help most) or tests (Algorithms 1 to 3)"
+            ),
         ] = None
-        rounds: Annotated[int, msgspec.Meta(ge=0, le=100, description="T; 0: 3 where learning is adaptive, else 6")] = 0
-        graph_users: Annotated[float, msgspec.Meta(gt=0, lt=1, description="omega: share of the users for the graph")] = 0.5
-        phi: Annotated[float, msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge")] = 0.3
-        alpha: Annotated[float, msgspec.Meta(gt=0, lt=0.5, description="how often a test may be wrong")] = 0.05
-        base: Annotated[Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")] = "bits"
+        rounds: Annotated[
+            int,
+            msgspec.Meta(ge=0, le=100, description="T; 0: 3 where learning is adaptive, else 6"),
+        ] = 0
+        graph_users: Annotated[
+            float, msgspec.Meta(gt=0, lt=1, description="omega: share of the users for the graph")
+        ] = 0.5
+        phi: Annotated[
+            float,
+            msgspec.Meta(
+                gt=0, le=1, description="dependence of two attributes that is worth an edge"
+            ),
+        ] = 0.3
+        alpha: Annotated[
+            float, msgspec.Meta(gt=0, lt=0.5, description="how often a test may be wrong")
+        ] = 0.05
+        base: Annotated[
+            Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
+        ] = "bits"
         test: Annotated[
-            Test | None, msgspec.Meta(description="chi-squared, relaxed (equation 18) or plain (equation 15); by the mode")
+            Test | None,
+            msgspec.Meta(
+                description="chi-squared, relaxed (equation 18) or plain (equation 15); by the mode"
+            ),
         ] = None
         projection: Annotated[
-            Literal["norm-sub", "norm-mul"] | None, msgspec.Meta(description="of noisy tables, where none is said; by the mode")
+            Literal["norm-sub", "norm-mul"] | None,
+            msgspec.Meta(description="of noisy tables, where none is said; by the mode"),
         ] = None
         cliques: Annotated[
-            Literal["all", "large"] | None, msgspec.Meta(description="which ones the other users are asked; by the mode")
+            Literal["all", "large"] | None,
+            msgspec.Meta(description="which ones the other users are asked; by the mode"),
         ] = None
         groups: Annotated[
-            Literal["domain", "power"], msgspec.Meta(description="users of an edge: by its cells, or for tests of like power")
+            Literal["domain", "power"],
+            msgspec.Meta(description="users of an edge: by its cells, or for tests of like power"),
         ] = "domain"
         synthetic_rows: SyntheticRows = 100_000
 
@@ -104,11 +132,15 @@ class PrivIncr(LocalProtocol):
         default: Learning = "tests" if mode == "paper" else "adaptive"
         self.learning: Learning = parameters.learning or default
         if self.learning == "adaptive" and mode == "paper":
-            raise UsageError("expected learning=tests in mode paper, found adaptive, which is no paper's")
+            raise UsageError(
+                "expected learning=tests in mode paper, found adaptive, which is no paper's"
+            )
         usual = PrivIncr.Parameters()
         for name in OF_TESTS if self.learning == "adaptive" else ():
             if getattr(parameters, name) != getattr(usual, name):
-                raise UsageError(f"expected {name} with learning=tests, found learning=adaptive, which has no use for it")
+                raise UsageError(
+                    f"expected {name} with learning=tests, found learning=adaptive, which has no use for it"
+                )
 
     @property
     def rounds(self) -> int:
@@ -120,7 +152,9 @@ class PrivIncr(LocalProtocol):
         return own or ("relaxed" if self.mode == "paper" else "chi-squared")
 
     def randomizer(self, cells: int) -> Randomizer:
-        """Choose how a question is asked: as printed by OUE, which is not the best in all cases (spec E5)."""
+        """Choose how a question is asked: as printed by OUE, which is not the best in all cases
+        (spec E5).
+        """
         if self.mode == "paper" and self.parameters.oracle == "best":
             return self._randomizers.setdefault(cells, OptimisedUnary(cells, epsilon=self.epsilon))
         return super().randomizer(cells)
@@ -149,9 +183,14 @@ class PrivIncr(LocalProtocol):
         # Algorithm 3, line 1; Algorithm 1, lines 1 to 3.
         parts = shared_out(round(p.graph_users * mustered.users), [1.0] * self.rounds)
         graph = Graph(
-            domain=domain, phi=p.phi, alpha=p.alpha, base=p.base, test=self.test, clip=self._clips,
+            domain=domain,
+            phi=p.phi,
+            alpha=p.alpha,
+            base=p.base,
+            test=self.test,
+            clip=self._clips,
             as_printed=self.mode == "paper",
-        )  # fmt: skip
+        )
         # Lines 4 to 14.
         for number, users in enumerate(parts, start=1):
             with desk.phase(f"round {number}"):
@@ -191,17 +230,28 @@ class PrivIncr(LocalProtocol):
         )
 
     def adapting(self, desk: Curator, mustered: Mustered, domain: Domain) -> Outcome:
-        """Ask in rounds those who help most, and draw rows of all pairs' tables: ours, in place of lines 2 to 8."""
+        """Ask in rounds those who help most, and draw rows of all pairs' tables: ours, in place of
+        lines 2 to 8.
+        """
         learned = ask_adaptively(self, desk, mustered, domain, rounds=self.rounds)
         known, users = learned.known, mustered.users
         synthetic, tree = None, None
         if rows := min(self.parameters.synthetic_rows, users):
             with desk.phase("synthesis"):
                 generator = desk.randomness("sampling").generator()
-                codes, tree = rows_of(domain, known.pairs, known.ones, rows=rows, generator=generator, told=desk.progress)
+                codes, tree = rows_of(
+                    domain,
+                    known.pairs,
+                    known.ones,
+                    rows=rows,
+                    generator=generator,
+                    told=desk.progress,
+                )
                 drawn = dict(zip(domain.attributes, codes, strict=True))
                 none = np.zeros(rows, np.uint8)  # of an attribute of one label
-                synthetic = desk.domain.decode([drawn.get(name, none) for name in desk.domain.attributes])
+                synthetic = desk.domain.decode(
+                    [drawn.get(name, none) for name in desk.domain.attributes]
+                )
         pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
         return Outcome(
             synthetic=synthetic,
@@ -216,55 +266,103 @@ class PrivIncr(LocalProtocol):
         )
 
     def groups(self, domain: Domain, edges: Sequence[Edge], *, users: int) -> list[Question]:
-        """Give each edge its users: line 5. One whose share is less than a user is kept, and asked of nobody."""
+        """Give each edge its users: line 5. One whose share is less than a user is kept, and asked
+        of nobody.
+        """
         by_cells = self.parameters.groups == "domain"
         ordered = sorted(edges, key=domain.cells)  # those of as many cells share a randomizer
-        weights = [own if by_cells else own**1.5 / (few - 1) for own, few in _sizes(domain, ordered)]
+        weights = [
+            own if by_cells else own**1.5 / (few - 1) for own, few in _sizes(domain, ordered)
+        ]
         sizes = shared_out(users, weights) if ordered else []
         return [
-            Question(own, self.randomizer(domain.cells(own)), size) for own, size in zip(ordered, sizes, strict=True) if size
+            Question(own, self.randomizer(domain.cells(own)), size)
+            for own, size in zip(ordered, sizes, strict=True)
+            if size
         ]
 
-    def factors(self, desk: Curator, tree: JunctionTree, graph: Graph, *, users: int) -> dict[int, list[Factor]]:
-        """Take every clique apart, given what it shares with the one before: Algorithm 2, lines 1 to 11."""
+    def factors(
+        self, desk: Curator, tree: JunctionTree, graph: Graph, *, users: int
+    ) -> dict[int, list[Factor]]:
+        """Take every clique apart, given what it shares with the one before: Algorithm 2, lines 1
+        to 11.
+        """
         noise = OptimisedUnary(2, epsilon=self.epsilon).variance()
         sigma = clique_size(users / len(tree.cliques), variance=noise)
         known = graph.information()
         generator = desk.randomness("heads").generator()
         found = {}
         for at, shared in tree.walk():
-            own = factorise(tree.cliques[at], shared, domain=tree.domain, information=known, sigma=sigma)
+            own = factorise(
+                tree.cliques[at], shared, domain=tree.domain, information=known, sigma=sigma
+            )
             if self.mode == "paper":
                 own = nested(own, choose=lambda heads: heads[int(generator.integers(len(heads)))])
             found[at] = own
         return found
 
     def cliques(
-        self, graph: Graph, tree: JunctionTree, factors: Mapping[int, Sequence[Factor]], *, users: int
+        self,
+        graph: Graph,
+        tree: JunctionTree,
+        factors: Mapping[int, Sequence[Factor]],
+        *,
+        users: int,
     ) -> list[Question]:
-        """Give each table its users: as printed alike, else by K^(2/3), which makes the sum of all distances least."""
+        """Give each table its users: as printed alike, else by K^(2/3), which makes the sum of all
+        distances least.
+        """
         domain = tree.domain
-        asked = [own for at, parts in factors.items() if not self._small(tree.cliques[at], graph) for own in parts]
-        sets = [own for own in measured(domain, asked, drop_contained=self.mode != "paper") if domain.cells(own) > 1]
+        asked = [
+            own
+            for at, parts in factors.items()
+            if not self._small(tree.cliques[at], graph)
+            for own in parts
+        ]
+        sets = [
+            own
+            for own in measured(domain, asked, drop_contained=self.mode != "paper")
+            if domain.cells(own) > 1
+        ]
         ordered = sorted(sets, key=domain.cells)
         weights = [1.0 if self.mode == "paper" else domain.cells(own) ** (2 / 3) for own in ordered]
         sizes = shared_out(users, weights) if ordered else []
         if ordered and min(sizes) < 1:
-            raise UsageError(f"expected at least a user for each of {len(sizes):,} tables of cliques, found {users:,}")
-        return [Question(own, self.randomizer(domain.cells(own)), size) for own, size in zip(ordered, sizes, strict=True)]
+            raise UsageError(
+                f"expected at least a user for each of {len(sizes):,} tables of cliques, found {users:,}"
+            )
+        return [
+            Question(own, self.randomizer(domain.cells(own)), size)
+            for own, size in zip(ordered, sizes, strict=True)
+        ]
 
-    def tables(self, domain: Domain, tree: JunctionTree, graph: Graph, answers: Sequence[Answer]) -> list[Marginal]:
-        """Say how the cliques' attributes are distributed: Algorithm 2, line 13, and Algorithm 3, line 5."""
-        alone = [Marginal.uniform(domain, (name,)) for name in domain.attributes if domain.cells((name,)) == 1]
+    def tables(
+        self, domain: Domain, tree: JunctionTree, graph: Graph, answers: Sequence[Answer]
+    ) -> list[Marginal]:
+        """Say how the cliques' attributes are distributed: Algorithm 2, line 13, and Algorithm 3,
+        line 5.
+        """
+        alone = [
+            Marginal.uniform(domain, (name,))
+            for name in domain.attributes
+            if domain.cells((name,)) == 1
+        ]
         small = [own for own in tree.cliques if self._small(own, graph) and domain.cells(own) > 1]
         if self.mode != "paper":
             return [*settled(domain, answers, graph.said, small=small), *alone]
-        own = [graph.distribution(Marginal.of(domain, one.question.attributes, one.frequencies())) for one in answers]
+        own = [
+            graph.distribution(Marginal.of(domain, one.question.attributes, one.frequencies()))
+            for one in answers
+        ]
         return [*own, *(graph.table(one) for one in small), *alone]
 
     def _small(self, clique: Sequence[str], graph: Graph) -> bool:
         """Say whether the rounds, if they have, are all that is asked of a clique."""
-        return self.chosen()["cliques"] == "large" and len(clique) < 3 and any({*clique} <= {*edge} for edge in graph.said)
+        return (
+            self.chosen()["cliques"] == "large"
+            and len(clique) < 3
+            and any({*clique} <= {*edge} for edge in graph.said)
+        )
 
     @property
     def _clips(self) -> bool:
@@ -296,14 +394,18 @@ class PrivIncr(LocalProtocol):
 
 
 class NoIncremental(PrivIncr):
-    """The same with all edges asked at once: the paper's baseline, and with the corrected test an honest one."""
+    """The same with all edges asked at once: the paper's baseline, and with the corrected test an
+    honest one.
+    """
 
     name = "no-incremental"
     summary = "PrivIncr in one round: the baseline without increments"
     paper = "Wang et al. 2023, section 6.1"
 
     class Parameters(PrivIncr.Parameters):
-        learning: Annotated[Literal["tests"], msgspec.Meta(description="as PrivIncr's Algorithms 1 to 3")] = "tests"
+        learning: Annotated[
+            Literal["tests"], msgspec.Meta(description="as PrivIncr's Algorithms 1 to 3")
+        ] = "tests"
         rounds: Annotated[int, msgspec.Meta(ge=1, le=1, description="T: one")] = 1
 
     @property
@@ -322,8 +424,13 @@ def _sizes(domain: Domain, edges: Sequence[Edge]) -> list[tuple[int, int]]:
 
 
 def _told(questions: Sequence[Question]) -> dict[str, Any]:
-    return {"asked": [own.attributes for own in questions], "users": [own.users for own in questions]}
+    return {
+        "asked": [own.attributes for own in questions],
+        "users": [own.users for own in questions],
+    }
 
 
 def _drawn(tree: JunctionTree, factors: Mapping[int, Sequence[Factor]]) -> dict[str, Any]:
-    return tree.told() | {"factors": [[own.heads, own.given] for parts in factors.values() for own in parts]}
+    return tree.told() | {
+        "factors": [[own.heads, own.given] for parts in factors.values() for own in parts]
+    }

@@ -1,9 +1,11 @@
-"""Which edges of the dependency graph are kept: the paper's thresholds, and a test that knows what noise does.
+"""Which edges of the dependency graph are kept: the paper's thresholds, and a test that knows what
+noise does.
 
-Equations 15 and 18 are the paper's. Equation 18 lowers the threshold by a bound on what n records without noise may be off, and
-the bound is so wide that on any realistic run it prunes nothing (spec E2), nor does it know of the noise that users add
-(E2b). The chi-squared test does, and is the default: while there are rounds to come an edge goes when it is below the threshold
-with confidence, and in the last it stays when it is proven, as an edge that is not costs more than it brings.
+Equations 15 and 18 are the paper's. Equation 18 lowers the threshold by a bound on what n records
+without noise may be off, and the bound is so wide that on any realistic run it prunes nothing (spec
+E2), nor does it know of the noise that users add (E2b). The chi-squared test does, and is the
+default: while there are rounds to come an edge goes when it is below the threshold with confidence,
+and in the last it stays when it is proven, as an edge that is not costs more than it brings.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ Test = Literal["chi-squared", "relaxed", "plain"]
 Base = Literal["bits", "nats"]
 
 KAPPA: Final = 0.75
-"""Share of the threshold that an edge has to be below, while rounds are to come: then the test is wrong as often as it says,
-or less, over shapes and sizes of tables (spec 2.5)."""
+"""Share of the threshold that an edge has to be below, while rounds are to come: then the test is
+wrong as often as it says, or less, over shapes and sizes of tables (spec 2.5)."""
 
 
 def bound(users: int, *, left: int, right: int, alpha: float) -> float:
-    """Compute Delta I of theorem 5.2, in bits: how far n records' mutual information may be from the true one.
+    """Compute Delta I of theorem 5.2, in bits: how far n records' mutual information may be from
+    the true one.
 
     >>> round(bound(100_000, left=16, right=16, alpha=2 * 0.05), 6), round(bound(1000, left=2, right=2, alpha=0.1), 6)
     (1.056772, 0.934242)
@@ -39,7 +42,9 @@ def bound(users: int, *, left: int, right: int, alpha: float) -> float:
     few, many = sorted((left, right))
     cells = few * many
     if users:
-        eta = sqrt(2 / users * (cells * log(2) + log1p(-(2.0 ** (1 - cells))) - log(alpha)))  # ln((2^cells - 2) / alpha)
+        eta = sqrt(
+            2 / users * (cells * log(2) + log1p(-(2.0 ** (1 - cells))) - log(alpha))
+        )  # ln((2^cells - 2) / alpha)
         if eta <= 2 - 2 / few:
             half = eta / 2
             entropy = -(half * log2(half) + (1 - half) * log2(1 - half))
@@ -50,24 +55,38 @@ def bound(users: int, *, left: int, right: int, alpha: float) -> float:
 def relaxed(domain: Domain, edge: Edge, *, users: int, phi: float, alpha: float) -> float:
     """Compute the relaxed threshold of equation 18, which has 2 alpha, in bits."""
     left, right = domain.shape(edge)
-    return correlated(domain, *edge, phi=phi) - bound(users, left=left, right=right, alpha=2 * alpha)
+    return correlated(domain, *edge, phi=phi) - bound(
+        users, left=left, right=right, alpha=2 * alpha
+    )
 
 
 def associated(domain: Domain, answer: Answer, margins: Mapping[str, Marginal]) -> Association:
     """Measure an edge by all that was said of it."""
-    asked, users, edge = answer.question.randomizer, answer.question.users, answer.question.attributes
+    asked, users, edge = (
+        answer.question.randomizer,
+        answer.question.users,
+        answer.question.attributes,
+    )
     own = answer.noisy(domain)
     rows, columns = (margins[name].values for name in edge)
-    one = Multinomial(float(asked.p), float(asked.q), users) if isinstance(asked, DirectEncoding) else None
+    one = (
+        Multinomial(float(asked.p), float(asked.q), users)
+        if isinstance(asked, DirectEncoding)
+        else None
+    )
     return association(own.table.values, rows, columns, base=own.base, slope=own.slope, one=one)
 
 
-def worth_asking(found: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base) -> bool:
+def worth_asking(
+    found: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base
+) -> bool:
     """Keep an edge that may reach the threshold, while rounds are to come."""
     return not found.below(KAPPA * _x(domain, edge, phi=phi, base=base), alpha=alpha)
 
 
-def proven(found: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base) -> bool:
+def proven(
+    found: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base
+) -> bool:
     """Keep an edge in the end: at the threshold, and not by chance, of all pairs together."""
     pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
     return found.above(_x(domain, edge, phi=phi, base=base), alpha=alpha / pairs)

@@ -2,8 +2,9 @@
 
     P_k -> T    counts_k + share_k
 
-T SEES EVERY PARTY'S TABLE with a mere share of the noise; a share alone is far from epsilon (`privacy.shares.excess` says how
-far, and the report shows that figure as the curator's real epsilon).
+T SEES EVERY PARTY'S TABLE with a mere share of the noise; a share alone is far from epsilon
+(`privacy.shares.excess` says how far, and the report shows that figure as the curator's real
+epsilon).
 """
 
 from __future__ import annotations
@@ -32,7 +33,14 @@ class PartyInTheClear:
     def __init__(self, me: Party) -> None:
         self._me = me
 
-    def contribute(self, tables: Iterable[npt.ArrayLike], batch: Batch, *, number: int, seen: Mapping[str, float]) -> None:
+    def contribute(
+        self,
+        tables: Iterable[npt.ArrayLike],
+        batch: Batch,
+        *,
+        number: int,
+        seen: Mapping[str, float],
+    ) -> None:
         me = self._me
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)

@@ -1,13 +1,16 @@
-"""Masks: a star, no public-key operation but the introductions, and no trust in who talks to the curator.
+"""Masks: a star, no public-key operation but the introductions, and no trust in who talks to the
+curator.
 
     P_k -> T    counts_k + share_k + sum of m_kj over j > k - sum of m_jk over j < k    modulo 256^width
 
-m_kj is a keystream (AES-256-CTR) under a key that only P_k and P_j can compute, another for each batch. In the sum of all
-parties' answers every mask occurs once with each sign. Any smaller sum looks uniformly distributed to whoever does not know
-the keys of the parties left out: so the curator, even together with c parties, learns of the other K - c only their sum. Who
-listens in on all that arrives at T learns what T learns, which is private already.
+m_kj is a keystream (AES-256-CTR) under a key that only P_k and P_j can compute, another for each
+batch. In the sum of all parties' answers every mask occurs once with each sign. Any smaller sum
+looks uniformly distributed to whoever does not know the keys of the parties left out: so the
+curator, even together with c parties, learns of the other K - c only their sum. Who listens in on
+all that arrives at T learns what T learns, which is private already.
 
-A party that fails leaves the others' masks in the sum, which is then noise: the run fails and nothing is published.
+A party that fails leaves the others' masks in the sum, which is then noise: the run fails and
+nothing is published.
 """
 
 from __future__ import annotations
@@ -27,7 +30,14 @@ from ..introductions import introduce
 from .options import SecureSums
 from .pages import await_window, open_window, page_sizes, recut
 
-__all__ = ["MASKED_PAGE", "MaskingParty", "UnmaskingCurator", "check_cells", "masked_width", "purpose_of"]
+__all__ = [
+    "MASKED_PAGE",
+    "MaskingParty",
+    "UnmaskingCurator",
+    "check_cells",
+    "masked_width",
+    "purpose_of",
+]
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -45,16 +55,21 @@ def masked_width(batch: Batch) -> int:
 
 
 def check_cells(width: int) -> int:
-    """How many cells make 8 bytes: masks that do not cancel leave them all zero with a probability of 2**-64."""
+    """How many cells make 8 bytes: masks that do not cancel leave them all zero with a probability
+    of 2**-64.
+    """
     return -(-8 // width)
 
 
 def purpose_of(batch: Batch) -> str:
     """Name what masks are for, with all that everybody has to agree on.
 
-    Where a curator has told parties different things masks do not cancel, and noise that is too little is never seen.
+    Where a curator has told parties different things masks do not cancel, and noise that is too
+    little is never seen.
     """
-    return f"masks {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} {batch.colluding}"
+    return (
+        f"masks {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} {batch.colluding}"
+    )
 
 
 class MaskingParty:
@@ -64,18 +79,32 @@ class MaskingParty:
         self._me = me
         introduce(me)
 
-    def contribute(self, tables: Iterable[npt.ArrayLike], batch: Batch, *, number: int, seen: Mapping[str, float]) -> None:
+    def contribute(
+        self,
+        tables: Iterable[npt.ArrayLike],
+        batch: Batch,
+        *,
+        number: int,
+        seen: Mapping[str, float],
+    ) -> None:
         me, width = self._me, masked_width(batch)
-        # A key for each pair and batch, whoever asked for the batch: a keystream that served twice would show the difference of
-        # what it masked.
-        masks = {peer: RandomStream(me.channels[peer].next_key(purpose_of(batch))) for peer in me.peers}
+        # A key for each pair and batch, whoever asked for the batch: a keystream that served twice
+        # would show the difference of what it masked.
+        masks = {
+            peer: RandomStream(me.channels[peer].next_key(purpose_of(batch))) for peer in me.peers
+        }
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
-            # Modulo 2**64, a multiple of 256**width; zeros at the end, to see whether the masks cancel.
-            masked = np.concatenate([cells, np.zeros(check_cells(width), np.int64)]).astype(np.uint64)
+            # Modulo 2**64, a multiple of 256**width; zeros at the end, to see whether the masks
+            # cancel.
+            masked = np.concatenate([cells, np.zeros(check_cells(width), np.int64)]).astype(
+                np.uint64
+            )
             for peer, stream in masks.items():
-                mask = _widen(np.frombuffer(stream.draw(width * len(masked)), np.uint8), width=width)
+                mask = _widen(
+                    np.frombuffer(stream.draw(width * len(masked)), np.uint8), width=width
+                )
                 masked = masked + mask if peer > me.rank else masked - mask
             await_window(me, page, receiver=CURATOR)
             me.send(SecureSums.Masked(number, page, _narrow(masked, width=width)), to=CURATOR)
@@ -105,11 +134,19 @@ class UnmaskingCurator:
                     )
                 total += _widen(said.cells, width=width)
             unused = np.uint64(64 - 8 * width)
-            sums: Counts = (total << unused).view(np.int64) >> unused.astype(np.int64)  # takes the sign along
+            sums: Counts = (total << unused).view(np.int64) >> unused.astype(
+                np.int64
+            )  # takes the sign along
             if np.any(sums[cells:]):
-                raise MessageError("expected masks that cancel in the sum of all, found others: wrong keys", where=desk.where)
+                raise MessageError(
+                    "expected masks that cancel in the sum of all, found others: wrong keys",
+                    where=desk.where,
+                )
             if np.any((sums > bound) | (sums < -bound)):
-                raise MessageError(f"expected sums of at most {bound} in size, found one above: wrong counts", where=desk.where)
+                raise MessageError(
+                    f"expected sums of at most {bound} in size, found one above: wrong counts",
+                    where=desk.where,
+                )
             yield sums[:cells]
             done += cells
             desk.progress(done, of=batch.cells)
@@ -123,5 +160,7 @@ def _widen(octets: npt.NDArray[np.uint8], *, width: int) -> Words:
 
 
 def _narrow(words: Words, *, width: int) -> npt.NDArray[np.uint8]:
-    octets: npt.NDArray[np.uint8] = words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].reshape(-1)
+    octets: npt.NDArray[np.uint8] = (
+        words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].reshape(-1)
+    )
     return octets

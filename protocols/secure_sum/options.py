@@ -13,7 +13,15 @@ from ...messages import CIPHERTEXT, BigInts, UsageError, message
 from ..introductions import Introductions
 from ..protocol import Mode, Options
 
-__all__ = ["Aggregator", "NoiseKind", "SecureSums", "SumOptions", "choose_noise", "colluding", "sum_warnings"]
+__all__ = [
+    "Aggregator",
+    "NoiseKind",
+    "SecureSums",
+    "SumOptions",
+    "choose_noise",
+    "colluding",
+    "sum_warnings",
+]
 
 Aggregator: TypeAlias = Literal["paillier", "masks", "clear"]
 NoiseKind: TypeAlias = Literal["shares", "selected"]
@@ -22,23 +30,36 @@ NoiseKind: TypeAlias = Literal["shares", "selected"]
 class SumOptions(Options):
     """Parameters of a protocol that adds up secretly; derive its `Parameters` from these."""
 
-    aggregator: Annotated[Aggregator, msgspec.Meta(description="who hides a party's table: a ring, a star, or nobody")] = (
-        "paillier"
-    )
+    aggregator: Annotated[
+        Aggregator, msgspec.Meta(description="who hides a party's table: a ring, a star, or nobody")
+    ] = "paillier"
     noise: Annotated[
-        NoiseKind | None, msgspec.Meta(description="shares (rigorous), or selected (Pathak et al., mode paper); by the mode")
+        NoiseKind | None,
+        msgspec.Meta(
+            description="shares (rigorous), or selected (Pathak et al., mode paper); by the mode"
+        ),
     ] = None
     colluding: Annotated[
-        int, msgspec.Meta(ge=0, description="parties that may pool what they know of their own noise (shares)")
+        int,
+        msgspec.Meta(
+            ge=0, description="parties that may pool what they know of their own noise (shares)"
+        ),
     ] = 1
     randomness: Annotated[
-        Exponent, msgspec.Meta(description="of Paillier's randomisers: half-length exponents, or full, r^n (slow)")
+        Exponent,
+        msgspec.Meta(
+            description="of Paillier's randomisers: half-length exponents, or full, r^n (slow)"
+        ),
     ] = "half"
 
 
 def choose_noise(options: SumOptions, *, mode: Mode) -> NoiseKind:
-    """Say which noise: as asked, or what the mode stands for; a choice that cannot be is a `UsageError`."""
-    noise = options.noise or ("selected" if mode == "paper" and options.aggregator == "paillier" else "shares")
+    """Say which noise: as asked, or what the mode stands for; a choice that cannot be is a
+    `UsageError`.
+    """
+    noise = options.noise or (
+        "selected" if mode == "paper" and options.aggregator == "paillier" else "shares"
+    )
     if noise == "selected" and mode != "paper":
         raise UsageError(
             "expected noise=shares in mode rigorous, found selected, which is not private against the parties: --mode paper"
@@ -53,7 +74,9 @@ def choose_noise(options: SumOptions, *, mode: Mode) -> NoiseKind:
 def colluding(options: SumOptions, *, parties: int) -> int:
     """Say how many parties may collude: of K parties at most K - 1 can, and alone nobody can."""
     if options.colluding >= parties > 1:
-        raise UsageError(f"expected fewer colluding parties than the {parties} there are, found {options.colluding}")
+        raise UsageError(
+            f"expected fewer colluding parties than the {parties} there are, found {options.colluding}"
+        )
     return min(options.colluding, parties - 1)
 
 
@@ -62,7 +85,9 @@ class SecureSums(Introductions):
 
     @message
     class Rows:
-        """How many records a party has: public under replace-one, and what slots must have room for."""
+        """How many records a party has: public under replace-one, and what slots must have room
+        for.
+        """
 
         rows: int
 
@@ -97,7 +122,9 @@ class SecureSums(Introductions):
 
     @message
     class Unprotected:
-        """A party's cells as they are, a page of them. Only the party's share of the noise is in them."""
+        """A party's cells as they are, a page of them. Only the party's share of the noise is in
+        them.
+        """
 
         batch: int
         page: int
@@ -112,7 +139,9 @@ class SecureSums(Introductions):
 
     @message
     class Permutation:
-        """From party 1 to the others: the seed of the permutation that hides the owner from the curator. Sealed."""
+        """From party 1 to the others: the seed of the permutation that hides the owner from the
+        curator. Sealed.
+        """
 
         seed: bytes
 

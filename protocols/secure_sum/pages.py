@@ -1,4 +1,6 @@
-"""Pages: a batch cut into pieces that fit into memory and let the ring's parties work at the same time."""
+"""Pages: a batch cut into pieces that fit into memory and let the ring's parties work at the same
+time.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Counts = npt.NDArray[np.int64]
 
 
 WINDOW: Final = 16
-"""Pages that a sender may be ahead of its receiver: otherwise the faster one's pages would fill the memory of the slower."""
+"""Pages that a sender may be ahead of its receiver: otherwise the faster one's pages would fill the
+memory of the slower.
+"""
 
 
 def windows(pages: int) -> int:
@@ -31,7 +35,9 @@ def page_sizes(cells: int, *, size: int) -> list[int]:
 
 
 def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator[Counts]:
-    """Cut tables, one after another in row-major order, into pages; a wrong number of cells or a fraction is an error."""
+    """Cut tables, one after another in row-major order, into pages; a wrong number of cells or a
+    fraction is an error.
+    """
     held: list[Counts] = []
     waiting = taken = 0
     for table in tables:
@@ -51,20 +57,28 @@ def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator
         if taken > cells:
             break
     if taken != cells:
-        raise MisuseError(f"expected tables of {cells} cells in all, found {'more' if taken > cells else taken}")
+        raise MisuseError(
+            f"expected tables of {cells} cells in all, found {'more' if taken > cells else taken}"
+        )
     if waiting:
         yield np.concatenate(held)
 
 
 def open_window(role: Role, page: int, *, senders: Sequence[int]) -> None:
-    """Before receiving a page: let those who send go on, when it is time to. Pages that wait are at most WINDOW a sender."""
+    """Before receiving a page: let those who send go on, when it is time to. Pages that wait are at
+    most WINDOW a sender.
+    """
     if page and page % WINDOW == 0:
         role.broadcast(SecureSums.Continue(page), to=senders)
 
 
 def await_window(role: Role, page: int, *, receiver: int) -> None:
-    """Before sending a page: wait until the receiver has taken in those before, when it is time to."""
+    """Before sending a page: wait until the receiver has taken in those before, when it is time
+    to.
+    """
     if page and page % WINDOW == 0:
         said = role.receive(SecureSums.Continue, source=receiver)
         if said.page != page:
-            raise MessageError(f"expected to go on with page {page}, found {said.page}", where=role.where)
+            raise MessageError(
+                f"expected to go on with page {page}, found {said.page}", where=role.where
+            )

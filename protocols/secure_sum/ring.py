@@ -5,14 +5,14 @@
     P_k      -> P_(k+1)  z_1 * ... * z_k
     P_K      -> T        z_1 * ... * z_K        T decrypts: the sum of all counts and all shares
 
-Who learns what. P_(k+1) sees a product under a key that it does not have. T has the key, so *a partial product must never
-reach it*: each holds some parties' exact counts with less than the full noise. That is why every hop between parties is
-sealed (`introductions`), and what is lost when T colludes with a party: P_k gives it the product of the first k - 1. Against
-that, `masks`.
+Who learns what. P_(k+1) sees a product under a key that it does not have. T has the key, so *a
+partial product must never reach it*: each holds some parties' exact counts with less than the full
+noise. That is why every hop between parties is sealed (`introductions`), and what is lost when T
+colludes with a party: P_k gives it the product of the first k - 1. Against that, `masks`.
 
-Each party multiplies ciphertexts of its own making into what it passes on, so a listener cannot compare what went into a party
-with what came out of it. T decrypts anyway: all that it could read off a randomiser is that of the sum of fresh ones, which
-depends on nobody's counts.
+Each party multiplies ciphertexts of its own making into what it passes on, so a listener cannot
+compare what went into a party with what came out of it. T decrypts anyway: all that it could read
+off a randomiser is that of the sum of fresh ones, which depends on nobody's counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ PAGE: Final = 256
 
 
 def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
-    """Choose slots that have room for the rows and the noise of a batch; everybody computes the same."""
+    """Choose slots that have room for the rows and the noise of a batch; everybody computes the
+    same.
+    """
     try:
         return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
     except ValueError as error:
@@ -83,16 +85,28 @@ class RingParty:
         self._uses = 0
 
     def encryptor(self, *, uses: int) -> Encryptor:
-        """Find this party's encryptor; its table serves all batches, unless one is much larger than it was made for."""
+        """Find this party's encryptor; its table serves all batches, unless one is much larger than
+        it was made for.
+        """
         if self._encryptor is None or uses > 8 * self._uses:
             self._uses = uses
             self._encryptor = Encryptor(
-                self.key, randomness=self.me.randomness("encryption"), uses=uses, exponent=self._exponent,
+                self.key,
+                randomness=self.me.randomness("encryption"),
+                uses=uses,
+                exponent=self._exponent,
                 workers=self.me.workers,
-            )  # fmt: skip
+            )
         return self._encryptor
 
-    def contribute(self, tables: Iterable[npt.ArrayLike], batch: Batch, *, number: int, seen: Mapping[str, float]) -> None:
+    def contribute(
+        self,
+        tables: Iterable[npt.ArrayLike],
+        batch: Batch,
+        *,
+        number: int,
+        seen: Mapping[str, float],
+    ) -> None:
         packing = packing_of(batch, shares=True, key_bits=self.key.bits)
         encryptor = self.encryptor(uses=packing.plaintexts(batch.cells))
         pages = recut(tables, cells=batch.cells, size=PAGE * packing.slots)
@@ -102,13 +116,23 @@ class RingParty:
             self.pass_on(mine, packing=packing, batch=number, page=page, cells=len(cells))
             self.me.progress(page * PAGE * packing.slots + len(cells), of=batch.cells)
 
-    def pass_on(self, mine: Ciphertexts, *, packing: Packing, batch: int, page: int, cells: int) -> None:
-        """Multiply what comes from before by one's own, and pass it on; the last party's successor is the curator."""
+    def pass_on(
+        self, mine: Ciphertexts, *, packing: Packing, batch: int, page: int, cells: int
+    ) -> None:
+        """Multiply what comes from before by one's own, and pass it on; the last party's successor
+        is the curator.
+        """
         me = self.me
         if me.number > 1:
             open_window(me, page, senders=[me.rank - 1])
             mine = mine + receive_product(
-                me, source=me.rank - 1, key=self.key, packing=packing, batch=batch, page=page, cells=cells
+                me,
+                source=me.rank - 1,
+                key=self.key,
+                packing=packing,
+                batch=batch,
+                page=page,
+                cells=cells,
             )
         successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
         await_window(me, page, receiver=successor)
@@ -133,11 +157,22 @@ class KeyHolder:
         for page, cells in enumerate(page_sizes(batch.cells, size=PAGE * packing.slots)):
             open_window(desk, page, senders=[len(desk.parties)])
             product = receive_product(
-                desk, source=len(desk.parties), key=self.private.public, packing=packing, batch=number, page=page, cells=cells
+                desk,
+                source=len(desk.parties),
+                key=self.private.public,
+                packing=packing,
+                batch=number,
+                page=page,
+                cells=cells,
             )
             try:
-                yield packing.unpack(self.private.decrypt(product, workers=desk.workers), cells=cells)
+                yield packing.unpack(
+                    self.private.decrypt(product, workers=desk.workers), cells=cells
+                )
             except OverflowError as error:
-                raise MessageError(f"{error}: a party's counts exceed its rows, or noise its bound", where=desk.where) from None
+                raise MessageError(
+                    f"{error}: a party's counts exceed its rows, or noise its bound",
+                    where=desk.where,
+                ) from None
             done += cells
             desk.progress(done, of=batch.cells)

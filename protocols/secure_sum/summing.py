@@ -1,4 +1,6 @@
-"""What protocols have in common that see records in secure sums, and in what is as private, alone."""
+"""What protocols have in common that see records in secure sums, and in what is as private,
+alone.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ Tables: TypeAlias = Iterable[npt.ArrayLike]
 class Contributor(Protocol):
     """A party's side of an aggregator."""
 
-    def contribute(self, tables: Tables, batch: Batch, *, number: int, seen: Mapping[str, float]) -> None: ...
+    def contribute(
+        self, tables: Tables, batch: Batch, *, number: int, seen: Mapping[str, float]
+    ) -> None: ...
 
 
 class Collector(Protocol):
@@ -40,15 +42,15 @@ class Collector(Protocol):
 class PartySums:
     """A party's side.
 
-    Args:
-        me: the party, within the phase in which keys are exchanged.
-        options: which aggregator; see `SumOptions`.
-        noise: which noise.
-        rows: a public bound on all parties' rows together. Without it each party tells its number of rows, which is public
+    Args: me: the party, within the phase in which keys are exchanged. options: which aggregator;
+        see `SumOptions`. noise: which noise. rows: a public bound on all parties' rows together.
+        Without it each party tells its number of rows, which is public
             when neighbours differ by a replaced record, and must not be told otherwise.
     """
 
-    def __init__(self, me: Party, options: SumOptions, *, noise: NoiseKind, rows: int | None = None) -> None:
+    def __init__(
+        self, me: Party, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
+    ) -> None:
         self._me = me
         self._colluding = colluding(options, parties=len(me.parties))
         self._noise = noise
@@ -69,23 +71,35 @@ class PartySums:
 
     @property
     def ring(self) -> RingParty:
-        """The party's place in the ring, with the curator's key; for sub-protocols under the same key."""
+        """The party's place in the ring, with the curator's key; for sub-protocols under the same
+        key.
+        """
         if not isinstance(self._side, RingParty):
-            raise MisuseError("expected aggregator=paillier, found no ring and no key", where=self._me.where)
+            raise MisuseError(
+                "expected aggregator=paillier, found no ring and no key", where=self._me.where
+            )
         return self._side
 
-    def contribute(self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> None:
+    def contribute(
+        self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1
+    ) -> None:
         """Add this party's tables to a batch, with this party's part of its noise.
 
-        A batch has noise of one scale. Tables that come multiplied by whole numbers, of which `weight` is the largest, have
-        after division the less noise for it, and the sensitivity counts each by its number.
+        A batch has noise of one scale. Tables that come multiplied by whole numbers, of which
+        `weight` is the largest, have after division the less noise for it, and the sensitivity
+        counts each by its number.
 
-        What leaves here is one release of `epsilon`, though nobody sees it but in the sum: the accountant records it now.
+        What leaves here is one release of `epsilon`, though nobody sees it but in the sum: the
+        accountant records it now.
         """
         batch = Batch(
-            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows * weight, parties=len(self._me.parties),
+            cells=cells,
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            rows=self.rows * weight,
+            parties=len(self._me.parties),
             colluding=self._colluding,
-        )  # fmt: skip
+        )
         seen = seen_of(batch, party=self._me.number, aggregator=self._aggregator, noise=self._noise)
         self._side.contribute(tables, batch, number=self._batches, seen=seen)
         self._batches += 1
@@ -99,13 +113,18 @@ class PartySums:
                 where=me.where,
             )
         me.broadcast(SecureSums.Rows(len(me.records)))
-        return [len(me.records), *(said.rows for said in me.gather(SecureSums.Rows, sources=me.peers))]
+        return [
+            len(me.records),
+            *(said.rows for said in me.gather(SecureSums.Rows, sources=me.peers)),
+        ]
 
 
 class CuratorSums:
     """The curator's side; arguments as for the parties."""
 
-    def __init__(self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None) -> None:
+    def __init__(
+        self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
+    ) -> None:
         self._desk = desk
         self._colluding = colluding(options, parties=len(desk.parties))
         self._by_shares = noise == "shares"
@@ -132,7 +151,9 @@ class CuratorSums:
             raise MisuseError("expected aggregator=paillier, found no key", where=self._desk.where)
         return self._side
 
-    def pages(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Iterator[Counts]:
+    def pages(
+        self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1
+    ) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""
         batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
         number, self._batches = self._batches, self._batches + 1
@@ -140,15 +161,21 @@ class CuratorSums:
 
     def total(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Counts:
         """Receive a batch as one array."""
-        pages = list(self.pages(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight))
+        pages = list(
+            self.pages(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
+        )
         return np.concatenate(pages) if pages else np.zeros(0, np.int64)
 
     def batch(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Batch:
         """Say what a batch is, its noise's variance among the rest."""
         return Batch(
-            cells=cells, sensitivity=sensitivity, epsilon=epsilon, rows=self.rows * weight, parties=len(self._desk.parties),
+            cells=cells,
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            rows=self.rows * weight,
+            parties=len(self._desk.parties),
             colluding=self._colluding,
-        )  # fmt: skip
+        )
 
     def variance(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> float:
         """The variance of the noise in every cell of such a batch."""

@@ -1,4 +1,6 @@
-"""Tables of attributes that are counted in one batch: which there are, how they share the noise, and both sides of it."""
+"""Tables of attributes that are counted in one batch: which there are, how they share the noise,
+and both sides of it.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ WEIGHTS: Final = 8
 class Tables:
     """Tables that are counted in one batch. A replaced record changes each by at most 2.
 
-    `weighted` tables share the budget by the root of their sizes, which makes the sum of all cells' absolute errors least: each
-    is counted in multiples of a whole number, and divided again.
+    `weighted` tables share the budget by the root of their sizes, which makes the sum of all cells'
+    absolute errors least: each is counted in multiples of a whole number, and divided again.
     """
 
     domain: Domain
@@ -51,9 +53,16 @@ class Tables:
         """What everybody knows of the batch: its size, its sensitivity and its budget."""
         weights = self.weights
         cells = sum(self.domain.cells(family) for family in self.families)
-        return {"cells": cells, "sensitivity": 2 * sum(weights), "epsilon": self.epsilon, "weight": max(weights)}
+        return {
+            "cells": cells,
+            "sensitivity": 2 * sum(weights),
+            "epsilon": self.epsilon,
+            "weight": max(weights),
+        }
 
-    def predict(self, options: SumOptions, public: Public, *, noise: NoiseKind, phase: str) -> list[Cost]:
+    def predict(
+        self, options: SumOptions, public: Public, *, noise: NoiseKind, phase: str
+    ) -> list[Cost]:
         """Predict what the batch sends."""
         return predict_sum(options, public, noise=noise, phase=phase, **self.batch)  # type: ignore[arg-type]
 

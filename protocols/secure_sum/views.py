@@ -1,4 +1,6 @@
-"""What a batch costs a party in truth, by who looks: the views on which a secure sum's claim rests, and those where it ends."""
+"""What a batch costs a party in truth, by who looks: the views on which a secure sum's claim rests,
+and those where it ends.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,14 @@ from .options import Aggregator, NoiseKind
 __all__ = ["seen_of"]
 
 
-def seen_of(batch: Batch, *, party: int, aggregator: Aggregator, noise: NoiseKind) -> dict[str, float]:
-    """Say what each view sees of one party's records in a batch, where that may not be the batch's epsilon.
+def seen_of(
+    batch: Batch, *, party: int, aggregator: Aggregator, noise: NoiseKind
+) -> dict[str, float]:
+    """Say what each view sees of one party's records in a batch, where that may not be the batch's
+    epsilon.
 
-    c other parties subtract their own shares, and K - c shares of 1 / (K - colluding) remain over the records. With the
-    curator beside them it depends on who hides a party's table:
+    c other parties subtract their own shares, and K - c shares of 1 / (K - colluding) remain over
+    the records. With the curator beside them it depends on who hides a party's table:
 
         masks       only the sum of the parties that stand outside comes out: nothing more
         paillier    P_(k+1) gives the curator the product up to P_k, P_(k-1) what comes after: one of them leaves the shorter

@@ -1,4 +1,5 @@
-"""sottovoce: conversations between parties that may not show their data and a curator that may not see it.
+"""sottovoce: conversations between parties that may not show their data and a curator that may not
+see it.
 
     import sottovoce
     run = sottovoce.run("head-count", parties=3, epsilon=1.0)
@@ -57,7 +58,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Find LabelClassifier when it is asked for: scikit-learn is large, and not needed for anything else."""
+    """Find LabelClassifier when it is asked for: scikit-learn is large, and not needed for anything
+    else.
+    """
     if name == "LabelClassifier":
         from .launch.estimator import LabelClassifier
 

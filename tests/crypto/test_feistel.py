@@ -28,20 +28,27 @@ def test_any_number_alone() -> None:
 
 
 def test_all_permutations_of_four_are_as_likely() -> None:
-    found = Counter(tuple(Permutation(4, key=str(key).encode()).of(np.arange(4)).tolist()) for key in range(24_000))
+    found = Counter(
+        tuple(Permutation(4, key=str(key).encode()).of(np.arange(4)).tolist())
+        for key in range(24_000)
+    )
     assert len(found) == 24
     assert stats.chisquare(list(found.values())).pvalue > 1e-7
 
 
 def test_groups_have_no_pattern() -> None:
-    """How many of each run of a thousand users fall into the first third: as many as if drawn, and not more evenly."""
+    """How many of each run of a thousand users fall into the first third: as many as if drawn, and
+    not more evenly.
+    """
     size = 300_000
     first = Permutation(size, key=b"groups").of(np.arange(size)) < size // 3
     counts = first.reshape(-1, 1000).sum(axis=1)
     assert first.sum() == size // 3
     statistic = float(((counts - 1000 / 3) ** 2 / (1000 * 2 / 9)).sum())
     assert 1e-7 < stats.chi2.sf(statistic, 299) < 1 - 1e-7
-    assert abs(np.corrcoef(np.arange(size), Permutation(size, key=b"x").of(np.arange(size)))[0, 1]) < 6 / np.sqrt(size)
+    assert abs(
+        np.corrcoef(np.arange(size), Permutation(size, key=b"x").of(np.arange(size)))[0, 1]
+    ) < 6 / np.sqrt(size)
 
 
 def test_what_is_wrong() -> None:

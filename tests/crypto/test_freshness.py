@@ -23,7 +23,9 @@ def received(*messages: int) -> Ciphertexts:
 
 
 def difference(before: int, after: int) -> int:
-    """What was added under the encryption without a new randomiser: after / before = (1 + n)^m = 1 + m n."""
+    """What was added under the encryption without a new randomiser: after / before = (1 + n)^m = 1
+    + m n.
+    """
     return int((after * pow(before, -1, N * N) - 1) % (N * N) // N)
 
 
@@ -73,7 +75,9 @@ def test_a_refreshed_sum_leaves_and_shows_nothing() -> None:
     assert shown != 42
     # The quotient is no power of 1 + n at all: a randomiser is in it.
     assert (1 + shown * N) * int(known.numbers[0]) % (N * N) != left
-    assert KEY.decrypt(Ciphertexts.received(KEY.public, BigInts.of([left], width=KEY.public.width), count=1)) == [1042]
+    assert KEY.decrypt(
+        Ciphertexts.received(KEY.public, BigInts.of([left], width=KEY.public.width), count=1)
+    ) == [1042]
 
 
 def test_one_randomiser_leaves_once() -> None:
@@ -86,7 +90,9 @@ def test_one_randomiser_leaves_once() -> None:
 
 @pytest.mark.parametrize("use", ["sum", "sum, the other side", "constant", "slice"])
 def test_a_sum_takes_its_terms_freshness(use: str) -> None:
-    """Sending both a term and the sum would show the other term: their quotient is its ciphertext, not re-randomised."""
+    """Sending both a term and the sum would show the other term: their quotient is its ciphertext,
+    not re-randomised.
+    """
     fresh = made().encrypt([1, 2])
     result = {
         "sum": lambda: fresh + received(3, 4),

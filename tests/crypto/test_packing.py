@@ -28,16 +28,24 @@ def test_sums_of_packs_are_packs_of_sums(data: st.DataObject) -> None:
     cells = data.draw(st.integers(0, 40))
     parties = data.draw(st.integers(1, 4))
     # Partial sums may be anything, the final ones stay within the bound.
-    final = np.array(data.draw(st.lists(st.integers(-bound, bound), min_size=cells, max_size=cells)), np.int64)
+    final = np.array(
+        data.draw(st.lists(st.integers(-bound, bound), min_size=cells, max_size=cells)), np.int64
+    )
     shares = [
-        np.array(data.draw(st.lists(st.integers(-(2**60), 2**60), min_size=cells, max_size=cells)), np.int64)
+        np.array(
+            data.draw(st.lists(st.integers(-(2**60), 2**60), min_size=cells, max_size=cells)),
+            np.int64,
+        )
         for _ in range(parties - 1)
     ]
     last = [int(f) - sum(int(s[i]) for s in shares) for i, f in enumerate(final)]
     if any(not -(2**63) <= v < 2**63 for v in last):
         return
     packs = [packing.pack(values) for values in (*shares, np.array(last, np.int64))]
-    assert packing.unpack([sum(column) for column in zip(*packs, strict=True)], cells=cells).tolist() == final.tolist()
+    assert (
+        packing.unpack([sum(column) for column in zip(*packs, strict=True)], cells=cells).tolist()
+        == final.tolist()
+    )
 
 
 @given(st.integers(1, 10**6), st.integers(2, 300))

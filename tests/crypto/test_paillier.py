@@ -20,11 +20,15 @@ EXTREMES = [0, 1, -1, 12345, -(KEY.public.n // 2), KEY.public.n // 2]
 
 
 def encryptor(exponent: Exponent = "half", *, workers: int = 1, salt: bytes = b"e") -> Encryptor:
-    return Encryptor(KEY.public, randomness=RandomStream(salt * 32), uses=20, exponent=exponent, workers=workers)
+    return Encryptor(
+        KEY.public, randomness=RandomStream(salt * 32), uses=20, exponent=exponent, workers=workers
+    )
 
 
 def taken(numbers: list[int], key: PrivateKey = KEY) -> Ciphertexts:
-    return Ciphertexts.received(key.public, BigInts.of(numbers, width=key.public.width), count=len(numbers))
+    return Ciphertexts.received(
+        key.public, BigInts.of(numbers, width=key.public.width), count=len(numbers)
+    )
 
 
 @pytest.mark.parametrize("exponent", ["half", "full"])
@@ -32,11 +36,16 @@ def taken(numbers: list[int], key: PrivateKey = KEY) -> Ciphertexts:
 def test_what_is_encrypted_decrypts_here_and_with_phe(exponent: Exponent, workers: int) -> None:
     fresh = encryptor(exponent, workers=workers).encrypt(EXTREMES)
     assert KEY.decrypt(fresh, workers=workers) == EXTREMES
-    assert [KEY.phe.raw_decrypt(int(number)) for number in fresh.numbers] == [m % KEY.public.n for m in EXTREMES]
+    assert [KEY.phe.raw_decrypt(int(number)) for number in fresh.numbers] == [
+        m % KEY.public.n for m in EXTREMES
+    ]
 
 
 def test_what_phe_encrypts_decrypts_here() -> None:
-    assert KEY.decrypt(taken([KEY.public.phe.raw_encrypt(m % KEY.public.n) for m in EXTREMES])) == EXTREMES
+    assert (
+        KEY.decrypt(taken([KEY.public.phe.raw_encrypt(m % KEY.public.n) for m in EXTREMES]))
+        == EXTREMES
+    )
 
 
 def test_a_key_that_phe_made_serves() -> None:
@@ -64,7 +73,11 @@ def test_sums_multiples_and_constants() -> None:
     a, b = made.encrypt([1, 2, 3]), made.encrypt([10, -20, 30])
     assert KEY.decrypt(a + b) == [11, -18, 33]
     assert KEY.decrypt(a.plus([1, 1, 1])) == [2, 3, 4]
-    assert KEY.decrypt(Multiples(made.encrypt([7]), uses=3).of([0, 1, -5], workers=2)) == [0, 7, -35]
+    assert KEY.decrypt(Multiples(made.encrypt([7]), uses=3).of([0, 1, -5], workers=2)) == [
+        0,
+        7,
+        -35,
+    ]
 
 
 def test_only_integers() -> None:
@@ -95,21 +108,29 @@ def test_keys_are_blum_integers_of_full_length() -> None:
 
 
 def test_a_seed_makes_the_key_and_the_ciphertexts() -> None:
-    assert new_key(128, randomness=RandomStream(b"a" * 32)) == new_key(128, randomness=RandomStream(b"a" * 32))
+    assert new_key(128, randomness=RandomStream(b"a" * 32)) == new_key(
+        128, randomness=RandomStream(b"a" * 32)
+    )
     for workers in (1, 2):
-        assert encryptor(workers=workers).encrypt(EXTREMES).travel() == encryptor().encrypt(EXTREMES).travel()
+        assert (
+            encryptor(workers=workers).encrypt(EXTREMES).travel()
+            == encryptor().encrypt(EXTREMES).travel()
+        )
     assert encryptor(salt=b"x").encrypt([1]).travel() != encryptor().encrypt([1]).travel()
 
 
 def test_randomisers_are_nth_powers_of_jacobi_symbol_one() -> None:
-    """What the fast path's randomisers are: (h^n)^a with h of Jacobi symbol 1, so their order divides phi(n)."""
+    """What the fast path's randomisers are: (h^n)^a with h of Jacobi symbol 1, so their order
+    divides phi(n).
+    """
     n, square = KEY.public.n, KEY.public.n**2
     phi = (KEY.p - 1) * (KEY.q - 1)
     zeros = encryptor().encrypt([0] * 40)
     assert all(gmpy2.powmod(number, phi, square) == 1 for number in zeros.numbers)
     assert all(gmpy2.jacobi(number % n, n) == 1 for number in zeros.numbers)
     assert len(set(map(int, zeros.numbers))) == 40
-    # h itself has Legendre symbols (-1, -1) or, squared, (1, 1): both occur, so the randomisers are not all squares.
+    # h itself has Legendre symbols (-1, -1) or, squared, (1, 1): both occur, so the randomisers are
+    # not all squares.
     assert {gmpy2.legendre(number % KEY.p, KEY.p) for number in zeros.numbers} == {1, -1}
 
 
@@ -149,7 +170,9 @@ def test_secrets_stay() -> None:
 def test_what_is_no_ciphertext_is_refused(numbers: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Ciphertexts.received(
-            KEY.public, BigInts.of(numbers, width=KEY.public.width), count=2 if "2" in message else len(numbers)
+            KEY.public,
+            BigInts.of(numbers, width=KEY.public.width),
+            count=2 if "2" in message else len(numbers),
         )
 
 

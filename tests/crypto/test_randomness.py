@@ -12,39 +12,57 @@ PATHS = st.tuples(st.integers(0, 1 << 70), st.integers(0, 65_535), st.text(), st
 
 
 @given(PATHS, PATHS)
-def test_two_paths_never_share_a_key(one: tuple[int, int, str, str], other: tuple[int, int, str, str]) -> None:
+def test_two_paths_never_share_a_key(
+    one: tuple[int, int, str, str], other: tuple[int, int, str, str]
+) -> None:
     assert (stream_key(*one) == stream_key(*other)) == (one == other)
 
 
 def test_parts_cannot_be_moved_between_phase_and_purpose() -> None:
     assert (
-        len({stream_key(1, 1, "ab", ""), stream_key(1, 1, "a", "b"), stream_key(1, 1, "", "ab"), stream_key(11, 1, "ab", "")})
+        len(
+            {
+                stream_key(1, 1, "ab", ""),
+                stream_key(1, 1, "a", "b"),
+                stream_key(1, 1, "", "ab"),
+                stream_key(11, 1, "ab", ""),
+            }
+        )
         == 4
     )
 
 
 def test_a_seed_decides_every_byte() -> None:
     one, other = (RandomTree(7, role=2).stream(phase="p", purpose="noise") for _ in range(2))
-    assert [one.draw(5), one.draw(10_000), one.draw(3)] == [other.draw(5), other.draw(10_000), other.draw(3)]
-    assert RandomTree(8, role=2).stream(phase="p", purpose="noise").draw(16) != RandomTree(7, role=2).stream(
-        phase="p", purpose="noise"
-    ).draw(16)
+    assert [one.draw(5), one.draw(10_000), one.draw(3)] == [
+        other.draw(5),
+        other.draw(10_000),
+        other.draw(3),
+    ]
+    assert RandomTree(8, role=2).stream(phase="p", purpose="noise").draw(16) != RandomTree(
+        7, role=2
+    ).stream(phase="p", purpose="noise").draw(16)
 
 
 def test_without_a_seed_nothing_repeats() -> None:
-    draws = {RandomTree(None, role=2).stream(phase="p", purpose="noise").draw(16) for _ in range(100)}
+    draws = {
+        RandomTree(None, role=2).stream(phase="p", purpose="noise").draw(16) for _ in range(100)
+    }
     assert len(draws) == 100
 
 
 def test_a_stream_goes_on_where_it_was() -> None:
     tree = RandomTree(7, role=1)
-    assert tree.stream(phase="p", purpose="x").draw(16) != tree.stream(phase="p", purpose="x").draw(16)
+    assert tree.stream(phase="p", purpose="x").draw(16) != tree.stream(phase="p", purpose="x").draw(
+        16
+    )
 
 
 def test_below_is_uniform() -> None:
     stream = RandomStream(bytes(32))
     counts = Counter(stream.below(10) for _ in range(50_000))
-    # Chi-square with 9 degrees of freedom exceeds 50 with probability 1e-7; the key is fixed anyway.
+    # Chi-square with 9 degrees of freedom exceeds 50 with probability 1e-7; the key is fixed
+    # anyway.
     assert sum((counts[value] - 5000) ** 2 / 5000 for value in range(10)) < 50
     assert stream.below(1) == 0
     assert 0 <= stream.below(10**40) < 10**40
@@ -53,5 +71,8 @@ def test_below_is_uniform() -> None:
 
 
 def test_the_numpy_generator_is_of_the_stream() -> None:
-    draws = [RandomTree(7, role=1).stream(phase="p", purpose="x").generator().integers(1 << 60) for _ in range(2)]
+    draws = [
+        RandomTree(7, role=1).stream(phase="p", purpose="x").generator().integers(1 << 60)
+        for _ in range(2)
+    ]
     assert draws[0] == draws[1]

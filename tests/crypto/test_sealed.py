@@ -20,11 +20,22 @@ def pair(name: bytes) -> Keypair:
 ONE, TWO, THREE = (pair(b"1"), pair(b"a")), (pair(b"2"), pair(b"b")), (pair(b"3"), pair(b"c"))
 
 
-def channel(rank: int, own: tuple[Keypair, Keypair], peer: int, other: tuple[Keypair, Keypair], context: str = "p") -> Channel:
+def channel(
+    rank: int,
+    own: tuple[Keypair, Keypair],
+    peer: int,
+    other: tuple[Keypair, Keypair],
+    context: str = "p",
+) -> Channel:
     return agree(
-        rank=rank, identity=own[0], ephemeral=own[1], peer=peer, peer_identity=other[0].public,
-        peer_ephemeral=other[1].public, context=context,
-    )  # fmt: skip
+        rank=rank,
+        identity=own[0],
+        ephemeral=own[1],
+        peer=peer,
+        peer_identity=other[0].public,
+        peer_ephemeral=other[1].public,
+        context=context,
+    )
 
 
 def ends(**more: Any) -> tuple[Channel, Channel]:
@@ -47,7 +58,9 @@ def test_both_directions() -> None:
 
 def test_the_same_words_look_different_each_time_and_in_each_direction() -> None:
     one, two = ends()
-    sealed = [one.seal(b"hello", header=HEADER, number=n) for n in range(3)] + [two.seal(b"hello", header=HEADER, number=0)]
+    sealed = [one.seal(b"hello", header=HEADER, number=n) for n in range(3)] + [
+        two.seal(b"hello", header=HEADER, number=0)
+    ]
     assert len(set(sealed)) == 4
     assert all(b"hello" not in s for s in sealed)
 
@@ -65,9 +78,13 @@ def test_truncation_and_change() -> None:
     one, two = ends()
     sealed = one.seal(bytes(range(100)), header=HEADER, number=0)
     for changed in (
-        sealed[:-1], sealed[:SEAL], b"", sealed + b"\0",
-        bytes([sealed[0] ^ 1]) + sealed[1:], sealed[:-1] + bytes([sealed[-1] ^ 1]),
-    ):  # fmt: skip
+        sealed[:-1],
+        sealed[:SEAL],
+        b"",
+        sealed + b"\0",
+        bytes([sealed[0] ^ 1]) + sealed[1:],
+        sealed[:-1] + bytes([sealed[-1] ^ 1]),
+    ):
         with pytest.raises(ValueError, match="changed on the way"):
             opened(two, changed)
 
@@ -100,7 +117,9 @@ def test_a_wrong_peer_another_run_another_protocol() -> None:
 
 
 def test_who_replaces_keys_on_the_way_without_the_identity_fails() -> None:
-    """A stranger in between offers his own ephemeral key with the true identity: he cannot compute the mixed terms."""
+    """A stranger in between offers his own ephemeral key with the true identity: he cannot compute
+    the mixed terms.
+    """
     victim = agree(
         rank=2,
         identity=TWO[0],
@@ -124,7 +143,15 @@ def test_bad_keys() -> None:
         ((TWO[0].public, ONE[1].public), "own: they were sent back"),
     ):
         with pytest.raises(ValueError, match=message):
-            agree(rank=1, identity=ONE[0], ephemeral=ONE[1], peer=2, peer_identity=keys[0], peer_ephemeral=keys[1], context="p")
+            agree(
+                rank=1,
+                identity=ONE[0],
+                ephemeral=ONE[1],
+                peer=2,
+                peer_identity=keys[0],
+                peer_ephemeral=keys[1],
+                context="p",
+            )
 
 
 def test_numbers_rise() -> None:
@@ -152,7 +179,12 @@ def test_pieces() -> None:
         assert opened(two, sealed, number=number) == said
     sealed = one.seal(bytes(30), header=HEADER, number=9)
     step = 10 + SEAL
-    for cut in (sealed[:step], sealed[: 2 * step], sealed[step:], sealed[step : 2 * step] + sealed[:step] + sealed[2 * step :]):
+    for cut in (
+        sealed[:step],
+        sealed[: 2 * step],
+        sealed[step:],
+        sealed[step : 2 * step] + sealed[:step] + sealed[2 * step :],
+    ):
         with pytest.raises(ValueError, match="not sealed"):
             opened(two, cut, number=9)
 

@@ -1,4 +1,6 @@
-"""The chi-squared statistic of noisy tables: known answers, its bias and variance, and how often its tests are wrong."""
+"""The chi-squared statistic of noisy tables: known answers, its bias and variance, and how often
+its tests are wrong.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def test_without_noise_it_is_chi_squared_over_n() -> None:
     found = own(ODD, 1e-15)
     assert found.x == pytest.approx(float(((ODD - product) ** 2 / product).sum()), abs=1e-9)
     assert found.bits == pytest.approx(found.x / 2 / log(2))
-    assert association(product, rows, columns, base=1e-15, slope=0.0).x == pytest.approx(0, abs=1e-9)
+    assert association(product, rows, columns, base=1e-15, slope=0.0).x == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,8 +55,12 @@ def test_without_noise_it_is_chi_squared_over_n() -> None:
         (DirectEncoding, (6, 2), 3.0),
     ],
 )
-def test_bias_and_variance_where_there_is_no_association(kind: Any, shape: tuple[int, int], epsilon: float) -> None:
-    """Of 4000 tables the mean of X is 0, and its variance as computed, to within 5.5 standard deviations and 10 per cent."""
+def test_bias_and_variance_where_there_is_no_association(
+    kind: Any, shape: tuple[int, int], epsilon: float
+) -> None:
+    """Of 4000 tables the mean of X is 0, and its variance as computed, to within 5.5 standard
+    deviations and 10 per cent.
+    """
     generator = np.random.default_rng(3)
     rows, columns = (generator.dirichlet(np.full(size, 3.0)) for size in shape)
     truth = np.outer(rows, columns).reshape(-1)
@@ -75,7 +83,9 @@ def test_bias_and_variance_where_there_is_no_association(kind: Any, shape: tuple
 
 @pytest.mark.parametrize(("users", "epsilon"), [(1000, 1.0), (10_000, 1.0), (10_000, 4.0)])
 def test_an_edge_at_the_threshold_is_seldom_pruned(users: int, epsilon: float) -> None:
-    """Spec 2.5: at 0.75 of the threshold, alpha = 0.05, it is wrong in less than 8 per cent (the spec's bound: 7.5)."""
+    """Spec 2.5: at 0.75 of the threshold, alpha = 0.05, it is wrong in less than 8 per cent (the
+    spec's bound: 7.5).
+    """
     generator = np.random.default_rng(5)
     margin = np.full(6, 1 / 6)
     truth = np.outer(margin, margin)
@@ -113,8 +123,8 @@ def of_mere_noise() -> list[Association]:
 
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 45])
 def test_mere_noise_is_seldom_proven(alpha: float) -> None:
-    """Of 20,000 independent tables of two by two no more than alpha and 5 deviations are proven, nor much less (a normal
-    law would prove 20 times as many at the smaller alpha)."""
+    """Of 20,000 independent tables of two by two no more than alpha and 5 deviations are proven,
+    nor much less (a normal law would prove 20 times as many at the smaller alpha)."""
     proven = sum(told.above(0.0, alpha=alpha) for told in of_mere_noise())
     deviation = sqrt(alpha * (1 - alpha) / TABLES)
     assert abs(proven / TABLES - alpha) < 5 * deviation + 0.2 * alpha

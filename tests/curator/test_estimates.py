@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from conftest import Random
 
 
-def noisy(random: Random, domain: Domain, sets: list[tuple[str, ...]], *, scale: float = 1.0) -> list[Estimate]:
+def noisy(
+    random: Random, domain: Domain, sets: list[tuple[str, ...]], *, scale: float = 1.0
+) -> list[Estimate]:
     joint = random.joint(domain) * 1000
     found = []
     for own in sets:
@@ -46,9 +48,13 @@ def test_the_combination_has_the_least_variance(random: Random) -> None:
             rows.append(np.eye(len(view.table.values))[at])
             values.append(value)
             weights.append(view.variance**-0.5)
-    solved = np.linalg.lstsq(np.array(rows) * np.array(weights)[:, None], np.array(values) * weights, rcond=None)[0]
+    solved = np.linalg.lstsq(
+        np.array(rows) * np.array(weights)[:, None], np.array(values) * weights, rcond=None
+    )[0]
     assert found.table.values == pytest.approx(solved)
-    assert 1 / found.variance == pytest.approx(sum(1 / view.project(["x0"]).variance for view in views))
+    assert 1 / found.variance == pytest.approx(
+        sum(1 / view.project(["x0"]).variance for view in views)
+    )
 
 
 def test_intersections_are_closed() -> None:
@@ -65,15 +71,22 @@ def test_tables_agree_on_all_they_share(random: Random, total: float | None) -> 
     found = consistent(views, total=total)
     for one, other in product(found, found):
         shared = sorted({*one.attributes} & {*other.attributes})
-        assert one.table.project(shared).values == pytest.approx(other.table.project(shared).values, abs=1e-8)
+        assert one.table.project(shared).values == pytest.approx(
+            other.table.project(shared).values, abs=1e-8
+        )
     if total is not None:
         assert all(view.table.total == pytest.approx(total) for view in found)
     again = consistent(found, total=total)
-    assert all(one.table.values == pytest.approx(other.table.values, abs=1e-8) for one, other in zip(found, again, strict=True))
+    assert all(
+        one.table.values == pytest.approx(other.table.values, abs=1e-8)
+        for one, other in zip(found, again, strict=True)
+    )
 
 
 def test_two_tables_agree_by_the_least_change(random: Random) -> None:
-    """Against the projection onto the tables that agree, each cell weighted by the inverse of its variance."""
+    """Against the projection onto the tables that agree, each cell weighted by the inverse of its
+    variance.
+    """
     domain = random.domain(attributes=3, least=2)
     views = noisy(random, domain, [("x0", "x1"), ("x1", "x2")])
     found = consistent(views)
@@ -86,10 +99,14 @@ def test_two_tables_agree_by_the_least_change(random: Random) -> None:
         row[sizes[0] :].reshape(shapes[1])[at, :] = -1
         rows.append(row)
     x = np.concatenate([view.table.values.ravel() for view in views])
-    cover = np.concatenate([np.full(size, view.variance) for size, view in zip(sizes, views, strict=True)])
+    cover = np.concatenate(
+        [np.full(size, view.variance) for size, view in zip(sizes, views, strict=True)]
+    )
     a = np.array(rows)
     nearest = x - cover * (a.T @ np.linalg.pinv(a * cover @ a.T) @ (a @ x))
-    assert np.concatenate([view.table.values.ravel() for view in found]) == pytest.approx(nearest, abs=1e-8)
+    assert np.concatenate([view.table.values.ravel() for view in found]) == pytest.approx(
+        nearest, abs=1e-8
+    )
 
 
 @pytest.mark.parametrize("project", [None, threshold])
@@ -98,11 +115,16 @@ def test_agreeing_distributions(random: Random, project: object) -> None:
     views = noisy(random, domain, random.sets(domain, sets=5), scale=900)
     own = {} if project is None else {"project": project}
     distributions = agree(views, total=1000, **own)  # type: ignore[arg-type]
-    assert all(view.table.values.min() >= 0 and view.table.total == pytest.approx(1000) for view in distributions)
+    assert all(
+        view.table.values.min() >= 0 and view.table.total == pytest.approx(1000)
+        for view in distributions
+    )
     settled = agree(views, total=1000, end="consistent", **own)  # type: ignore[arg-type]
     for one, other in product(settled, settled):
         shared = sorted({*one.attributes} & {*other.attributes})
-        assert one.table.project(shared).values == pytest.approx(other.table.project(shared).values, abs=1e-6)
+        assert one.table.project(shared).values == pytest.approx(
+            other.table.project(shared).values, abs=1e-6
+        )
 
 
 def test_what_is_refused() -> None:

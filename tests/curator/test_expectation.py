@@ -1,4 +1,6 @@
-"""Expectation and maximisation, against the same written out for each user, and against closed forms."""
+"""Expectation and maximisation, against the same written out for each user, and against closed
+forms.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from sottovoce.curator.expectation import most_likely
 from sottovoce.privacy.local.several import likelihood
 
 
-def written_out(likelihoods: list[np.ndarray], table: np.ndarray, *, iterations: int) -> tuple[np.ndarray, list[float]]:
+def written_out(
+    likelihoods: list[np.ndarray], table: np.ndarray, *, iterations: int
+) -> tuple[np.ndarray, list[float]]:
     """Go user by user, cell by cell; and say how likely all reports were before each step."""
     found: list[float] = []
     for _ in range(iterations):
@@ -22,7 +26,9 @@ def written_out(likelihoods: list[np.ndarray], table: np.ndarray, *, iterations:
         for user in range(likelihoods[0].shape[1]):
             posterior = np.zeros(table.shape)
             for cell in product(*map(range, table.shape)):
-                posterior[cell] = table[cell] * prod(own[at, user] for own, at in zip(likelihoods, cell, strict=True))
+                posterior[cell] = table[cell] * prod(
+                    own[at, user] for own, at in zip(likelihoods, cell, strict=True)
+                )
             sums += posterior / posterior.sum()
             logarithm += np.log(posterior.sum())
         table = sums / likelihoods[0].shape[1]
@@ -30,9 +36,14 @@ def written_out(likelihoods: list[np.ndarray], table: np.ndarray, *, iterations:
     return table, found
 
 
-def reports(shape: tuple[int, ...], *, users: int, seed: int, kind: Any = np.float64) -> list[np.ndarray]:
+def reports(
+    shape: tuple[int, ...], *, users: int, seed: int, kind: Any = np.float64
+) -> list[np.ndarray]:
     generator = np.random.default_rng(seed)
-    return [likelihood(generator.integers(0, 6, (size, users)).astype(np.uint8), ratio=0.7, kind=kind) for size in shape]
+    return [
+        likelihood(generator.integers(0, 6, (size, users)).astype(np.uint8), ratio=0.7, kind=kind)
+        for size in shape
+    ]
 
 
 SHAPES = [(3,), (2, 3), (4, 2), (3, 2, 2), (2, 3, 2, 3)]
@@ -53,12 +64,16 @@ def test_it_is_what_each_user_says(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_single_precision_and_blocks_do_not_matter(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_precision_and_blocks_do_not_matter(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     exact = most_likely(reports(shape, users=3000, seed=4), iterations=60)
     rounded = most_likely(reports(shape, users=3000, seed=4, kind=np.float32), iterations=60)
     assert rounded.table == pytest.approx(exact.table, abs=1e-6)
     monkeypatch.setattr(expectation, "BLOCK", 1)
-    assert most_likely(reports(shape, users=3000, seed=4), iterations=60).table == pytest.approx(exact.table, abs=1e-12)
+    assert most_likely(reports(shape, users=3000, seed=4), iterations=60).table == pytest.approx(
+        exact.table, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -75,7 +90,9 @@ def test_without_noise_the_users_are_counted(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("yes", "expected"), [(700, (0.7 - 0.25) / 0.5), (900, 1.0), (100, 0.0)])
 def test_of_one_coin_it_is_the_clipped_estimate(yes: int, expected: float) -> None:
-    """Randomized response with p = 3/4: the most likely share is (C / n - q) / (p - q), or the nearest that there is."""
+    """Randomized response with p = 3/4: the most likely share is (C / n - q) / (p - q), or the
+    nearest that there is.
+    """
     said = np.array([[0.25, 0.75], [0.75, 0.25]])[:, np.repeat([1, 0], [yes, 1000 - yes])]
     found = most_likely([said], iterations=100_000)
     assert found.settled
@@ -83,7 +100,9 @@ def test_of_one_coin_it_is_the_clipped_estimate(yes: int, expected: float) -> No
 
 
 def test_the_noise_of_each_attribute_is_taken_away() -> None:
-    """Two coins, each turned over once in four: the pair's table, of 200,000 users within 0.01 (10 deviations)."""
+    """Two coins, each turned over once in four: the pair's table, of 200,000 users within 0.01 (10
+    deviations).
+    """
     generator = np.random.default_rng(3)
     table = np.array([[0.4, 0.1], [0.05, 0.45]])
     cells = np.unravel_index(generator.choice(4, 200_000, p=table.reshape(-1)), (2, 2))

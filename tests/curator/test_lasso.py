@@ -29,12 +29,16 @@ def test_it_is_scikit_learns() -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     generator = np.random.default_rng(1)
     x, y = generator.random((80, 10)), generator.random(80) * 100
-    model = linear.Lasso(alpha=0.5, positive=True, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(x, y)
+    model = linear.Lasso(
+        alpha=0.5, positive=True, fit_intercept=False, tol=1e-12, max_iter=100_000
+    ).fit(x, y)
     assert lasso(x, y, alpha=0.5) == pytest.approx(model.coef_, abs=1e-6)
 
 
 def test_of_columns_without_anything_in_common() -> None:
     """The closed form: each is what it is alone, less its price."""
     x = np.repeat(np.eye(3), 4, axis=0)
-    assert lasso(x, x @ np.array([5.0, 1.0, -2.0]), alpha=0.5).tolist() == pytest.approx([3.5, 0.0, 0.0])
+    assert lasso(x, x @ np.array([5.0, 1.0, -2.0]), alpha=0.5).tolist() == pytest.approx(
+        [3.5, 0.0, 0.0]
+    )
     assert lasso(np.zeros((4, 2)), np.ones(4), alpha=0.5).tolist() == [0.0, 0.0]

@@ -31,17 +31,26 @@ def test_project_sums_out_in_any_order(random: Random) -> None:
         found = joint.project(attributes)
         assert found.attributes == attributes
         for place, value in cells(found):
-            expected = sum(own for at, own in cells(joint) if all(at[name] == place[name] for name in attributes))
+            expected = sum(
+                own
+                for at, own in cells(joint)
+                if all(at[name] == place[name] for name in attributes)
+            )
             assert value == pytest.approx(expected, abs=1e-12)
     assert float(joint.project([]).values) == pytest.approx(1)
 
 
 def test_operations_line_up_by_name(random: Random) -> None:
     domain = random.domain(attributes=4)
-    one, other = (random.joint(domain).project(attributes) for attributes in random.sets(domain, sets=2))
+    one, other = (
+        random.joint(domain).project(attributes) for attributes in random.sets(domain, sets=2)
+    )
     for found, operation in (
-        (one + other, np.add), (one - other, np.subtract), (one * other, np.multiply), (one / other, np.divide),
-    ):  # fmt: skip
+        (one + other, np.add),
+        (one - other, np.subtract),
+        (one * other, np.multiply),
+        (one / other, np.divide),
+    ):
         assert set(found.attributes) == {*one.attributes, *other.attributes}
         for place, value in cells(found):
             left = one.values[tuple(place[name] for name in one.attributes)]
@@ -55,7 +64,10 @@ def test_numbers_and_scalars() -> None:
     assert (table * 2 + 1).values.tolist() == [[1, 3], [5, 7], [9, 11]]
     assert ((table - 1) / 2).total == 4.5
     assert table.expand(DOMAIN, ["a", "c", "b"]).values.shape == (2, 4, 3)
-    assert table.expand(DOMAIN, ["a", "c", "b"]).project(["b", "a"]).values.tolist() == (table * 4).values.tolist()
+    assert (
+        table.expand(DOMAIN, ["a", "c", "b"]).project(["b", "a"]).values.tolist()
+        == (table * 4).values.tolist()
+    )
     assert Marginal.uniform(DOMAIN, ["c"]).values.tolist() == [0.25] * 4
     assert table.normalise().total == pytest.approx(1)
 
@@ -77,7 +89,10 @@ def test_total_variation() -> None:
         (lambda: Marginal(("a",), np.ones((2, 2))), "an axis for each of a, found an array of 2x2"),
         (lambda: Marginal(("a", "a"), np.ones((2, 2))), "an axis for each"),
         (lambda: Marginal(("a",), np.ones(2)).project(["b"]), "attributes among a, found b"),
-        (lambda: Marginal(("a", "b"), np.ones((2, 2))).expand(DOMAIN, ["a"]), "attributes that include b, found a"),
+        (
+            lambda: Marginal(("a", "b"), np.ones((2, 2))).expand(DOMAIN, ["a"]),
+            "attributes that include b, found a",
+        ),
         (lambda: Marginal(("a",), np.array([1.0, -0.1])).normalise(), "not negative"),
         (lambda: Marginal(("a",), np.zeros(2)).normalise(), "nor all 0"),
     ],

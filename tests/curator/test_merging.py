@@ -17,7 +17,9 @@ from sottovoce.privacy import Domain
 if TYPE_CHECKING:
     import pytest
 
-SIZES = Domain({name: tuple("abcd"[:size]) for name, size in zip("123456", (2, 2, 3, 4, 3, 2), strict=True)})
+SIZES = Domain(
+    {name: tuple("abcd"[:size]) for name, size in zip("123456", (2, 2, 3, 4, 3, 2), strict=True)}
+)
 CLIQUES = [("1", "2"), ("2", "3", "4"), ("3", "4", "5"), ("4", "6")]
 """JTree's examples 1 and 2."""
 
@@ -50,7 +52,9 @@ def test_the_example() -> None:
 
 
 def test_the_printed_program_does_not_tell_partitions_apart() -> None:
-    """J4: of two clusters each, all seven partitions have the printed value 1152; their true ones are 208 to 888."""
+    """J4: of two clusters each, all seven partitions have the printed value 1152; their true ones
+    are 208 to 888.
+    """
     pairs = [own for own in partitions(CLIQUES) if len(own) == 2]
     assert {printed_objective(own, SIZES) for own in pairs} == {1152.0}
     true = sorted(variance_of(own, SIZES, epsilon=1.0) / 32 for own in pairs)
@@ -59,7 +63,9 @@ def test_the_printed_program_does_not_tell_partitions_apart() -> None:
 
 def random_tree(generator: np.random.Generator) -> tuple[list[tuple[str, ...]], Domain]:
     count = int(generator.integers(4, 9))
-    domain = Domain({f"a{at}": tuple(map(str, range(int(generator.integers(2, 9))))) for at in range(count)})
+    domain = Domain(
+        {f"a{at}": tuple(map(str, range(int(generator.integers(2, 9))))) for at in range(count)}
+    )
     edges = [edge for edge in combinations(domain.attributes, 2) if generator.random() < 0.3]
     return list(junction_tree(domain, dependency_graph(domain, edges)).cliques), domain
 
@@ -68,20 +74,26 @@ def test_few_cliques_are_merged_exactly() -> None:
     generator = np.random.default_rng(1)
     for _ in range(25):
         cliques, domain = random_tree(generator)
-        best = min((variance_of(own, domain, epsilon=1.0) for own in partitions(cliques)), default=inf)
+        best = min(
+            (variance_of(own, domain, epsilon=1.0) for own in partitions(cliques)), default=inf
+        )
         found = merge(cliques, domain)
         assert all(any(set(clique) <= set(own) for own in found) for clique in cliques)
         assert not any(set(one) < set(other) for one in found for other in found)
         # Every clique counts in the smallest cluster that has it, which is no worse than its own.
         homes: dict[tuple[str, ...], list[tuple[str, ...]]] = {own: [] for own in found}
         for clique in cliques:
-            homes[min((own for own in found if set(clique) <= set(own)), key=domain.cells)].append(clique)
+            homes[min((own for own in found if set(clique) <= set(own)), key=domain.cells)].append(
+                clique
+            )
         cells = sum(len(own) * domain.cells(cluster) for cluster, own in homes.items())
         assert 8 * len(found) ** 2 * cells <= best
 
 
 def test_many_cliques_are_merged_nearly_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Downhill from several levels: 3 per cent worse than the best on average (the specification's solver: 0.22)."""
+    """Downhill from several levels: 3 per cent worse than the best on average (the specification's
+    solver: 0.22).
+    """
     generator = np.random.default_rng(2)
     ratios = []
     for _ in range(40):

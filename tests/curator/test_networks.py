@@ -1,4 +1,6 @@
-"""Bayesian networks and junction trees, against products over the whole domain; and maximum entropy against both."""
+"""Bayesian networks and junction trees, against products over the whole domain; and maximum entropy
+against both.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from sottovoce.curator import (
     junction_tree,
     mutual_information,
     triangulate,
-)  # fmt: skip
+)
 from sottovoce.curator.bayesian_network import maximal
 from sottovoce.curator.maximum_entropy import fit, reconstruct
 from sottovoce.privacy import Domain
@@ -32,7 +34,10 @@ def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
     domain = random.domain(attributes=5)
     joint = random.joint(domain)
     names = list(map(str, random.generator.permutation(domain.attributes)))
-    parents = {name: [other for other in names[:at] if random.generator.random() < 0.4] for at, name in enumerate(names)}
+    parents = {
+        name: [other for other in names[:at] if random.generator.random() < 0.4]
+        for at, name in enumerate(names)
+    }
     network = BayesianNetwork(domain, parents)
     expected = Marginal((), np.array(1.0))
     for name in names:
@@ -41,7 +46,9 @@ def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
     assert network.fit(tables).distribution().distance(expected.project(domain.attributes)) < 1e-12
     assert network.degree == max(map(len, parents.values()))
     assert all(
-        list(network.order).index(parent) < list(network.order).index(name) for name in names for parent in parents[name]
+        list(network.order).index(parent) < list(network.order).index(name)
+        for name in names
+        for parent in parents[name]
     )
     sets = [frozenset(family) for family in network.families]
     assert {frozenset(family) for family in network.maximal_families} == {
@@ -67,7 +74,9 @@ def test_triangulation(random: Random) -> None:
     chordal, cliques = triangulate(domain, graph)
     assert nx.is_chordal(chordal)
     assert set(map(frozenset, graph.edges)) <= set(map(frozenset, chordal.edges))
-    assert {frozenset(clique) for clique in cliques} == {frozenset(clique) for clique in nx.find_cliques(chordal)}
+    assert {frozenset(clique) for clique in cliques} == {
+        frozenset(clique) for clique in nx.find_cliques(chordal)
+    }
     if nx.is_chordal(graph):
         assert chordal.number_of_edges() == graph.number_of_edges()
     assert triangulate(domain, graph)[1] == cliques
@@ -81,7 +90,10 @@ def test_a_junction_tree_runs_through_every_attribute(random: Random) -> None:
     forest.add_nodes_from(range(len(tree.cliques)))
     forest.add_edges_from((one, other) for one, other, _ in tree.edges)
     assert nx.is_forest(forest)
-    assert all(set(shared) == {*tree.cliques[one]} & {*tree.cliques[other]} for one, other, shared in tree.edges)
+    assert all(
+        set(shared) == {*tree.cliques[one]} & {*tree.cliques[other]}
+        for one, other, shared in tree.edges
+    )
     for name in domain.attributes:
         holders = [at for at, clique in enumerate(tree.cliques) if name in clique]
         assert nx.is_connected(forest.subgraph(holders))
@@ -100,7 +112,9 @@ def test_a_junction_tree_is_cliques_over_separators(random: Random) -> None:
     chain = tree.chain([joint.project(clique) for clique in tree.cliques])
     found = chain.distribution()
     assert found.distance(expected.project(domain.attributes)) < 1e-12
-    assert all(found.project(clique).distance(joint.project(clique)) < 1e-12 for clique in tree.cliques)
+    assert all(
+        found.project(clique).distance(joint.project(clique)) < 1e-12 for clique in tree.cliques
+    )
     # The same from steps of one's own, attribute by attribute.
     own = {
         at: [Step((name,), (*shared, *heads[:n]), joint) for n, name in enumerate(heads)]
@@ -111,7 +125,9 @@ def test_a_junction_tree_is_cliques_over_separators(random: Random) -> None:
 
 
 def test_maximum_entropy_is_the_junction_tree(random: Random) -> None:
-    """Of a chordal graph's cliques the distribution with largest entropy is their product over the separators."""
+    """Of a chordal graph's cliques the distribution with largest entropy is their product over the
+    separators.
+    """
     domain = random.domain(attributes=5, most=3)
     tree = junction_tree(domain, random.graph(domain, density=0.4))
     joint = random.joint(domain)
@@ -121,7 +137,9 @@ def test_maximum_entropy_is_the_junction_tree(random: Random) -> None:
 
 
 def test_maximum_entropy_of_a_circle(random: Random) -> None:
-    """Three pairs of three attributes: the marginals hold, and the log-probabilities have no three-way term."""
+    """Three pairs of three attributes: the marginals hold, and the log-probabilities have no
+    three-way term.
+    """
     domain = Domain(dict.fromkeys("abc", ("0", "1", "2")))
     joint = random.joint(domain) * 0.9 + Marginal.uniform(domain, "abc") * 0.1
     tables = [joint.project(pair) for pair in combinations("abc", 2)]
@@ -143,7 +161,8 @@ def test_reconstruction() -> None:
         assert covered.project(pair).distance(joint.project(pair)) < 1e-6
     noisy = [Estimate(Marginal(("a", "b"), np.array([[-1.0, -2], [-1, 0]])), 1.0)]
     assert (
-        pytest.approx(np.array([[0.225, 0.125], [0.225, 0.325]]) + 0.025) == reconstruct(domain, "ba", noisy, total=10).values.T
+        pytest.approx(np.array([[0.225, 0.125], [0.225, 0.325]]) + 0.025)
+        == reconstruct(domain, "ba", noisy, total=10).values.T
     )
     with pytest.raises(ValueError, match="estimates that cover d, found none"):
         reconstruct(domain, "ad", estimates[:1])
@@ -182,8 +201,14 @@ def test_adult(adult: Any) -> None:
     """Specification ldp.md, 7.18; clldp-jtree.md, D21."""
     domain = adult.domain
     pairs = list(combinations(domain.attributes, 2))
-    tables = [Marginal.of(domain, own, cells) for own, cells in zip(pairs, adult.marginals(pairs), strict=True)]
-    nats = {own: mutual_information(table, own[:1], base=np.e) for own, table in zip(pairs, tables, strict=True)}
+    tables = [
+        Marginal.of(domain, own, cells)
+        for own, cells in zip(pairs, adult.marginals(pairs), strict=True)
+    ]
+    nats = {
+        own: mutual_information(table, own[:1], base=np.e)
+        for own, table in zip(pairs, tables, strict=True)
+    }
 
     def tree(phi: float, unit: float) -> Any:
         edges = [own for own in pairs if nats[own] * unit >= correlated(domain, *own, phi=phi)]
@@ -192,8 +217,18 @@ def test_adult(adult: Any) -> None:
     bits = tree(0.3, 1 / np.log(2))
     places = {name: at for at, name in enumerate(domain.attributes)}
     assert {tuple(places[name] for name in clique) for clique in bits.cliques} == {
-        (0, 5, 7, 14), (3, 4, 14), (5, 7, 9, 14), (6, 9, 14), (9, 12, 14), (10, 14), (1,), (2,), (8,), (11,), (13,),
-    }  # fmt: skip
+        (0, 5, 7, 14),
+        (3, 4, 14),
+        (5, 7, 9, 14),
+        (6, 9, 14),
+        (9, 12, 14),
+        (10, 14),
+        (1,),
+        (2,),
+        (8,),
+        (11,),
+        (13,),
+    }
     jtree = tree(0.2, 1)
     assert len(jtree.cliques) == 10
     assert max(domain.cells(clique) for clique in jtree.cliques) == 1344

@@ -20,9 +20,9 @@ def test_known_answers() -> None:
     assert norm_mul(KNOWN) == pytest.approx([0.41667, 0.33333, 0, 0.25], abs=5e-6)
     assert norm_cut(KNOWN) == pytest.approx([0.5, 0.4, 0, 0.1], abs=1e-12)
     level = 0.2241402727604947
-    assert base_cut(np.array([level - 1e-9, level + 1e-9, 0, -9]), deviation=0.1, alpha=0.05) == pytest.approx(
-        [0, level, 0, 0], abs=1e-8
-    )
+    assert base_cut(
+        np.array([level - 1e-9, level + 1e-9, 0, -9]), deviation=0.1, alpha=0.05
+    ) == pytest.approx([0, level, 0, 0], abs=1e-8)
 
 
 def test_norm_sub_is_the_nearest_distribution(random: Random) -> None:
@@ -32,7 +32,8 @@ def test_norm_sub_is_the_nearest_distribution(random: Random) -> None:
     assert found.shape == values.shape
     assert found.sum() == pytest.approx(total)
     assert found.min() >= 0
-    # Karush-Kuhn-Tucker: one multiplier for all that is positive, and no cell at 0 that should be above it.
+    # Karush-Kuhn-Tucker: one multiplier for all that is positive, and no cell at 0 that should be
+    # above it.
     shift = (values * total - found)[found > 0]
     assert np.ptp(shift) < 1e-9 * total
     assert np.all((values * total)[found == 0] <= shift[0] + 1e-9 * total)
@@ -57,10 +58,14 @@ def test_norm_cut(random: Random) -> None:
     values = random.generator.normal(0.2, 0.3, 8)
     found = norm_cut(values)
     assert found.sum() == pytest.approx(min(1.0, np.maximum(values, 0).sum()))
-    changed = [at for at in np.argsort(-values) if values[at] > 0 and abs(found[at] - values[at]) > 1e-12]
+    changed = [
+        at for at in np.argsort(-values) if values[at] > 0 and abs(found[at] - values[at]) > 1e-12
+    ]
     # What was cut are the smallest; of these only the largest keeps a part.
     assert all(
-        values[at] <= min([values[n] for n in range(8) if values[n] > 0 and n not in changed], default=9) for at in changed
+        values[at]
+        <= min([values[n] for n in range(8) if values[n] > 0 and n not in changed], default=9)
+        for at in changed
     )
     assert all(found[at] == pytest.approx(0, abs=1e-12) for at in changed[1:])
 
@@ -70,7 +75,11 @@ def test_threshold_is_the_best_integer(random: Random) -> None:
     total = float(random.generator.choice([50, 100, 400]))
     found = threshold(counts, total)
     assert found.sum() == pytest.approx(total)
-    gaps = {level: abs(counts[counts > level].sum() - total) for level in range(1, 200) if (counts > level).any()}
+    gaps = {
+        level: abs(counts[counts > level].sum() - total)
+        for level in range(1, 200)
+        if (counts > level).any()
+    }
     best = min(gaps, key=lambda level: (round(gaps[level], 9), level))
     expected = np.where(counts > best, counts, 0)
     assert found == pytest.approx(expected * total / expected.sum())

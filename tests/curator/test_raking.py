@@ -25,7 +25,9 @@ def every_cell() -> list[np.ndarray]:
 
 
 def test_weights_are_those_of_proportional_fitting() -> None:
-    """A row for each cell: the weights are the distribution of largest entropy with these tables."""
+    """A row for each cell: the weights are the distribution of largest entropy with these
+    tables.
+    """
     generator = np.random.default_rng(1)
     wanted = tables_of(generator.dirichlet(np.full(24, 2.0)).reshape(SHAPE))
     found = weights_of(DOMAIN, every_cell(), wanted, generator=generator, sweeps=400).reshape(SHAPE)
@@ -39,18 +41,29 @@ def test_weights_are_those_of_proportional_fitting() -> None:
 
 
 def test_rows_have_the_tables() -> None:
-    """20,000 rows of another distribution, drawn anew: every table within 1 per cent; theirs are 5 off and more."""
+    """20,000 rows of another distribution, drawn anew: every table within 1 per cent; theirs are 5
+    off and more.
+    """
     generator = np.random.default_rng(2)
     truth, other = (generator.dirichlet(np.full(24, 3.0)) for _ in range(2))
     rows = np.unravel_index(generator.choice(24, 20_000, p=other), SHAPE)
     codes = [own.astype(np.uint8) for own in rows]
     wanted = tables_of(truth.reshape(SHAPE))
     told: list[float] = []
-    drawn = raked(DOMAIN, codes, wanted, rows=10_000, generator=generator, told=lambda done, *, of: told.append(done / of))
+    drawn = raked(
+        DOMAIN,
+        codes,
+        wanted,
+        rows=10_000,
+        generator=generator,
+        told=lambda done, *, of: told.append(done / of),
+    )
     assert {len(own) for own in drawn} == {10_000}
     for pair, table in wanted.items():
 
-        def off(own: list[np.ndarray], pair: tuple[str, ...] = pair, table: Marginal = table) -> float:
+        def off(
+            own: list[np.ndarray], pair: tuple[str, ...] = pair, table: Marginal = table
+        ) -> float:
             at = ["abc".index(name) for name in pair]
             counts = np.zeros(table.values.shape)
             np.add.at(counts, tuple(own[place] for place in at), 1 / len(own[0]))
@@ -62,8 +75,14 @@ def test_rows_have_the_tables() -> None:
 
 
 def test_what_no_row_has_stays_empty() -> None:
-    codes = [np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 0, 1], np.uint8), np.zeros(4, np.uint8)]
-    wanted: dict[tuple[str, ...], Marginal] = {("a", "c"): Marginal(("a", "c"), np.full((2, 4), 1 / 8))}
+    codes = [
+        np.array([0, 0, 1, 1], np.uint8),
+        np.array([0, 1, 0, 1], np.uint8),
+        np.zeros(4, np.uint8),
+    ]
+    wanted: dict[tuple[str, ...], Marginal] = {
+        ("a", "c"): Marginal(("a", "c"), np.full((2, 4), 1 / 8))
+    }
     found = weights_of(DOMAIN, codes, wanted, generator=np.random.default_rng(3))
     assert found == pytest.approx(np.full(4, 0.25))
 

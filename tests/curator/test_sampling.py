@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("size", [1, 2, 3, 17, 300])
 def test_alias_tables_are_the_distribution(size: int) -> None:
     generator = np.random.default_rng(size)
-    lines = np.concatenate([generator.dirichlet(np.full(size, 0.1), 20), np.full((1, size), 1 / size), np.eye(size)[:3]])
+    lines = np.concatenate(
+        [
+            generator.dirichlet(np.full(size, 0.1), 20),
+            np.full((1, size), 1 / size),
+            np.eye(size)[:3],
+        ]
+    )
     keep, alias = _alias(lines)
     found = keep / size
     for line in range(len(lines)):
@@ -71,11 +77,17 @@ def test_blocks_are_the_whole() -> None:
     assert chain.sample(0, generator=np.random.default_rng(1)).codes[0].tolist() == []
 
 
-@pytest.mark.parametrize(("empty", "expected"), [("marginal", [0.75, 0.25]), ("uniform", [0.5, 0.5])])
+@pytest.mark.parametrize(
+    ("empty", "expected"), [("marginal", [0.75, 0.25]), ("uniform", [0.5, 0.5])]
+)
 def test_where_there_is_no_distribution(empty: Any, expected: list[float]) -> None:
     domain = Domain({"a": ("0", "1"), "b": ("0", "1")})
     table = Marginal(("a", "b"), np.array([[3.0, 1.0], [-2.0, 0.0]]))
-    chain = Chain(domain, [Step(("a",), (), Marginal.uniform(domain, ["a"])), Step(("b",), ("a",), table)], empty=empty)
+    chain = Chain(
+        domain,
+        [Step(("a",), (), Marginal.uniform(domain, ["a"])), Step(("b",), ("a",), table)],
+        empty=empty,
+    )
     found = chain.distribution().values
     assert found[0] * 2 == pytest.approx([0.75, 0.25])
     assert found[1] * 2 == pytest.approx(expected)
@@ -87,17 +99,30 @@ def test_where_there_is_no_distribution(empty: Any, expected: list[float]) -> No
     ("steps", "message"),
     [
         ([(("a",), ())], "a step for every attribute, found none for b"),
-        ([(("a",), ()), (("a", "b"), ())], "expected a, b once, after nothing, found a out of its place"),
+        (
+            [(("a",), ()), (("a", "b"), ())],
+            "expected a, b once, after nothing, found a out of its place",
+        ),
         ([(("a",), ("b",)), (("b",), ())], "expected a once, after b, found b out of its place"),
     ],
 )
 def test_steps_that_are_no_chain(steps: list[Any], message: str) -> None:
     domain = Domain({"a": ("0", "1"), "b": ("0", "1")})
     with pytest.raises(ValueError, match=message):
-        Chain(domain, [Step(heads, given, Marginal.uniform(domain, ["a", "b"])) for heads, given in steps])
+        Chain(
+            domain,
+            [Step(heads, given, Marginal.uniform(domain, ["a", "b"])) for heads, given in steps],
+        )
 
 
-DOMAIN = Domain({"size": tuple(map(str, range(5))), "kind": ("x",), "sex": ("f", "m"), "town": tuple(map(str, range(41)))})
+DOMAIN = Domain(
+    {
+        "size": tuple(map(str, range(5))),
+        "kind": ("x",),
+        "sex": ("f", "m"),
+        "town": tuple(map(str, range(41))),
+    }
+)
 
 
 def test_heads_in_any_order_and_an_empty_line_keeps_their_dependence() -> None:
@@ -106,7 +131,9 @@ def test_heads_in_any_order_and_an_empty_line_keeps_their_dependence() -> None:
     for heads in (("a", "b"), ("b", "a")):
         first = Step(("s",), (), Marginal.uniform(domain, ["s"]))
         chain = Chain(domain, [first, Step(heads, ("s",), table)])
-        for line in chain.distribution().values * 2:  # of the line that has none, the heads' distribution without s
+        for line in (
+            chain.distribution().values * 2
+        ):  # of the line that has none, the heads' distribution without s
             assert line == pytest.approx(np.array([[0, 5], [3, 1]]) / 9)
         sample = chain.sample(1000, generator=np.random.default_rng(0))
         assert sample.undefined == int(sample.codes[0].sum())
@@ -129,7 +156,13 @@ def test_nothing_to_draw() -> None:
 def test_binarisation() -> None:
     binary = Binary(DOMAIN)
     assert binary.widths == (3, 0, 1, 6)
-    assert binary.bits.attributes == ("size[0]", "size[1]", "size[2]", "sex[0]", *(f"town[{bit}]" for bit in range(6)))
+    assert binary.bits.attributes == (
+        "size[0]",
+        "size[1]",
+        "size[2]",
+        "sex[0]",
+        *(f"town[{bit}]" for bit in range(6)),
+    )
     assert binary.of("town") == binary.bits.attributes[4:]
     codes = [np.arange(200) % size for size in (5, 1, 2, 41)]
     bits = binary.encode(codes)
@@ -146,12 +179,20 @@ def test_binarisation() -> None:
 
 def test_rows_that_are_no_code_are_drawn_again() -> None:
     binary = Binary(DOMAIN)
-    free = Chain(binary.bits, [Step((name,), (), Marginal.uniform(binary.bits, [name])) for name in binary.bits.attributes])
+    free = Chain(
+        binary.bits,
+        [
+            Step((name,), (), Marginal.uniform(binary.bits, [name]))
+            for name in binary.bits.attributes
+        ],
+    )
     found = synthesise(free, 5000, generator=np.random.default_rng(3), binary=binary)
     assert all(column.max() < size for column, size in zip(found.codes, (5, 1, 2, 41), strict=True))
     assert found.replaced == 0
     # 410 of 1,024 patterns are codes: rejections are geometric.
-    assert found.rejected == pytest.approx(5000 * (1024 / 410 - 1), abs=6 * (5000 * 614 * 1024) ** 0.5 / 410)
+    assert found.rejected == pytest.approx(
+        5000 * (1024 / 410 - 1), abs=6 * (5000 * 614 * 1024) ** 0.5 / 410
+    )
     counts = np.bincount(found.codes[0], minlength=5)
     assert np.abs(counts - 1000).max() < 6 * 800**0.5
 

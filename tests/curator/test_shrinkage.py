@@ -30,13 +30,17 @@ def product(pair: tuple[str, ...]) -> np.ndarray:
 
 
 def test_without_noise_what_was_measured_is_believed() -> None:
-    pairs: Pairs = {pair: Noisy(WHOLE.project(pair), 1e-14, 0.0) for pair in combinations(("a", "b", "c"), 2)}
+    pairs: Pairs = {
+        pair: Noisy(WHOLE.project(pair), 1e-14, 0.0) for pair in combinations(("a", "b", "c"), 2)
+    }
     for pair, own in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
         assert own.mean == pytest.approx(pairs[pair].table.values, abs=1e-9)
 
 
 def test_mere_noise_is_not_believed() -> None:
-    """Many independent pairs under noise a hundred times the frequencies: what is believed is nearly the product."""
+    """Many independent pairs under noise a hundred times the frequencies: what is believed is
+    nearly the product.
+    """
     pairs: Pairs = {}
     centres: Centres = {}
     generator = np.random.default_rng(5)
@@ -46,14 +50,18 @@ def test_mere_noise_is_not_believed() -> None:
         pairs[names] = Noisy(Marginal(names, own + generator.normal(0, 0.1, own.shape)), 0.01, 0.0)
         centres[names] = [own]
     found = shrink(pairs, centres)
-    before = np.mean([np.abs(own.table.values - centres[pair][0]).sum() / 2 for pair, own in pairs.items()])
+    before = np.mean(
+        [np.abs(own.table.values - centres[pair][0]).sum() / 2 for pair, own in pairs.items()]
+    )
     after = np.mean([np.abs(found[pair].mean - centres[pair][0]).sum() / 2 for pair in pairs])
     assert before > 1.5
     assert after < 0.1
 
 
 def test_the_better_centre_is_found() -> None:
-    """Half of all pairs are their first centre, half their second: noise hides which, but not from all together."""
+    """Half of all pairs are their first centre, half their second: noise hides which, but not from
+    all together.
+    """
     generator = np.random.default_rng(6)
     pairs: Pairs = {}
     centres: Centres = {}
@@ -62,11 +70,15 @@ def test_the_better_centre_is_found() -> None:
         names = (f"x{at}", f"y{at}")
         two = [generator.dirichlet(np.full(30, 0.3)).reshape(5, 6) for _ in range(2)]
         truth[names] = two[at % 2]
-        pairs[names] = Noisy(Marginal(names, truth[names] + generator.normal(0, 0.02, (5, 6))), 4e-4, 0.0)
+        pairs[names] = Noisy(
+            Marginal(names, truth[names] + generator.normal(0, 0.02, (5, 6))), 4e-4, 0.0
+        )
         centres[names] = two
     found = shrink(pairs, centres)
     left = np.mean([np.abs(found[pair].mean - truth[pair]).sum() / 2 for pair in pairs])
-    noise = np.mean([np.abs(own.table.values - truth[pair]).sum() / 2 for pair, own in pairs.items()])
+    noise = np.mean(
+        [np.abs(own.table.values - truth[pair]).sum() / 2 for pair, own in pairs.items()]
+    )
     assert left < noise / 10
 
 
@@ -91,19 +103,28 @@ def test_with_margins_is_the_conditional_mean_where_nothing_is_clipped() -> None
     variance = generator.uniform(1e-6, 4e-6, (3, 3))
     mean = np.outer(rows, columns) + generator.normal(0, 1e-3, (3, 3))
     sums = np.array(
-        [np.eye(3)[i][:, None] * np.ones((1, 3)) for i in range(3)] + [np.ones((3, 1)) * np.eye(3)[i] for i in range(3)]
+        [np.eye(3)[i][:, None] * np.ones((1, 3)) for i in range(3)]
+        + [np.ones((3, 1)) * np.eye(3)[i] for i in range(3)]
     )
     a = sums.reshape(6, 9)
     wanted = np.concatenate([rows, columns]) - a @ mean.reshape(-1)
     d = np.diag(variance.reshape(-1))
     expected = mean.reshape(-1) + d @ a.T @ np.linalg.pinv(a @ d @ a.T) @ wanted
-    assert with_margins(mean, variance, rows, columns).reshape(-1) == pytest.approx(expected, abs=2e-7)
+    assert with_margins(mean, variance, rows, columns).reshape(-1) == pytest.approx(
+        expected, abs=2e-7
+    )
 
 
 def test_views_are_weighed_by_their_noise() -> None:
-    """Two tables that have `a`: spec 7, 14, sums of 16 cells and of 1 with 4000 and 1000 users are weighed .2 to .8."""
+    """Two tables that have `a`: spec 7, 14, sums of 16 cells and of 1 with 4000 and 1000 users are
+    weighed .2 to .8.
+    """
     wide = Domain({"a": ("0", "1"), "z": tuple(map(str, range(16)))})
-    one = Noisy(Marginal.of(wide, ("a", "z"), np.full(32, 1 / 32) + np.repeat([0.01, -0.01], 16)), 1 / 4000, 0.0)
+    one = Noisy(
+        Marginal.of(wide, ("a", "z"), np.full(32, 1 / 32) + np.repeat([0.01, -0.01], 16)),
+        1 / 4000,
+        0.0,
+    )
     other = Noisy(Marginal.of(wide, ("a",), [0.5, 0.5]), 1 / 1000, 0.0)
     found = views([one, other], ways=1)["a",]
     assert found.table.values[0] == pytest.approx(0.2 * 0.66 + 0.8 * 0.5)
@@ -118,7 +139,8 @@ def test_latent_classes_find_a_mixture() -> None:
     weights = np.array([0.5, 0.3, 0.2])
     tables = {name: generator.dirichlet(np.full(3, 0.3), 3).T for name in names}
     pairs: dict[tuple[str, ...], Marginal] = {
-        pair: Marginal(pair, (tables[pair[0]] * weights) @ tables[pair[1]].T) for pair in combinations(names, 2)
+        pair: Marginal(pair, (tables[pair[0]] * weights) @ tables[pair[1]].T)
+        for pair in combinations(names, 2)
     }
     model = latent_classes(domain, pairs, generator=generator, classes=4, rounds=2000)
     for pair, own in pairs.items():
@@ -129,7 +151,9 @@ def test_latent_classes_find_a_mixture() -> None:
 
 
 def test_least_squares_keeps_what_it_is_given() -> None:
-    """Margins whose independent sums would fall below 0: the distribution of least norm that has them, by a second solver."""
+    """Margins whose independent sums would fall below 0: the distribution of least norm that has
+    them, by a second solver.
+    """
     from scipy.optimize import minimize
 
     names = ("a", "b", "c")
@@ -138,15 +162,27 @@ def test_least_squares_keeps_what_it_is_given() -> None:
     made = least_squares(domain, names, margins, sweeps=3000)
     for own in margins:
         assert made.project(own.attributes).distance(own) < 1e-6
-    rows = [np.moveaxis(np.tile(np.eye(3)[at][:, None, None], (1, 3, 3)), 0, axis) for axis in range(3) for at in range(3)]
+    rows = [
+        np.moveaxis(np.tile(np.eye(3)[at][:, None, None], (1, 3, 3)), 0, axis)
+        for axis in range(3)
+        for at in range(3)
+    ]
     independent = [0, 1, 2, 4, 5, 7, 8]
     equations = np.array(rows).reshape(9, 27)[independent]
     wanted = np.concatenate([own.values for own in margins])[independent]
     solved = minimize(
-        lambda x: x @ x, np.full(27, 1 / 27), jac=lambda x: 2 * x, bounds=[(0, 1)] * 27, method="SLSQP",
-        constraints={"type": "eq", "fun": lambda x: equations @ x - wanted, "jac": lambda _: equations},
+        lambda x: x @ x,
+        np.full(27, 1 / 27),
+        jac=lambda x: 2 * x,
+        bounds=[(0, 1)] * 27,
+        method="SLSQP",
+        constraints={
+            "type": "eq",
+            "fun": lambda x: equations @ x - wanted,
+            "jac": lambda _: equations,
+        },
         options={"ftol": 1e-14, "maxiter": 500},
-    )  # fmt: skip
+    )
     assert made.values.reshape(-1) == pytest.approx(solved.x, abs=1e-4)
 
 
@@ -154,7 +190,9 @@ def test_reconstructions_have_the_marginals_of_their_parts() -> None:
     mild = Marginal(("a", "b", "c"), 1 / 24 + (TRUTH - 1 / 24) * 0.05)
     parts = [mild.project(own) for own in (("a", "b"), ("b", "c"), ("a", "c"))]
     uniform = [Marginal.uniform(DOMAIN, own) for own in (("a", "b"), ("b", "c"))]
-    assert least_squares(DOMAIN, ("a", "b", "c"), uniform).values == pytest.approx(np.full((3, 4, 2), 1 / 24))
+    assert least_squares(DOMAIN, ("a", "b", "c"), uniform).values == pytest.approx(
+        np.full((3, 4, 2), 1 / 24)
+    )
     for way in (least_squares, fit):
         made = way(DOMAIN, ("a", "b", "c"), parts)
         for part in parts:
@@ -162,6 +200,8 @@ def test_reconstructions_have_the_marginals_of_their_parts() -> None:
 
 
 def test_no_noise_at_all() -> None:
-    pairs: Pairs = {pair: Noisy(WHOLE.project(pair), 0.0, 0.0) for pair in combinations(("a", "b", "c"), 2)}
+    pairs: Pairs = {
+        pair: Noisy(WHOLE.project(pair), 0.0, 0.0) for pair in combinations(("a", "b", "c"), 2)
+    }
     for pair, own in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
         assert own.mean == pytest.approx(pairs[pair].table.values, abs=1e-6)

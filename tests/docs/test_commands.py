@@ -1,9 +1,10 @@
-"""Every command on the site runs: page by page, from top to bottom, in a folder with the files that pages speak of.
+"""Every command on the site runs: page by page, from top to bottom, in a folder with the files that
+pages speak of.
 
-In a block of code a line that begins with `$ ` is a command; what stands below it is compared with what comes, where `...` is
-anything. A block with a title, such as `title="schema.json"`, is written to a file of that name when the page comes to it. A
-`pycon` block is run as a doctest. What cannot run here is in EXEMPT, with the reason; a command that is neither sottovoce's nor
-there fails.
+In a block of code a line that begins with `$ ` is a command; what stands below it is compared with
+what comes, where `...` is anything. A block with a title, such as `title="schema.json"`, is written
+to a file of that name when the page comes to it. A `pycon` block is run as a doctest. What cannot
+run here is in EXEMPT, with the reason; a command that is neither sottovoce's nor there fails.
 """
 
 from __future__ import annotations
@@ -56,11 +57,17 @@ EXEMPT = {
 """Commands that are not run, each exactly as a page has it."""
 
 WITH_MPI = {"index.md": 1, "several-hosts.md": 9}
-"""Pages of which so many runs start processes; otherwise roles are threads, which say the same bytes."""
+"""Pages of which so many runs start processes; otherwise roles are threads, which say the same
+bytes.
+"""
 ROWS, USERS, SEED = 3000, 20_000, 2
-"""Of the demo's people, and of users, where what comes is not shown: no page's point hangs on more. The same every time."""
+"""Of the demo's people, and of users, where what comes is not shown: no page's point hangs on more.
+The same every time.
+"""
 SLOW = ("calm", "fourier", "jtree", "privincr", "no-incremental")
-"""Protocols that compute for long on 15 attributes, or find cliques too large to go on with so few people: they get six."""
+"""Protocols that compute for long on 15 attributes, or find cliques too large to go on with so few
+people: they get six.
+"""
 
 
 @dataclass
@@ -101,7 +108,12 @@ def steps(page: Path) -> Iterator[File | Session | Command]:
 
 def included(text: str) -> str:
     """Put the file in place of the line that includes it."""
-    return re.sub(r'^--8<-- "(.+)"$', lambda found: (ROOT / found[1]).read_text().rstrip("\n"), text, flags=re.MULTILINE)
+    return re.sub(
+        r'^--8<-- "(.+)"$',
+        lambda found: (ROOT / found[1]).read_text().rstrip("\n"),
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 def commands(text: str) -> Iterator[Command]:
@@ -128,26 +140,39 @@ def with_steps() -> list[ParameterSet]:
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the files that pages take for granted: some of the demo's people under several names."""
+    """Write the files that pages take for granted: some of the demo's people under several
+    names.
+    """
     folder = tmp_path_factory.mktemp("tables")
     people = demo_table(1200, seed=3)
     for name, own in {
-        "people": people[:600], "adult": people[:600], "own": people[:600], "north": people[600:900], "south": people[900:],
-    }.items():  # fmt: skip
+        "people": people[:600],
+        "adult": people[:600],
+        "own": people[:600],
+        "north": people[600:900],
+        "south": people[900:],
+    }.items():
         own.to_csv(folder / f"{name}.csv", index=False)
     (folder / "error.toml").write_text(
         'seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\nprotocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
     )
     few = ("age", "workclass", "education", "marital-status", "sex", "income")
-    (folder / "schema.json").write_text(json.dumps({name: json.loads(write_schema(DEMO_SCHEMA))[name] for name in few}))
+    (folder / "schema.json").write_text(
+        json.dumps({name: json.loads(write_schema(DEMO_SCHEMA))[name] for name in few})
+    )
     (folder / "hosts").write_text("localhost slots=8\n")
     return folder
 
 
 BEFORE = {
-    "concepts.md": ["sottovoce run one-way-ldp --data people.csv --schema schema.json --out runs/table"],
+    "concepts.md": [
+        "sottovoce run one-way-ldp --data people.csv --schema schema.json --out runs/table"
+    ],
     "judging.md": ["sottovoce run one-way-ldp --data people.csv --out runs/first"],
-    "report.md": [f"sottovoce run one-way-ldp --data people.csv --out runs/{name}" for name in ("first", "one", "two")],
+    "report.md": [
+        f"sottovoce run one-way-ldp --data people.csv --out runs/{name}"
+        for name in ("first", "one", "two")
+    ],
 }
 """What one has done before one reads a page."""
 
@@ -164,7 +189,11 @@ def own_modules(tmp_path: Path) -> Iterator[None]:
 @pytest.mark.usefixtures("own_modules")
 @pytest.mark.parametrize("page", with_steps())
 def test_the_commands_of_a_page_run(
-    page: Path, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    page: Path,
+    tables: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     for own in tables.iterdir():
         (tmp_path / own.name).write_bytes(own.read_bytes())
@@ -185,14 +214,26 @@ def test_the_commands_of_a_page_run(
 
 def as_shown(shown: str, came: str) -> bool:
     """Compare, but for what no two runs have alike: seconds."""
-    shown, came = (re.sub(r"^(seconds +).*", r"\1", text, flags=re.MULTILINE).strip() + "\n" for text in (shown, came))
-    return doctest.OutputChecker().check_output(shown, came, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    shown, came = (
+        re.sub(r"^(seconds +).*", r"\1", text, flags=re.MULTILINE).strip() + "\n"
+        for text in (shown, came)
+    )
+    return doctest.OutputChecker().check_output(
+        shown, came, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
 
 
 class Shell:
     """Runs commands in a folder: sottovoce's within this process, where roles are threads."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *, runs: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str],
+        *,
+        runs: int,
+    ) -> None:
         self.folder = folder
         self._runs = runs  # that start processes
         self._patch, self._capture = monkeypatch, capfd
@@ -201,9 +242,13 @@ class Shell:
         shims.mkdir()
         for name, module in (("sottovoce", "sottovoce"), ("pytest", "pytest"), ("python", "")):
             words = f"-m {module}" if module else ""
-            (shims / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
+            (shims / name).write_text(
+                f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n'
+            )
             (shims / name).chmod(0o755)
-        self._bin = os.pathsep.join([str(shims), str(Path(sys.executable).parent), os.environ["PATH"]])
+        self._bin = os.pathsep.join(
+            [str(shims), str(Path(sys.executable).parent), os.environ["PATH"]]
+        )
 
     def run(self, command: Command) -> str:
         words = shlex.split(command.line)
@@ -223,23 +268,34 @@ class Shell:
             case ["mpirun", *_]:
                 return self._process([*words[:1], "--oversubscribe", *words[1:]])
             case ["pytest", *_]:
-                return self._process([*words, "-q", "-p", "no:cacheprovider", "-k", "not transport"])
+                return self._process(
+                    [*words, "-q", "-p", "no:cacheprovider", "-k", "not transport"]
+                )
             case ["python", *_]:
                 return self._process(words)
         raise AssertionError(f"neither sottovoce's nor exempt: {command.line}")
 
     def _quicker(self, words: list[str], *, shown: bool) -> list[str]:
-        """Add what makes a run short; where its output is shown, as the page has it, nothing but threads."""
+        """Add what makes a run short; where its output is shown, as the page has it, nothing but
+        threads.
+        """
         if words[0] != "run" or "--transport" in words:
             return words
         words = [*words, "--transport", "threads"]
         if shown:
             return words
         words = [re.sub(r"^users=\d+", f"users={USERS}", word) for word in words]
-        words += ["--key-bits", "512", "--insecure-test-keys", *([] if "--seed" in words else ["--seed", str(SEED)])]
+        words += [
+            "--key-bits",
+            "512",
+            "--insecure-test-keys",
+            *([] if "--seed" in words else ["--seed", str(SEED)]),
+        ]
         if words[1] in SLOW and "--schema" not in words:
             words += ["--schema", "schema.json"]
-        return words if {"--data", "--rows", "--config"} & {*words} else [*words, "--rows", str(ROWS)]
+        return (
+            words if {"--data", "--rows", "--config"} & {*words} else [*words, "--rows", str(ROWS)]
+        )
 
     def _here(self, words: list[str]) -> str:
         self._patch.setenv("COLUMNS", "120")
@@ -269,23 +325,45 @@ class Shell:
 
     def _process(self, words: list[str]) -> str:
         environment = {
-            **os.environ, "PATH": self._bin, "PYTHONPATH": os.pathsep.join(self._path), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            **os.environ,
+            "PATH": self._bin,
+            "PYTHONPATH": os.pathsep.join(self._path),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        }  # fmt: skip
-        done = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        }
+        done = subprocess.run(
+            words,
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
     def _install(self) -> None:
-        """Do what `pip install --editable` does: the package is on the path, and its entry points are known."""
+        """Do what `pip install --editable` does: the package is on the path, and its entry points
+        are known.
+        """
         import tomllib
 
         project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
-        told = self.folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        told = (
+            self.folder
+            / "src"
+            / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        )
         told.mkdir()
-        (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+        (told / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        )
         groups = project["entry-points"].items()
-        lines = [f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in own.items()) for group, own in groups]
+        lines = [
+            f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in own.items())
+            for group, own in groups
+        ]
         (told / "entry_points.txt").write_text("".join(lines))
         self._path.append(str(self.folder / "src"))
 
@@ -304,15 +382,21 @@ def test_every_prompt_is_in_a_block_that_is_read() -> None:
 def test_every_block_of_python_is_python() -> None:
     """It compiles, and what it imports is there; `pycon` blocks and files are run besides."""
     for page in PAGES:
-        for head, text in re.findall(r"^```(python.*)\n([\s\S]*?)^```$", page.read_text(), re.MULTILINE):
+        for head, text in re.findall(
+            r"^```(python.*)\n([\s\S]*?)^```$", page.read_text(), re.MULTILINE
+        ):
             tree = ast.parse(included(text))
             own = {step.name.removesuffix(".py") for step in steps(page) if isinstance(step, File)}
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and node.module not in own:
                     module = importlib.import_module(node.module or "")
-                    assert all(hasattr(module, name.name) for name in node.names), f"{page.name}: {ast.unparse(node)}"
+                    assert all(hasattr(module, name.name) for name in node.names), (
+                        f"{page.name}: {ast.unparse(node)}"
+                    )
                 elif isinstance(node, ast.Import):
-                    assert all(importlib.util.find_spec(name.name) for name in node.names), f"{page.name} {head}"
+                    assert all(importlib.util.find_spec(name.name) for name in node.names), (
+                        f"{page.name} {head}"
+                    )
 
 
 def test_a_page_is_read_as_it_stands(tmp_path: Path) -> None:
@@ -322,8 +406,12 @@ def test_a_page_is_read_as_it_stands(tmp_path: Path) -> None:
         "    $ two\n    ```\n\n```console\n$ three \\\n    four\n```\n\n```pycon\n>>> 1\n1\n```\n\n```python\nnothing\n```\n"
     )
     assert list(steps(page)) == [
-        File("own.json", "{}\n"), Command('one "a b"', ["out"]), Command("two"), Command("three four"), Session(">>> 1\n1\n"),
-    ]  # fmt: skip
+        File("own.json", "{}\n"),
+        Command('one "a b"', ["out"]),
+        Command("two"),
+        Command("three four"),
+        Session(">>> 1\n1\n"),
+    ]
 
 
 def test_what_is_shown_is_compared() -> None:

@@ -20,7 +20,9 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
 def test_included_files_are_included() -> None:
-    included = {page.name: re.findall(r'^--8<-- "(.+)"$', page.read_text(), re.MULTILINE) for page in PAGES}
+    included = {
+        page.name: re.findall(r'^--8<-- "(.+)"$', page.read_text(), re.MULTILINE) for page in PAGES
+    }
     assert included["writing-a-protocol.md"] == ["docs/examples/census.py"]
     assert included["writing-a-randomizer.md"] == ["docs/examples/my_randomizer.py"]
     for page in PAGES:
@@ -30,9 +32,13 @@ def test_included_files_are_included() -> None:
 
 def test_options_shown_exist() -> None:
     known = subprocess.run(
-        [sys.executable, "-m", "sottovoce", "run", "--help"], capture_output=True, text=True, check=True, timeout=600,
+        [sys.executable, "-m", "sottovoce", "run", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
         env={"COLUMNS": "200", "PATH": ""},
-    ).stdout  # fmt: skip
+    ).stdout
     for page in PAGES:
         for line in re.findall(r"^\$ .*sottovoce run .*$", page.read_text(), re.MULTILINE):
             for option in re.findall(r"--[a-z-]+", line.partition("sottovoce run")[2]):
@@ -48,7 +54,9 @@ def test_the_example_of_secure_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (DOCS / "examples" / "ages.py").read_text().partition('"""\n\n')[2]
     assert code in (DOCS / "secure-sums.md").read_text()
     monkeypatch.syspath_prepend(str(DOCS / "examples"))
-    run = sottovoce.run("ages:Ages", rows=300, parties=3, seed=1, epsilon=20, key_bits=256, insecure_test_keys=True)
+    run = sottovoce.run(
+        "ages:Ages", rows=300, parties=3, seed=1, epsilon=20, key_bits=256, insecure_test_keys=True
+    )
     # Scale 0.1: a decade is off by one or more with probability 1e-4 or so, by 5 with 1e-21.
     assert abs(sum(run.report["outcome"].values()) - 300) < 50
     assert max(run.report["outcome"], key=run.report["outcome"].get) in ("20s", "30s", "40s")
@@ -64,7 +72,9 @@ def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_frame_shown_is_a_real_one() -> None:
-    shown = re.findall(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", (DOCS / "wire-format.md").read_text(), re.MULTILINE)
+    shown = re.findall(
+        r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", (DOCS / "wire-format.md").read_text(), re.MULTILINE
+    )
     said = HeadCount.NoisyCount(15074)
     frame = pack_header(Header(0, 8, 0, 2, 0, "head-count", "count", "NoisyCount")) + to_bytes(said)
     assert bytes.fromhex("".join(shown)) == frame
@@ -94,9 +104,24 @@ def test_the_manifest_has_a_worker_for_every_rank() -> None:
     assert replicas["Worker"]["replicas"] * job["spec"]["slotsPerWorker"] == ranks
     words = arguments[arguments.index("run") + 1 :]
     parsed = subprocess.run(
-        [sys.executable, "-m", "sottovoce", "run", *words[:-2], "--rows", "30", "--transport", "threads", "--out", "/dev/null"],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sottovoce",
+            "run",
+            *words[:-2],
+            "--rows",
+            "30",
+            "--transport",
+            "threads",
+            "--out",
+            "/dev/null",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert "expected a folder for --out" in parsed.stderr  # everything before it was understood
     for role in replicas.values():
         assert role["template"]["spec"]["restartPolicy"] == "Never"
@@ -119,7 +144,9 @@ def test_notebooks_hold_no_output() -> None:
     assert NOTEBOOKS
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
-        assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells), path.name
+        assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells), (
+            path.name
+        )
 
 
 def test_the_page_of_notebooks_has_them_all() -> None:
@@ -127,4 +154,6 @@ def test_the_page_of_notebooks_has_them_all() -> None:
     assert sorted(named) == [path.stem for path in NOTEBOOKS]
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
-        assert any("assert " in "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), path.name
+        assert any(
+            "assert " in "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+        ), path.name

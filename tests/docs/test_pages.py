@@ -24,9 +24,17 @@ from sottovoce.protocols import find
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ROOMS = (
-    "messages", "crypto", "privacy", "privacy.local", "parties", "curator", "protocols", "protocols.local",
-    "protocols.secure_sum", "evaluation",
-)  # fmt: skip
+    "messages",
+    "crypto",
+    "privacy",
+    "privacy.local",
+    "parties",
+    "curator",
+    "protocols",
+    "protocols.local",
+    "protocols.secure_sum",
+    "evaluation",
+)
 """From which people import; all that their `__all__` names is in the reference."""
 
 
@@ -58,21 +66,29 @@ def test_every_protocol_has_a_page(hooks: ModuleType) -> None:
         page = at.partition("#")[0]  # `mkdocs build --strict` sees to it that the anchor is there
         text = (DOCS / page).read_text()
         assert f"<!-- parameters: {name} -->" in text, f"{page} has not the parameters of {name}"
-        assert f"`{name}`" in text or f"# {name}" in text or f"sottovoce run {name}" in text, f"{page} does not name {name}"
+        assert f"`{name}`" in text or f"# {name}" in text or f"sottovoce run {name}" in text, (
+            f"{page} does not name {name}"
+        )
         assert f": {page}\n" in nav()
         assert "aveat" in text, f"{page} has no caveats"
 
 
 def test_a_command_runs_every_protocol(hooks: ModuleType) -> None:
     for name, at in hooks.PAGE_OF.items():
-        assert re.search(rf"^\$ sottovoce run {name}\b(?!-)", (DOCS / at.partition("#")[0]).read_text(), re.MULTILINE), name
+        assert re.search(
+            rf"^\$ sottovoce run {name}\b(?!-)",
+            (DOCS / at.partition("#")[0]).read_text(),
+            re.MULTILINE,
+        ), name
 
 
 def test_the_table_of_protocols_has_them_all(hooks: ModuleType) -> None:
     made = hooks.on_page_markdown((DOCS / "protocols.md").read_text())
     for name in own_protocols():
         assert f"[`{name}`]({hooks.PAGE_OF[name]})" in made
-        assert f"`{name}`" in (DOCS / "protocols.md").read_text(), f"{name} has no place in the table of what is published"
+        assert f"`{name}`" in (DOCS / "protocols.md").read_text(), (
+            f"{name} has no place in the table of what is published"
+        )
 
 
 def test_parameters_are_those_of_the_protocol(hooks: ModuleType) -> None:
@@ -93,7 +109,11 @@ def test_the_reference_has_every_public_name() -> None:
     assert not {f"sottovoce.{name}" for name in sottovoce.__all__} - known
     for room in ROOMS:
         module = importlib.import_module(f"sottovoce.{room}")
-        own = [name for name in module.__all__ if not (name in sottovoce.__all__ and name in vars(sottovoce))]
+        own = [
+            name
+            for name in module.__all__
+            if not (name in sottovoce.__all__ and name in vars(sottovoce))
+        ]
         assert not {f"sottovoce.{room}.{name}" for name in own} - known, room
 
 
@@ -120,7 +140,12 @@ def entries() -> list[tuple[str, str]]:
     """The glossary's words, each with a place where it lives."""
     rows = re.findall(r"^\| (.+) \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     cells = [re.split(r" (?<!\\)\| ", row) for row in rows]
-    return [(own[0], place) for own in cells if own[0] not in ("word", "symbol", "---") for place in places(own)]
+    return [
+        (own[0], place)
+        for own in cells
+        if own[0] not in ("word", "symbol", "---")
+        for place in places(own)
+    ]
 
 
 def places(row: list[str]) -> list[str]:
@@ -158,34 +183,62 @@ def test_files_that_pages_name_exist() -> None:
 
 def test_pictures_are_drawn_from_what_is_there() -> None:
     for script in (DOCS / "pictures").glob("*.py"):
-        drawn = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600).stdout
+        drawn = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600
+        ).stdout
         assert drawn == script.with_suffix(".svg").read_text(), script.name
 
 
 def test_broken_links_and_anchors_are_errors(tmp_path: Path) -> None:
-    """In a small site with this one's settings, by the words of `make docs`: with --quiet they would be none."""
+    """In a small site with this one's settings, by the words of `make docs`: with --quiet they
+    would be none.
+    """
     pytest.importorskip("mkdocs")
     text = re.sub(r"![\w/:.]+", "", (ROOT / "mkdocs.yml").read_text())
-    settings = {key: value for key, value in yaml.safe_load(text).items() if key in ("site_name", "validation")}
+    settings = {
+        key: value
+        for key, value in yaml.safe_load(text).items()
+        if key in ("site_name", "validation")
+    }
     (tmp_path / "docs").mkdir()
     (tmp_path / "mkdocs.yml").write_text(json.dumps(settings))
     page = tmp_path / "docs" / "index.md"
     words = re.search(r"/mkdocs (.*)", (ROOT / "Makefile").read_text())
     assert words is not None
-    command = [sys.executable, "-m", "mkdocs", *words[1].split(), "--site-dir", str(tmp_path / "site")]
-    for link, broken in {"#here": False, "other.md": True, "#elsewhere": True, "/docs/index.md": True}.items():
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        *words[1].split(),
+        "--site-dir",
+        str(tmp_path / "site"),
+    ]
+    for link, broken in {
+        "#here": False,
+        "other.md": True,
+        "#elsewhere": True,
+        "/docs/index.md": True,
+    }.items():
         page.write_text(f"# Here\n\n[a link]({link})\n")
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
+        )
         assert bool(done.returncode) == broken, f"{link}\n{done.stderr}"
 
 
 SMALL = {
     "schema": {
-        "age": {"bins": 4, "range": [17, 90]}, "education-num": {"bins": 4, "range": [0, 16]}, "sex": ["Female", "Male"],
+        "age": {"bins": 4, "range": [17, 90]},
+        "education-num": {"bins": 4, "range": [0, 16]},
+        "sex": ["Female", "Male"],
         "income": ["<=50K", ">50K"],
     },
-    "rows": 3000, "seed": 1, "key_bits": 512, "insecure_test_keys": True, "judge": False,
-}  # fmt: skip
+    "rows": 3000,
+    "seed": 1,
+    "key_bits": 512,
+    "insecure_test_keys": True,
+    "judge": False,
+}
 
 
 @pytest.mark.parametrize("name", own_protocols())
@@ -195,9 +248,15 @@ def test_rounds_in_the_readme_are_those_of_a_run(name: str) -> None:
     parties = 2 if name == "dist-diff-gen" else 4
     given: dict[str, Any] = SMALL if name == "no-priv-jtree" else {**SMALL, "epsilon": 8.0}
     rounds = sottovoce.run(name, parties=parties, **given).report["communication"]["rounds"]
-    if name == "dp-ccbn":  # rows and keys; three iterations, after each of which the curator says what was chosen; parameters
+    if (
+        name == "dp-ccbn"
+    ):  # rows and keys; three iterations, after each of which the curator says what was chosen; parameters
         assert said == "a sum for each attribute"
         assert rounds == 2 + 3 * (parties + 1) + parties
     else:
-        formula = re.sub(r"(\d) K", r"\1 * K", re.sub(r" \(.*", "", said)).replace("K", str(parties))
-        assert rounds == sum(prod(int(factor) for factor in part.split("*")) for part in formula.split("+")), said
+        formula = re.sub(r"(\d) K", r"\1 * K", re.sub(r" \(.*", "", said)).replace(
+            "K", str(parties)
+        )
+        assert rounds == sum(
+            prod(int(factor) for factor in part.split("*")) for part in formula.split("+")
+        ), said

@@ -1,4 +1,6 @@
-"""Claims: each kind holds, fails and is undecided on results made for it, and says with which numbers."""
+"""Claims: each kind holds, fails and is undecided on results made for it, and says with which
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,20 @@ from sottovoce.evaluation.points import overall
 from sottovoce.evaluation.series import figure_shown, level, series
 
 
-def rows(line: str, values: dict[Any, list[float]], *, y: str = "error", **more: Any) -> list[dict[str, Any]]:
+def rows(
+    line: str, values: dict[Any, list[float]], *, y: str = "error", **more: Any
+) -> list[dict[str, Any]]:
     """Make results: for each x a value a seed."""
     return [
-        {"line": line, "x": x, "seed": seed, y: value, **more} for x, own in values.items() for seed, value in enumerate(own)
+        {"line": line, "x": x, "seed": seed, y: value, **more}
+        for x, own in values.items()
+        for seed, value in enumerate(own)
     ]
 
 
-def judged(claim: dict[str, Any], results: list[dict[str, Any]], printed: tuple[Printed, ...] = ()) -> list[Judged]:
+def judged(
+    claim: dict[str, Any], results: list[dict[str, Any]], printed: tuple[Printed, ...] = ()
+) -> list[Judged]:
     asked: Any = msgspec.convert({"says": "so", "line": "ours", "y": "error", **claim}, Claim)
     return judge_claim(asked, results, x="x", printed=printed)
 
@@ -34,40 +42,119 @@ PRINTED = (Printed(line="ours", y="error", x=[1.0, 2.0], values=[1.0, 2.0]),)
 
 def around(*means: float, spread: float = TIGHT) -> list[dict[str, Any]]:
     """Make two seeds around a mean at each x: 1, 2, ..."""
-    return rows("ours", {at: [mean - spread, mean + spread] for at, mean in enumerate(means, start=1)})
+    return rows(
+        "ours", {at: [mean - spread, mean + spread] for at, mean in enumerate(means, start=1)}
+    )
 
 
 @pytest.mark.parametrize(
     ("claim", "results", "verdict", "sentence"),
     [
-        ({"kind": "below", "than": "theirs"}, around(1, 1.5), "reproduced", "holds at 2 of 2, closest at x 2: 1.5 against 2"),
-        ({"kind": "below", "than": "theirs"}, around(3, 4), "not reproduced", "not at x 1: 3 against 2 of theirs · x 2"),
-        ({"kind": "below", "than": "theirs"}, around(1, 4), "reproduced in part", "holds at 1 of 2; not at x 2: 4 against 2"),
-        ({"kind": "below", "than": "theirs"}, around(1.9, 2.1, spread=WIDE), "undecided", "undecided at x 1: 1.9 against 2"),
-        ({"kind": "below", "than": "theirs", "factor": 0.5}, around(1.5, 1.5), "not reproduced", "1.5 against 2"),
-        ({"kind": "below", "than": "theirs", "x": [1]}, around(1, 4), "reproduced", "holds: 1 against 2"),
-        ({"kind": "falls"}, around(3, 2, 1), "reproduced", "from x 1 to 3: 3, then 1|holds: 3, then 1"),
+        (
+            {"kind": "below", "than": "theirs"},
+            around(1, 1.5),
+            "reproduced",
+            "holds at 2 of 2, closest at x 2: 1.5 against 2",
+        ),
+        (
+            {"kind": "below", "than": "theirs"},
+            around(3, 4),
+            "not reproduced",
+            "not at x 1: 3 against 2 of theirs · x 2",
+        ),
+        (
+            {"kind": "below", "than": "theirs"},
+            around(1, 4),
+            "reproduced in part",
+            "holds at 1 of 2; not at x 2: 4 against 2",
+        ),
+        (
+            {"kind": "below", "than": "theirs"},
+            around(1.9, 2.1, spread=WIDE),
+            "undecided",
+            "undecided at x 1: 1.9 against 2",
+        ),
+        (
+            {"kind": "below", "than": "theirs", "factor": 0.5},
+            around(1.5, 1.5),
+            "not reproduced",
+            "1.5 against 2",
+        ),
+        (
+            {"kind": "below", "than": "theirs", "x": [1]},
+            around(1, 4),
+            "reproduced",
+            "holds: 1 against 2",
+        ),
+        (
+            {"kind": "falls"},
+            around(3, 2, 1),
+            "reproduced",
+            "from x 1 to 3: 3, then 1|holds: 3, then 1",
+        ),
         ({"kind": "falls"}, around(1, 2, 3), "not reproduced", "not at from x 1 to 3: 1, then 3"),
-        ({"kind": "falls"}, around(3, 4, 1), "reproduced in part", "not at from x 1 to 2: 3, then 4"),
+        (
+            {"kind": "falls"},
+            around(3, 4, 1),
+            "reproduced in part",
+            "not at from x 1 to 2: 3, then 4",
+        ),
         ({"kind": "falls"}, around(2.1, 2, 1.9, spread=WIDE), "undecided", "undecided"),
         ({"kind": "rises"}, around(1, 2, 3), "reproduced", "1, then 3"),
         ({"kind": "rises"}, around(3, 2, 1), "not reproduced", "3, then 1"),
         ({"kind": "rises"}, around(1.9, 2, spread=WIDE), "undecided", "undecided"),
-        ({"kind": "flat", "within": 0.1}, around(2, 2.05, 2.1), "reproduced", "from 2 at x 1 to 2.1 at 3"),
-        ({"kind": "flat", "within": 0.1}, around(2, 3), "not reproduced", "from 2 at x 1 to 3 at 2"),
+        (
+            {"kind": "flat", "within": 0.1},
+            around(2, 2.05, 2.1),
+            "reproduced",
+            "from 2 at x 1 to 2.1 at 3",
+        ),
+        (
+            {"kind": "flat", "within": 0.1},
+            around(2, 3),
+            "not reproduced",
+            "from 2 at x 1 to 3 at 2",
+        ),
         ({"kind": "flat", "within": 0.1}, around(2, 2.3, spread=WIDE), "undecided", "undecided"),
         ({"kind": "near", "within": 0.1}, around(1.05, 1.95), "reproduced", "1.05, printed 1"),
         ({"kind": "near", "within": 0.1}, around(1.5, 3), "not reproduced", "1.5, printed 1"),
         ({"kind": "near", "within": 0.1}, around(1.05, 2.1, spread=WIDE), "undecided", "undecided"),
-        ({"kind": "between", "low": 1, "high": 2}, around(1.5, 1.9), "reproduced", "closest at x 2: 1.9"),
+        (
+            {"kind": "between", "low": 1, "high": 2},
+            around(1.5, 1.9),
+            "reproduced",
+            "closest at x 2: 1.9",
+        ),
         ({"kind": "between", "high": 2}, around(3, 4), "not reproduced", "not at x 1: 3"),
-        ({"kind": "between", "high": 2}, around(2.1, spread=WIDE), "undecided", "undecided at x 1: 2.1"),
-        ({"kind": "best_at", "low": 2, "high": 2}, around(3, 1, 2), "reproduced", "holds: 1 against 2 at 3"),
-        ({"kind": "best_at", "low": 1, "high": 1}, around(3, 1, 2), "not reproduced", "not at x 1: 3 against 1 at 2"),
-        ({"kind": "best_at", "low": 2, "high": 2}, around(1.1, 1, 2, spread=WIDE), "undecided", "1 against 1.1 at 1"),
+        (
+            {"kind": "between", "high": 2},
+            around(2.1, spread=WIDE),
+            "undecided",
+            "undecided at x 1: 2.1",
+        ),
+        (
+            {"kind": "best_at", "low": 2, "high": 2},
+            around(3, 1, 2),
+            "reproduced",
+            "holds: 1 against 2 at 3",
+        ),
+        (
+            {"kind": "best_at", "low": 1, "high": 1},
+            around(3, 1, 2),
+            "not reproduced",
+            "not at x 1: 3 against 1 at 2",
+        ),
+        (
+            {"kind": "best_at", "low": 2, "high": 2},
+            around(1.1, 1, 2, spread=WIDE),
+            "undecided",
+            "1 against 1.1 at 1",
+        ),
     ],
 )
-def test_every_kind(claim: dict[str, Any], results: list[dict[str, Any]], verdict: str, sentence: str) -> None:
+def test_every_kind(
+    claim: dict[str, Any], results: list[dict[str, Any]], verdict: str, sentence: str
+) -> None:
     (found,) = judged(claim, [*results, *THEIRS], PRINTED)
     assert found.verdict == verdict
     assert re.search("|".join(map(re.escape, sentence.split("|"))), found.sentence), found.sentence
@@ -82,13 +169,23 @@ def test_what_is_exactly_alike() -> None:
     results = [*rows("ours", {1: [1.0]}), *rows("theirs", {1: [1.0]})]
     for kind in ({"kind": "below", "than": "theirs"}, {"kind": "falls"}, {"kind": "rises"}):
         same = [*results, *rows("ours", {2: [1.0]})]
-        assert judged(kind, same)[0].verdict == "not reproduced"  # what is alike at every seed is decided: it is not below
-    assert judged({"kind": "below", "than": "theirs", "ties": True}, results)[0].verdict == "reproduced"
-    assert judged({"kind": "flat", "within": 0.0}, [*results, *rows("ours", {2: [1.0]})])[0].verdict == "reproduced"
+        assert (
+            judged(kind, same)[0].verdict == "not reproduced"
+        )  # what is alike at every seed is decided: it is not below
+    assert (
+        judged({"kind": "below", "than": "theirs", "ties": True}, results)[0].verdict
+        == "reproduced"
+    )
+    assert (
+        judged({"kind": "flat", "within": 0.0}, [*results, *rows("ours", {2: [1.0]})])[0].verdict
+        == "reproduced"
+    )
     assert judged({"kind": "between", "low": 1, "high": 1}, results)[0].verdict == "reproduced"
     seeds = [*rows("ours", {1: [1.0, 3.0, 7.0]}), *rows("theirs", {1: [1.0, 3.0, 7.0]})]
     assert judged({"kind": "below", "than": "theirs"}, seeds)[0].verdict == "not reproduced"
-    assert judged({"kind": "below", "than": "theirs", "ties": True}, seeds)[0].verdict == "reproduced"
+    assert (
+        judged({"kind": "below", "than": "theirs", "ties": True}, seeds)[0].verdict == "reproduced"
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,16 +196,24 @@ def test_what_is_exactly_alike() -> None:
         ([1.0, 1.2], [1.8, 2.0], "reproduced"),
         ([1.8, 2.0], [1.0, 1.2], "not reproduced"),
         ([1.0, 1.2, 1.0, 1.2], [1.25, 1.45, 1.25, 1.45], "reproduced"),
-        # Far apart from seed to seed, and the one always a little below: differences are taken by seed from five on.
+        # Far apart from seed to seed, and the one always a little below: differences are taken by
+        # seed from five on.
         ([1.0, 2.0, 3.0, 4.0], [1.1, 2.1, 3.1, 4.2], "undecided"),
         ([1.0, 2.0, 3.0, 4.0, 5.0], [1.1, 2.1, 3.1, 4.1, 5.2], "reproduced"),
     ],
 )
 def test_what_seeds_decide(ours: list[float], theirs: list[float], verdict: str) -> None:
-    (found,) = judged({"kind": "below", "than": "theirs"}, [*rows("ours", {1: ours}), *rows("theirs", {1: theirs})])
+    (found,) = judged(
+        {"kind": "below", "than": "theirs"},
+        [*rows("ours", {1: ours}), *rows("theirs", {1: theirs})],
+    )
     assert found.verdict == verdict
     paired = len(ours) >= 5
-    chance = stats.ttest_rel(ours, theirs).pvalue if paired else stats.ttest_ind(ours, theirs, equal_var=False).pvalue
+    chance = (
+        stats.ttest_rel(ours, theirs).pvalue
+        if paired
+        else stats.ttest_ind(ours, theirs, equal_var=False).pvalue
+    )
     assert bool(chance <= 0.05) is (verdict != "undecided")
     if verdict != "undecided":
         assert found.points[0].chance == pytest.approx(chance)
@@ -116,18 +221,29 @@ def test_what_seeds_decide(ours: list[float], theirs: list[float], verdict: str)
 
 @pytest.mark.parametrize("seeds", [2, 3, 10])
 @pytest.mark.parametrize(
-    "kind", [{"kind": "below", "than": "theirs"}, {"kind": "falls"}, {"kind": "best_at", "low": 3, "high": 3}]
+    "kind",
+    [
+        {"kind": "below", "than": "theirs"},
+        {"kind": "falls"},
+        {"kind": "best_at", "low": 3, "high": 3},
+    ],
 )
 def test_noise_decides_nothing(kind: dict[str, Any], seeds: int) -> None:
-    """Of lines that do not differ one in twenty claims is decided at most; 300 of them with a spread of two to a point.
+    """Of lines that do not differ one in twenty claims is decided at most; 300 of them with a
+    spread of two to a point.
 
-    More than 30 of 300 has a chance below 3e-4 if each has one of .05; 9 such tests, with fixed seeds.
+    More than 30 of 300 has a chance below 3e-4 if each has one of .05; 9 such tests, with fixed
+    seeds.
     """
     generator = np.random.default_rng(seeds)
     wrong = 0
     for _ in range(300):
         ours, theirs = (
-            [row for at, own in enumerate(generator.normal(10, 1, (8, seeds)).tolist()) for row in rows(name, {at: own})]
+            [
+                row
+                for at, own in enumerate(generator.normal(10, 1, (8, seeds)).tolist())
+                for row in rows(name, {at: own})
+            ]
             for name in ("ours", "theirs")
         )
         wrong += judged(kind, [*ours, *theirs])[0].verdict != "undecided"
@@ -139,7 +255,9 @@ def test_a_seed_that_is_left_decides_nothing() -> None:
     (found,) = judged({"kind": "below", "than": "theirs"}, results)
     assert [point.holds for point in found.points] == [True, None]
     assert "undecided at x 2: 1 against 2 of theirs (from 1 of 2 seeds)" in found.sentence
-    (found,) = judged({"kind": "near", "within": 0.1}, [*rows("ours", {1: [1.0, 1.001], 2: [2.0]})], PRINTED)
+    (found,) = judged(
+        {"kind": "near", "within": 0.1}, [*rows("ours", {1: [1.0, 1.001], 2: [2.0]})], PRINTED
+    )
     assert found.sentence == "holds at 1 of 2; undecided at x 2: 2, printed 2 (from 1 of 2 seeds)"
 
 
@@ -152,8 +270,13 @@ def test_what_is_missing_is_not_reproduced() -> None:
     )
     (found,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, lines)
     assert found.verdict == "reproduced"  # nothing was run at 3
-    (found,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, [*lines, *rows("theirs", {3: [2.0]})])
-    assert (found.verdict, found.sentence) == ("reproduced in part", "holds at 2 of 3; undecided at x 3: no results")
+    (found,) = judged(
+        {"kind": "below", "than": "theirs", "x": [1, 2, 3]}, [*lines, *rows("theirs", {3: [2.0]})]
+    )
+    assert (found.verdict, found.sentence) == (
+        "reproduced in part",
+        "holds at 2 of 3; undecided at x 3: no results",
+    )
     (found,) = judged({"kind": "below", "than": "theirs"}, [*lines, *around(1, 1, 1)[4:]])
     assert (found.verdict, found.points[2].said) == ("reproduced in part", "no results of theirs")
     (found,) = judged({"kind": "near", "within": 0.1}, around(1), PRINTED)
@@ -176,7 +299,9 @@ def test_what_is_missing_is_not_reproduced() -> None:
 )
 def test_in_most_cases(share: float, means: list[float], verdict: str, sentence: str) -> None:
     theirs = rows("theirs", {at: [2.0, 2.0] for at in range(1, 5)})
-    (found,) = judged({"kind": "below", "than": "theirs", "share": share}, [*around(*means), *theirs])
+    (found,) = judged(
+        {"kind": "below", "than": "theirs", "share": share}, [*around(*means), *theirs]
+    )
     assert (found.verdict, found.sentence[: len(sentence)]) == (verdict, sentence)
 
 
@@ -190,7 +315,9 @@ def test_an_advantage_that_widens() -> None:
     assert found.verdict == "not reproduced"
     assert "from x 0 to 2: .5, then .25" in found.sentence
     few = [row for row in [*ours, *theirs] if row["line"] == "ours" or row["seed"] < 3]
-    assert judged({"kind": "widens", "than": "theirs"}, few)[0].verdict == "undecided"  # means of other seeds
+    assert (
+        judged({"kind": "widens", "than": "theirs"}, few)[0].verdict == "undecided"
+    )  # means of other seeds
 
 
 def test_small_steps_add_up() -> None:
@@ -202,38 +329,66 @@ def test_small_steps_add_up() -> None:
 def test_a_little_more_will_do() -> None:
     results = [*around(2.1, 2.3), *THEIRS]
     (found,) = judged({"kind": "below", "than": "theirs", "plus": 0.2}, results)
-    assert (found.verdict, [point.holds for point in found.points]) == ("reproduced in part", [True, False])
+    assert (found.verdict, [point.holds for point in found.points]) == (
+        "reproduced in part",
+        [True, False],
+    )
 
 
 def test_a_list_is_any_of_them() -> None:
-    results = [row for name, mean in (("a", 1.0), ("b", 3.0), ("c", 1.0)) for row in rows("ours", {1: [mean]}, data=name)]
-    (found,) = judged({"kind": "between", "high": 2, "each": "data", "where": {"data": ["a", "c"]}}, results)
+    results = [
+        row
+        for name, mean in (("a", 1.0), ("b", 3.0), ("c", 1.0))
+        for row in rows("ours", {1: [mean]}, data=name)
+    ]
+    (found,) = judged(
+        {"kind": "between", "high": 2, "each": "data", "where": {"data": ["a", "c"]}}, results
+    )
     assert [point.place for point in found.points] == ["a, x 1", "c, x 1"]
-    assert judged({"kind": "between", "low": 2, "where": {"data": ["b"]}}, results)[0].verdict == "reproduced"
+    assert (
+        judged({"kind": "between", "low": 2, "where": {"data": ["b"]}}, results)[0].verdict
+        == "reproduced"
+    )
 
 
 def test_best_but_for_little() -> None:
     results = around(1.0, 1.01, 2.0)
     assert judged({"kind": "best_at", "low": 2, "high": 2}, results)[0].verdict == "not reproduced"
-    assert judged({"kind": "best_at", "low": 2, "high": 2, "within": 0.02}, results)[0].verdict == "reproduced"
+    assert (
+        judged({"kind": "best_at", "low": 2, "high": 2, "within": 0.02}, results)[0].verdict
+        == "reproduced"
+    )
 
 
 def test_no_results() -> None:
-    for claim in ({"kind": "below", "than": "theirs"}, {"kind": "falls"}, {"kind": "best_at", "low": 1, "high": 1}):
+    for claim in (
+        {"kind": "below", "than": "theirs"},
+        {"kind": "falls"},
+        {"kind": "best_at", "low": 1, "high": 1},
+    ):
         (found,) = judged(claim, [])
         assert (found.verdict, found.sentence) == ("undecided", "no results to judge by")
 
 
 def test_groups_and_figures_are_judged_apart() -> None:
-    results = [row for name, mean in (("a", 1.0), ("b", 3.0)) for row in rows("ours", {1: [mean]}, data=name)]
+    results = [
+        row
+        for name, mean in (("a", 1.0), ("b", 3.0))
+        for row in rows("ours", {1: [mean]}, data=name)
+    ]
     results += [row for name in ("a", "b") for row in rows("theirs", {1: [2.0]}, data=name)]
     (found,) = judged({"kind": "below", "than": "theirs", "each": "data"}, results)
-    assert (found.verdict, [point.holds for point in found.points]) == ("reproduced in part", [True, False])
+    assert (found.verdict, [point.holds for point in found.points]) == (
+        "reproduced in part",
+        [True, False],
+    )
     assert found.sentence == "holds at 1 of 2; not at b, x 1: 3 against 2 of theirs"
     (found,) = judged({"kind": "below", "than": "theirs", "where": {"data": "a"}}, results)
     assert found.verdict == "reproduced"
     more = [{**row, "other": row["error"]} for row in results]
-    (found,) = judged({"kind": "below", "than": "theirs", "y": ["error", "other"], "where": {"data": "a"}}, more)
+    (found,) = judged(
+        {"kind": "below", "than": "theirs", "y": ["error", "other"], "where": {"data": "a"}}, more
+    )
     assert [point.place for point in found.points] == ["error, x 1", "other, x 1"]
 
 
@@ -247,7 +402,11 @@ def test_lines_beside_are_judged_in_the_same_way() -> None:
 
 
 def test_a_line_without_x_is_the_same_everywhere() -> None:
-    results = [*around(1, 3), {"line": "level", "error": 2.0, "x": float("nan")}, {"line": "level", "error": 2.0}]
+    results = [
+        *around(1, 3),
+        {"line": "level", "error": 2.0, "x": float("nan")},
+        {"line": "level", "error": 2.0},
+    ]
     assert level(results, line="level", x="x", y="error", where={"data": "a"}) is not None
     (found,) = judged({"kind": "below", "than": "level"}, results)
     assert [point.holds for point in found.points] == [True, False]
@@ -287,7 +446,11 @@ def test_means_over_seeds() -> None:
     assert (found[1].mean, found[1].error, found[1].seeds, found[1].asked) == (5.0, 0.0, 1, 2)
     twice = rows("ours", {1: [1.0, 3.0]}, data="a") + rows("ours", {1: [2.0, 4.0]}, data="b")
     both = series(twice, line="ours", x="x", y="error", where={})[1]
-    assert (both.mean, both.seeds, both.by_seed) == (2.5, 2, {0: 1.5, 1: 3.5})  # two of a seed are not independent
+    assert (both.mean, both.seeds, both.by_seed) == (
+        2.5,
+        2,
+        {0: 1.5, 1: 3.5},
+    )  # two of a seed are not independent
 
 
 @pytest.mark.parametrize(
@@ -309,4 +472,10 @@ def test_as_many_numbers_as_places() -> None:
 
 
 def test_figures() -> None:
-    assert [figure_shown(own) for own in (0.5, -0.25, 12.3456, 1e6, 0.000123)] == [".5", "-.25", "12.3", "1,000,000", ".000123"]
+    assert [figure_shown(own) for own in (0.5, -0.25, 12.3456, 1e6, 0.000123)] == [
+        ".5",
+        "-.25",
+        "12.3",
+        "1,000,000",
+        ".000123",
+    ]

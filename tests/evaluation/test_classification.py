@@ -30,7 +30,10 @@ def test_targets() -> None:
     [
         ("hair", "expected an attribute of the data"),
         ("hair=red", "expected an attribute of the data"),
-        ("race=Green", r"expected a label of race \(White, .*\) in --classify race=Green, found 'Green'"),
+        (
+            "race=Green",
+            r"expected a label of race \(White, .*\) in --classify race=Green, found 'Green'",
+        ),
         ("education>=PhD", "expected a label of education .*found 'PhD'"),
     ],
 )
@@ -43,7 +46,10 @@ def test_learning_from_another_sample_is_as_good_and_from_noise_is_not() -> None
     target = read_target(REAL.domain, "income")
     made = load(demo_table(6000, seed=4), schema=DEMO_SCHEMA)
     generator = np.random.default_rng(1)
-    noise = load(demo_table(6000, seed=4).assign(income=generator.choice(["<=50K", ">50K"], 6000)), schema=DEMO_SCHEMA)
+    noise = load(
+        demo_table(6000, seed=4).assign(income=generator.choice(["<=50K", ">50K"], 6000)),
+        schema=DEMO_SCHEMA,
+    )
     good, bad = classify(REAL, made, target), classify(REAL, noise, target)
     assert good.tested == 1200
     assert good.classes == 2
@@ -63,14 +69,22 @@ def test_people_of_their_own_are_the_test() -> None:
 def test_what_reveals_the_label_is_named() -> None:
     target = read_target(REAL.domain, "education>=Bachelors")
     assert revealing(REAL, target) == ["education-num"]
-    table = pd.DataFrame({"education": ["a", "b", "c"] * 20, "number": [1, 2, 3] * 20, "other": [1, 2] * 30})
+    table = pd.DataFrame(
+        {"education": ["a", "b", "c"] * 20, "number": [1, 2, 3] * 20, "other": [1, 2] * 30}
+    )
     found = sottovoce.evaluate(table, table, ways=[1], binary=False, classify=["education=a|b"])
     assert found["notes"] == ["number alone decides education=a|b: drop it with --drop number"]
     assert found["classification"][0]["synthetic"] == 0
-    dropped = sottovoce.evaluate(table, table, ways=[1], binary=False, classify=["education=a|b"], drop=["number"])
+    dropped = sottovoce.evaluate(
+        table, table, ways=[1], binary=False, classify=["education=a|b"], drop=["number"]
+    )
     assert dropped["notes"] == []
-    assert dropped["classification"][0]["dropped"] == ("number",) or dropped["classification"][0]["dropped"] == ["number"]
-    with pytest.raises(UsageError, match="attributes from which to predict education, found all dropped"):
+    assert dropped["classification"][0]["dropped"] == ("number",) or dropped["classification"][0][
+        "dropped"
+    ] == ["number"]
+    with pytest.raises(
+        UsageError, match="attributes from which to predict education, found all dropped"
+    ):
         sottovoce.evaluate(table, table, ways=[1], classify=["education"], drop=["number", "other"])
     with pytest.raises(UsageError, match="expected an attribute of the data"):
         sottovoce.evaluate(table, table, ways=[1], classify=["education"], drop=["hair"])

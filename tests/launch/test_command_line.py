@@ -13,20 +13,31 @@ import pytest
 
 import sottovoce as package
 from sottovoce import UsageError
-from sottovoce.launch import publish
+from sottovoce.report import folder as run_folder
 from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
 
 
-def sottovoce(*words: str, python: str = sys.executable, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def sottovoce(
+    *words: str, python: str = sys.executable, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [python, "-m", "sottovoce", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=cwd)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=600, check=False, cwd=cwd
+    )
 
 
 def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
     out = tmp_path / "out"
-    ran = sottovoce("run", "head-count", "--rows", "90", "--seed", "4", "--out", str(out), python=mpi_python)
+    ran = sottovoce(
+        "run", "head-count", "--rows", "90", "--seed", "4", "--out", str(out), python=mpi_python
+    )
     assert ran.returncode == 0, ran.stderr
-    assert {path.name for path in out.iterdir()} == {"marginals.csv", "ledger.csv", "report.json", "report.html"}
+    assert {path.name for path in out.iterdir()} == {
+        "marginals.csv",
+        "ledger.csv",
+        "report.json",
+        "report.html",
+    }
     report = json.loads((out / "report.json").read_text())
     assert report["transport"] == "mpi"
     assert len(report["mpi"]["hosts"]) == 4
@@ -36,13 +47,33 @@ def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
 
 
 def test_json_and_quiet(tmp_path: Path) -> None:
-    words = ["run", "head-count", "--rows", "90", "--transport", "threads", "--out", str(tmp_path / "out")]
+    words = [
+        "run",
+        "head-count",
+        "--rows",
+        "90",
+        "--transport",
+        "threads",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     assert json.loads(sottovoce(*words, "--json").stdout)["protocol"] == "head-count"
     assert sottovoce(*words, "--quiet").stdout == ""
 
 
 def test_a_run_is_judged_and_can_be_judged_again(tmp_path: Path) -> None:
-    words = ["run", "noisy-marginals", "--rows", "900", "--set", "aggregator=clear", "--transport", "threads", "--out", "out"]
+    words = [
+        "run",
+        "noisy-marginals",
+        "--rows",
+        "900",
+        "--set",
+        "aggregator=clear",
+        "--transport",
+        "threads",
+        "--out",
+        "out",
+    ]
     ran = sottovoce(*words, "--split", "by:age@0.5", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "utility" in ran.stdout
@@ -65,7 +96,9 @@ def test_labels_that_look_like_numbers_are_judged_and_returned_as_they_are() -> 
     ways: dict[str, Any] = {"ways": "1"}
     for protocol, more in (("one-way", {}), ("noisy-marginals", ways)):
         schema = {"a": ["01", "1", "1.0", "NA", "?"]}
-        done = package.run(protocol, table, schema=schema, seed=1, epsilon=50.0, aggregator="masks", **more)
+        done = package.run(
+            protocol, table, schema=schema, seed=1, epsilon=50.0, aggregator="masks", **more
+        )
         assert done.report["utility"] is not None
         published = done.synthetic["a"] if done.synthetic is not None else done.marginals["value_1"]  # type: ignore[index]
         assert set(published) == {"01", "1", "1.0", "NA", "?"}
@@ -76,11 +109,26 @@ def test_evaluate(tmp_path: Path) -> None:
 
     demo_table(800, seed=1).to_csv(tmp_path / "real.csv", index=False)
     demo_table(700, seed=2).to_csv(tmp_path / "synthetic.csv.gz", index=False)
-    words = ["evaluate", "real.csv", "synthetic.csv.gz", "--ways", "1", "2", "--classify", "income", "sex", "--drop", "race"]
+    words = [
+        "evaluate",
+        "real.csv",
+        "synthetic.csv.gz",
+        "--ways",
+        "1",
+        "2",
+        "--classify",
+        "income",
+        "sex",
+        "--drop",
+        "race",
+    ]
     ran = sottovoce(*words, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "800 real rows, 700 synthetic ones; schema inferred" in ran.stdout
-    assert len([line for line in ran.stdout.splitlines() if line.startswith(("original", "binary"))]) == 4
+    assert (
+        len([line for line in ran.stdout.splitlines() if line.startswith(("original", "binary"))])
+        == 4
+    )
     found = json.loads(sottovoce(*words, "--json", cwd=tmp_path).stdout)
     assert set(found["tvd"]) == {"1", "2"}
     assert [own["target"] for own in found["classification"]] == ["income", "sex"]
@@ -88,7 +136,19 @@ def test_evaluate(tmp_path: Path) -> None:
 
 
 def test_the_demo_people_of_a_run_are_those_it_had(tmp_path: Path) -> None:
-    words = ["--rows", "900", "--seed", "3", "--parties", "2", "--set", "aggregator=masks", "--out", "run", "--json"]
+    words = [
+        "--rows",
+        "900",
+        "--seed",
+        "3",
+        "--parties",
+        "2",
+        "--set",
+        "aggregator=masks",
+        "--out",
+        "run",
+        "--json",
+    ]
     ran = json.loads(sottovoce("run", "one-way", *words, cwd=tmp_path).stdout)
     found = json.loads(sottovoce("evaluate", "demo", "run", "--json", cwd=tmp_path).stdout)
     assert found["tvd"] == ran["utility"]["tvd"]
@@ -106,9 +166,23 @@ def test_results_come_into_a_folder_on_another_file_system(tmp_path: Path) -> No
         pytest.skip("there is but one file system")
     with tempfile.TemporaryDirectory(dir=shared) as folder:
         (tmp_path / "out").symlink_to(folder)
-        ran = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", "--out", "out", cwd=tmp_path)
+        ran = sottovoce(
+            "run",
+            "head-count",
+            "--rows",
+            "90",
+            "--transport",
+            "threads",
+            "--out",
+            "out",
+            cwd=tmp_path,
+        )
         assert ran.returncode == 0, ran.stderr
-        assert {path.name for path in Path(folder).iterdir()} >= {"report.json", "ledger.csv", "report.html"}
+        assert {path.name for path in Path(folder).iterdir()} >= {
+            "report.json",
+            "ledger.csv",
+            "report.html",
+        }
         assert not [path for path in Path(folder).iterdir() if path.name.startswith(".")]
 
 
@@ -116,29 +190,35 @@ def test_a_result_that_cannot_be_put_where_it_was_to_lie_is_put_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = package.run("head-count", rows=90, seed=1)
-    real = publish.put
+    real = run_folder.put
 
     def full(files: Mapping[str, bytes], *, folder: Path) -> None:
         if folder == tmp_path / "out":
             raise UsageError("expected to write to out, found No space left on device")
         real(files, folder=folder)
 
-    monkeypatch.setattr(publish, "put", full)
+    monkeypatch.setattr(run_folder, "put", full)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(UsageError, match=r"No space left on device; the results are in (.*)$") as caught:
-        publish.leave(run.files, folder=tmp_path / "out")
+    with pytest.raises(
+        UsageError, match=r"No space left on device; the results are in (.*)$"
+    ) as caught:
+        run_folder.leave(run.files, folder=tmp_path / "out")
     assert (Path(str(caught.value).rsplit(" ", 1)[1]) / "report.json").is_file()
 
 
 def test_a_folder_that_takes_nothing_is_refused_before_anything_starts(tmp_path: Path) -> None:
     ran = sottovoce("run", "head-count", "--rows", "90", "--out", "/proc/none", cwd=tmp_path)
     assert ran.returncode == 2
-    assert ran.stderr.startswith("sottovoce: expected a folder for --out that can be written, found /proc: ")
+    assert ran.stderr.startswith(
+        "sottovoce: expected a folder for --out that can be written, found /proc: "
+    )
     assert ran.stderr.count("\n") == 1
 
 
 def test_a_schema_to_edit(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("age,job\n" + "".join(f"{age},{'cook' if age % 2 else '?'}\n" for age in range(99)))
+    (tmp_path / "people.csv").write_text(
+        "age,job\n" + "".join(f"{age},{'cook' if age % 2 else '?'}\n" for age in range(99))
+    )
     ran = sottovoce("schema", "people.csv", "--out", "schema.json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "NOT private" in ran.stderr
@@ -174,7 +254,10 @@ def test_the_default_folder(tmp_path: Path) -> None:
         (["run", "head-count", "--data", "none.csv"], "found none at none.csv"),
         (["run", "head-count", "--out", "/dev/null"], "expected a folder for --out"),
         (["run", "head-count", "--key-bits", "512"], "--insecure-test-keys"),
-        (["run", "head-count", "--mpiexec", "/no/mpiexec", "--transport", "mpi"], "expected an mpiexec"),
+        (
+            ["run", "head-count", "--mpiexec", "/no/mpiexec", "--transport", "mpi"],
+            "expected an mpiexec",
+        ),
         (["run", "head-count", "--transport", "pigeon"], "--transport"),
         (["run"], "expected a protocol"),
         (["report", "/no/where"], "expected a run"),
@@ -182,7 +265,10 @@ def test_the_default_folder(tmp_path: Path) -> None:
         (["dance"], "No such command"),
         (["evaluate", "demo"], "Missing argument"),
         (["evaluate", "none.csv", "demo"], "found none at none.csv"),
-        (["evaluate", "demo", "demo", "--ways", "2", "99"], "--ways from 1 to the 15 attributes of the data, found 99"),
+        (
+            ["evaluate", "demo", "demo", "--ways", "2", "99"],
+            "--ways from 1 to the 15 attributes of the data, found 99",
+        ),
         (["evaluate", "demo", "demo", "--ways", "two"], "--ways"),
         (["evaluate", "demo", "demo", "--classify", "hair"], "found 'hair'"),
         (["evaluate", "demo", "."], "expected synthetic.csv in ., found none"),
@@ -193,7 +279,9 @@ def test_the_default_folder(tmp_path: Path) -> None:
         (["run", "noisy-marginals", "--split", "sizes:1,2"], "3 whole numbers"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(words: list[str], complaint: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line_and_status_2(
+    words: list[str], complaint: str, tmp_path: Path
+) -> None:
     more = [] if "--transport" in words or words[0] != "run" else ["--transport", "threads"]
     out = [] if "--out" in words or words[0] != "run" else ["--out", str(tmp_path / "out")]
     ran = sottovoce(*words, *more, *out, cwd=tmp_path)
@@ -215,7 +303,9 @@ def test_bad_input_is_one_line_and_status_2(words: list[str], complaint: str, tm
 )
 def test_a_wrong_configuration_names_the_key(text: str, complaint: str, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(f'protocol = "head-count"\n{text}\n')
-    ran = sottovoce("run", "--config", "run.toml", "--transport", "threads", "--out", "out", cwd=tmp_path)
+    ran = sottovoce(
+        "run", "--config", "run.toml", "--transport", "threads", "--out", "out", cwd=tmp_path
+    )
     assert ran.returncode == 2
     assert complaint in ran.stderr
     assert ran.stderr.count("\n") == 1
@@ -236,19 +326,35 @@ def test_protocols_lists_and_explains() -> None:
     shown = sottovoce("protocols", "head-count").stdout
     assert "epsilon" in shown
     assert "number > 0 <= 1000" in shown
-    assert {row["name"] for row in json.loads(sottovoce("protocols", "head-count", "--json").stdout)} >= {"epsilon", "value"}
+    assert {
+        row["name"] for row in json.loads(sottovoce("protocols", "head-count", "--json").stdout)
+    } >= {"epsilon", "value"}
 
 
 def test_runs_are_compared(tmp_path: Path) -> None:
     for name, seed in (("one", "1"), ("two", "2")):
-        words = ("run", "head-count", "--rows", "90", "--transport", "threads", "--seed", seed, "--out", str(tmp_path / name))
+        words = (
+            "run",
+            "head-count",
+            "--rows",
+            "90",
+            "--transport",
+            "threads",
+            "--seed",
+            seed,
+            "--out",
+            str(tmp_path / name),
+        )
         assert sottovoce(*words).returncode == 0
     done = sottovoce("compare", str(tmp_path / "one"), str(tmp_path / "two"))
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["run", "one", "two"]
     rows = json.loads(sottovoce("compare", str(tmp_path / "one"), "--json").stdout)
     assert (rows[0]["run"], rows[0]["protocol"], rows[0]["rounds"]) == ("one", "head-count", 1)
-    wrong = {"expected each run once, found": ["one", "two", "one"], "expected a run with report.json in": ["three"]}
+    wrong = {
+        "expected each run once, found": ["one", "two", "one"],
+        "expected a run with report.json in": ["three"],
+    }
     for said, names in wrong.items():
         refused = sottovoce("compare", *(str(tmp_path / name) for name in names))
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
@@ -256,7 +362,18 @@ def test_runs_are_compared(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_judged_is_refused_before_the_run(tmp_path: Path) -> None:
-    words = ("run", "one-way", "--rows", "90", "--no-judge", "--classify", "income", "sex", "--out", str(tmp_path / "x"))
+    words = (
+        "run",
+        "one-way",
+        "--rows",
+        "90",
+        "--no-judge",
+        "--classify",
+        "income",
+        "sex",
+        "--out",
+        str(tmp_path / "x"),
+    )
     refused = sottovoce(*words)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "expected --classify or --no-judge, found both" in refused.stderr
@@ -265,7 +382,9 @@ def test_what_cannot_be_judged_is_refused_before_the_run(tmp_path: Path) -> None
 
 def test_report_writes_the_page_anew(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    first = sottovoce("run", "head-count", "--rows", "90", "--transport", "threads", "--out", str(out))
+    first = sottovoce(
+        "run", "head-count", "--rows", "90", "--transport", "threads", "--out", str(out)
+    )
     (out / "report.html").unlink()
     again = sottovoce("report", str(out))
     assert again.returncode == 0
@@ -284,9 +403,29 @@ def test_doctor_proves_it(mpi_python: str) -> None:
 def joined(python: str, out: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Start `sottovoce run` under somebody's own mpiexec."""
     launcher = find_launcher(str(Path(python).parent / "mpiexec"))
-    rest = [python, "-m", "sottovoce", "run", "head-count", "--rows", "90", "--seed", "4", "--out", str(out), *words]
+    rest = [
+        python,
+        "-m",
+        "sottovoce",
+        "run",
+        "head-count",
+        "--rows",
+        "90",
+        "--seed",
+        "4",
+        "--out",
+        str(out),
+        *words,
+    ]
     command = launcher.command(rest, ranks=4, variables=[], hosts=None, hostfile=None, extra=[])
-    return subprocess.run(command, env=launcher.environment(), capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(
+        command,
+        env=launcher.environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 def test_joining_a_job_that_somebody_started(tmp_path: Path, mpi_python: str) -> None:
@@ -304,7 +443,9 @@ def test_joining_a_job_that_somebody_started(tmp_path: Path, mpi_python: str) ->
         (["--epsilon", "0"], "parameter epsilon"),
     ],
 )
-def test_a_mistake_in_a_joined_job_is_said_once(tmp_path: Path, mpi_python: str, words: list[str], complaint: str) -> None:
+def test_a_mistake_in_a_joined_job_is_said_once(
+    tmp_path: Path, mpi_python: str, words: list[str], complaint: str
+) -> None:
     ran = joined(mpi_python, tmp_path / "out", *words)
     assert ran.returncode == 2, ran.stderr
     assert (ran.stdout + ran.stderr).count(complaint) == 1
@@ -319,7 +460,9 @@ def test_a_mistake_in_a_joined_job_is_said_once(tmp_path: Path, mpi_python: str,
         ({"PMIX_RANK": "1", "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "4"}, 1, 4),
     ],
 )
-def test_an_mpi_job_is_known_by_its_environment(environment: dict[str, str], rank: int, size: int) -> None:
+def test_an_mpi_job_is_known_by_its_environment(
+    environment: dict[str, str], rank: int, size: int
+) -> None:
     world = inside_mpi_job(environment)
     assert world is not None
     assert (world.rank, world.size) == (rank, size)
@@ -339,7 +482,24 @@ def test_new_writes_a_package_that_passes_its_own_test(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     package = tmp_path / "noisy-sum"
     environment = {**os.environ, "PYTHONPATH": str(package / "src")}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not transport"]
-    tested = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "not transport",
+    ]
+    tested = subprocess.run(
+        command,
+        cwd=package,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert tested.returncode == 0, tested.stdout
     assert sottovoce("new", "noisy-sum", cwd=tmp_path).returncode == 2

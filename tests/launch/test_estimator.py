@@ -40,14 +40,18 @@ def test_it_learns_from_tables_of_texts(protocol: str) -> None:
     majority = (right == "<=50K").mean()
     assert model.score(others, right) >= majority
     assert np.allclose(model.predict_proba(others).sum(axis=1), 1)
-    assert (model.classes_[model.predict_proba(others).argmax(axis=1)] == model.predict(others)).all()
+    assert (
+        model.classes_[model.predict_proba(others).argmax(axis=1)] == model.predict(others)
+    ).all()
     assert model.report_["privacy"]["claimed_epsilon"] == 8
     again = clone(model).fit(x, y)
     assert again.model_ == model.model_
 
 
 def test_a_schema_of_the_columns() -> None:
-    """Public bins; numbers beyond them count as the nearest, and a category that nobody named is refused."""
+    """Public bins; numbers beyond them count as the nearest, and a category that nobody named is
+    refused.
+    """
     x, y = people(3000, 1)
     x = x.assign(age=np.random.default_rng(1).integers(0, 100, len(x)))
     schema = {
@@ -66,7 +70,9 @@ def test_a_schema_of_the_columns() -> None:
 
 def test_in_a_pipeline() -> None:
     x, y = people(2000, 1)
-    pipe = make_pipeline(FunctionTransformer(), sottovoce.LabelClassifier(epsilon=8.0, random_state=1))
+    pipe = make_pipeline(
+        FunctionTransformer(), sottovoce.LabelClassifier(epsilon=8.0, random_state=1)
+    )
     assert pipe.fit(x, y).predict(x).shape == (2000,)
 
 
@@ -74,7 +80,9 @@ def test_what_is_protected_is_y() -> None:
     """Whatever a column is called, and whatever parameters say."""
     x, y = people(2000, 1)
     named = x.rename(columns={"sex": "label"})
-    model = sottovoce.LabelClassifier("label-dp", epsilon=8.0, random_state=np.random.RandomState(1)).fit(named, y)
+    model = sottovoce.LabelClassifier(
+        "label-dp", epsilon=8.0, random_state=np.random.RandomState(1)
+    ).fit(named, y)
     assert model.model_["label"] == "label_"
     assert "label" in model.model_["likely"]
     for wrong in ({"label": "sex"}, {"epsilon": 30.0}):

@@ -1,4 +1,6 @@
-"""Whatever goes wrong, all processes end within five seconds, the status is right and one line says where."""
+"""Whatever goes wrong, all processes end within five seconds, the status is right and one line says
+where.
+"""
 
 import os
 import re
@@ -19,7 +21,9 @@ PROMPT = 5.0
 
 
 STARTING = 300.0
-"""Seconds that ranks may take to start, on a machine that has other things to do: nothing is promised of it."""
+"""Seconds that ranks may take to start, on a machine that has other things to do: nothing is
+promised of it.
+"""
 
 
 @dataclass
@@ -33,7 +37,9 @@ class Launched:
         until = time.monotonic() + STARTING
         while not (note := self.notes / name).exists():
             if self.process.poll() is not None and not note.exists():
-                raise AssertionError(f"all ended before there was {name}: {self.process.communicate()}")
+                raise AssertionError(
+                    f"all ended before there was {name}: {self.process.communicate()}"
+                )
             assert time.monotonic() < until, f"there was no {name} in {STARTING} s"
             time.sleep(0.02)
         return float(note.read_text())
@@ -42,22 +48,30 @@ class Launched:
         return int(self.noted(f"pid-{rank}"))
 
     def all_at_work(self) -> None:
-        """Wait until every rank is in its second phase, and then until the launcher must have heard so."""
+        """Wait until every rank is in its second phase, and then until the launcher must have heard
+        so.
+        """
         for rank in range(4):
             self.noted(f"work-{rank}")
         time.sleep(1.0)  # ranks say where they are five times a second
 
     def last_at_work(self) -> float:
-        """Say when the last rank that came to its second phase did so: by then there was trouble."""
+        """Say when the last rank that came to its second phase did so: by then there was
+        trouble.
+        """
         return max(float(path.read_text()) for path in self.notes.glob("work-[0-3]"))
 
     def ends(self, *, since: float | None = None, within: float = PROMPT) -> str:
-        """Wait for the end; check that nothing lives on and nothing was left; return what was said."""
+        """Wait for the end; check that nothing lives on and nothing was left; return what was
+        said.
+        """
         _, said = self.process.communicate(timeout=within + (60 if since is not None else STARTING))
         over = time.monotonic()
         if since is None:
             since = self.last_at_work()
-        while alive := [pid for path in self.notes.glob("pid-[0-3]") if is_alive(pid := int(path.read_text()))]:
+        while alive := [
+            pid for path in self.notes.glob("pid-[0-3]") if is_alive(pid := int(path.read_text()))
+        ]:
             assert over - since <= within, f"processes {alive} live on"
             time.sleep(0.05)
             over = time.monotonic()
@@ -75,15 +89,31 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def launch(mpi_python: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Callable[..., Launched]:
+def launch(
+    mpi_python: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> Callable[..., Launched]:
     def launched(trouble: str, *more: str) -> Launched:
         notes = tmp_path / "notes"
         notes.mkdir()
         out = tmp_path / "out"
         command = [
-            mpi_python, "-m", "sottovoce", "run", "troubles:Trouble", "--rows", "60", "--seed", "1", "--out", str(out),
-            "--set", f"trouble={trouble}", "--set", f"notes={notes}", *more,
-        ]  # fmt: skip
+            mpi_python,
+            "-m",
+            "sottovoce",
+            "run",
+            "troubles:Trouble",
+            "--rows",
+            "60",
+            "--seed",
+            "1",
+            "--out",
+            str(out),
+            "--set",
+            f"trouble={trouble}",
+            "--set",
+            f"notes={notes}",
+            *more,
+        ]
         return Launched(start(command, cwd=HERE), notes, out)
 
     return launched
@@ -96,7 +126,10 @@ def one_line(said: str) -> str:
     """Check that the place is named exactly once, on one line of ours, and return that line."""
     lines = [line for line in said.splitlines() if line.startswith("sottovoce: ")]
     assert len(lines) == 1, said
-    assert len(re.findall(r"rank \d \((?:curator|party \d)\) in trouble, phase \w+, step \d", said)) == 1, said
+    assert (
+        len(re.findall(r"rank \d \((?:curator|party \d)\) in trouble, phase \w+, step \d", said))
+        == 1
+    ), said
     return lines[0]
 
 
@@ -105,25 +138,53 @@ def test_nothing_wrong(launch: Launch) -> None:
     said, complaints = launched.process.communicate(timeout=STARTING)
     assert launched.process.returncode == 0, complaints
     assert "well" in said
-    assert {path.name for path in launched.out.iterdir()} == {"report.json", "report.html", "ledger.csv"}
+    assert {path.name for path in launched.out.iterdir()} == {
+        "report.json",
+        "report.html",
+        "ledger.csv",
+    }
 
 
 @pytest.mark.parametrize(
     ("trouble", "place", "reason"),
     [
-        ("party raises", "rank 2 (party 2) in trouble, phase work, step 0", "RuntimeError: the party's own mistake"),
-        ("curator raises", "rank 0 (curator) in trouble, phase work, step 0", "RuntimeError: the curator's own mistake"),
-        ("party exits", "rank 2 (party 2) in trouble, phase work, step 0", "left early by SystemExit(0)"),
+        (
+            "party raises",
+            "rank 2 (party 2) in trouble, phase work, step 0",
+            "RuntimeError: the party's own mistake",
+        ),
+        (
+            "curator raises",
+            "rank 0 (curator) in trouble, phase work, step 0",
+            "RuntimeError: the curator's own mistake",
+        ),
+        (
+            "party exits",
+            "rank 2 (party 2) in trouble, phase work, step 0",
+            "left early by SystemExit(0)",
+        ),
         ("party vanishes", "rank 2 (party 2) in trouble, phase", "the process was lost"),
-        ("party returns early", "rank 0 (curator) in trouble, phase work, step 1", "party 2, found that it has ended its part"),
-        ("party waits for curator", "in trouble, phase work, step 1", "party 2 waits for Reply from the curator"),
+        (
+            "party returns early",
+            "rank 0 (curator) in trouble, phase work, step 1",
+            "party 2, found that it has ended its part",
+        ),
+        (
+            "party waits for curator",
+            "in trouble, phase work, step 1",
+            "party 2 waits for Reply from the curator",
+        ),
         ("ring", "in trouble, phase work, step 1", "party 1 waits for Word from party 2"),
         (
             "wrong kind",
             "rank 0 (curator) in trouble, phase work, step 1",
             "expected Word of phase work from party 2, found Reply",
         ),
-        ("says too much", "rank 0 (curator) in trouble, phase work, step 1", "Word of phase work was never received"),
+        (
+            "says too much",
+            "rank 0 (curator) in trouble, phase work, step 1",
+            "Word of phase work was never received",
+        ),
     ],
 )
 def test_a_role_goes_wrong(launch: Launch, trouble: str, place: str, reason: str) -> None:
@@ -139,7 +200,11 @@ def test_a_role_goes_wrong(launch: Launch, trouble: str, place: str, reason: str
 def test_a_party_never_answers(launch: Launch) -> None:
     launched = launch("party never answers", "--timeout", "3", "--progress")
     said = launched.ends(within=3 + PROMPT)
-    assert re.search(r"^\d s  .*the curator: work 1 waits for Word from party 2; party 1: work 1", said, re.MULTILINE)
+    assert re.search(
+        r"^\d s  .*the curator: work 1 waits for Word from party 2; party 1: work 1",
+        said,
+        re.MULTILINE,
+    )
     line = one_line(said)
     assert "rank 0 (curator) in trouble, phase work, step 1" in line
     assert "expected Word from party 2, waited 3 s in vain" in line
@@ -161,7 +226,11 @@ def test_a_rank_is_killed(launch: Launch, rank: int) -> None:
 def test_mpiexec_is_killed(launch: Launch) -> None:
     launched = launch("everybody sleeps")
     launched.all_at_work()
-    children = Path(f"/proc/{launched.process.pid}/task/{launched.process.pid}/children").read_text().split()
+    children = (
+        Path(f"/proc/{launched.process.pid}/task/{launched.process.pid}/children")
+        .read_text()
+        .split()
+    )
     assert len(children) == 1
     os.kill(int(children[0]), signal.SIGKILL)
     line = one_line(launched.ends(since=time.monotonic()))

@@ -1,11 +1,13 @@
-"""Several hosts: three network namespaces, a bridge between them, Open MPI over TCP, and the kernel as the referee.
+"""Several hosts: three network namespaces, a bridge between them, Open MPI over TCP, and the kernel
+as the referee.
 
 What a role sends must be what the kernel counts, once that is taken away which the kernel adds:
 
-    Ethernet 14, IPv4 20, TCP 32 (20 and the timestamp option) for every segment that the interface counts, data or
-    acknowledgement; segments that TCP sent again, although nothing was lost: they overtake one another on the way through
-    the bridge, more so on a busy machine (0 to 600 of 56,000 seen); and MPI's own headers: about 100 bytes for each message
-    and for each fragment of a large one. These last are the one per cent that is allowed.
+    Ethernet 14, IPv4 20, TCP 32 (20 and the timestamp option) for every segment that the interface
+    counts, data or acknowledgement; segments that TCP sent again, although nothing was lost: they
+    overtake one another on the way through the bridge, more so on a busy machine (0 to 600 of
+    56,000 seen); and MPI's own headers: about 100 bytes for each message and for each fragment of a
+    large one. These last are the one per cent that is allowed.
 """
 
 import json
@@ -45,17 +47,39 @@ class Hosts:
     def command(self, host: int, *words: str) -> list[str]:
         """Run something on a host, under a host name of its own."""
         name = self.names[host]
-        return ["ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c", f'hostname {name}; exec "$@"', name, *words]
+        return [
+            "ip",
+            "netns",
+            "exec",
+            name,
+            "unshare",
+            "--uts",
+            "sh",
+            "-c",
+            f'hostname {name}; exec "$@"',
+            name,
+            *words,
+        ]
 
     def read(self, host: int, *paths: str) -> str:
-        return subprocess.run(self.command(host, "cat", *paths), capture_output=True, text=True, check=True, timeout=30).stdout
+        return subprocess.run(
+            self.command(host, "cat", *paths),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        ).stdout
 
     def counters(self, host: int) -> dict[str, int]:
-        """Read what the kernel counted on a host's only interface, and how many segments its TCP sent again."""
+        """Read what the kernel counted on a host's only interface, and how many segments its TCP
+        sent again.
+        """
         names = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets")
         said = self.read(host, *(f"/sys/class/net/eth0/statistics/{name}" for name in names))
         titles, numbers = (
-            line.split()[1:] for line in self.read(host, "/proc/net/snmp").splitlines() if line.startswith("Tcp:")
+            line.split()[1:]
+            for line in self.read(host, "/proc/net/snmp").splitlines()
+            if line.startswith("Tcp:")
         )
         again = int(dict(zip(titles, numbers, strict=True))["RetransSegs"])
         return {**dict(zip(names, map(int, said.split()), strict=True)), "again": again}
@@ -69,7 +93,9 @@ class Hosts:
             "PRTE_MCA_prte_if_include": "10.77.0.0/24",
             "PRTE_MCA_plm_ssh_agent": str(self.agent),
         }
-        command = self.command(0, sys.executable, "-m", "sottovoce", "run", *words, "--hostfile", str(self.hostfile))
+        command = self.command(
+            0, sys.executable, "-m", "sottovoce", "run", *words, "--hostfile", str(self.hostfile)
+        )
         return self.start(command, cwd=HERE, env=environment)
 
 
@@ -88,7 +114,20 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
             ip("-n", switch, "link", "add", "br0", "type", "bridge")
             ip("-n", switch, "link", "set", "br0", "up")
             for number, (name, address) in enumerate(zip(names, ADDRESSES, strict=True)):
-                ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", f"port{number}", "netns", switch)
+                ip(
+                    "-n",
+                    name,
+                    "link",
+                    "add",
+                    "eth0",
+                    "type",
+                    "veth",
+                    "peer",
+                    "name",
+                    f"port{number}",
+                    "netns",
+                    switch,
+                )
                 ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
                 ip("-n", name, "link", "set", "lo", "up")
                 ip("-n", name, "link", "set", "eth0", "up")
@@ -96,11 +135,14 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
                 ip("-n", switch, "link", "set", f"port{number}", "up")
         except (OSError, subprocess.SubprocessError) as error:
             warnings.warn(
-                f"NETWORK NAMESPACES CANNOT BE MADE HERE: the ledger is not compared with a network: {error}", stacklevel=1
+                f"NETWORK NAMESPACES CANNOT BE MADE HERE: the ledger is not compared with a network: {error}",
+                stacklevel=1,
             )
             pytest.skip(f"network namespaces cannot be made: {error}")
         agent = tmp_path / "agent"
-        cases = "\n".join(f"  {address}) name={name} ;;" for address, name in zip(ADDRESSES, names, strict=True))
+        cases = "\n".join(
+            f"  {address}) name={name} ;;" for address, name in zip(ADDRESSES, names, strict=True)
+        )
         agent.write_text(
             "#!/bin/sh\n# Open MPI starts its daemon on another host with this, instead of ssh: agent [options] HOST COMMAND\n"
             'while [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
@@ -109,29 +151,54 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
         )
         agent.chmod(0o755)
         hostfile = tmp_path / "hosts"
-        hostfile.write_text("".join(f"{address} slots={slots}\n" for address, slots in zip(ADDRESSES, (2, 1, 1), strict=True)))
+        hostfile.write_text(
+            "".join(
+                f"{address} slots={slots}\n"
+                for address, slots in zip(ADDRESSES, (2, 1, 1), strict=True)
+            )
+        )
         yield Hosts(names, agent, hostfile, start)
     finally:
         for name in made:
-            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True, timeout=30)
+            subprocess.run(
+                ["ip", "netns", "del", name], check=False, capture_output=True, timeout=30
+            )
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="NOT COMPARED WITH A NETWORK: needs root and ip")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("ip") is None,
+    reason="NOT COMPARED WITH A NETWORK: needs root and ip",
+)
 @pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
 def test_the_ledger_is_what_the_kernel_counts(hosts: Hosts, tmp_path: Path) -> None:
     before = [hosts.counters(host) for host in range(3)]
-    ran = hosts.run("bulk:Bulk", "--parties", "3", "--rows", "30", "--seed", "1", "--out", str(tmp_path / "out"), "--json",
-                    "--set", "blocks=40")  # fmt: skip
+    ran = hosts.run(
+        "bulk:Bulk",
+        "--parties",
+        "3",
+        "--rows",
+        "30",
+        "--seed",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+        "--json",
+        "--set",
+        "blocks=40",
+    )
     said, complaints = ran.communicate(timeout=600)
     assert ran.returncode == 0, complaints
     after = [hosts.counters(host) for host in range(3)]
     report = json.loads(said)
     assert len(set(report["mpi"]["hosts"])) == 3
     edges = report["communication"]["by_edge"]
-    # Ranks 0 and 1 are on the first host, so what crosses its interface are the edges 2->0 and 3->0.
+    # Ranks 0 and 1 are on the first host, so what crosses its interface are the edges 2->0 and
+    # 3->0.
     ledger = edges["2->0"]["frame_bytes"] + edges["3->0"]["frame_bytes"]
     assert ledger > 50_000_000
-    counted = [{name: after[host][name] - before[host][name] for name in after[host]} for host in range(3)]
+    counted = [
+        {name: after[host][name] - before[host][name] for name in after[host]} for host in range(3)
+    ]
     received = counted[0]["rx_bytes"]
     without_headers = received - HEADERS * counted[0]["rx_packets"]
     again = SEGMENT * (counted[1]["again"] + counted[2]["again"])
@@ -155,10 +222,21 @@ def test_the_ledger_is_what_the_kernel_counts(hosts: Hosts, tmp_path: Path) -> N
 def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    ran = hosts.run("troubles:Trouble", "--rows", "60", "--out", str(tmp_path / "out"), "--set", "trouble=everybody sleeps",
-                    "--set", f"notes={notes}")  # fmt: skip
+    ran = hosts.run(
+        "troubles:Trouble",
+        "--rows",
+        "60",
+        "--out",
+        str(tmp_path / "out"),
+        "--set",
+        "trouble=everybody sleeps",
+        "--set",
+        f"notes={notes}",
+    )
     until = time.monotonic() + 300  # nothing is promised of starting
-    while len(list(notes.glob("work-[0-3]"))) < 4 and ran.poll() is None and time.monotonic() < until:
+    while (
+        len(list(notes.glob("work-[0-3]"))) < 4 and ran.poll() is None and time.monotonic() < until
+    ):
         time.sleep(0.05)
     time.sleep(1)
     ranks = [int((notes / f"pid-{rank}").read_text()) for rank in range(4)]
@@ -173,4 +251,6 @@ def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str)
         time.sleep(0.05)
     assert time.monotonic() - started < 5
     assert ran.returncode == 3
-    assert ("rank 3 (party 3) in trouble, phase work" if victim == "rank" else "mpiexec was killed") in said
+    assert (
+        "rank 3 (party 3) in trouble, phase work" if victim == "rank" else "mpiexec was killed"
+    ) in said

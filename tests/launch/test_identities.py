@@ -13,10 +13,10 @@ import pytest
 
 import sottovoce
 from sottovoce.curator import Curator
-from sottovoce.launch.identities import read_identities, write_identity
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Party
 from sottovoce.protocols.introductions import introduce
+from sottovoce.runs.identities import read_identities, write_identity
 
 RUN: dict[str, Any] = {"rows": 60, "marginals": "sex", "aggregator": "masks", "seed": 1}
 
@@ -52,7 +52,9 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
     with pytest.raises(UsageError, match=r"PEM file of `sottovoce identity` at .*party-3\.pub"):
         sottovoce.run("noisy-marginals", identities=folder, **RUN)
     (folder / "party-3.pub").unlink()
-    with pytest.raises(UsageError, match=r"expected an identity at .*party-3\.pub, found No such file"):
+    with pytest.raises(
+        UsageError, match=r"expected an identity at .*party-3\.pub, found No such file"
+    ):
         sottovoce.run("noisy-marginals", identities=folder, **RUN)
     (folder / "party-3.pub").write_bytes((folder / "party-2.pub").read_bytes())
     with pytest.raises(UsageError, match="to belong together"):
@@ -69,7 +71,10 @@ def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
 
     def curator(desk: Curator) -> None: ...
 
-    with pytest.raises(MessageError, match=r"expected the key 0101010101010101\.\.\. of party 1, found .*: a wrong peer"):
+    with pytest.raises(
+        MessageError,
+        match=r"expected the key 0101010101010101\.\.\. of party 1, found .*: a wrong peer",
+    ):
         converse(party, curator, pinned=talk_to)
 
 
@@ -77,14 +82,30 @@ def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
 def test_from_the_command_line(tmp_path: Path) -> None:
     def sottovoce_command(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "sottovoce", *words], capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False
+            [sys.executable, "-m", "sottovoce", *words],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            cwd=tmp_path,
+            check=False,
         )
 
     for party in ("1", "2"):
         made = sottovoce_command("identity", "keys", "--party", party)
         assert made.returncode == 0
         assert f"keys/party-{party}.key: keep it" in made.stdout
-    words = ("run", "noisy-marginals", "--parties", "2", "--rows", "60", "--set", "marginals=sex", "--set", "aggregator=masks")
+    words = (
+        "run",
+        "noisy-marginals",
+        "--parties",
+        "2",
+        "--rows",
+        "60",
+        "--set",
+        "marginals=sex",
+        "--set",
+        "aggregator=masks",
+    )
     assert sottovoce_command(*words, "--identities", "keys", "--out", "good").returncode == 0
     (tmp_path / "keys" / "party-1.key").unlink()
     bad = sottovoce_command(*words, "--identities", "keys", "--out", "bad")

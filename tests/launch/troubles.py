@@ -32,7 +32,9 @@ class Trouble(Protocol):
             (folder / f"{name}.partial").rename(folder / name)
 
     def note_work(self, rank: int) -> None:
-        """Say when this rank came to its second phase, where the trouble is: this clock is the same in all processes."""
+        """Say when this rank came to its second phase, where the trouble is: this clock is the same
+        in all processes.
+        """
         self.note(f"work-{rank}", time.monotonic())
 
     def party(self, me: Party) -> None:

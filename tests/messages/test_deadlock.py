@@ -32,7 +32,10 @@ def play(size: int, part: Callable[[Role], None]) -> list[BaseException]:
             with contextlib.suppress(PeerFailedError):
                 wires[speaker.rank].abort(3)
 
-    threads = [threading.Thread(target=act, args=(Role(wire, protocol="t", kinds=[Word], timeout=60),)) for wire in wires]
+    threads = [
+        threading.Thread(target=act, args=(Role(wire, protocol="t", kinds=[Word], timeout=60),))
+        for wire in wires
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -63,7 +66,9 @@ def test_a_circle_is_found_and_told(eager: None, length: int) -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_no_circle_is_seen_where_there_is_none(eager: None, seed: int) -> None:
-    """A random conversation that can always go on, at random speeds, probed all the time, ends well."""
+    """A random conversation that can always go on, at random speeds, probed all the time, ends
+    well.
+    """
     randomness = random.Random(seed)
     size = randomness.randrange(2, 7)
     edges = [tuple(randomness.sample(range(size), 2)) for _ in range(80)]

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sottovoce.messages import CIPHERTEXT, BigInts, MessageError, MisuseError, Shape, decode, encoded_size, message, to_bytes
+from sottovoce.messages import (
+    CIPHERTEXT,
+    BigInts,
+    MessageError,
+    MisuseError,
+    Shape,
+    decode,
+    encoded_size,
+    message,
+    to_bytes,
+)
 from sottovoce.messages.message import encode
 
 
@@ -54,7 +64,9 @@ class Positive:
             raise ValueError(f"expected a positive number, found {self.number}")
 
 
-INNERS = st.builds(Inner, st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"])))
+INNERS = st.builds(
+    Inner, st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]))
+)
 EVERYTHING = st.builds(
     Everything,
     flag=st.booleans(),
@@ -86,11 +98,29 @@ def test_what_is_written_is_read_in_one_form(said: Everything) -> None:
 def test_the_layout_to_the_byte() -> None:
     assert to_bytes(Inner(-2, "né")) == b"\xfe" + b"\xff" * 7 + b"\x03" + b"\0" * 7 + "né".encode()
     cells = np.array([[1, 2, 3], [4, 5, 6]], np.uint16)
-    expected = bytes([2, 2]) + (2).to_bytes(8, "little") + (3).to_bytes(8, "little") + bytes(6) + cells.tobytes()
+    expected = (
+        bytes([2, 2])
+        + (2).to_bytes(8, "little")
+        + (3).to_bytes(8, "little")
+        + bytes(6)
+        + cells.tobytes()
+    )
     assert to_bytes(Fixed(cells)) == expected
 
 
-DTYPES = [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float32, np.float64]
+DTYPES = [
+    np.bool_,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.float32,
+    np.float64,
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -121,8 +151,10 @@ def test_arrays_are_views_and_cannot_be_written() -> None:
     assert not Fixed(mine).cells.flags.writeable
     assert mine.flags.writeable
     large = np.ones((2, 5000), np.uint16)
-    assert any(isinstance(part, memoryview) and np.shares_memory(np.frombuffer(part, np.uint8), large)
-               for part in encode(Fixed(large)).parts())  # fmt: skip
+    assert any(
+        isinstance(part, memoryview) and np.shares_memory(np.frombuffer(part, np.uint8), large)
+        for part in encode(Fixed(large)).parts()
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +167,10 @@ def test_arrays_are_views_and_cannot_be_written() -> None:
         (lambda: Inner(1, b"x"), "Inner.text: expected a str, found bytes"),  # type: ignore[arg-type]
         (lambda: Inner(1, "\ud800"), "lone surrogate"),
         (lambda: Fixed([[1], [2]]), "expected an array of uint16, found list"),  # type: ignore[arg-type]
-        (lambda: Fixed(np.ones((2, 1), np.int16)), "expected an array of uint16, found one of int16"),
+        (
+            lambda: Fixed(np.ones((2, 1), np.int16)),
+            "expected an array of uint16, found one of int16",
+        ),
         (lambda: Fixed(np.ones((3, 1), np.uint16)), r"shape \(2, any\), found \(3, 1\)"),
         (lambda: Fixed(np.ones(2, np.uint16)), r"shape \(2, any\), found \(2,\)"),
         (lambda: Secret(1, "text"), "expected bytes, found str"),  # type: ignore[arg-type]
@@ -188,7 +223,9 @@ def test_what_has_no_layout_is_refused_at_once() -> None:
 def test_a_rule_of_its_own_holds_on_both_sides() -> None:
     with pytest.raises(ValueError, match="found 0"):
         Positive(0)
-    with pytest.raises(MessageError, match="malformed Positive: expected a positive number, found 0"):
+    with pytest.raises(
+        MessageError, match="malformed Positive: expected a positive number, found 0"
+    ):
         decode(Positive, memoryview(bytes(8)))
 
 
@@ -207,7 +244,11 @@ U64 = (2**64 - 1).to_bytes(8, "little")
 @pytest.mark.parametrize(
     ("kind", "data", "complaint"),
     [
-        (Inner, bytes(8) + U64, "field text: expected 18446744073709551615 more bytes, found 0: the message is truncated"),
+        (
+            Inner,
+            bytes(8) + U64,
+            "field text: expected 18446744073709551615 more bytes, found 0: the message is truncated",
+        ),
         (Inner, bytes(16) + b"x", "expected its end, found 1 bytes left over"),
         (Inner, bytes(8) + b"\1" + bytes(7) + b"\xff", "expected UTF-8"),
         (Fixed, bytes([2]), "truncated"),
@@ -217,7 +258,11 @@ U64 = (2**64 - 1).to_bytes(8, "little")
         (Fixed, bytes([2, 1]) + bytes(8), r"expected an array of shape \(2, any\), found \(0,\)"),
         (Fixed, bytes([2, 2, 2]) + bytes(7) + U64, "that no memory holds"),
         (Fixed, bytes([2, 2, 2]) + bytes(15) + b"\1" + bytes(5), "expected zeros as padding"),
-        (Fixed, bytes([2, 2, 2]) + bytes(7) + (2**40).to_bytes(8, "little") + bytes(6), "truncated"),
+        (
+            Fixed,
+            bytes([2, 2, 2]) + bytes(7) + (2**40).to_bytes(8, "little") + bytes(6),
+            "truncated",
+        ),
     ],
 )
 def test_wrong_bytes_are_refused(kind: type, data: bytes, complaint: str) -> None:

@@ -1,4 +1,6 @@
-"""Fields at their edges: unusual arrays, buffers and annotations, and every length of a truncated message."""
+"""Fields at their edges: unusual arrays, buffers and annotations, and every length of a truncated
+message.
+"""
 
 import struct
 from typing import Annotated, Any
@@ -81,12 +83,26 @@ class Free:
     cells: NDArray[np.int64]
 
 
-DTYPES = [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float32, np.float64]
+DTYPES = [
+    np.bool_,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.float32,
+    np.float64,
+]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 BITS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
 ITEMS = st.builds(Item, TEXT, BITS)
 BIGS = st.integers(1, 40).flatmap(
-    lambda width: st.lists(st.integers(0, 256**width - 1), max_size=5).map(lambda found: BigInts.of(found, width=width))
+    lambda width: st.lists(st.integers(0, 256**width - 1), max_size=5).map(
+        lambda found: BigInts.of(found, width=width)
+    )
 )
 NESTED = st.builds(
     Nested,
@@ -140,7 +156,9 @@ def test_arrays_of_any_layout(dtype: Any) -> None:
         lying = lying.T if turned else lying
         lying = lying[::-2] if thinned and lying.ndim else lying
         data = to_bytes(Array(True, lying))
-        assert data == to_bytes(Array(True, np.ascontiguousarray(lying).reshape(lying.shape).astype(dtype)))
+        assert data == to_bytes(
+            Array(True, np.ascontiguousarray(lying).reshape(lying.shape).astype(dtype))
+        )
         heard = decode(Array, memoryview(data)).cells
         assert heard.dtype == np.dtype(dtype).newbyteorder("<")
         assert heard.shape == lying.shape
@@ -178,8 +196,16 @@ class Layout:
 
 def test_the_layout_of_every_field_to_the_byte() -> None:
     said = Layout(
-        True, 1.5, b"ab", BigInts.of([1, 256], width=3), (-1, 2), (False, True), 5, None, np.array(-2, np.int16)
-    )  # fmt: skip
+        True,
+        1.5,
+        b"ab",
+        BigInts.of([1, 256], width=3),
+        (-1, 2),
+        (False, True),
+        5,
+        None,
+        np.array(-2, np.int16),
+    )
     expected = b"".join(
         [
             b"\1",
@@ -239,7 +265,9 @@ def test_what_counts_as_the_same_value() -> None:
     assert to_bytes(Number(1)) == to_bytes(same_bytes)
 
 
-@pytest.mark.parametrize("annotation", [int | str, int | str | None, set[int], complex, np.ndarray, NDArray[Any], tuple])
+@pytest.mark.parametrize(
+    "annotation", [int | str, int | str | None, set[int], complex, np.ndarray, NDArray[Any], tuple]
+)
 def test_more_annotations_without_a_layout(annotation: Any) -> None:
     with pytest.raises(MisuseError, match=r"Bad\.field: expected"):
 

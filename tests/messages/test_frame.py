@@ -1,4 +1,6 @@
-"""Frames: one encoding of a header, nothing else is read, and a role says where a wrong one was found."""
+"""Frames: one encoding of a header, nothing else is read, and a role says where a wrong one was
+found.
+"""
 
 import struct
 
@@ -10,7 +12,9 @@ from sottovoce.messages import MessageError, MisuseError, Role, message, thread_
 from sottovoce.messages.frame import FIXED, Header, What, frame_length, pack_header, unpack_header
 
 LIMIT = 1 << 20
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(lambda name: len(name.encode()) <= 255)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(
+    lambda name: len(name.encode()) <= 255
+)
 HEADERS = st.builds(
     Header,
     what=st.sampled_from(What),
@@ -51,7 +55,9 @@ def put(at: int, data: bytes, frame: bytes = FRAME) -> bytes:
 
 def test_the_header_to_the_byte() -> None:
     header = Header(What.MESSAGE, 5, 0x0102, 3, 0x0405, "né", "a/b", "K")
-    expected = bytes.fromhex("7376 01 00 30000000 0500000000000000 0201000000000000 0300 0504 03 03 01 00")
+    expected = bytes.fromhex(
+        "7376 01 00 30000000 0500000000000000 0201000000000000 0300 0504 03 03 01 00"
+    )
     assert pack_header(header) == expected + "néa/bK".encode() + bytes(9)
 
 
@@ -75,10 +81,14 @@ def test_what_is_packed_is_unpacked_in_one_form(header: Header) -> None:
 
 
 @given(HEADERS, st.data())
-def test_every_other_header_byte_is_another_header_or_none(header: Header, data: st.DataObject) -> None:
+def test_every_other_header_byte_is_another_header_or_none(
+    header: Header, data: st.DataObject
+) -> None:
     head = pack_header(header)
     at = data.draw(st.integers(0, len(head) - 1))
-    changed = put(at, bytes([head[at] ^ data.draw(st.integers(1, 255))]), head) + bytes(header.payload)
+    changed = put(at, bytes([head[at] ^ data.draw(st.integers(1, 255))]), head) + bytes(
+        header.payload
+    )
     try:
         found = unpack_header(memoryview(changed), limit=LIMIT).header
     except MessageError:
@@ -91,14 +101,20 @@ def test_names_have_a_limit() -> None:
     longest = RIGHT._replace(protocol="é" * 127 + "x", phase="p" * 255, kind="k" * 255)
     assert unpack_header(memoryview(pack_header(longest) + PAYLOAD), limit=LIMIT).header == longest
     long = "é" * 128
-    for header in (RIGHT._replace(protocol=long), RIGHT._replace(phase=long), RIGHT._replace(kind=long)):
+    for header in (
+        RIGHT._replace(protocol=long),
+        RIGHT._replace(phase=long),
+        RIGHT._replace(kind=long),
+    ):
         with pytest.raises(MisuseError, match="expected names of at most 255 bytes, found 256"):
             pack_header(header)
 
 
 def test_a_length_is_known_from_the_fixed_part() -> None:
     assert frame_length(memoryview(FRAME)[:FIXED], limit=len(FRAME)) == len(FRAME)
-    with pytest.raises(MessageError, match=rf"at most {len(FRAME) - 1} bytes, found one of {len(FRAME)}$"):
+    with pytest.raises(
+        MessageError, match=rf"at most {len(FRAME) - 1} bytes, found one of {len(FRAME)}$"
+    ):
         frame_length(memoryview(FRAME)[:FIXED], limit=len(FRAME) - 1)
 
 
@@ -129,24 +145,37 @@ WRONG_HEADERS = [
     (put(3, b"\xff"), "expected a frame of a known sort, found 255"),
     (put(FIXED, b"\xff"), "expected names in UTF-8"),
     (put(FIXED, b"\xc0\xaf"), "expected names in UTF-8"),
-    (put(FIXED + 3, "é".encode()), "expected names in UTF-8"),  # whole in the header, cut between two names
+    (
+        put(FIXED + 3, "é".encode()),
+        "expected names in UTF-8",
+    ),  # whole in the header, cut between two names
     (put(END_OF_NAMES, b"\1"), "ends with zeros after its names"),
     (put(len(HEAD) - 1, b"\1"), "ends with zeros after its names"),
     (put(31, b"\1"), "ends with zeros after its names"),
-    (put(28, b"\xff"), "ends with zeros after its names"),  # names longer than the header, and than the frame
+    (
+        put(28, b"\xff"),
+        "ends with zeros after its names",
+    ),  # names longer than the header, and than the frame
     (put(30, b"\x09"), "ends with zeros after its names"),
     (
-        put(4, struct.pack("<I", len(HEAD) + 8), HEAD) + bytes(8) + PAYLOAD,  # not a multiple of sixteen
+        put(4, struct.pack("<I", len(HEAD) + 8), HEAD)
+        + bytes(8)
+        + PAYLOAD,  # not a multiple of sixteen
         "ends with zeros after its names",
     ),
     (
-        put(4, struct.pack("<I", len(HEAD) + 16), HEAD) + bytes(16) + PAYLOAD,  # sixteen zeros too many
+        put(4, struct.pack("<I", len(HEAD) + 16), HEAD)
+        + bytes(16)
+        + PAYLOAD,  # sixteen zeros too many
         "ends with zeros after its names",
     ),
 ]
 WRONG_LENGTHS = [
     *[(FRAME[:length], "truncated") for length in range(len(FRAME))],
-    (FRAME + b"\0", f"expected a frame of {len(FRAME)} bytes, found {len(FRAME) + 1}: bytes are left over"),
+    (
+        FRAME + b"\0",
+        f"expected a frame of {len(FRAME)} bytes, found {len(FRAME) + 1}: bytes are left over",
+    ),
     (FRAME + FRAME, "bytes are left over"),
     (put(8, struct.pack("<Q", len(PAYLOAD) + 1)), "truncated"),
     (put(8, struct.pack("<Q", len(PAYLOAD) - 1)), "left over"),
@@ -184,19 +213,37 @@ def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
     ("frame", "complaint"),
     [
         (made(kind="Song"), "expected Word from the curator, found an unknown kind, 'Song'"),
-        (made(kind="Other"), "expected Word of phase count from the curator, found Other of phase count"),
-        (made(phase="sum"), "expected Word of phase count from the curator, found Word of phase sum"),
-        (made(phase="count/sum"), "expected Word of phase count from the curator, found Word of phase count/sum"),
+        (
+            made(kind="Other"),
+            "expected Word of phase count from the curator, found Other of phase count",
+        ),
+        (
+            made(phase="sum"),
+            "expected Word of phase count from the curator, found Word of phase sum",
+        ),
+        (
+            made(phase="count/sum"),
+            "expected Word of phase count from the curator, found Word of phase count/sum",
+        ),
         (made(sender=1), "expected the curator as the sender, found party 1"),
         (made(sender=65535), "expected the curator as the sender, found party 65535"),
         (made(receiver=0), "expected a frame for party 1, found one for the curator"),
         (made(protocol="shout"), "expected talk, found shout from the curator"),
         (made(sequence=1), "expected message 0 from the curator, found 1: a message was skipped"),
         (made(sequence=2**64 - 1), f"found {2**64 - 1}: a message was skipped"),
-        (made(PAYLOAD[:-1]), "malformed Word: field number: expected 8 more bytes, found 7: .* from the curator"),
-        (made(PAYLOAD + b"\0"), "malformed Word: expected its end, found 1 bytes left over, from the curator"),
+        (
+            made(PAYLOAD[:-1]),
+            "malformed Word: field number: expected 8 more bytes, found 7: .* from the curator",
+        ),
+        (
+            made(PAYLOAD + b"\0"),
+            "malformed Word: expected its end, found 1 bytes left over, from the curator",
+        ),
         (put(0, b"x"), "expected a frame that starts with b'sv', found b'xv', from the curator"),
-        (put(2, b"\2"), "expected frame version 1, found 2: do all roles run the same sottovoce.*, from the curator"),
+        (
+            put(2, b"\2"),
+            "expected frame version 1, found 2: do all roles run the same sottovoce.*, from the curator",
+        ),
         (
             put(8, struct.pack("<Q", LIMIT)),
             f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, from the curator",
@@ -214,9 +261,14 @@ def test_a_role_refuses_every_other_frame(frame: bytes, complaint: str) -> None:
     assert "found " in said
 
 
-@pytest.mark.parametrize(("sequence", "complaint"), [(0, "found 0: a replayed message"), (2, "found 2: a message was skipped")])
+@pytest.mark.parametrize(
+    ("sequence", "complaint"),
+    [(0, "found 0: a replayed message"), (2, "found 2: a message was skipped")],
+)
 def test_a_later_frame_must_be_the_next(sequence: int, complaint: str) -> None:
-    with pytest.raises(MessageError, match=f"expected message 1 from the curator, {complaint}") as caught:
+    with pytest.raises(
+        MessageError, match=f"expected message 1 from the curator, {complaint}"
+    ) as caught:
         hear(FRAME, made(sequence=sequence))
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 2: ")
 
@@ -224,8 +276,14 @@ def test_a_later_frame_must_be_the_next(sequence: int, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"what": 1, "sender": 1}, "expected a control frame from the curator for party 1, found another's"),
-        ({"what": 2, "receiver": 0}, "expected a control frame from the curator for party 1, found another's"),
+        (
+            {"what": 1, "sender": 1},
+            "expected a control frame from the curator for party 1, found another's",
+        ),
+        (
+            {"what": 2, "receiver": 0},
+            "expected a control frame from the curator for party 1, found another's",
+        ),
     ],
 )
 def test_a_control_frame_of_others_is_refused(changes: dict[str, int], complaint: str) -> None:
@@ -248,7 +306,9 @@ def test_a_frame_as_large_as_the_limit_is_heard() -> None:
 
 def test_a_frame_above_the_limit_is_not_heard() -> None:
     size = len(large_frame())
-    with pytest.raises(MessageError, match=f"expected frames of at most {size - 1} bytes, found one of {size}") as caught:
+    with pytest.raises(
+        MessageError, match=f"expected frames of at most {size - 1} bytes, found one of {size}"
+    ) as caught:
         hear(large_frame(), limit=size - 1, kind=Raw)
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 1: ")
 
@@ -256,10 +316,20 @@ def test_a_frame_above_the_limit_is_not_heard() -> None:
 def test_a_message_above_the_limit_is_not_sent() -> None:
     size = len(large_frame())
     wires = thread_wires(2)
-    allowed, refused = (Role(wires[0], protocol="talk", kinds=[Raw], timeout=1, limit=limit) for limit in (size, size - 1))
-    with refused.phase("count"), pytest.raises(MisuseError, match=f"at most {size - 1} bytes, found Raw of {size}") as caught:
+    allowed, refused = (
+        Role(wires[0], protocol="talk", kinds=[Raw], timeout=1, limit=limit)
+        for limit in (size, size - 1)
+    )
+    with (
+        refused.phase("count"),
+        pytest.raises(
+            MisuseError, match=f"at most {size - 1} bytes, found Raw of {size}"
+        ) as caught,
+    ):
         refused.send(LARGE, to=1)
-    assert str(caught.value).startswith("rank 0 (curator) in talk, phase count, step 1: expected frames of")
+    assert str(caught.value).startswith(
+        "rank 0 (curator) in talk, phase count, step 1: expected frames of"
+    )
     assert wires[1].arrive(timeout=0) is None
     with allowed.phase("count"):
         allowed.send(LARGE, to=1)

@@ -1,4 +1,6 @@
-"""No bytes whatsoever crash, hang or allocate without bound: at least 10,000 mutated frames a run."""
+"""No bytes whatsoever crash, hang or allocate without bound: at least 10,000 mutated frames a
+run.
+"""
 
 import itertools
 import random
@@ -16,7 +18,15 @@ from sottovoce.messages.frame import Header, pack_header
 from sottovoce.messages.wire import Buffer
 
 FRAMES = 12_000
-BOUNDARIES = [b"\0", b"\1", b"\xff", bytes(8), b"\xff" * 8, b"\xff" * 7 + b"\x7f", (1 << 31).to_bytes(8, "little")]
+BOUNDARIES = [
+    b"\0",
+    b"\1",
+    b"\xff",
+    bytes(8),
+    b"\xff" * 8,
+    b"\xff" * 7 + b"\x7f",
+    (1 << 31).to_bytes(8, "little"),
+]
 
 
 @message
@@ -59,10 +69,17 @@ class OneFrame:
 
 
 def heard(frame: bytes) -> bool:
-    """Hear a frame; say whether it was a message. Anything but a message or our own error gets out."""
+    """Hear a frame; say whether it was a message. Anything but a message or our own error gets
+    out.
+    """
     clock = itertools.count()
     role = Role(
-        OneFrame(frame), protocol="fuzz", kinds=[Rich, Part], timeout=5, clock=lambda: float(next(clock)), limit=1 << 20
+        OneFrame(frame),
+        protocol="fuzz",
+        kinds=[Rich, Part],
+        timeout=5,
+        clock=lambda: float(next(clock)),
+        limit=1 << 20,
     )
     try:
         with role.phase("all"):
@@ -79,11 +96,20 @@ def example(randomness: random.Random) -> bytes:
     size = randomness.randrange(40)
     part = Part("näme" * (size % 3), bytes(size))
     said = Rich(
-        bool(size % 2), randomness.getrandbits(62), randomness.random(), "text" * (size % 5),
-        np.arange(size, dtype=np.int32), np.ones((size % 4, 2), np.bool_), BigInts.of(range(size % 7), width=3),
-        (part,) * (size % 4), (size, True), part if size % 2 else None,
-    )  # fmt: skip
-    return pack_header(Header(0, encoded_size(said), 0, 1, 0, "fuzz", "all", "Rich")) + to_bytes(said)
+        bool(size % 2),
+        randomness.getrandbits(62),
+        randomness.random(),
+        "text" * (size % 5),
+        np.arange(size, dtype=np.int32),
+        np.ones((size % 4, 2), np.bool_),
+        BigInts.of(range(size % 7), width=3),
+        (part,) * (size % 4),
+        (size, True),
+        part if size % 2 else None,
+    )
+    return pack_header(Header(0, encoded_size(said), 0, 1, 0, "fuzz", "all", "Rich")) + to_bytes(
+        said
+    )
 
 
 def mutated(frame: bytes, randomness: random.Random) -> bytes:
@@ -109,7 +135,9 @@ def mutated(frame: bytes, randomness: random.Random) -> bytes:
                 data += randomness.randbytes(randomness.randrange(1, 40))
         if not data:
             break
-    if len(data) > 64 and randomness.random() < 0.5:  # mend the length, so that the damage lies in the payload
+    if (
+        len(data) > 64 and randomness.random() < 0.5
+    ):  # mend the length, so that the damage lies in the payload
         header = int.from_bytes(data[4:8], "little")
         data[8:16] = max(len(data) - header, 0).to_bytes(8, "little")
     return bytes(data)

@@ -1,4 +1,6 @@
-"""Mutated frames of several classes with every type of array: a message that says all of the frame, or our own error."""
+"""Mutated frames of several classes with every type of array: a message that says all of the frame,
+or our own error.
+"""
 
 import itertools
 import random
@@ -10,7 +12,16 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.messages import CIPHERTEXT, BigInts, ConversationError, Role, Shape, encoded_size, message, to_bytes
+from sottovoce.messages import (
+    CIPHERTEXT,
+    BigInts,
+    ConversationError,
+    Role,
+    Shape,
+    encoded_size,
+    message,
+    to_bytes,
+)
 from sottovoce.messages.frame import Header, pack_header
 from sottovoce.messages.wire import Buffer
 
@@ -80,7 +91,14 @@ def header(kind: str, size: int) -> bytes:
 def hear(frame: bytes, kind: type[Any]) -> str:
     """Return the name of the error, or of the message if the whole frame is its one encoding."""
     clock = itertools.count()
-    role = Role(OneFrame(frame), protocol="fuzz", kinds=KINDS, timeout=3, clock=lambda: float(next(clock)), limit=1 << 16)
+    role = Role(
+        OneFrame(frame),
+        protocol="fuzz",
+        kinds=KINDS,
+        timeout=3,
+        clock=lambda: float(next(clock)),
+        limit=1 << 16,
+    )
     try:
         with role.phase("all"):
             said = role.receive(kind, source=0)
@@ -104,7 +122,18 @@ def example(kind: type[Any], size: int) -> bytes:
     if kind is Simple:
         said = simple(size)
     elif kind is Arrays:
-        dtypes = (np.bool_, np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float32)
+        dtypes = (
+            np.bool_,
+            np.uint8,
+            np.uint16,
+            np.uint32,
+            np.uint64,
+            np.int8,
+            np.int16,
+            np.int32,
+            np.int64,
+            np.float32,
+        )
         arrays: list[Any] = [array(dtype, size + at) for at, dtype in enumerate(dtypes)]
         arrays.append(np.ones((size % 5, 2)))
         said = Arrays(*arrays)
@@ -120,7 +149,23 @@ def example(kind: type[Any], size: int) -> bytes:
     return header(kind.__name__, encoded_size(said)) + to_bytes(said)
 
 
-EDGES = [0, 1, 2, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32 - 1, 2**61, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
+EDGES = [
+    0,
+    1,
+    2,
+    127,
+    128,
+    255,
+    256,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**61,
+    2**62,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+]
 
 
 def mutate(frame: bytes, dice: random.Random) -> bytes:
@@ -132,7 +177,9 @@ def mutate(frame: bytes, dice: random.Random) -> bytes:
     if how == 7:
         return frame + example(dice.choice(KINDS), dice.randrange(20))
     if how == 6:
-        return header(dice.choice(KINDS).__name__, size := dice.randrange(300)) + dice.randbytes(size)
+        return header(dice.choice(KINDS).__name__, size := dice.randrange(300)) + dice.randbytes(
+            size
+        )
     inside = dice.random() < 0.7  # spare the header and mend its length
     for _ in range(dice.choice((1, 1, 2, 8))):
         at = dice.randrange(min(payload_at, len(data)) if inside else 0, len(data) + 1)
@@ -175,7 +222,9 @@ def test_mutated_frames_of_every_class() -> None:
 
 def test_counts_that_take_the_whole_frame_stay_small() -> None:
     """What decodes to the most objects for its bytes: one-byte items."""
-    said = Composed(BigInts.of([], width=1), (0, True), (), ((None,) * 30_000,), None, (True,) * 30_000)
+    said = Composed(
+        BigInts.of([], width=1), (0, True), (), ((None,) * 30_000,), None, (True,) * 30_000
+    )
     frame = header("Composed", encoded_size(said)) + to_bytes(said)
     tracemalloc.start()
     try:

@@ -70,9 +70,16 @@ def test_rounds_of_known_conversations() -> None:
     assert [entry.round for entry in reconcile(crossing.acts)] == [1, 1]
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda edge: edge[0] != edge[1]), max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda edge: edge[0] != edge[1]),
+        max_size=40,
+    )
+)
 def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
-    """Against the definition, by brute force over all pairs, when every message is received at once."""
+    """Against the definition, by brute force over all pairs, when every message is received at
+    once.
+    """
     notes = Notes(5)
     for source, to in edges:
         notes.say(source, to)
@@ -83,9 +90,12 @@ def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
     entries = reconcile(notes.acts)
     assert sorted(entry.round for entry in entries) == sorted(longest)
     assert totals(entries).as_dict() == {
-        "messages": len(edges), "payload_bytes": 8 * len(edges), "frame_bytes": 72 * len(edges), "ciphertext_bytes": 0,
+        "messages": len(edges),
+        "payload_bytes": 8 * len(edges),
+        "frame_bytes": 72 * len(edges),
+        "ciphertext_bytes": 0,
         "user_bits": 0,
-    }  # fmt: skip
+    }
     sums = communication(entries, predicted=None)
     assert sum(edge["messages"] for edge in sums["by_edge"].values()) == len(edges)
     assert sums["rounds"] == max(longest, default=0)
@@ -94,7 +104,9 @@ def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
 def test_what_was_sent_must_have_been_received() -> None:
     notes = Notes(3)
     notes.send(2, 0)
-    with pytest.raises(LedgerError, match="Word from party 2 to the curator in phase p was never received"):
+    with pytest.raises(
+        LedgerError, match="Word from party 2 to the curator in phase p was never received"
+    ):
         reconcile(notes.acts)
 
 
@@ -109,5 +121,7 @@ def test_what_was_received_must_have_been_sent() -> None:
 def test_both_ends_must_agree(other: dict[str, Any]) -> None:
     notes = Notes(2)
     notes.receive(0, 1, notes.send(0, 1), **other)
-    with pytest.raises(LedgerError, match="the curator sent Word of 72 bytes in phase p, party 1 received"):
+    with pytest.raises(
+        LedgerError, match="the curator sent Word of 72 bytes in phase p, party 1 received"
+    ):
         reconcile(notes.acts)

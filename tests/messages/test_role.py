@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -38,9 +39,11 @@ PAYLOAD = to_bytes(Word(7))
 RIGHT = Header(0, 8, 0, 1, 0, "talk", "count", "Word")
 
 
-def pair(**more: object) -> tuple[Role, Role, list[ThreadWire]]:
+def pair(**more: Any) -> tuple[Role, Role, list[ThreadWire]]:
     wires = thread_wires(3)
-    zero, one = (Role(wire, protocol="talk", kinds=[Word, Other], timeout=0.2, **more) for wire in wires[:2])  # type: ignore[arg-type]
+    zero, one = (
+        Role(wire, protocol="talk", kinds=[Word, Other], timeout=0.2, **more) for wire in wires[:2]
+    )
     return zero, one, wires
 
 
@@ -59,7 +62,10 @@ def test_the_right_frame_is_heard() -> None:
 
 
 FRAMES: list[tuple[bytes, str]] = [
-    (pack_header(RIGHT._replace(kind="Song")) + PAYLOAD, "expected Word from party 1, found an unknown kind, 'Song'"),
+    (
+        pack_header(RIGHT._replace(kind="Song")) + PAYLOAD,
+        "expected Word from party 1, found an unknown kind, 'Song'",
+    ),
     (
         pack_header(RIGHT._replace(kind="Other")) + PAYLOAD,
         "expected Word of phase count from party 1, found Other of phase count",
@@ -68,22 +74,46 @@ FRAMES: list[tuple[bytes, str]] = [
         pack_header(RIGHT._replace(phase="learn")) + PAYLOAD,
         "expected Word of phase count from party 1, found Word of phase learn",
     ),
-    (pack_header(RIGHT._replace(sender=2)) + PAYLOAD, "expected party 1 as the sender, found party 2"),
-    (pack_header(RIGHT._replace(receiver=2)) + PAYLOAD, "expected a frame for the curator, found one for party 2"),
+    (
+        pack_header(RIGHT._replace(sender=2)) + PAYLOAD,
+        "expected party 1 as the sender, found party 2",
+    ),
+    (
+        pack_header(RIGHT._replace(receiver=2)) + PAYLOAD,
+        "expected a frame for the curator, found one for party 2",
+    ),
     (pack_header(RIGHT._replace(protocol="shout")) + PAYLOAD, "expected talk, found shout"),
-    (pack_header(RIGHT._replace(sequence=3)) + PAYLOAD, "expected message 0 from party 1, found 3: a message was skipped"),
+    (
+        pack_header(RIGHT._replace(sequence=3)) + PAYLOAD,
+        "expected message 0 from party 1, found 3: a message was skipped",
+    ),
     (pack_header(RIGHT) + PAYLOAD[:-1], "bytes, found .*: it is truncated"),
     (pack_header(RIGHT) + PAYLOAD + b"x", "bytes are left over"),
     (b"sv", "expected a frame of at least 32 bytes, found 2"),
     (b"xx" + pack_header(RIGHT)[2:] + PAYLOAD, "expected a frame that starts with b'sv'"),
     (b"sv\x02" + pack_header(RIGHT)[3:] + PAYLOAD, "expected frame version 1, found 2"),
     (b"sv\x01\x09" + pack_header(RIGHT)[4:] + PAYLOAD, "expected a frame of a known sort, found 9"),
-    (pack_header(RIGHT._replace(payload=1 << 40)) + PAYLOAD, "expected frames of at most 1048576 bytes"),
+    (
+        pack_header(RIGHT._replace(payload=1 << 40)) + PAYLOAD,
+        "expected frames of at most 1048576 bytes",
+    ),
     (pack_header(RIGHT)[:-1] + b"\1" + PAYLOAD, "a header that ends with zeros"),
-    (pack_header(RIGHT)[:31] + b"\1" + pack_header(RIGHT)[32:] + PAYLOAD, "a header that ends with zeros"),
-    (pack_header(RIGHT._replace(payload=9)) + PAYLOAD + b"x", "malformed Word: expected its end, found 1 bytes left over"),
-    (pack_header(RIGHT._replace(payload=7)) + PAYLOAD[:-1], "malformed Word: field number: expected 8 more bytes, found 7"),
-    (pack_header(RIGHT)[:32] + b"\xff\xfe" + pack_header(RIGHT)[34:] + PAYLOAD, "expected names in UTF-8"),
+    (
+        pack_header(RIGHT)[:31] + b"\1" + pack_header(RIGHT)[32:] + PAYLOAD,
+        "a header that ends with zeros",
+    ),
+    (
+        pack_header(RIGHT._replace(payload=9)) + PAYLOAD + b"x",
+        "malformed Word: expected its end, found 1 bytes left over",
+    ),
+    (
+        pack_header(RIGHT._replace(payload=7)) + PAYLOAD[:-1],
+        "malformed Word: field number: expected 8 more bytes, found 7",
+    ),
+    (
+        pack_header(RIGHT)[:32] + b"\xff\xfe" + pack_header(RIGHT)[34:] + PAYLOAD,
+        "expected names in UTF-8",
+    ),
 ]
 
 
@@ -96,20 +126,28 @@ def test_any_other_frame_is_refused(frame: bytes, complaint: str) -> None:
 
 def test_a_replayed_message_is_refused() -> None:
     frame = pack_header(RIGHT) + PAYLOAD
-    with pytest.raises(MessageError, match="step 2: expected message 1 from party 1, found 0: a replayed message"):
+    with pytest.raises(
+        MessageError, match="step 2: expected message 1 from party 1, found 0: a replayed message"
+    ):
         hear(frame, frame)
 
 
 def test_too_much_is_not_sent() -> None:
     zero, _, _ = pair(limit=50)
-    with zero.phase("count"), pytest.raises(MisuseError, match="expected frames of at most 50 bytes, found Word of 56"):
+    with (
+        zero.phase("count"),
+        pytest.raises(MisuseError, match="expected frames of at most 50 bytes, found Word of 56"),
+    ):
         zero.send(Word(1), to=1)
 
 
 @pytest.mark.parametrize(
     ("act", "complaint"),
     [
-        (lambda role: role.send(Undeclared(1), to=1), r"expected a kind that talk declares \(Word, Other\), found Undeclared"),
+        (
+            lambda role: role.send(Undeclared(1), to=1),
+            r"expected a kind that talk declares \(Word, Other\), found Undeclared",
+        ),
         (lambda role: role.send(17, to=1), "expected a message .*, found int"),
         (lambda role: role.send(Word(1), to=0), "expected another role's rank, 0 to 2, found 0"),
         (lambda role: role.send(Word(1), to=3), "expected another role's rank, 0 to 2, found 3"),
@@ -133,7 +171,12 @@ def test_nothing_is_said_outside_a_phase() -> None:
 
 def test_a_wait_ends_and_says_for_whom() -> None:
     zero, _, _ = pair()
-    with zero.phase("count"), pytest.raises(TimeoutExpired, match=r"step 1: expected Word from party 1, waited 0\.2 s in vain"):
+    with (
+        zero.phase("count"),
+        pytest.raises(
+            TimeoutExpired, match=r"step 1: expected Word from party 1, waited 0\.2 s in vain"
+        ),
+    ):
         zero.receive(Word, source=1)
 
 

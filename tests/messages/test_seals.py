@@ -60,7 +60,10 @@ def test_what_was_not_sealed_as_this_message_is_refused(converse: Converse, atta
                 me.receive(Secret, source=1)
                 me.receive(Secret, source=1)
 
-    with pytest.raises(MessageError, match="malformed Secret from party 1: it was not sealed by this peer as this message"):
+    with pytest.raises(
+        MessageError,
+        match="malformed Secret from party 1: it was not sealed by this peer as this message",
+    ):
         converse(party, nobody, parties=2, kinds=(Secret,))
 
 

@@ -33,7 +33,10 @@ def test_threads_keep(name: str, size: int) -> None:
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=obey, args=(wire_laws.LAWS[name], wire)) for wire in thread_wires(size)]
+    threads = [
+        threading.Thread(target=obey, args=(wire_laws.LAWS[name], wire))
+        for wire in thread_wires(size)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -45,9 +48,17 @@ def test_threads_keep(name: str, size: int) -> None:
 @cache
 def kept_on_mpi(python: str, size: int) -> str:
     launcher = find_launcher(str(Path(python).parent / "mpiexec"))
-    command = launcher.command([python, str(LAWS_FILE)], ranks=size, variables=[], hosts=None, hostfile=None, extra=[])
+    command = launcher.command(
+        [python, str(LAWS_FILE)], ranks=size, variables=[], hosts=None, hostfile=None, extra=[]
+    )
     said = subprocess.run(
-        command, env=launcher.environment(), capture_output=True, text=True, timeout=600, check=False, stdin=subprocess.DEVNULL
+        command,
+        env=launcher.environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     return said.stdout + said.stderr
 

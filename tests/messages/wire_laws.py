@@ -1,6 +1,7 @@
 """The laws of a transport: each is run by every role at once, on its end of the wire.
 
-Under pytest the roles are threads; started by mpiexec this file runs all laws on MPI and prints one line for each.
+Under pytest the roles are threads; started by mpiexec this file runs all laws on MPI and prints one
+line for each.
 """
 
 import hashlib
@@ -16,7 +17,9 @@ from sottovoce.messages.wire import Buffer
 
 SMALL_CHUNK = 1000
 MEDIUM_CHUNK = 1 << 18
-"""For laws about megabytes, which are many chunks of this as well; thousands of small ones would take minutes."""
+"""For laws about megabytes, which are many chunks of this as well; thousands of small ones would
+take minutes.
+"""
 
 
 def frame(payload: bytes, *, sender: int, to: int, sequence: int = 0) -> list[Buffer]:
@@ -39,7 +42,9 @@ def take(wire: Wire) -> tuple[int, memoryview]:
 
 
 def exchange(wire: Wire, sizes: list[int]) -> None:
-    """Send frames of these sizes to everybody, then check that everybody's came, whole and in order."""
+    """Send frames of these sizes to everybody, then check that everybody's came, whole and in
+    order.
+    """
     others = [rank for rank in range(wire.size) if rank != wire.rank]
     for sequence, size in enumerate(sizes):
         for to in others:
@@ -59,7 +64,10 @@ def law_small_frames_arrive_in_order(wire: Wire) -> None:
 
 def law_sizes_around_every_border(wire: Wire) -> None:
     borders = [SMALL_CHUNK, 4096, 1 << 16]
-    exchange(wire, [0, 1, *[border + step for border in borders for step in (-64, -33, -32, -1, 0, 1, 31)]])
+    exchange(
+        wire,
+        [0, 1, *[border + step for border in borders for step in (-64, -33, -32, -1, 0, 1, 31)]],
+    )
 
 
 def law_large_frames_cross_without_deadlock(wire: Wire) -> None:
@@ -67,7 +75,9 @@ def law_large_frames_cross_without_deadlock(wire: Wire) -> None:
 
 
 def law_a_shorter_frame_may_follow_a_longer_one(wire: Wire) -> None:
-    """Its buffer may be the longer one's, kept; what is past its end is the next frame's, or nobody's."""
+    """Its buffer may be the longer one's, kept; what is past its end is the next frame's, or
+    nobody's.
+    """
     to, source = (wire.rank + 1) % wire.size, (wire.rank - 1) % wire.size
     for sequence, size in enumerate((3 << 20, 2 << 20, (2 << 20) - 77, 5 << 19, 1 << 20, 3 << 19)):
         data = payload(size, sender=wire.rank, to=to, sequence=sequence)
@@ -129,14 +139,20 @@ def law_a_wait_has_an_end(wire: Wire) -> None:
 
 
 LAWS: dict[str, Callable[[Wire], None]] = {
-    name.removeprefix("law_"): law for name, law in list(globals().items()) if name.startswith("law_")
+    name.removeprefix("law_"): law
+    for name, law in list(globals().items())
+    if name.startswith("law_")
 }
 
 
 LARGE = frozenset(
-    ["large_frames_cross_without_deadlock", "a_shorter_frame_may_follow_a_longer_one", "everybody_sends_to_one",
-     "received_frames_stay_as_they_are"]
-)  # fmt: skip
+    [
+        "large_frames_cross_without_deadlock",
+        "a_shorter_frame_may_follow_a_longer_one",
+        "everybody_sends_to_one",
+        "received_frames_stay_as_they_are",
+    ]
+)
 
 
 def chunk_for(name: str) -> int:

@@ -30,7 +30,11 @@ def nothing(done: int, of: int) -> None:
 
 
 def survey(users: int) -> Survey:
-    randomizers = (DirectEncoding(3, epsilon=1.0), DirectEncoding(6, epsilon=1.0), OptimisedUnary(10, epsilon=1.0))
+    randomizers = (
+        DirectEncoding(3, epsilon=1.0),
+        DirectEncoding(6, epsilon=1.0),
+        OptimisedUnary(10, epsilon=1.0),
+    )
     return Survey(users, b"key", randomizers, np.array([users // 3] * 3))
 
 
@@ -41,18 +45,29 @@ def share(party: int, parties: int) -> Records:
 def reported(cohorts: list[Cohort], asked: Survey, *, key: bytes = b"k" * 16) -> np.ndarray:
     found = []
     for own in cohorts:
-        windows = Reports(own, asked, tables(own.records, QUESTIONS), nothing, UserWords(key)).draw(RandomStream(None))
-        found += [np.concatenate(asked.unpack(window.packed, window.users.astype(np.int64))) for window in windows]
+        windows = Reports(own, asked, tables(own.records, QUESTIONS), nothing, UserWords(key)).draw(
+            RandomStream(None)
+        )
+        found += [
+            np.concatenate(asked.unpack(window.packed, window.users.astype(np.int64)))
+            for window in windows
+        ]
     return np.asarray(np.sum(found, axis=0))
 
 
 @pytest.mark.parametrize("copies", [None, 1000])
 def test_results_do_not_depend_on_the_number_of_cohorts(copies: int | None) -> None:
     users = ROWS if copies is None else copies
-    drawn = None if copies is None else public_generator(b"key", "users").multinomial(users, np.full(ROWS, 1 / ROWS))
+    drawn = (
+        None
+        if copies is None
+        else public_generator(b"key", "users").multinomial(users, np.full(ROWS, 1 / ROWS))
+    )
     asked = survey(users)
     found = [
-        reported([Cohort(share(party, parties), copies=drawn) for party in range(1, parties + 1)], asked)
+        reported(
+            [Cohort(share(party, parties), copies=drawn) for party in range(1, parties + 1)], asked
+        )
         for parties in (1, 2, 5)
     ]
     assert found[0].tolist() == found[1].tolist() == found[2].tolist()
@@ -87,14 +102,26 @@ def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
     by_reports, by_sums = [], []
     for run in range(runs):
         key = run.to_bytes(16, "little")
-        copies = public_generator(key, "users").multinomial(users, np.full(ROWS, 1 / ROWS)) if drawn_anew else None
+        copies = (
+            public_generator(key, "users").multinomial(users, np.full(ROWS, 1 / ROWS))
+            if drawn_anew
+            else None
+        )
         again = Survey(users, key if drawn_anew else b"key", asked.randomizers, asked.sizes)
         by_reports.append(reported([Cohort(own, copies=copies) for own in cohorts], again, key=key))
-        split = public_generator(key, "cohorts").multinomial(asked.sizes, [0.5, 0.5]) if drawn_anew else None
+        split = (
+            public_generator(key, "cohorts").multinomial(asked.sizes, [0.5, 0.5])
+            if drawn_anew
+            else None
+        )
         drawn = [
-            Sums(Cohort(own), again, tables(own, QUESTIONS), nothing, None if split is None else split[:, at]).draw(
-                RandomStream(key + bytes([at]) * 16)
-            )
+            Sums(
+                Cohort(own),
+                again,
+                tables(own, QUESTIONS),
+                nothing,
+                None if split is None else split[:, at],
+            ).draw(RandomStream(key + bytes([at]) * 16))
             for at, own in enumerate(cohorts)
         ]
         assert sum(told[0] for told in drawn).tolist() == asked.sizes.tolist()  # type: ignore[union-attr]
@@ -108,7 +135,9 @@ def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
 
 def test_parities_are_those_of_the_bits() -> None:
     records = Records(TABLE, schema=SCHEMA)
-    bits = np.array(Binary(records.domain).encode([np.asarray(records.codes(name)) for name in "abc"]))
+    bits = np.array(
+        Binary(records.domain).encode([np.asarray(records.codes(name)) for name in "abc"])
+    )
     assert len(bits) == 2 + 1 + 3
     questions = [(0,), (1, 2), (0, 2, 5)]
     values = parities(records, questions)

@@ -1,4 +1,6 @@
-"""Counting, against numpy's own additions: every path, every order, every number of rows around a word and a slice."""
+"""Counting, against numpy's own additions: every path, every order, every number of rows around a
+word and a slice.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from sottovoce.privacy import Domain
 def make(sizes: list[int], rows: int, *, seed: int = 0) -> Counter:
     generator = np.random.default_rng(seed)
     codes = [generator.integers(0, size, rows, dtype=np.uint16) for size in sizes]
-    return Counter(codes, Domain({f"x{at}": tuple(map(str, range(size))) for at, size in enumerate(sizes)}))
+    return Counter(
+        codes, Domain({f"x{at}": tuple(map(str, range(size))) for at, size in enumerate(sizes)})
+    )
 
 
 def check(counter: Counter, wanted: Sequence[tuple[str, ...]]) -> None:
@@ -29,16 +33,27 @@ def check(counter: Counter, wanted: Sequence[tuple[str, ...]]) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 1000, 63_999, 64_000, 64_001, 70_000])
-@pytest.mark.parametrize("sizes", [[2] * 9, [2, 5, 2, 1, 300, 2, 2], [7, 3]], ids=["bits", "mixed", "categories"])
+@pytest.mark.parametrize(
+    "sizes", [[2] * 9, [2, 5, 2, 1, 300, 2, 2], [7, 3]], ids=["bits", "mixed", "categories"]
+)
 def test_every_marginal(rows: int, sizes: list[int]) -> None:
     counter = make(sizes, rows)
     names = counter.domain.attributes
-    check(counter, [own for ways in (1, 2, 3) for own in combinations(names, min(ways, len(names)))])
+    check(
+        counter, [own for ways in (1, 2, 3) for own in combinations(names, min(ways, len(names)))]
+    )
 
 
 def test_any_order_and_repeats() -> None:
     counter = make([2, 3, 2, 2, 4], 500)
-    check(counter, [*permutations(counter.domain.attributes, 3), *permutations(counter.domain.attributes[:4], 2)] * 2)
+    check(
+        counter,
+        [
+            *permutations(counter.domain.attributes, 3),
+            *permutations(counter.domain.attributes[:4], 2),
+        ]
+        * 2,
+    )
 
 
 @pytest.mark.parametrize("ways", range(1, 11))

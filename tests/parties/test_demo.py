@@ -26,8 +26,17 @@ from sottovoce.parties.demo import (
     demo_table,
 )
 
-SIZES = {"workclass": 7, "education": 16, "marital-status": 7, "occupation": 14, "relationship": 6, "race": 5, "sex": 2,
-         "native-country": 41, "income": 2}  # fmt: skip
+SIZES = {
+    "workclass": 7,
+    "education": 16,
+    "marital-status": 7,
+    "occupation": 14,
+    "relationship": 6,
+    "race": 5,
+    "sex": 2,
+    "native-country": 41,
+    "income": 2,
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +45,9 @@ def table() -> pd.DataFrame:
 
 
 def assert_shares(drawn: "pd.Series[str]", written: dict[str, float]) -> None:
-    """Six standard deviations and one row: each comparison fails with probability below 1e-7 for another seed."""
+    """Six standard deviations and one row: each comparison fails with probability below 1e-7 for
+    another seed.
+    """
     assert len(drawn) > 500
     for name, share in written.items():
         expected = share / sum(written.values())
@@ -46,7 +57,10 @@ def assert_shares(drawn: "pd.Series[str]", written: dict[str, float]) -> None:
 
 def information(one: "pd.Series[str]", other: "pd.Series[str]") -> float:
     """Mutual information in nats; numbers in 16 bins."""
-    binned = [pd.cut(it, 16, labels=False) if pd.api.types.is_numeric_dtype(it) else it for it in (one, other)]
+    binned = [
+        pd.cut(it, 16, labels=False) if pd.api.types.is_numeric_dtype(it) else it
+        for it in (one, other)
+    ]
     joint = pd.crosstab(binned[0], binned[1], normalize="all").to_numpy()
     alone = joint.sum(axis=1, keepdims=True) @ joint.sum(axis=0, keepdims=True)
     inside = joint > 0
@@ -67,7 +81,9 @@ def test_domains(table: pd.DataFrame) -> None:
 
 def test_every_category_occurs_in_enough_rows() -> None:
     table = demo_table(4 * BLOCK, seed=3)
-    assert {name: set(table[name]) for name in DEMO_CATEGORIES} == {name: set(them) for name, them in DEMO_CATEGORIES.items()}
+    assert {name: set(table[name]) for name in DEMO_CATEGORIES} == {
+        name: set(them) for name, them in DEMO_CATEGORIES.items()
+    }
 
 
 def test_the_seed_decides() -> None:
@@ -110,7 +126,9 @@ def test_what_follows_from_what(table: pd.DataFrame) -> None:
     assert set(table.loc[table["relationship"] == "Husband", "sex"]) == {"Male"}
     assert set(table.loc[table["relationship"] == "Wife", "sex"]) == {"Female"}
     spouse = table["relationship"].isin(["Husband", "Wife"])
-    assert (spouse == table["marital-status"].isin(["Married-civ-spouse", "Married-AF-spouse"])).all()
+    assert (
+        spouse == table["marital-status"].isin(["Married-civ-spouse", "Married-AF-spouse"])
+    ).all()
     assert table.loc[table["age"] < 22, "education-num"].max() <= 10
     assert not ((table["capital-gain"] > 0) & (table["capital-loss"] > 0)).any()
 
@@ -128,25 +146,45 @@ def test_conditionals_are_those_written_down(table: pd.DataFrame) -> None:
     for (low, high), pair in zip(pairwise(ages), MARITAL_BY_AGE.values(), strict=True):
         for sex, line in zip(SEX, pair, strict=True):
             chosen = table["age"].between(low, high - 1) & (table["sex"] == sex)
-            assert_shares(table.loc[chosen, "marital-status"], dict(zip(MARITAL, line, strict=True)))
+            assert_shares(
+                table.loc[chosen, "marital-status"], dict(zip(MARITAL, line, strict=True))
+            )
     years = [1, 9, 10, 13, 14, 17]  # no diploma, high school, some college, bachelor, more
     for (low, high), lines in zip(pairwise(years), OCCUPATION_BY_EDUCATION, strict=True):
         for sex, shares in zip(SEX, lines, strict=True):
             chosen = table["education-num"].between(low, high - 1) & (table["sex"] == sex)
-            assert_shares(table.loc[chosen, "occupation"], dict(zip(OCCUPATION, shares, strict=True)))
+            assert_shares(
+                table.loc[chosen, "occupation"], dict(zip(OCCUPATION, shares, strict=True))
+            )
     served = table["occupation"].isin(["Prof-specialty", "Protective-serv"])
     own = ~served & ((table["occupation"] == "Farming-fishing") | (table["age"] > 60))
     for group, chosen in enumerate((~served & ~own, own, served)):
-        assert_shares(table.loc[chosen, "workclass"], {name: line[group] for name, line in WORKCLASS.items()})
+        assert_shares(
+            table.loc[chosen, "workclass"], {name: line[group] for name, line in WORKCLASS.items()}
+        )
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("age", "marital-status"), ("marital-status", "relationship"), ("sex", "relationship"), ("education", "occupation"),
-     ("sex", "occupation"), ("occupation", "income"), ("education", "income"), ("age", "income"), ("sex", "income"),
-     ("hours-per-week", "income"), ("marital-status", "income"), ("capital-gain", "income"), ("race", "native-country"),
-     ("workclass", "occupation"), ("sex", "hours-per-week"), ("workclass", "hours-per-week")],
-)  # fmt: skip
+    [
+        ("age", "marital-status"),
+        ("marital-status", "relationship"),
+        ("sex", "relationship"),
+        ("education", "occupation"),
+        ("sex", "occupation"),
+        ("occupation", "income"),
+        ("education", "income"),
+        ("age", "income"),
+        ("sex", "income"),
+        ("hours-per-week", "income"),
+        ("marital-status", "income"),
+        ("capital-gain", "income"),
+        ("race", "native-country"),
+        ("workclass", "occupation"),
+        ("sex", "hours-per-week"),
+        ("workclass", "hours-per-week"),
+    ],
+)
 def test_dependencies_are_there(table: pd.DataFrame, one: str, other: str) -> None:
     assert information(table[one], table[other]) > 0.01
 

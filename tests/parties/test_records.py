@@ -39,13 +39,23 @@ def test_every_format_gives_the_same_text(name: str, tmp_path: Path) -> None:
         ("broken.csv.gz", b"not gzip", "gzip"),
         ("broken.zip", b"not zip", "zip"),
         ("broken.csv.xz", b"not xz", "expected a CSV"),
-        ("flipped.csv.gz", gzip.compress(b"a\n" + bytes(range(48, 58)) * 400, mtime=0)[:20] + b"\xff" * 40, "expected a CSV"),
-        ("twice.csv", b"a,b,a\n1,2,3\n", "different names of columns in .*twice.csv, found a twice"),
+        (
+            "flipped.csv.gz",
+            gzip.compress(b"a\n" + bytes(range(48, 58)) * 400, mtime=0)[:20] + b"\xff" * 40,
+            "expected a CSV",
+        ),
+        (
+            "twice.csv",
+            b"a,b,a\n1,2,3\n",
+            "different names of columns in .*twice.csv, found a twice",
+        ),
         ("trailing.csv", b"a,b\n1,2,\n", "Expected 2 fields in line 2, saw 3"),
         ("broken.parquet", b"not parquet", "Parquet"),
     ],
 )
-def test_bad_files_are_refused_in_one_line(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:
+def test_bad_files_are_refused_in_one_line(
+    name: str, content: bytes, complaint: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=complaint) as caught:
         load(str(tmp_path / name))
@@ -56,7 +66,8 @@ def test_bad_files_are_refused_in_one_line(name: str, content: bytes, complaint:
 def rows_of(table: pd.DataFrame, *, split: str, parties: int, seed: int = 9) -> list[list[int]]:
     chosen = read_split(split, parties=parties)
     return [
-        [int(row) for row in load(table, seed=seed, party=party, split=chosen).column("row")] for party in range(1, parties + 1)
+        [int(row) for row in load(table, seed=seed, party=party, split=chosen).column("row")]
+        for party in range(1, parties + 1)
     ]
 
 
@@ -95,7 +106,19 @@ def test_a_partition_by_an_attribute() -> None:
 
 
 @pytest.mark.parametrize(
-    "split", ["", "odd", "even:2", "sizes:1,2", "sizes:1,2,0", "sizes:a,b,c", "by:", "by:kind@2", "by:kind@x", "by:,kind"]
+    "split",
+    [
+        "",
+        "odd",
+        "even:2",
+        "sizes:1,2",
+        "sizes:1,2,0",
+        "sizes:a,b,c",
+        "by:",
+        "by:kind@2",
+        "by:kind@x",
+        "by:,kind",
+    ],
 )
 def test_partitions_that_are_none(split: str) -> None:
     with pytest.raises(UsageError, match="expected --split"):
@@ -106,28 +129,39 @@ def test_every_party_needs_a_row() -> None:
     table = pd.DataFrame({"row": range(3)})
     with pytest.raises(UsageError, match="at least one row for each of 4 parties, found 3 rows"):
         load(table, party=1, split=read_split("even", parties=4))
-    with pytest.raises(UsageError, match=r"an attribute of the data \(row\) in --split, found 'kind'"):
+    with pytest.raises(
+        UsageError, match=r"an attribute of the data \(row\) in --split, found 'kind'"
+    ):
         load(table, party=1, split=read_split("by:kind", parties=2))
 
 
 def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:
     table = pd.DataFrame({"row": [str(n) for n in range(300)], "kind": ["a", "?", None] * 100})
-    schema = read_schema({"row": [str(n) for n in range(300)], "kind": {"categories": ["a"], "missing": "drop"}})
+    schema = read_schema(
+        {"row": [str(n) for n in range(300)], "kind": {"categories": ["a"], "missing": "drop"}}
+    )
     split = read_split("even", parties=3)
     shares = [load(table, schema=schema, party=party, split=split) for party in (1, 2, 3)]
     assert {len(own) for own in shares} == {33, 34}
     assert sorted(int(row) for own in shares for row in own.column("row")) == list(range(0, 300, 3))
-    with pytest.raises(UsageError, match="at least one row without missing values in the table, found 1 rows with some"):
+    with pytest.raises(
+        UsageError,
+        match="at least one row without missing values in the table, found 1 rows with some",
+    ):
         load(table.iloc[1:2], schema=schema)
 
 
 def test_a_column_that_the_file_lacks_is_named_beside_those_it_has(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age;town\n1;x\n")
-    with pytest.raises(UsageError, match="expected a column 'age', as the schema says, found age;town"):
+    with pytest.raises(
+        UsageError, match="expected a column 'age', as the schema says, found age;town"
+    ):
         load(str(tmp_path / "t.csv"), schema=read_schema({"age": ["1"]}))
 
 
 def test_records_are_not_shown() -> None:
     assert repr(Records(TABLE)) == "Records(3 rows of 2 attributes)"
-    with pytest.raises(UsageError, match=r"expected an attribute of the data \(age, town\), found 'hair'"):
+    with pytest.raises(
+        UsageError, match=r"expected an attribute of the data \(age, town\), found 'hair'"
+    ):
         Records(TABLE).column("hair")

@@ -24,14 +24,28 @@ from sottovoce.parties import (
 )
 from sottovoce.parties.demo import demo_table
 
-SCHEMA = read_schema({"colour": ["red", "blue"], "size": {"edges": [0, 1, 2.5, 9]}, "age": {"bins": 4, "range": [0, 8]}})
+SCHEMA = read_schema(
+    {
+        "colour": ["red", "blue"],
+        "size": {"edges": [0, 1, 2.5, 9]},
+        "age": {"bins": 4, "range": [0, 8]},
+    }
+)
 
 
 def test_codes() -> None:
     table = pd.DataFrame(
-        {"size": [0, 1, 1.1, 2.5, 9], "colour": ["red", "blue", "red", "red", "blue"], "age": [0, 2, 2.01, 6, 8]}
+        {
+            "size": [0, 1, 1.1, 2.5, 9],
+            "colour": ["red", "blue", "red", "red", "blue"],
+            "age": [0, 2, 2.01, 6, 8],
+        }
     )
-    assert [column.tolist() for column in SCHEMA.encode(table)] == [[0, 1, 0, 0, 1], [0, 0, 1, 1, 2], [0, 0, 1, 2, 3]]
+    assert [column.tolist() for column in SCHEMA.encode(table)] == [
+        [0, 1, 0, 0, 1],
+        [0, 0, 1, 1, 2],
+        [0, 0, 1, 2, 3],
+    ]
     assert SCHEMA.domain.labels["size"] == ("[0, 1]", "(1, 2.5]", "(2.5, 9]")
     assert SCHEMA.domain.shape(["age", "colour"]) == (4, 2)
 
@@ -41,7 +55,9 @@ def test_marginals_are_pandas_own() -> None:
     records = Records(table, schema=DEMO_SCHEMA)
     labels = DEMO_SCHEMA.domain.labels
     found = records.marginal(("race", "sex")).reshape(len(labels["race"]), len(labels["sex"]))
-    exact = pd.crosstab(table["race"], table["sex"]).reindex(index=labels["race"], columns=labels["sex"], fill_value=0)
+    exact = pd.crosstab(table["race"], table["sex"]).reindex(
+        index=labels["race"], columns=labels["sex"], fill_value=0
+    )
     assert np.array_equal(found, exact.to_numpy())
     assert records.marginal(("age",)).sum() == 3000
 
@@ -57,13 +73,17 @@ def test_marginals_are_pandas_own() -> None:
     ],
 )
 def test_values_outside_are_named(row: dict[str, object], message: str) -> None:
-    table = pd.DataFrame([{"colour": "red", "size": 1, "age": 1}, {"colour": "red", "size": 1, "age": 1} | row])
+    table = pd.DataFrame(
+        [{"colour": "red", "size": 1, "age": 1}, {"colour": "red", "size": 1, "age": 1} | row]
+    )
     with pytest.raises(UsageError, match=message):
         SCHEMA.encode(table)
 
 
 def test_a_column_that_is_missing() -> None:
-    with pytest.raises(UsageError, match="expected a column 'size', as the schema says, found colour"):
+    with pytest.raises(
+        UsageError, match="expected a column 'size', as the schema says, found colour"
+    ):
         SCHEMA.encode(pd.DataFrame({"colour": ["red"]}))
 
 
@@ -82,10 +102,19 @@ def test_a_column_that_is_missing() -> None:
         ('{"a": {"bins": 0, "range": [0, 1]}}', "attribute 'a'"),
         ('{"a": {"bins": 2, "range": [1, 1]}}', "rise"),
         ('{"a": {"bin": 4}}', "attribute 'a'"),
-        ('{"a": {"categories": ["x"], "edges": [0, 1]}}', "either categories, or edges, or bins and range"),
+        (
+            '{"a": {"categories": ["x"], "edges": [0, 1]}}',
+            "either categories, or edges, or bins and range",
+        ),
         ('{"a": {"categories": ["x"], "missing": "maybe"}}', "attribute 'a'"),
-        ('{"a": {"categories": ["x"], "missing": "drop", "missing_as": []}}', "at least one text in missing_as"),
-        ('{"a": {"categories": ["?"], "missing": "category"}}', "another category for missing values than '\\?'"),
+        (
+            '{"a": {"categories": ["x"], "missing": "drop", "missing_as": []}}',
+            "at least one text in missing_as",
+        ),
+        (
+            '{"a": {"categories": ["?"], "missing": "category"}}',
+            "another category for missing values than '\\?'",
+        ),
     ],
 )
 def test_bad_schemas(written: str, message: str, tmp_path: Path) -> None:
@@ -133,18 +162,37 @@ def test_a_schema_travels() -> None:
 
 
 def test_every_role_infers_the_same_order() -> None:
-    """A text that reads as NaN has no place among numbers; the order must not depend on how a set is walked through."""
+    """A text that reads as NaN has no place among numbers; the order must not depend on how a set
+    is walked through.
+    """
     tables = [
         pd.DataFrame({"a": order})
-        for order in (["1", "2", "-nan", "10", "3"], ["-nan", "3", "2", "10", "1"], ["inf", "NAN", "1"])
+        for order in (
+            ["1", "2", "-nan", "10", "3"],
+            ["-nan", "3", "2", "10", "1"],
+            ["inf", "NAN", "1"],
+        )
     ]
     assert merge([infer([tables[0]])]) == merge([infer([tables[1]])])
     assert merge([infer([tables[0]])]).domain.labels["a"] == ("1", "2", "3", "10", "-nan")
-    assert merge([infer([table]) for table in tables]).domain.labels["a"] == ("1", "2", "3", "10", "-nan", "NAN", "inf")
+    assert merge([infer([table]) for table in tables]).domain.labels["a"] == (
+        "1",
+        "2",
+        "3",
+        "10",
+        "-nan",
+        "NAN",
+        "inf",
+    )
 
 
 def test_missing_values_get_a_category() -> None:
-    for values in (["x", None, "y"], [1.5, float("nan"), 2.5], pd.array([1, None, 2], dtype="Int64"), ["x", "?", ""]):
+    for values in (
+        ["x", None, "y"],
+        [1.5, float("nan"), 2.5],
+        pd.array([1, None, 2], dtype="Int64"),
+        ["x", "?", ""],
+    ):
         table = pd.DataFrame({"t": values})
         schema = merge([infer([table])])
         assert schema.domain.labels["t"][-1] == "?"
@@ -158,7 +206,9 @@ def test_missing_values_get_a_category() -> None:
 
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_inference_does_not_depend_on_blocks(block: int) -> None:
-    table = pd.DataFrame({"n": [f"{i}" for i in range(99)] + ["x"], "m": range(100), "few": [None, 3] * 50})
+    table = pd.DataFrame(
+        {"n": [f"{i}" for i in range(99)] + ["x"], "m": range(100), "few": [None, 3] * 50}
+    )
     parts = [table.iloc[start : start + block] for start in range(0, 100, block)]
     assert infer(parts) == infer([table])
 
@@ -168,13 +218,17 @@ def test_what_missing_values_become(tmp_path: Path) -> None:
                   "age": {"bins": 2, "range": [0, 10], "missing": "drop"}}"""
     (tmp_path / "schema.json").write_text(written)
     schema = read_schema(tmp_path / "schema.json")
-    (tmp_path / "people.csv").write_text("job,age,town\ncook,1,x\nNA,?,x\nnone,10,x\n,5.5,x\nNA,nan,x\n")
+    (tmp_path / "people.csv").write_text(
+        "job,age,town\ncook,1,x\nNA,?,x\nnone,10,x\n,5.5,x\nNA,nan,x\n"
+    )
     records = load(str(tmp_path / "people.csv"), schema=schema)
     assert schema.domain.labels["job"] == ("cook", "NA", "none")
     assert list(records.column("job")) == ["cook", "none", "none"]
     assert list(records.column("age")) == ["[0, 5]", "(5, 10]", "(5, 10]"]
     (tmp_path / "more.csv").write_text("job,age\ncook,1\n?,1\n")
-    with pytest.raises(UsageError, match=r"expected a category of job \(cook, NA\), found '\?' in row 2"):
+    with pytest.raises(
+        UsageError, match=r"expected a category of job \(cook, NA\), found '\?' in row 2"
+    ):
         load(str(tmp_path / "more.csv"), schema=schema)
 
 
@@ -199,7 +253,12 @@ def test_published_labels_are_read_back() -> None:
 def test_numbers_lie_in_the_same_bin_however_they_are_read(tmp_path: Path) -> None:
     edges = [0.1 * n for n in range(12)]
     schema = read_schema({"x": {"edges": edges}})
-    texts = [repr(edge) for edge in edges] + ["0.30000000000000004", "0.3", "0.7000000000000001", "0.7"]
+    texts = [repr(edge) for edge in edges] + [
+        "0.30000000000000004",
+        "0.3",
+        "0.7000000000000001",
+        "0.7",
+    ]
     expected = schema.encode(pd.DataFrame({"x": texts}))[0]
     (tmp_path / "x.csv").write_text("x\n" + "\n".join(texts) + "\n")
     for table in (str(tmp_path / "x.csv"), pd.DataFrame({"x": [float(text) for text in texts]})):
@@ -210,7 +269,12 @@ def test_numbers_lie_in_the_same_bin_however_they_are_read(tmp_path: Path) -> No
 def test_a_schema_is_read_as_it_was_written(schema: Schema, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(write_schema(schema))
     assert read_schema(tmp_path / "s.json") == schema
-    odd = read_schema({'é"': {"categories": ["a"], "missing": "drop", "missing_as": ["-"]}, "b": {"edges": [0, 0.1, 9]}})
+    odd = read_schema(
+        {
+            'é"': {"categories": ["a"], "missing": "drop", "missing_as": ["-"]},
+            "b": {"edges": [0, 0.1, 9]},
+        }
+    )
     (tmp_path / "odd.json").write_text(write_schema(odd))
     assert read_schema(tmp_path / "odd.json") == odd
 
@@ -218,7 +282,11 @@ def test_a_schema_is_read_as_it_was_written(schema: Schema, tmp_path: Path) -> N
 def test_labels_of_narrow_bins_stay_apart() -> None:
     labels = Bins(edges=(1_000_000, 1_000_001, 1_000_002)).labels
     assert labels == ("[1000000, 1000001]", "(1000001, 1000002]")
-    assert Bins.equal(0, 1, bins=3).labels == ("[0, 0.333333]", "(0.333333, 0.666667]", "(0.666667, 1]")
+    assert Bins.equal(0, 1, bins=3).labels == (
+        "[0, 0.333333]",
+        "(0.333333, 0.666667]",
+        "(0.666667, 1]",
+    )
 
 
 def test_codes_do_not_wrap() -> None:
@@ -234,7 +302,10 @@ def test_numbers_at_one_party_and_no_number_at_another(text: str) -> None:
 
 
 def test_one_number_spelt_in_many_ways_is_categories() -> None:
-    assert len(infer([pd.DataFrame({"a": ["0" * n + "7" for n in range(80)]})]).domain.labels["a"]) == 80
+    assert (
+        len(infer([pd.DataFrame({"a": ["0" * n + "7" for n in range(80)]})]).domain.labels["a"])
+        == 80
+    )
 
 
 def test_names_of_columns() -> None:
@@ -246,17 +317,34 @@ def test_names_of_columns() -> None:
 @pytest.mark.parametrize(
     "labels",
     [
-        ["01", "02"], ["01", "1"], ["0", "0.5", "1"], ["1.10", "2.20"], ["true", "false"], ["INF", "1"], ["+1", "-1"],
-        ["1e5", "2e5"], ["True", "1", "1.0"], ["1", "x"], [" 1", "1 "], ["{q}", "{0}", "{"],
+        ["01", "02"],
+        ["01", "1"],
+        ["0", "0.5", "1"],
+        ["1.10", "2.20"],
+        ["true", "false"],
+        ["INF", "1"],
+        ["+1", "-1"],
+        ["1e5", "2e5"],
+        ["True", "1", "1.0"],
+        ["1", "x"],
+        [" 1", "1 "],
+        ["{q}", "{0}", "{"],
     ],
-)  # fmt: skip
+)
 def test_texts_stay_texts(labels: list[str], tmp_path: Path) -> None:
-    """A reader that finds numbers or truth values in a block of texts would count some under another name."""
+    """A reader that finds numbers or truth values in a block of texts would count some under
+    another name.
+    """
     table = pd.DataFrame({"a": labels * 3 + labels[:1], "b": 1})
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
     schema = read_schema({"a": labels})
-    for source in (str(tmp_path / "t.csv"), str(tmp_path / "t.parquet"), table, table.astype({"a": "category"})):
+    for source in (
+        str(tmp_path / "t.csv"),
+        str(tmp_path / "t.parquet"),
+        table,
+        table.astype({"a": "category"}),
+    ):
         assert load(source, schema=schema).marginal(["a"]).tolist() == [4, *[3] * (len(labels) - 1)]
         assert set(infer(blocks(source)).domain.labels["a"]) == set(labels)
     table.iloc[:1].assign(a="?").to_csv(tmp_path / "t.csv", index=False)
@@ -279,13 +367,18 @@ def test_integers_of_parquet_with_nulls_stay_integers(tmp_path: Path) -> None:
 
     path = str(tmp_path / "t.parquet")
     large = 2**60 + 1
-    for values in (arrow.array([1, 2, None, large], arrow.int64()), arrow.array([1, 2, None, large]).dictionary_encode()):
+    for values in (
+        arrow.array([1, 2, None, large], arrow.int64()),
+        arrow.array([1, 2, None, large]).dictionary_encode(),
+    ):
         parquet.write_table(arrow.table({"k": values}), path)
         assert merge([infer(blocks(path))]).domain.labels["k"] == ("1", "2", str(large), "?")
         schema = read_schema({"k": {"edges": [0, 1, 9], "missing": "drop"}})
         assert load(path, schema=schema, rows=3).marginal(["k"]).tolist() == [1, 1]
     parquet.write_table(arrow.table({"k": [[1], [2]]}), path)
-    with pytest.raises(UsageError, match=r"expected texts and numbers in .*found list<.*in column 'k'"):
+    with pytest.raises(
+        UsageError, match=r"expected texts and numbers in .*found list<.*in column 'k'"
+    ):
         infer(blocks(path))
 
 
@@ -302,7 +395,11 @@ def test_row_groups_are_no_blocks(tmp_path: Path) -> None:
 
 def test_a_column_without_values(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n,1\n?,1\n")
-    for source in (str(tmp_path / "t.csv"), pd.DataFrame({"a": ["", "?"], "b": 1}), pd.DataFrame({"a": [None, "?"], "b": 1})):
+    for source in (
+        str(tmp_path / "t.csv"),
+        pd.DataFrame({"a": ["", "?"], "b": 1}),
+        pd.DataFrame({"a": [None, "?"], "b": 1}),
+    ):
         schema = merge([infer(blocks(source))])
         assert load(source, schema=schema).marginal(["a"]).tolist() == [0, 2]
 
@@ -310,7 +407,10 @@ def test_a_column_without_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([str(10**18 + i) for i in range(100)], "a range that 16 bins can divide, found 1e.18 to 1e.18 in 'a': give --schema"),
+        (
+            [str(10**18 + i) for i in range(100)],
+            "a range that 16 bins can divide, found 1e.18 to 1e.18 in 'a': give --schema",
+        ),
         (["-1.7e308", "1.7e308", *map(str, range(100))], "a range that 16 bins can divide"),
         ([f"p{i}" for i in range(65_536)] + [""], "more than 65536 different texts in 'a'"),
     ],
@@ -349,7 +449,14 @@ def test_a_dictionary_may_have_numpys_numbers() -> None:
     """Edges are often made by numpy."""
     edges = np.linspace(0, 1, 4)
     for own in (edges, list(edges), tuple(edges.tolist())):
-        assert read_schema({"age": {"edges": own}}) == read_schema({"age": {"edges": edges.tolist()}})
-    assert read_schema({"age": {"bins": np.int64(4), "range": (np.float32(0), 8)}}).attributes["age"].labels[0] == "[0, 2]"
+        assert read_schema({"age": {"edges": own}}) == read_schema(
+            {"age": {"edges": edges.tolist()}}
+        )
+    assert (
+        read_schema({"age": {"bins": np.int64(4), "range": (np.float32(0), 8)}})
+        .attributes["age"]
+        .labels[0]
+        == "[0, 2]"
+    )
     with pytest.raises(UsageError, match="object: expected labels, numbers and lists of them"):
         read_schema({"age": [object()]})

@@ -10,7 +10,9 @@ from sottovoce.crypto import RandomStream
 from sottovoce.privacy.exponential import GRID, ExponentialChoice, choose
 
 
-def law(scores: list[float], *, sensitivity: float, epsilon: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def law(
+    scores: list[float], *, sensitivity: float, epsilon: float
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     weights = np.exp(epsilon * (np.array(scores) - max(scores)) / (2 * sensitivity))
     return np.asarray(weights / weights.sum())
 
@@ -27,7 +29,9 @@ def test_its_law(epsilon: float) -> None:
 
 
 def test_every_neighbour_of_every_score_keeps_epsilon() -> None:
-    """By enumeration, on the rounded scores: no candidate's probability changes by more than e^epsilon."""
+    """By enumeration, on the rounded scores: no candidate's probability changes by more than
+    e^epsilon.
+    """
     generator = np.random.default_rng(3)
     for _ in range(300):
         sensitivity = float(generator.uniform(1e-4, 2))
@@ -62,7 +66,9 @@ def test_scores_far_behind_are_still_possible() -> None:
         ([1.0], 1, float("inf"), "sensitivity and finite epsilon above 0"),
     ],
 )
-def test_what_is_refused(scores: list[float], sensitivity: float, epsilon: float, message: str) -> None:
+def test_what_is_refused(
+    scores: list[float], sensitivity: float, epsilon: float, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         choose(scores, sensitivity=sensitivity, epsilon=epsilon)
 

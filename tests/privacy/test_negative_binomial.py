@@ -41,9 +41,17 @@ def test_the_law(shape: Fraction, rate: Fraction) -> None:
     chances = np.diff([0.0, *law.cdf(borders), 1.0])
     counts = np.bincount(np.searchsorted(borders, values), minlength=len(chances))
     used = chances * len(values) > 5
-    folded = np.append(counts[used], counts[~used].sum()), np.append(chances[used], chances[~used].sum())
+    folded = (
+        np.append(counts[used], counts[~used].sum()),
+        np.append(chances[used], chances[~used].sum()),
+    )
     keep = folded[1] > 0
-    assert stats.chisquare(folded[0][keep], folded[1][keep] / folded[1][keep].sum() * len(values)).pvalue > CHANCE
+    assert (
+        stats.chisquare(
+            folded[0][keep], folded[1][keep] / folded[1][keep].sum() * len(values)
+        ).pvalue
+        > CHANCE
+    )
 
 
 def test_the_law_at_the_smallest_values() -> None:
@@ -59,12 +67,17 @@ def test_the_law_at_the_smallest_values() -> None:
 
 
 def test_shares_add_up_to_the_two_sided_geometric_law() -> None:
-    """pmf(0) = 0.0526315789 and pmf(3) = 0.0383684210 for alpha = 0.9 (the specification), chi-square on the rest."""
+    """pmf(0) = 0.0526315789 and pmf(3) = 0.0383684210 for alpha = 0.9 (the specification),
+    chi-square on the rest.
+    """
     rate, count = -Fraction(math.log(0.9)), 300_000
     for shares in (1, 2, 5):
         law = NegativeBinomial(shape=Fraction(1, shares), rate=rate)
         stream = RandomStream(bytes([shares]) * 32)
-        total = sum(law.draw(count, randomness=stream) - law.draw(count, randomness=stream) for _ in range(shares))
+        total = sum(
+            law.draw(count, randomness=stream) - law.draw(count, randomness=stream)
+            for _ in range(shares)
+        )
         assert isinstance(total, np.ndarray)
         alpha = 0.9
         exact = (1 - alpha) / (1 + alpha) * alpha ** np.abs(np.arange(-60, 61))
@@ -75,12 +88,21 @@ def test_shares_add_up_to_the_two_sided_geometric_law() -> None:
         assert stats.chisquare(counts, chances * count).pvalue > CHANCE
 
 
-@pytest.mark.parametrize(("shape", "rate"), [(Fraction(1, 2), Fraction(1, 2280)), (Fraction(1, 9), Fraction(1, 300))])
+@pytest.mark.parametrize(
+    ("shape", "rate"), [(Fraction(1, 2), Fraction(1, 2280)), (Fraction(1, 9), Fraction(1, 300))]
+)
 def test_acceptance_is_right_to_the_last_bit(shape: Fraction, rate: Fraction) -> None:
-    """The filter in floating point never decides against 400-bit arithmetic, at the border of its own doubt too."""
+    """The filter in floating point never decides against 400-bit arithmetic, at the border of its
+    own doubt too.
+    """
     law = NegativeBinomial(shape=shape, rate=rate)
     generator = np.random.default_rng(4)
-    sizes = np.concatenate([[EXACT_BELOW - 1, EXACT_BELOW, EXACT_BELOW + 1, 8191, 8192], generator.integers(1, 16_000, 300)])
+    sizes = np.concatenate(
+        [
+            [EXACT_BELOW - 1, EXACT_BELOW, EXACT_BELOW + 1, 8191, 8192],
+            generator.integers(1, 16_000, 300),
+        ]
+    )
     values, words = [], []
     with gmpy2.context(precision=400):
         r = gmpy2.mpfr(shape.numerator) / shape.denominator
@@ -88,7 +110,9 @@ def test_acceptance_is_right_to_the_last_bit(shape: Fraction, rate: Fraction) ->
             start = 1 << (j.bit_length() - 1)
 
             def rho(k: int, r: gmpy2.mpfr = r) -> gmpy2.mpfr:
-                return gmpy2.exp(gmpy2.lngamma(k + r) - gmpy2.lngamma(gmpy2.mpfr(k + 1)) - gmpy2.lngamma(r))
+                return gmpy2.exp(
+                    gmpy2.lngamma(k + r) - gmpy2.lngamma(gmpy2.mpfr(k + 1)) - gmpy2.lngamma(r)
+                )
 
             edge = int(gmpy2.floor(rho(j) / rho(start) * (1 << 128)))
             for off in (-(1 << 110), -(1 << 70), -(1 << 20), 1 << 20, 1 << 70, 1 << 110):
@@ -96,7 +120,8 @@ def test_acceptance_is_right_to_the_last_bit(shape: Fraction, rate: Fraction) ->
                     values.append(j)
                     words.append((edge + off, off < 0))
     stream = _Scripted(
-        np.array([w >> 64 for w, _ in words], "<u8").tobytes(), np.array([w & (2**64 - 1) for w, _ in words], "<u8").tobytes()
+        np.array([w >> 64 for w, _ in words], "<u8").tobytes(),
+        np.array([w & (2**64 - 1) for w, _ in words], "<u8").tobytes(),
     )
     blocks = np.array([j.bit_length() for j in values])
     accepted = law._accepted(np.array(values, np.int64), blocks, stream)  # type: ignore[arg-type]

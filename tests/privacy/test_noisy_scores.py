@@ -19,7 +19,7 @@ from sottovoce.privacy.noisy_scores import (
     gaussian_scores,
     laplace_scores,
     rho_of,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
@@ -38,7 +38,9 @@ def test_the_discrete_gaussian_has_its_law(variance: Fraction) -> None:
 
 @pytest.mark.parametrize(("rho", "delta"), [(0.005, 1e-6), (0.1, 1e-9), (2.0, 1e-5)])
 def test_epsilon_of_rho_holds_for_the_gaussian(rho: float, delta: float) -> None:
-    """The exact delta of Gaussian noise with this rho (Balle and Wang 2018) is no more, and not far below."""
+    """The exact delta of Gaussian noise with this rho (Balle and Wang 2018) is no more, and not far
+    below.
+    """
     epsilon, mu = epsilon_of(rho, delta=delta), math.sqrt(2 * rho)
     exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     assert delta / 20 < exact <= delta
@@ -57,7 +59,9 @@ def test_scores_come_with_noise_of_their_scale() -> None:
     laplace = laplace_scores(values, sensitivity=0.01, epsilon=10.0)
     gauss = gaussian_scores(values, sensitivity=0.01, epsilon=1.0, delta=1e-6)
     assert laplace.scale == pytest.approx(400 * 0.01 / 10, rel=1e-4)
-    assert gauss.scale == pytest.approx(math.sqrt(400) * 0.01 / math.sqrt(2 * rho_of(1.0, delta=1e-6)), rel=1e-4)
+    assert gauss.scale == pytest.approx(
+        math.sqrt(400) * 0.01 / math.sqrt(2 * rho_of(1.0, delta=1e-6)), rel=1e-4
+    )
     stream = RandomStream(bytes(31) + b"\4")
     for own, deviation in ((laplace, math.sqrt(2) * laplace.scale), (gauss, gauss.scale)):
         off = np.concatenate([own.draw(stream) - values for _ in range(10)])

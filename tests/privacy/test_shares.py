@@ -15,25 +15,33 @@ from sottovoce.privacy.shares import Batch, excess, noise_bound, shape_of
 def two_sided(alpha: float, shape: float, size: int) -> np.ndarray:
     """The law of A - B for A, B ~ NB(shape, alpha), at 0 .. size - 1, by summing."""
     j = np.arange(1, size)
-    p = np.exp(np.concatenate([[0.0], np.cumsum(np.log((j - 1 + shape) / j))]) + np.arange(size) * math.log(alpha))
+    p = np.exp(
+        np.concatenate([[0.0], np.cumsum(np.log((j - 1 + shape) / j))])
+        + np.arange(size) * math.log(alpha)
+    )
     p /= p.sum()
     return np.asarray(np.correlate(p, p, "full")[size - 1 :])
 
 
 @pytest.mark.parametrize(
-    ("rows", "b", "cells", "width"), [(45_222, 2280, 9864, 19), (45_222, 2080, 416, 18), (1000, 1, 64, 12)]
+    ("rows", "b", "cells", "width"),
+    [(45_222, 2280, 9864, 19), (45_222, 2080, 416, 18), (1000, 1, 64, 12)],
 )
 def test_slot_widths_of_the_specification(rows: int, b: int, cells: int, width: int) -> None:
     bound = noise_bound(sensitivity=b, epsilon=1, cells=cells, parties=3, colluding=1)
     assert (rows + bound).bit_length() + 1 == width
 
 
-@pytest.mark.parametrize(("parties", "colluding"), [(1, 0), (2, 1), (3, 1), (10, 1), (3, 2), (6, 5), (4, 3)])
+@pytest.mark.parametrize(
+    ("parties", "colluding"), [(1, 0), (2, 1), (3, 1), (10, 1), (3, 2), (6, 5), (4, 3)]
+)
 @pytest.mark.parametrize("b", [1.0, 7.5, 50.0])
 def test_the_bound_holds_with_the_probability_stated(
     parties: int, colluding: int, b: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P[|X| > t] by summing the exact law, at 2**-14 instead of 2**-40: the formulas take any lambda."""
+    """P[|X| > t] by summing the exact law, at 2**-14 instead of 2**-40: the formulas take any
+    lambda.
+    """
     monkeypatch.setattr(shares, "SAFETY_BITS", 14)
     t = noise_bound(sensitivity=1, epsilon=1 / b, cells=1, parties=parties, colluding=colluding)
     s = parties / (parties - colluding)

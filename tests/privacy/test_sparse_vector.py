@@ -1,4 +1,6 @@
-"""The sparse vector technique against its law by integration; the threshold mechanism against its claim."""
+"""The sparse vector technique against its law by integration; the threshold mechanism against its
+claim.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def tail(x: np.ndarray) -> np.ndarray:
 
 
 def law(queries: list[float], *, epsilon: float, cutoff: int) -> dict[tuple[int, ...], float]:
-    """How likely each answer is, by integration over the threshold's noise; sensitivity 1, thresholds 0."""
+    """How likely each answer is, by integration over the threshold's noise; sensitivity 1,
+    thresholds 0.
+    """
     share = 1 / (1 + (2 * cutoff) ** (2 / 3))
     scale = 1 / (share * epsilon), 2 * cutoff / ((1 - share) * epsilon)
     density = np.exp(-np.abs(X)) / np.exp(-np.abs(X)).sum()
@@ -52,7 +56,10 @@ def test_answers_have_their_law(epsilon: float, cutoff: int) -> None:
     assert sum(expected.values()) == pytest.approx(1, abs=1e-3)
     for named, likely in expected.items():
         # 5.5 standard deviations: 4e-8 for each of at most 16 answers.
-        assert abs(counts[named] / DRAWS - likely) < 5.5 * (likely * (1 - likely) / DRAWS) ** 0.5 + 1e-3, named
+        assert (
+            abs(counts[named] / DRAWS - likely)
+            < 5.5 * (likely * (1 - likely) / DRAWS) ** 0.5 + 1e-3
+        ), named
 
 
 @pytest.mark.parametrize("cutoff", [1, 2, 3])
@@ -61,7 +68,9 @@ def test_no_answer_tells_neighbours_apart_by_more_than_epsilon(cutoff: int) -> N
     own = law(queries, epsilon=1.0, cutoff=cutoff)
     worst = 0.0
     for moved in product([-1.0, 0.0, 1.0], repeat=4):
-        other = law([q + m for q, m in zip(queries, moved, strict=True)], epsilon=1.0, cutoff=cutoff)
+        other = law(
+            [q + m for q, m in zip(queries, moved, strict=True)], epsilon=1.0, cutoff=cutoff
+        )
         worst = max(worst, *(abs(log(own[named] / other[named])) for named in own))
     assert 0.2 < worst <= 1.0 + 1e-6
 
@@ -77,11 +86,15 @@ def test_shares_and_noise() -> None:
 
 def test_the_threshold_mechanism_answers_as_printed() -> None:
     queries, borders = [1.0, -1.0, 0.5], [0.0, 0.0, 1.0]
-    mechanism = threshold_mechanism(queries, borders, sensitivity=1.0, epsilon=2.0, views=tuple(views(1)))
+    mechanism = threshold_mechanism(
+        queries, borders, sensitivity=1.0, epsilon=2.0, views=tuple(views(1))
+    )
     stream = RandomStream(bytes(31) + b"\2")
     counts = Counter(tuple(mechanism.draw(stream)) for _ in range(DRAWS))
     patterns = list(product([False, True], repeat=3))
-    logs = np.array([log_likelihood(queries, borders, own, scale=mechanism.scale) for own in patterns])
+    logs = np.array(
+        [log_likelihood(queries, borders, own, scale=mechanism.scale) for own in patterns]
+    )
     likely = np.exp(logs - logs.max())
     likely /= likely.sum()
     for own, chance in zip(patterns, likely.tolist(), strict=True):
@@ -89,43 +102,70 @@ def test_the_threshold_mechanism_answers_as_printed() -> None:
         assert abs(counts[named] / DRAWS - chance) < 5.5 * (chance * (1 - chance) / DRAWS) ** 0.5
 
 
-def counter_example(attributes: int, *, rows: int, epsilon: float, theta: float | None, rate: float = 1.0) -> float:
-    """Spec B1: binary columns; one tuple has ones in the second half of them, its neighbour in the first half.
+def counter_example(
+    attributes: int, *, rows: int, epsilon: float, theta: float | None, rate: float = 1.0
+) -> float:
+    """Spec B1: binary columns; one tuple has ones in the second half of them, its neighbour in the
+    first half.
 
-    Pairs within the one half have the largest information that one tuple can give, all others none; the answer is which half
-    it is. Computed of the mutual information itself, `epsilon` that of the sampled table.
+    Pairs within the one half have the largest information that one tuple can give, all others none;
+    the answer is which half it is. Computed of the mutual information itself, `epsilon` that of the
+    sampled table.
     """
     half = attributes // 2
     some, cross = half * (half - 1) // 2, half * half
     most = mutual_information_sensitivity(rows, binary=True, base=np.e)
     first, second, none = (
-        [0.0] * some + [most] * some + [0.0] * cross, [most] * some + [0.0] * some + [0.0] * cross,
+        [0.0] * some + [most] * some + [0.0] * cross,
+        [most] * some + [0.0] * some + [0.0] * cross,
         [0.0] * (2 * some + cross),
-    )  # fmt: skip
+    )
     answers = [False] * some + [True] * some + [False] * cross
     borders = [most / 2 if theta is None else theta] * len(answers)
     own, other, without = (
-        log_likelihood(queries, borders, answers, scale=2 * most / epsilon) for queries in (first, second, none)
+        log_likelihood(queries, borders, answers, scale=2 * most / epsilon)
+        for queries in (first, second, none)
     )
     if rate < 1:  # the tuple is in the sample, or is not
-        own, other = (float(np.logaddexp(log(rate) + one, log(1 - rate) + without)) for one in (own, other))
+        own, other = (
+            float(np.logaddexp(log(rate) + one, log(1 - rate) + without)) for one in (own, other)
+        )
     return own - other
 
 
 @pytest.mark.parametrize(
     ("attributes", "low", "high"),
-    [(4, 0.068, 0.703), (6, 0.201, 2.10), (10, 0.661, 6.97), (16, 1.85, 19.5), (24, 4.38, 46.1), (40, 12.6, 133)],
+    [
+        (4, 0.068, 0.703),
+        (6, 0.201, 2.10),
+        (10, 0.661, 6.97),
+        (16, 1.85, 19.5),
+        (24, 4.38, 46.1),
+        (40, 12.6, 133),
+    ],
 )
-def test_the_threshold_mechanism_is_private_for_no_epsilon(attributes: int, low: float, high: float) -> None:
+def test_the_threshold_mechanism_is_private_for_no_epsilon(
+    attributes: int, low: float, high: float
+) -> None:
     """J1: the log-ratio grows with the square of the attributes, whatever epsilon is claimed."""
-    assert counter_example(attributes, rows=1000, epsilon=0.1, theta=None) == pytest.approx(low, rel=6e-3)
-    assert counter_example(attributes, rows=1000, epsilon=1.0, theta=None) == pytest.approx(high, rel=6e-3)
+    assert counter_example(attributes, rows=1000, epsilon=0.1, theta=None) == pytest.approx(
+        low, rel=6e-3
+    )
+    assert counter_example(attributes, rows=1000, epsilon=1.0, theta=None) == pytest.approx(
+        high, rel=6e-3
+    )
 
 
 def test_the_counter_example_with_the_papers_own_figures() -> None:
-    assert counter_example(20, rows=45_222, epsilon=0.1, theta=0.02) == pytest.approx(2.95, abs=0.005)
-    assert counter_example(50, rows=45_222, epsilon=0.1, theta=0.02) == pytest.approx(20.0, abs=0.05)
-    assert counter_example(20, rows=1000, epsilon=1.0, theta=0.02) == pytest.approx(31.0098, abs=0.001)
+    assert counter_example(20, rows=45_222, epsilon=0.1, theta=0.02) == pytest.approx(
+        2.95, abs=0.005
+    )
+    assert counter_example(50, rows=45_222, epsilon=0.1, theta=0.02) == pytest.approx(
+        20.0, abs=0.05
+    )
+    assert counter_example(20, rows=1000, epsilon=1.0, theta=0.02) == pytest.approx(
+        31.0098, abs=0.001
+    )
     # The complete algorithm 1 on Adult's rows, with sampling, at a claimed 0.1.
     rate = 20_422 / 45_222
     sampled = log(1 + (exp(0.1) - 1) / rate)
@@ -136,7 +176,9 @@ def test_the_counter_example_with_the_papers_own_figures() -> None:
 
 def test_the_accountant_says_that_no_epsilon_holds() -> None:
     accountant = Accountant(party=1, parties=1, budget=1.0, neighbours="replace-one")
-    mechanism = threshold_mechanism([1.0], [0.0], sensitivity=1.0, epsilon=0.1, views=tuple(views(1)))
+    mechanism = threshold_mechanism(
+        [1.0], [0.0], sensitivity=1.0, epsilon=0.1, views=tuple(views(1))
+    )
     accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
     found = epsilon_by_view(accountant.releases, parties=1)
     assert set(found["epsilon"].values()) == {inf}
@@ -155,4 +197,6 @@ def test_the_accountant_says_that_no_epsilon_holds() -> None:
 )
 def test_what_is_wrong(queries: list[float], epsilon: float, cutoff: int, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        sparse_vector(queries, [0.0] * len(queries), sensitivity=1.0, epsilon=epsilon, cutoff=cutoff)
+        sparse_vector(
+            queries, [0.0] * len(queries), sensitivity=1.0, epsilon=epsilon, cutoff=cutoff
+        )

@@ -29,7 +29,9 @@ class Told:
 
 
 def release(accountant: Accountant, epsilon: float, users: tuple[int, int] | None) -> int:
-    return accountant.release(Told(epsilon), to=0, phase="p", randomness=RandomStream(b"k" * 32), users=users)
+    return accountant.release(
+        Told(epsilon), to=0, phase="p", randomness=RandomStream(b"k" * 32), users=users
+    )
 
 
 def accountant(budget: float = 1.0) -> Accountant:
@@ -48,7 +50,9 @@ def test_different_users_cost_one_another_nothing() -> None:
 def test_a_second_report_is_refused(again: tuple[int, int]) -> None:
     own = accountant()
     release(own, 1.0, (0, 10))
-    with pytest.raises(BudgetError, match=r"on each of the users .* found 2 after .*: some of them have reported"):
+    with pytest.raises(
+        BudgetError, match=r"on each of the users .* found 2 after .*: some of them have reported"
+    ):
         release(own, 1.0, again)
     assert len(own.releases) == 1
     release(own, 1.0, (10, 20))
@@ -67,7 +71,9 @@ def test_what_is_about_all_records_is_about_every_user() -> None:
 
 
 def test_too_much_at_once() -> None:
-    with pytest.raises(BudgetError, match=r"each of the users 0 to 9, found 1.5 after this grr release$"):
+    with pytest.raises(
+        BudgetError, match=r"each of the users 0 to 9, found 1.5 after this grr release$"
+    ):
         release(accountant(), 1.5, (0, 10))
 
 
@@ -81,7 +87,9 @@ def test_runs_of_users_that_cannot_be(users: tuple[int, int]) -> None:
 
 
 def test_the_worst_user_by_brute_force() -> None:
-    """Runs that overlap in any way, user by user; infinity and what does not add up exactly included."""
+    """Runs that overlap in any way, user by user; infinity and what does not add up exactly
+    included.
+    """
     generator = np.random.default_rng(8)
     for _ in range(60):
         own, spent = accountant(budget=1e9), np.zeros(30)
@@ -92,14 +100,19 @@ def test_the_worst_user_by_brute_force() -> None:
             release(own, epsilon, None if everybody else (start, stop))
             spent[slice(None) if everybody else slice(start, stop)] += epsilon
             assert own.spent == pytest.approx(spent.max(), abs=1e-12)
-        assert epsilon_by_view(own.releases, parties=2)["by_party"]["1"]["public"] == pytest.approx(spent.max())
+        assert epsilon_by_view(own.releases, parties=2)["by_party"]["1"]["public"] == pytest.approx(
+            spent.max()
+        )
 
 
 def test_users_of_different_cohorts_are_different() -> None:
     both = [accountant(), Accountant(party=2, parties=2, budget=1.0, neighbours="replace-one")]
     for own, _ in product(both, range(1)):
         release(own, 1.0, (0, 100))
-    assert epsilon_by_view([*both[0].releases, *both[1].releases], parties=2)["epsilon"]["curator"] == 1.0
+    assert (
+        epsilon_by_view([*both[0].releases, *both[1].releases], parties=2)["epsilon"]["curator"]
+        == 1.0
+    )
 
 
 def test_groups_that_are_asked_again_have_a_book_each() -> None:

@@ -1,4 +1,5 @@
-"""The attacks of the specification (2.6 and 4.2), each performed: what a person gives up with each option.
+"""The attacks of the specification (2.6 and 4.2), each performed: what a person gives up with each
+option.
 
 Statistical ones fail by chance with probability below 1e-6, at fixed seeds.
 """
@@ -31,7 +32,12 @@ def cells_of(party: int) -> np.ndarray:
 
 
 def talk(
-    converse: Converse, *, noise: str = "shares", aggregator: str = "paillier", epsilon: float = 0.05, batches: int = 1
+    converse: Converse,
+    *,
+    noise: str = "shares",
+    aggregator: str = "paillier",
+    epsilon: float = 0.05,
+    batches: int = 1,
 ) -> Any:
     """Sum three parties' cells; the curator's result is its private key's holder and the totals."""
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
@@ -47,7 +53,9 @@ def talk(
         with desk.phase("keys"):
             sums = CuratorSums(desk, options, noise=noise)  # type: ignore[arg-type]
         with desk.phase("count"):
-            totals = [sums.total(cells=COUNT, sensitivity=2, epsilon=epsilon) for _ in range(batches)]
+            totals = [
+                sums.total(cells=COUNT, sensitivity=2, epsilon=epsilon) for _ in range(batches)
+            ]
         return sums, totals
 
     return converse(party, curator)
@@ -66,8 +74,12 @@ def decrypted(spoken: Any, product: SecureSums.Product, *, shares: bool) -> np.n
 # ---- 1. the curator decrypts what one party says to the next
 
 
-def test_an_open_ring_shows_the_curator_exact_counts(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without sealed channels the curator reads a single party's table off the wire: exact for K - 1 of K (selected)."""
+def test_an_open_ring_shows_the_curator_exact_counts(
+    converse: Converse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without sealed channels the curator reads a single party's table off the wire: exact for K -
+    1 of K (selected).
+    """
     monkeypatch.setattr(ring, "introduce", lambda me: {})
     spoken = talk(converse, noise="selected")
     hop = next(heard for heard in spoken.heard if heard.kind == "Product" and heard.sender == 1)
@@ -82,7 +94,11 @@ def test_an_open_ring_shows_the_curator_exact_counts(converse: Converse, monkeyp
 def test_a_sealed_ring_does_not(converse: Converse) -> None:
     for noise in ("selected", "shares"):
         spoken = talk(converse, noise=noise)
-        hops = [heard for heard in spoken.heard if heard.kind in ("Product", "Permutation") and heard.to != 0]
+        hops = [
+            heard
+            for heard in spoken.heard
+            if heard.kind in ("Product", "Permutation") and heard.to != 0
+        ]
         assert len(hops) >= 2
         for hop in hops:
             with pytest.raises(MessageError):
@@ -90,7 +106,9 @@ def test_a_sealed_ring_does_not(converse: Converse) -> None:
 
 
 def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Converse) -> None:
-    """What `paillier` gives up: party 2 hands the curator what it received, and that is party 1's table with a mere share."""
+    """What `paillier` gives up: party 2 hands the curator what it received, and that is party 1's
+    table with a mere share.
+    """
     received: list[Ciphertexts] = []
     taken = Ciphertexts.received.__func__  # type: ignore[attr-defined]
 
@@ -104,20 +122,28 @@ def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Conve
         drawn = _spy_shares(patch)
         spoken = talk(converse)
     sums, _ = spoken.curator
-    packing = ring.packing_of(sums.batch(cells=COUNT, sensitivity=2, epsilon=0.05), shares=True, key_bits=256)
+    packing = ring.packing_of(
+        sums.batch(cells=COUNT, sensitivity=2, epsilon=0.05), shares=True, key_bits=256
+    )
     partial = [int(p) for p in sums._side.private.decrypt(received[0])]
     values = packing.unpack(partial, cells=COUNT)
     assert np.array_equal(values, cells_of(1) + drawn[1][0])
 
 
 def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> None:
-    """What `masks` keeps: with party 2's keys the curator can take off party 2's masks, and party 1's cells stay uniform."""
+    """What `masks` keeps: with party 2's keys the curator can take off party 2's masks, and party
+    1's cells stay uniform.
+    """
     spoken = talk(converse, aggregator="masks")
     said = {
-        heard.sender: decode(SecureSums.Masked, memoryview(heard.payload)) for heard in spoken.heard if heard.kind == "Masked"
+        heard.sender: decode(SecureSums.Masked, memoryview(heard.payload))
+        for heard in spoken.heard
+        if heard.kind == "Masked"
     }
     width = said[1].cells.size // COUNT
-    name = f"key 1 for {purpose_of(spoken.curator[0].batch(cells=COUNT, sensitivity=2, epsilon=0.05))}"
+    name = (
+        f"key 1 for {purpose_of(spoken.curator[0].batch(cells=COUNT, sensitivity=2, epsilon=0.05))}"
+    )
     key = spoken.party(2).channels[1]._derive(name)
     mask = np.frombuffer(RandomStream(key).draw(width * COUNT), np.uint8)
 
@@ -127,9 +153,12 @@ def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> 
         return wide.view("<i8").reshape(-1)
 
     unmasked = (number(said[1].cells) - number(mask)) % 256**width
-    # What is left is counts + share + the mask with party 3: spread over the whole range, not near the counts.
+    # What is left is counts + share + the mask with party 3: spread over the whole range, not near
+    # the counts.
     assert np.ptp(unmasked) > 256**width / 3
-    other = np.frombuffer(RandomStream(spoken.party(3).channels[1]._derive(name)).draw(width * COUNT), np.uint8)
+    other = np.frombuffer(
+        RandomStream(spoken.party(3).channels[1]._derive(name)).draw(width * COUNT), np.uint8
+    )
     signed = (unmasked - number(other)) % 256**width
     signed = np.where(signed >= 256**width // 2, signed - 256**width, signed)
     assert np.abs(signed).max() < 256**width / 8  # only party 3's key uncovers them
@@ -138,7 +167,9 @@ def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> 
 # ---- 2. an insider subtracts its own noise
 
 
-def test_selected_noise_shows_an_insider_the_exact_sum_at_a_rate_of_one_in_k(converse: Converse) -> None:
+def test_selected_noise_shows_an_insider_the_exact_sum_at_a_rate_of_one_in_k(
+    converse: Converse,
+) -> None:
     drawn: dict[int, list[np.ndarray]] = {1: [], 2: [], 3: []}
     plain = SelectedNoise.draw
 
@@ -152,7 +183,9 @@ def test_selected_noise_shows_an_insider_the_exact_sum_at_a_rate_of_one_in_k(con
         patch.setattr(SelectedNoise, "draw", spied)
         _, totals = talk(converse, noise="selected", batches=batches).curator
     exact = sum(cells_of(party) for party in (1, 2, 3))
-    hits = sum(np.array_equal(total - own, exact) for total, own in zip(totals, drawn[2], strict=True))
+    hits = sum(
+        np.array_equal(total - own, exact) for total, own in zip(totals, drawn[2], strict=True)
+    )
     # Binomial(300, 1/3): five standard deviations are 41.
     assert abs(hits - batches / 3) < 41
 
@@ -163,9 +196,14 @@ def test_shares_do_not(converse: Converse) -> None:
         drawn = _spy_shares(patch)
         _, totals = talk(converse, batches=batches).curator
     exact = sum(cells_of(party) for party in (1, 2, 3))
-    left = np.concatenate([total - own - exact for total, own in zip(totals, drawn[2], strict=True)])
-    assert not any(np.array_equal(total - own, exact) for total, own in zip(totals, drawn[2], strict=True))
-    # What is left has the whole promised variance, 2a/(1-a)^2 (4,800 cells: the ratio's deviation is 0.033).
+    left = np.concatenate(
+        [total - own - exact for total, own in zip(totals, drawn[2], strict=True)]
+    )
+    assert not any(
+        np.array_equal(total - own, exact) for total, own in zip(totals, drawn[2], strict=True)
+    )
+    # What is left has the whole promised variance, 2a/(1-a)^2 (4,800 cells: the ratio's deviation
+    # is 0.033).
     alpha = math.exp(-0.05 / 2)
     assert left.var() / (2 * alpha / (1 - alpha) ** 2) == pytest.approx(1, abs=0.17)
 
@@ -180,7 +218,9 @@ def _spy_shares(patch: pytest.MonkeyPatch) -> dict[int, list[np.ndarray]]:
 
     def spied(self: SharedLaplace, randomness: Any) -> Any:
         pages = list(self.pages)
-        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness))
+        noisy = list(
+            plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness)
+        )
         drawn[_party_of(pages[0])].append(noisy[0] - pages[0])
         return iter(noisy)
 
@@ -191,15 +231,24 @@ def _spy_shares(patch: pytest.MonkeyPatch) -> dict[int, list[np.ndarray]]:
 # ---- 3. a malicious curator selects nobody's noise
 
 
-def test_an_all_zero_indicator_takes_the_noise_away(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Out of the honest-but-curious model, and undetectable, as encryptions look alike. `shares` has no such message."""
+def test_an_all_zero_indicator_takes_the_noise_away(
+    converse: Converse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Out of the honest-but-curious model, and undetectable, as encryptions look alike. `shares`
+    has no such message.
+    """
     from sottovoce.crypto import Encryptor
 
     honest = Encryptor.encrypt
 
     def malicious(self: Any, messages: Any) -> Ciphertexts:
         given = list(messages)
-        return honest(self, [0] * len(given) if given.count(1) == 1 and sum(given) == 1 and len(given) == 3 else given)
+        return honest(
+            self,
+            [0] * len(given)
+            if given.count(1) == 1 and sum(given) == 1 and len(given) == 3
+            else given,
+        )
 
     monkeypatch.setattr(Encryptor, "encrypt", malicious)
     _, (total,) = talk(converse, noise="selected").curator
@@ -210,13 +259,16 @@ def test_an_all_zero_indicator_takes_the_noise_away(converse: Converse, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("rounds", "low", "high"), [(1, 1.61, 1.69), (2, 2.6, 2.85), (3, 4.2, 4.75)], ids=["K=1", "K=2", "K=3"]
+    ("rounds", "low", "high"),
+    [(1, 1.61, 1.69), (2, 2.6, 2.85), (3, 4.2, 4.75)],
+    ids=["K=1", "K=2", "K=3"],
 )
 def test_replaced_noise_averages_out(rounds: int, low: float, high: float) -> None:
-    """Section 4.2: one binary marginal, eps3 = 0.5, E = "every residual is at least 1 in cell 0 and at most -1 in cell 1".
+    """Section 4.2: one binary marginal, eps3 = 0.5, E = "every residual is at least 1 in cell 0 and
+    at most -1 in cell 1".
 
-    The curator holds S_1 .. S_K, each with the same record and new noise: the likelihood ratio is e^(K eps3), 4.48 at K = 3,
-    where e^eps3 = 1.65 was claimed.
+    The curator holds S_1 .. S_K, each with the same record and new noise: the likelihood ratio is
+    e^(K eps3), 4.48 at K = 3, where e^eps3 = 1.65 was claimed.
     """
     runs, epsilon = 1_000_000, Fraction(1, 2)
     law = NegativeBinomial(shape=Fraction(1), rate=epsilon / 2)
@@ -237,7 +289,9 @@ def test_replaced_noise_averages_out(rounds: int, low: float, high: float) -> No
 
 
 def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> None:
-    """The residuals of S_1, S_2, S_3 in the running protocol are independent whole noises around one party's table."""
+    """The residuals of S_1, S_2, S_3 in the running protocol are independent whole noises around
+    one party's table.
+    """
     import pandas as pd
 
     from sottovoce.parties import read_schema
@@ -263,7 +317,10 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
         with desk.phase("update"):
             for turn in desk.parties:
                 part.round(turn, [(name,) for name in attributes], epsilon=epsilon)
-                held.append(np.stack([part.kept[name,].table for name in attributes]) - np.array([10 * turn, 0]))
+                held.append(
+                    np.stack([part.kept[name,].table for name in attributes])
+                    - np.array([10 * turn, 0])
+                )
         return held
 
     residuals = converse(party, curator, tables=[table] * 3, schema=schema).curator

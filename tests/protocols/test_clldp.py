@@ -21,7 +21,7 @@ from sottovoce.curator.tree_levels import best_value, gini, look
 from sottovoce.evaluation.label_attacks import label_attacks
 from sottovoce.evaluation.label_sets import label_set, likely_of
 from sottovoce.evaluation.prediction import Classifier, accuracy
-from sottovoce.launch.judgement import judged
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.cohort import Cohort
@@ -34,8 +34,8 @@ from sottovoce.protocols.clldp import asking, leaves
 from sottovoce.protocols.clldp.candidates import candidates
 from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree
 from sottovoce.protocols.clldp.settings import LabelOptions, read_prior
-from sottovoce.protocols.conformance import ProtocolConformance
 from sottovoce.protocols.local.asking import Enlisted
+from sottovoce.report.judgement import judged
 
 NAMES = ["sex", "relationship", "education", "income"]
 
@@ -71,7 +71,14 @@ class TestLabelDP(ProtocolConformance):
 
 
 def run(protocol: str, **more: Any) -> sottovoce.Run:
-    given = {"data": demo_table(4000, seed=2)[NAMES], "seed": 5, "timeout": 120.0, "judge": False, "epsilon": 2.0, **more}
+    given = {
+        "data": demo_table(4000, seed=2)[NAMES],
+        "seed": 5,
+        "timeout": 120.0,
+        "judge": False,
+        "epsilon": 2.0,
+        **more,
+    }
     return sottovoce.run(f"clldp-{protocol}" if protocol != "label-dp" else protocol, **given)
 
 
@@ -86,7 +93,9 @@ def run(protocol: str, **more: Any) -> sottovoce.Run:
         ("label-dp", {}),
     ],
 )
-def test_what_is_published_does_not_depend_on_how_many_act(protocol: str, more: dict[str, Any]) -> None:
+def test_what_is_published_does_not_depend_on_how_many_act(
+    protocol: str, more: dict[str, Any]
+) -> None:
     """To the byte: each user's words are her own, and counts add up."""
     one, three = (run(protocol, parties=parties, **more) for parties in (1, 3))
     for file in {"model.json", "marginals.csv"} & one.files.keys():
@@ -95,18 +104,37 @@ def test_what_is_published_does_not_depend_on_how_many_act(protocol: str, more: 
 
 class TestEstimates:
     def test_the_error_is_what_the_formula_says(self) -> None:
-        """U and N(25, 1), 100,000 users, epsilon 1, best k (spec A10): .012 and .093, a distribution's .064."""
+        """U and N(25, 1), 100,000 users, epsilon 1, best k (spec A10): .012 and .093, a
+        distribution's .064.
+        """
         for name, plain, projected in (("U(1,50)", 0.0119, 0.0122), ("N(25,1)", 0.0955, 0.064)):
             table = label_set(name, seed=3)
             true = np.zeros((50, 5))
-            np.add.at(true, (table["value"].astype(int) - 1, table["label"].astype(int) - 1), 1 / len(table))
+            np.add.at(
+                true,
+                (table["value"].astype(int) - 1, table["label"].astype(int) - 1),
+                1 / len(table),
+            )
             omega = float(beliefs(likely_of(name))[0])
-            schema = {"value": [str(v) for v in range(1, 51)], "label": [str(v) for v in range(1, 6)]}
+            schema = {
+                "value": [str(v) for v in range(1, 51)],
+                "label": [str(v) for v in range(1, 6)],
+            }
             for projection, expected in (("none", plain), ("simplex", projected)):
                 made = sottovoce.run(
-                    "clldp-joint", table, schema=schema, epsilon=1.0, seed=1, belief="prior", prior=f"*:{omega}",
-                    record_cap=0.0, parties=1, simulate="counts", projection=projection, judge=False,
-                )  # fmt: skip
+                    "clldp-joint",
+                    table,
+                    schema=schema,
+                    epsilon=1.0,
+                    seed=1,
+                    belief="prior",
+                    prior=f"*:{omega}",
+                    record_cap=0.0,
+                    parties=1,
+                    simulate="counts",
+                    projection=projection,
+                    judge=False,
+                )
                 assert made.marginals is not None
                 found = made.marginals["count"].to_numpy() / 100_000
                 error = float(np.linalg.norm(found - true.T.reshape(-1)))
@@ -115,7 +143,9 @@ class TestEstimates:
 
     def test_with_little_noise_tables_are_right(self) -> None:
         data = demo_table(6000, seed=1)[NAMES]
-        made = run("joint", data=data, epsilon=60.0, belief="none", attributes="sex,education", judge=True)
+        made = run(
+            "joint", data=data, epsilon=60.0, belief="none", attributes="sex,education", judge=True
+        )
         assert made.report["utility"]["tvd"]["3"] < 0.02
         assert made.report["privacy"]["epsilon"]["curator"] == 60
         assert made.report["privacy"]["whole_record"] == 60  # the same: nobody was told more of it
@@ -135,7 +165,10 @@ class TestWhatIsTold:
         free = run("naive-bayes", **given, record_cap=0.0).report["privacy"]
         assert free["claimed_epsilon"] == free["epsilon"]["curator"] == 2
         assert free["neighbours"] == "label-within-belief"
-        assert free["whole_record"] == pytest.approx(log(expm1(2) / 0.2 + 1), abs=1e-6) or free["whole_record"] > 3
+        assert (
+            free["whole_record"] == pytest.approx(log(expm1(2) / 0.2 + 1), abs=1e-6)
+            or free["whole_record"] > 3
+        )
         capped = run("naive-bayes", **given, record_cap=2.5).report["privacy"]
         assert capped["whole_record"] == pytest.approx(2.5)
 
@@ -151,7 +184,15 @@ class TestWhatIsTold:
 
     def test_levels_keep_epsilon_in_all_rounds_together(self) -> None:
         """Each user's reports add up to epsilon by equation 13, and nobody's to more."""
-        made = run("decision-tree", learning="levels", depth=3, heads=1, epsilon=3.0, belief="prior", prior="*:0.3")
+        made = run(
+            "decision-tree",
+            learning="levels",
+            depth=3,
+            heads=1,
+            epsilon=3.0,
+            belief="prior",
+            prior="*:0.3",
+        )
         privacy = made.report["privacy"]
         assert privacy["epsilon"]["curator"] == pytest.approx(3.0, abs=1e-6)
         assert privacy["whole_record"] <= 6.0 + 1e-6
@@ -159,7 +200,11 @@ class TestWhatIsTold:
 
     def test_sample_users_report_once(self) -> None:
         made = run("naive-bayes", parties=2)
-        own = [(release["users"], release["phase"]) for release in made.report["privacy"]["releases"] if release["party"] == 1]
+        own = [
+            (release["users"], release["phase"])
+            for release in made.report["privacy"]["releases"]
+            if release["party"] == 1
+        ]
         sample = [users for users, phase in own if phase == "beliefs"]
         others = [users for users, phase in own if phase == "reports"]
         assert sample == [[0, 400]]
@@ -169,9 +214,13 @@ class TestWhatIsTold:
 
 def forged(**changes: Any) -> asking.Labelled.Terms:
     given: dict[str, Any] = {
-        "questions": ((0,), (1,)), "starts": np.array([0, 50]), "sizes": np.array([50, 50]), "heads": np.array([1, 1]),
-        "beliefs": np.array([0.6, 0.6]), "epsilons": np.array([1.0, 1.0]),
-    } | changes  # fmt: skip
+        "questions": ((0,), (1,)),
+        "starts": np.array([0, 50]),
+        "sizes": np.array([50, 50]),
+        "heads": np.array([1, 1]),
+        "beliefs": np.array([0.6, 0.6]),
+        "epsilons": np.array([1.0, 1.0]),
+    } | changes
     return asking.Labelled.Terms(**given)
 
 
@@ -180,7 +229,9 @@ DOMAIN = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "l": ("n", "p")})
 
 def enlisted(users: int = 100) -> Enlisted:
     table = pd.DataFrame({"a": ["x"] * users, "b": ["z"] * users, "l": ["n"] * users})
-    records = Records(table, schema=read_schema({name: list(labels) for name, labels in DOMAIN.labels.items()}))
+    records = Records(
+        table, schema=read_schema({name: list(labels) for name, labels in DOMAIN.labels.items()})
+    )
     return Enlisted(Cohort(records), users, bytes(16), np.array([users]))
 
 
@@ -211,7 +262,16 @@ def test_users_refuse_terms(changes: dict[str, Any], reason: str) -> None:
     """What the collector sends is checked against what each user may say, whoever sent it."""
     options = LabelOptions(epsilon=1.0)
     with pytest.raises(ValueError, match=reason):
-        asking._checked(forged(**changes), DOMAIN, enlisted(), Groups(), options, label="l", cap=2.0, plain=False)
+        asking._checked(
+            forged(**changes),
+            DOMAIN,
+            enlisted(),
+            Groups(),
+            options,
+            label="l",
+            cap=2.0,
+            plain=False,
+        )
 
 
 def test_users_refuse_to_tell_again_or_more() -> None:
@@ -219,14 +279,22 @@ def test_users_refuse_to_tell_again_or_more() -> None:
     options = LabelOptions(epsilon=1.0)
     given: dict[str, Any] = {"label": "l", "plain": False}
     _, book = asking._checked(forged(), DOMAIN, enlisted(), Groups(), options, cap=None, **given)
-    heard, _ = asking._checked(forged(questions=((0, 1), (0, 1))), DOMAIN, enlisted(), book, options, cap=None, **given)
-    assert max(own.epsilon for own in heard.by_users) > 0.5  # which the accountant adds to what was told
+    heard, _ = asking._checked(
+        forged(questions=((0, 1), (0, 1))), DOMAIN, enlisted(), book, options, cap=None, **given
+    )
+    assert (
+        max(own.epsilon for own in heard.by_users) > 0.5
+    )  # which the accountant adds to what was told
     with pytest.raises(ValueError, match=r"expected a set with the attributes"):
-        asking._checked(forged(questions=((1,), (0,))), DOMAIN, enlisted(), book, options, cap=None, **given)
+        asking._checked(
+            forged(questions=((1,), (0,))), DOMAIN, enlisted(), book, options, cap=None, **given
+        )
     with pytest.raises(ValueError, match=r"at most epsilon 1.2 of the whole record"):
         asking._checked(forged(), DOMAIN, enlisted(), Groups(), options, cap=1.2, **given)
     with pytest.raises(ValueError, match=r"expected omega of 1 to 1"):
-        asking._checked(forged(), DOMAIN, enlisted(), Groups(), options, cap=None, label="l", plain=True)
+        asking._checked(
+            forged(), DOMAIN, enlisted(), Groups(), options, cap=None, label="l", plain=True
+        )
 
 
 @pytest.mark.parametrize(
@@ -239,7 +307,9 @@ def test_users_refuse_to_tell_again_or_more() -> None:
         ({"randomizer": "basic"}, True),
     ],
 )
-def test_users_hold_the_collector_to_the_omega_that_they_know(options: dict[str, Any], refused: bool) -> None:
+def test_users_hold_the_collector_to_the_omega_that_they_know(
+    options: dict[str, Any], refused: bool
+) -> None:
     """Where omega is 1, or given by a prior, no smaller one is taken, whatever is planned."""
     own = LabelOptions(epsilon=1.0, **options)
     given: dict[str, Any] = {"label": "l", "cap": None, "plain": False}
@@ -258,8 +328,11 @@ def test_the_accountant_refuses_what_the_book_would_allow(monkeypatch: pytest.Mo
 
 
 GROWN: Mapping[str, Any] = {
-    "nodes": ((0, 1, 2, 0), (), (1, 3, 4, 0, 2), (), ()), "start": 0, "size": 100, "heads": 1,
-}  # fmt: skip
+    "nodes": ((0, 1, 2, 0), (), (1, 3, 4, 0, 2), (), ()),
+    "start": 0,
+    "size": 100,
+    "heads": 1,
+}
 
 
 @pytest.mark.parametrize(
@@ -286,13 +359,25 @@ def test_users_refuse_trees(changes: dict[str, Any], reason: str) -> None:
 
 def test_who_has_reported_is_not_asked_for_her_end() -> None:
     _, book = asking._checked(
-        forged(), DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l", cap=None, plain=False
+        forged(),
+        DOMAIN,
+        enlisted(),
+        Groups(),
+        LabelOptions(epsilon=1.0),
+        label="l",
+        cap=None,
+        plain=False,
     )
     said = leaves.Ends.Grown(**{**GROWN, "start": 50, "size": 50})
     with pytest.raises(ValueError, match=r"expected users who have not reported"):
         leaves._checked(said, DOMAIN, enlisted(), book, LabelOptions(epsilon=1.0), label="l")
     tree, survey = leaves._checked(
-        leaves.Ends.Grown(**GROWN), DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l"
+        leaves.Ends.Grown(**GROWN),
+        DOMAIN,
+        enlisted(),
+        Groups(),
+        LabelOptions(epsilon=1.0),
+        label="l",
     )
     assert tree.ends == [1, 3, 4]
     assert survey.randomizers[0].cells == 6
@@ -335,7 +420,11 @@ class TestTreesFromExactTables:
     def test_what_is_seen_of_a_node(self) -> None:
         """Two ways: from the whole joint, and from rows that satisfy the path."""
         whole = truth(1)
-        path = (Step(Split("a", (1,)), yes=False), Step(Split("b", (2,)), yes=True), Step(Split("a", (0,)), yes=False))
+        path = (
+            Step(Split("a", (1,)), yes=False),
+            Step(Split("b", (2,)), yes=True),
+            Step(Split("a", (0,)), yes=False),
+        )
         seen = look([Exact(whole), Exact(whole.project(("l", "b", "a", "c")))], path, "c")
         assert seen is not None
         assert np.allclose(seen.table, whole.values[:, 2, 2, :])  # noqa: PD011
@@ -369,9 +458,14 @@ class TestTreesFromExactTables:
             assert best[0] >= -1e-12
 
     def test_independent_attributes_are_distilled_exactly(self) -> None:
-        """With attributes independent given the label the masses at all nodes are the true ones, and labels the best."""
+        """With attributes independent given the label the masses at all nodes are the true ones,
+        and labels the best.
+        """
         whole = truth(4, independent=True)
-        tables = [Single(name, whole.project(("l", name)).values, 1e-14, ordered=False) for name in ("a", "b", "c")]
+        tables = [
+            Single(name, whole.project(("l", name)).values, 1e-14, ordered=False)
+            for name in ("a", "b", "c")
+        ]
         grown = distilled(tables, depth=3)
         shape = whole.values.shape[1:]  # noqa: PD011
         cells = np.indices(shape).reshape(3, -1)
@@ -404,7 +498,9 @@ class TestTreesFromExactTables:
         assert tree.predict({"a": np.arange(3)}, 3).tolist() == [0, 1, 2]
 
     def test_noise_makes_no_tree(self) -> None:
-        """Labels that go with nothing: of 200 roots few are split, though each has 20 values to choose from."""
+        """Labels that go with nothing: of 200 roots few are split, though each has 20 values to
+        choose from.
+        """
         rng = np.random.Generator(np.random.Philox(9))
         split = 0
         for _ in range(200):
@@ -416,9 +512,15 @@ class TestTreesFromExactTables:
 
 class TestTreeAsWritten:
     def test_ends_alike_fall_together(self) -> None:
-        tests: dict[Path, Split] = {(): Split("a", (0,)), (Step(Split("a", (0,)), yes=True),): Split("b", (1,))}
+        tests: dict[Path, Split] = {
+            (): Split("a", (0,)),
+            (Step(Split("a", (0,)), yes=True),): Split("b", (1,)),
+        }
         yes = Step(Split("a", (0,)), yes=True)
-        ends: dict[Path, int] = {(yes, Step(Split("b", (1,)), yes=True)): 1, (yes, Step(Split("b", (1,)), yes=False)): 1}
+        ends: dict[Path, int] = {
+            (yes, Step(Split("b", (1,)), yes=True)): 1,
+            (yes, Step(Split("b", (1,)), yes=False)): 1,
+        }
         tree = Tree.of(tests, {**ends, (Step(Split("a", (0,)), yes=False),): 0})
         assert len(tree.nodes) == 5
         same = tree.labelled({})
@@ -437,7 +539,9 @@ class TestTreeAsWritten:
 class TestNaiveBayesModel:
     def test_exact_tables_are_bayes(self) -> None:
         whole = truth(7, independent=True)
-        model = naive_bayes([LabelTable(name, whole.project(("l", name)).values, 1.0, 10**12) for name in "abc"])
+        model = naive_bayes(
+            [LabelTable(name, whole.project(("l", name)).values, 1.0, 10**12) for name in "abc"]
+        )
         cells = np.indices(whole.values.shape[1:]).reshape(3, -1)  # noqa: PD011
         scores = model.scores(dict(zip("abc", cells, strict=True)))
         assert np.allclose(np.exp(scores).T, whole.values.reshape(2, -1), rtol=1e-6)  # noqa: PD011
@@ -453,17 +557,23 @@ class TestNaiveBayesModel:
 
 
 class TestLearning:
-    """On the demo's people, whose income follows from what they do: 30,000 of them, tested on 10,000 others."""
+    """On the demo's people, whose income follows from what they do: 30,000 of them, tested on
+    10,000 others.
+    """
 
     @pytest.mark.parametrize(
         ("protocol", "epsilon", "least"),
         [("naive-bayes", 8.0, 0.02), ("decision-tree", 8.0, 0.02), ("label-dp", 2.0, 0.02)],
     )
-    def test_better_than_the_most_frequent_label(self, protocol: str, epsilon: float, least: float) -> None:
+    def test_better_than_the_most_frequent_label(
+        self, protocol: str, epsilon: float, least: float
+    ) -> None:
         data = demo_table(30_000, seed=1)
         made = run(protocol, data=data, epsilon=epsilon, parties=2)
         schema = read_schema(json.loads(made.files["schema.json"]))
-        found = accuracy(Classifier(made.model, schema), Records(demo_table(10_000, seed=2), schema=schema))
+        found = accuracy(
+            Classifier(made.model, schema), Records(demo_table(10_000, seed=2), schema=schema)
+        )
         assert found.model > found.majority + least
         judged_ = json.loads(judged_report(made, data))["utility"]["accuracy"]
         assert judged_["rows"] == 30_000
@@ -471,7 +581,9 @@ class TestLearning:
 
 
 def test_a_model_of_somebodys_own_loses_no_run() -> None:
-    """It is called a decision tree, and is made otherwise: nothing is said of it, and all else stays."""
+    """It is called a decision tree, and is made otherwise: nothing is said of it, and all else
+    stays.
+    """
     made = run("joint", judge=False)
     data = demo_table(4000, seed=2)[NAMES]
     files = {**made.files, "model.json": b'{"kind": "decision-tree", "tree": {"feature": 3}}'}
@@ -485,7 +597,7 @@ def _fields(made: sottovoce.Run) -> dict[str, Any]:
 
 
 def judged_report(made: sottovoce.Run, data: pd.DataFrame) -> bytes:
-    from sottovoce.launch.job import Job
+    from sottovoce.runs.job import Job
 
     job = Job(protocol=made.report["protocol"], data=("<table>",), parties=2)
     return judged(job, made.files, tables=(data,))["report.json"]
@@ -495,7 +607,10 @@ def test_attacks() -> None:
     """At equal knowledge CLLDP is not the stronger one (C2, C14)."""
     rng = np.random.default_rng(3)
     label = rng.random(40_000) < 0.5
-    columns = {f"a{at}": np.where(rng.random(40_000) < 0.62, label, ~label).astype(int).astype(str) for at in range(2)}
+    columns = {
+        f"a{at}": np.where(rng.random(40_000) < 0.62, label, ~label).astype(int).astype(str)
+        for at in range(2)
+    }
     columns |= {f"b{at}": rng.integers(0, 10, 40_000).astype(str) for at in range(4)}
     table = pd.DataFrame(columns).assign(label=label.astype(int).astype(str))
     schema = read_schema({name: sorted(table[name].unique()) for name in table.columns})
@@ -526,17 +641,33 @@ def test_attacks() -> None:
         ({"epsilon": 301.0}, r"expected an epsilon of at most 300"),
         ({"users": 10**9, "simulate": "counts"}, r"expected fewer than 1,000,000,000 users"),
         ({"data": demo_table(20, seed=1)}, r"expected at least a user for each"),
-        ({"data": demo_table(200, seed=1)[["income"]]}, r"expected an attribute of two labels or more beside income"),
+        (
+            {"data": demo_table(200, seed=1)[["income"]]},
+            r"expected an attribute of two labels or more beside income",
+        ),
         ({"protocol": "joint", "attributes": "sex,sex"}, r"expected different attributes"),
         ({"protocol": "joint", "attributes": "sex,income"}, r"expected different attributes"),
         (
-            {"protocol": "joint", "data": demo_table(500, seed=1), "attributes": "age,education,occupation,native-country"},
+            {
+                "protocol": "joint",
+                "data": demo_table(500, seed=1),
+                "attributes": "age,education,occupation,native-country",
+            },
             r"expected sets of at most 131,072 cells with income",
         ),
         ({"protocol": "joint", "attributes": "sex;age"}, r"expected an attribute of the data"),
-        ({"protocol": "decision-tree", "mode": "paper", "learning": "distilled"}, r"expected learning=levels"),
-        ({"protocol": "decision-tree", "allocation": "tight"}, r"expected allocation with learning=levels"),
-        ({"protocol": "decision-tree", "learning": "levels", "users": 100, "simulate": "counts"}, r"expected users=0"),
+        (
+            {"protocol": "decision-tree", "mode": "paper", "learning": "distilled"},
+            r"expected learning=levels",
+        ),
+        (
+            {"protocol": "decision-tree", "allocation": "tight"},
+            r"expected allocation with learning=levels",
+        ),
+        (
+            {"protocol": "decision-tree", "learning": "levels", "users": 100, "simulate": "counts"},
+            r"expected users=0",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(more: dict[str, Any], reason: str) -> None:
@@ -562,7 +693,9 @@ def test_reports_that_nobody_can_have_made(monkeypatch: pytest.MonkeyPatch) -> N
     # A cohort that says one user more than it has.
     real = label_dp.LabelDP.Clear
     monkeypatch.setattr(
-        label_dp.LabelDP, "Clear", staticmethod(lambda users, bits, packed, last: real(users + 1, bits, packed, last))
+        label_dp.LabelDP,
+        "Clear",
+        staticmethod(lambda users, bits, packed, last: real(users + 1, bits, packed, last)),
     )
     protocol = label_dp.LabelDP(label_dp.LabelDP.Parameters(), mode="rigorous")
     with pytest.raises(ValueError, match=r"expected 4 bits of each"):
@@ -572,12 +705,16 @@ def test_reports_that_nobody_can_have_made(monkeypatch: pytest.MonkeyPatch) -> N
 def test_paper_mode_says_what_it_is() -> None:
     made = run("naive-bayes", mode="paper")
     assert any("too small in about a third" in text for text in made.report["warnings"])
-    assert made.report["privacy"]["whole_record"] >= made.report["privacy"]["claimed_epsilon"] - 1e-9
+    assert (
+        made.report["privacy"]["whole_record"] >= made.report["privacy"]["claimed_epsilon"] - 1e-9
+    )
     assert LabelDecisionTree(LabelDecisionTree.Parameters(), mode="paper").depth == 5
 
 
 def test_predicting_by_hand(tmp_path: File) -> None:
-    """A file that is no model, a schema of something else, a table without the columns: a line each."""
+    """A file that is no model, a schema of something else, a table without the columns: a line
+    each.
+    """
     from sottovoce.evaluation.prediction import read_classifier
 
     made = run("naive-bayes", epsilon=8.0)
@@ -590,18 +727,35 @@ def test_predicting_by_hand(tmp_path: File) -> None:
     with pytest.raises(UsageError, match=r"expected a column 'sex'"):
         classifier.predict(table.drop(columns="sex"))
     schema = json.loads((tmp_path / "schema.json").read_text())
-    turned = {name: (own if isinstance(own, list) else own["categories"])[::-1] for name, own in schema.items()}
+    turned = {
+        name: (own if isinstance(own, list) else own["categories"])[::-1]
+        for name, own in schema.items()
+    }
     (tmp_path / "schema.json").write_text(json.dumps(turned))
-    with pytest.raises(UsageError, match=r"expected the schema of the model's run, found other labels of"):
+    with pytest.raises(
+        UsageError, match=r"expected the schema of the model's run, found other labels of"
+    ):
         read_classifier(tmp_path)
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     model = json.loads((tmp_path / "model.json").read_text())
     wrongs: tuple[dict[str, Any], ...] = (
-        {"likely": None}, {"likely": {}}, {"prior": [0.5]}, {"prior": [-1, 2]}, {"labels": ["a"]}, {"attributes": {}},
-        {"kind": "decision-tree", "tree": {"label": 1.7}}, {"kind": "decision-tree", "tree": {"label": 7}},
-        {"kind": "decision-tree", "tree": {"attribute": "sex", "values": [1.5], "yes": {"label": 0}, "no": {"label": 1}}},
-        {"kind": "decision-tree", "tree": {"attribute": "income", "values": [0], "yes": {"label": 0}, "no": {"label": 1}}},
-    )  # fmt: skip
+        {"likely": None},
+        {"likely": {}},
+        {"prior": [0.5]},
+        {"prior": [-1, 2]},
+        {"labels": ["a"]},
+        {"attributes": {}},
+        {"kind": "decision-tree", "tree": {"label": 1.7}},
+        {"kind": "decision-tree", "tree": {"label": 7}},
+        {
+            "kind": "decision-tree",
+            "tree": {"attribute": "sex", "values": [1.5], "yes": {"label": 0}, "no": {"label": 1}},
+        },
+        {
+            "kind": "decision-tree",
+            "tree": {"attribute": "income", "values": [0], "yes": {"label": 0}, "no": {"label": 1}},
+        },
+    )
     for wrong in wrongs:
         (tmp_path / "model.json").write_text(json.dumps({**model, **wrong}))
         with pytest.raises(UsageError, match=r"^expected"):

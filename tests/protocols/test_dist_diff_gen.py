@@ -1,4 +1,6 @@
-"""DistDiffGen: the laws of every protocol, scores and sensitivities by brute force, and what is published against the truth."""
+"""DistDiffGen: the laws of every protocol, scores and sensitivities by brute force, and what is
+published against the truth.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,21 @@ import pytest
 
 import sottovoce
 from sottovoce.crypto import RandomStream
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import ConversationError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Accountant, Domain
 from sottovoce.privacy.exponential import STEPS
-from sottovoce.protocols.conformance import ProtocolConformance
 from sottovoce.protocols.dist_diff_gen import DistDiffGen
 from sottovoce.protocols.dist_diff_gen import protocol as module
 from sottovoce.protocols.dist_diff_gen.leaves import count_leaves, describe, draw_rows, spread
-from sottovoce.protocols.dist_diff_gen.scores import JointChoice, Score, choose_together, score_splits, sensitivity_of
+from sottovoce.protocols.dist_diff_gen.scores import (
+    JointChoice,
+    Score,
+    choose_together,
+    score_splits,
+    sensitivity_of,
+)
 from sottovoce.protocols.dist_diff_gen.taxonomy import Cuts, Plan, are_bins, specialise
 from sottovoce.protocols.protocol import Mode
 
@@ -53,7 +61,11 @@ class TestConformanceAsPrinted(ProtocolConformance):
 class TestConformanceInARing(ProtocolConformance):
     protocol = REFERENCE
     parties = 2
-    parameters: ClassVar[dict[str, Any]] = {"specialisations": 3, "key_bits": 512, "insecure_test_keys": True}
+    parameters: ClassVar[dict[str, Any]] = {
+        "specialisations": 3,
+        "key_bits": 512,
+        "insecure_test_keys": True,
+    }
 
 
 def table(rows: int = 400, *, seed: int = 0) -> pd.DataFrame:
@@ -72,7 +84,13 @@ def table(rows: int = 400, *, seed: int = 0) -> pd.DataFrame:
 
 
 def plan_of(schema: dict[str, Any] = SCHEMA, **given: Any) -> Plan:
-    asked: dict[str, Any] = {"target": "rich", "epsilon": 1.0, "specialisations": 3, "score": "max", "most_cells": 1 << 20}
+    asked: dict[str, Any] = {
+        "target": "rich",
+        "epsilon": 1.0,
+        "specialisations": 3,
+        "score": "max",
+        "most_cells": 1 << 20,
+    }
     return Plan(read_schema(schema).domain, **{**asked, **given})
 
 
@@ -111,7 +129,11 @@ def test_which_labels_are_bins(labels: list[str], bins: bool) -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [{"edges": [0, 0.1, 1e9]}, {"bins": 7, "range": [-3, 3]}, {"bins": 40, "range": [1e6, 1e6 + 1], "missing": "category"}],
+    [
+        {"edges": [0, 0.1, 1e9]},
+        {"bins": 7, "range": [-3, 3]},
+        {"bins": 40, "range": [1e6, 1e6 + 1], "missing": "category"},
+    ],
 )
 def test_bins_of_any_schema_are_seen(rule: dict[str, Any]) -> None:
     assert are_bins(read_schema({"x": rule}).domain.labels["x"])
@@ -124,7 +146,9 @@ def test_the_plan() -> None:
     assert plan.tables.batch == {"cells": 16, "sensitivity": 4, "epsilon": 1.0, "weight": 1}
     cuts: Cuts = {"age": (0, 2, 5), "colour": (0, 1, 2, 3)}
     assert plan.leaves(cuts) == {"cells": 12, "sensitivity": 2, "epsilon": 1.0}
-    assert plan_of({"a": {"bins": 2, "range": [0, 1]}, "rich": ["no", "yes"]}).numeric == ()  # there is nothing to choose
+    assert (
+        plan_of({"a": {"bins": 2, "range": [0, 1]}, "rich": ["no", "yes"]}).numeric == ()
+    )  # there is nothing to choose
 
 
 def test_all_ordered_and_all_halved() -> None:
@@ -140,7 +164,8 @@ def test_all_ordered_and_all_halved() -> None:
         return pick
 
     counts = {"a": np.ones((5, 2))}
-    # The root's point, 3 of 1 2 3 4; the root; the child 0-3's point, 1 of 1 2, as 3-5 has one point only; the second, 3-5.
+    # The root's point, 3 of 1 2 3 4; the root; the child 0-3's point, 1 of 1 2, as 3-5 has one
+    # point only; the second, 3-5.
     assert specialise(bins, counts, pick=dictated([(2,), (0,), (0,), (1,)])) == {"a": (0, 3, 4, 5)}
     assert asked == [[4], [1], [2], [2]]
     names = plan_of({"a": list("vwxyz"), "rich": ["no", "yes"]}, specialisations=2)
@@ -167,7 +192,12 @@ def test_both_children_choose_at_once() -> None:
 
 def brute_force(left: Sequence[int], right: Sequence[int], *, score: Score) -> float:
     """By the definitions, a record at a time."""
-    records = [(side, label) for side, own in enumerate((left, right)) for label, n in enumerate(own) for _ in range(n)]
+    records = [
+        (side, label)
+        for side, own in enumerate((left, right))
+        for label, n in enumerate(own)
+        for _ in range(n)
+    ]
     labels = range(len(left))
 
     def entropy(chosen: list[tuple[int, int]]) -> float:
@@ -176,15 +206,23 @@ def brute_force(left: Sequence[int], right: Sequence[int], *, score: Score) -> f
 
     sides = [[record for record in records if record[0] == side] for side in (0, 1)]
     if score == "max":
-        return float(sum(max(sum(own == label for _, own in side) for label in labels) for side in sides))
-    return entropy(records) - sum(len(side) / len(records) * entropy(side) for side in sides if side) if records else 0.0
+        return float(
+            sum(max(sum(own == label for _, own in side) for label in labels) for side in sides)
+        )
+    return (
+        entropy(records) - sum(len(side) / len(records) * entropy(side) for side in sides if side)
+        if records
+        else 0.0
+    )
 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_scores_are_those_of_the_definition(score: Score) -> None:
     lefts, rights = zip(*product(product(range(4), repeat=3), repeat=2), strict=True)
     found = score_splits(np.array(lefts, float), np.array(rights, float), score=score)
-    assert found.tolist() == pytest.approx([brute_force(*both, score=score) for both in zip(lefts, rights, strict=True)])
+    assert found.tolist() == pytest.approx(
+        [brute_force(*both, score=score) for both in zip(lefts, rights, strict=True)]
+    )
 
 
 def neighbours(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -202,17 +240,23 @@ def test_the_sensitivity_of_one_score(score: Score, classes: int) -> None:
     for counts in product(range(3), repeat=2 * classes):
         own = brute_force(counts[:classes], counts[classes:], score=score)
         for other in neighbours((*counts, 1)):
-            worst = max(worst, abs(own - brute_force(other[:classes], other[classes:-1], score=score)))
+            worst = max(
+                worst, abs(own - brute_force(other[:classes], other[classes:-1], score=score))
+            )
     assert worst == pytest.approx(sensitivity_of(score, choices=1))
 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_the_sensitivity_of_two_scores(score: Score) -> None:
-    """Of two nodes' sum: by max no more than of one, by gain more than of one and at most twice that."""
+    """Of two nodes' sum: by max no more than of one, by gain more than of one and at most twice
+    that.
+    """
     worst = 0.0
     tables = np.array(list(product(range(3), repeat=8)), float)
     places = {tuple(own): at for at, own in enumerate(tables)}
-    sums = score_splits(tables[:, :2], tables[:, 2:4], score=score) + score_splits(tables[:, 4:6], tables[:, 6:], score=score)
+    sums = score_splits(tables[:, :2], tables[:, 2:4], score=score) + score_splits(
+        tables[:, 4:6], tables[:, 6:], score=score
+    )
     for counts, at in places.items():
         for other in neighbours(tuple(map(int, counts))):
             if other in places:
@@ -225,7 +269,9 @@ def test_the_sensitivity_of_two_scores(score: Score) -> None:
 
 
 def laws(plan: Plan, tables: dict[str, Any]) -> dict[tuple[Any, ...], float]:
-    """Compute the log-probability of everything that may be picked, from the steps that the mechanism really rounds to."""
+    """Compute the log-probability of everything that may be picked, from the steps that the
+    mechanism really rounds to.
+    """
     found: dict[tuple[Any, ...], float] = {}
 
     def follow(script: list[tuple[int, ...]]) -> None:
@@ -238,7 +284,10 @@ def laws(plan: Plan, tables: dict[str, Any]) -> dict[tuple[Any, ...], float]:
         def pick(many: Sequence[Any]) -> Sequence[int]:
             if len(said) == len(script):
                 raise Undecided([len(own) for own in many])
-            picked, choice = script[len(said)], choose_together(many, score=plan.score, epsilon=plan.of_one_choice)
+            picked, choice = (
+                script[len(said)],
+                choose_together(many, score=plan.score, epsilon=plan.of_one_choice),
+            )
             total = 0.0
             for part, at in zip(choice.parts, picked, strict=True):
                 weights = part.steps * (part.epsilon / (2 * STEPS))
@@ -272,7 +321,9 @@ def test_all_choices_together_cost_half_of_epsilon(score: Score) -> None:
         found[drawn] = laws(plan, {"a": counts})
     worst = 0.0
     for records, law in found.items():
-        assert np.logaddexp.reduce(list(law.values())) == pytest.approx(0, abs=1e-9)  # a distribution
+        assert np.logaddexp.reduce(list(law.values())) == pytest.approx(
+            0, abs=1e-9
+        )  # a distribution
         for at, new in product(range(2), range(len(kinds))):
             other = found[tuple(sorted((*records[:at], *records[at + 1 :], new)))]
             worst = max(worst, *(abs(law[script] - other[script]) for script in law))
@@ -286,7 +337,9 @@ def test_what_a_choice_says_of_itself() -> None:
     assert (one.epsilon, two.epsilon) == (0.5, 0.5)
     assert two.sensitivity == pytest.approx(2, rel=1e-5)
     assert (one.scale, two.scale) == pytest.approx((4, 8), rel=1e-5)
-    sure = choose_together([np.array([0.0, 9.0]), np.array([9.0, 0.0, 0.0])], score="max", epsilon=1000)
+    sure = choose_together(
+        [np.array([0.0, 9.0]), np.array([9.0, 0.0, 0.0])], score="max", epsilon=1000
+    )
     assert sure.draw(RandomStream(bytes(32))) == (1, 0)
     accountant = Accountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
     accountant.release(two, to=0, phase="x", randomness=RandomStream(bytes(32)))
@@ -301,15 +354,27 @@ def test_the_budget_of_every_choice() -> None:
     assert {own["epsilon"] for own in chosen} == {2.0 / (2 * (1 + 6))}
     assert 4 <= len(chosen) <= 1 + 6
     (told,) = [own for own in releases if own["mechanism"] == "exact-counts"]
-    assert (told["party"], told["to"], told["epsilon"], told["scale"], told["sensitivity"]) == (2, 1, 1.0, 0.0, 4.0)
+    assert (told["party"], told["to"], told["epsilon"], told["scale"], told["sensitivity"]) == (
+        2,
+        1,
+        1.0,
+        0.0,
+        4.0,
+    )
     seen = {"public": 1.0, "curator": 1.0, "other_party": "infinity", "curator_and_1": "infinity"}
     assert told["seen"] == seen
     privacy = done.report["privacy"]
-    assert privacy["epsilon"]["other_party"] == privacy["by_party"]["2"]["other_party"] == "infinity"
+    assert (
+        privacy["epsilon"]["other_party"] == privacy["by_party"]["2"]["other_party"] == "infinity"
+    )
     assert privacy["by_party"]["2"]["public"] == privacy["by_party"]["2"]["curator"] == 2.0
-    assert max(privacy["by_party"]["1"].values()) <= 2.0 * (1 + 1e-9)  # what party 1 has told is still private
+    assert max(privacy["by_party"]["1"].values()) <= 2.0 * (
+        1 + 1e-9
+    )  # what party 1 has told is still private
     leaves = [own for own in releases if own["phase"] == "leaves"]
-    assert [(own["sensitivity"], own["epsilon"], own["scale"]) for own in leaves] == [(2, 1.0, 2.0)] * 2  # 4 / eps
+    assert [(own["sensitivity"], own["epsilon"], own["scale"]) for own in leaves] == [
+        (2, 1.0, 2.0)
+    ] * 2  # 4 / eps
     (said,) = [text for text in done.report["warnings"] if "simulates" in text]
     assert "no epsilon holds for party 2 against party 1" in said
 
@@ -317,20 +382,33 @@ def test_the_budget_of_every_choice() -> None:
 def test_rigorous_keeps_epsilon_for_everybody() -> None:
     done = run(epsilon=0.5)
     assert done.report["privacy"]["epsilon"] == {"public": 0.5, "curator": 0.5, "other_party": 0.5}
-    found = [(own["phase"], own["sensitivity"], own["epsilon"]) for own in done.report["privacy"]["releases"]]
+    found = [
+        (own["phase"], own["sensitivity"], own["epsilon"])
+        for own in done.report["privacy"]["releases"]
+    ]
     assert sorted(found) == [("leaves", 2, 0.25)] * 2 + [("tables", 4, 0.25)] * 2
     assert not [text for text in done.report["warnings"] if "simulates" in text]
     assert "ClassCounts" not in set(done.ledger["kind"])
 
 
 def test_as_printed_in_a_ring() -> None:
-    """With one noise, chosen obliviously: nothing holds against either party, and the report says both reasons."""
-    done = run(mode="paper", aggregator="paillier", epsilon=1.0, key_bits=512, insecure_test_keys=True)
+    """With one noise, chosen obliviously: nothing holds against either party, and the report says
+    both reasons.
+    """
+    done = run(
+        mode="paper", aggregator="paillier", epsilon=1.0, key_bits=512, insecure_test_keys=True
+    )
     by_party = done.report["privacy"]["by_party"]
     assert [by_party[party]["other_party"] for party in ("1", "2")] == ["infinity", "infinity"]
-    assert sum("simulates" in text or "noise=selected" in text for text in done.report["warnings"]) == 2
+    assert (
+        sum("simulates" in text or "noise=selected" in text for text in done.report["warnings"])
+        == 2
+    )
     for line in done.report["communication"]["predicted"]:
-        assert (line["messages"], line["payload_bytes"]) == (line["measured_messages"], line["measured_payload_bytes"])
+        assert (line["messages"], line["payload_bytes"]) == (
+            line["measured_messages"],
+            line["measured_payload_bytes"],
+        )
 
 
 def test_exact_counts_are_sealed() -> None:
@@ -341,9 +419,17 @@ def test_exact_counts_are_sealed() -> None:
     plain = sottovoce.encoded_size(DistDiffGen.ClassCounts(np.zeros(16, np.int64)))
     assert told["payload_bytes"].tolist() == [plain + 16]
     predicted = done.report["communication"]["predicted"]
-    assert {line["kind"] for line in predicted} == {"Rows", "Introduction", "ClassCounts", "Specialised"}
+    assert {line["kind"] for line in predicted} == {
+        "Rows",
+        "Introduction",
+        "ClassCounts",
+        "Specialised",
+    }
     for line in predicted:
-        assert (line["messages"], line["payload_bytes"]) == (line["measured_messages"], line["measured_payload_bytes"])
+        assert (line["messages"], line["payload_bytes"]) == (
+            line["measured_messages"],
+            line["measured_payload_bytes"],
+        )
     assert "Introduction" not in set(run(aggregator="clear").ledger["kind"])
 
 
@@ -359,7 +445,9 @@ def expected_leaves(frame: pd.DataFrame, model: dict[str, Any]) -> list[list[int
         inside = np.ones(len(frame), bool)
         for (name, sets), at in zip(model["sets"].items(), leaf["sets"], strict=True):
             inside &= np.isin(columns[name].astype(str), sets[at])
-        counts.append([int((inside & (columns["rich"] == label)).sum()) for label in model["classes"]])
+        counts.append(
+            [int((inside & (columns["rich"] == label)).sum()) for label in model["classes"]]
+        )
     return counts
 
 
@@ -374,22 +462,33 @@ def test_without_noise_leaves_are_exact(mode: str, score: Score) -> None:
     assert sum(map(sum, exact)) == 400
     assert done.synthetic is not None
     assert expected_leaves(done.synthetic, model) == exact
-    assert done.report["outcome"] == {"target": "rich", "specialisations": "3", "leaves": len(exact)}
+    assert done.report["outcome"] == {
+        "target": "rich",
+        "specialisations": "3",
+        "leaves": len(exact),
+    }
     assert done.synthetic["only"].eq("one").all()
     assert list(done.synthetic) == list(SCHEMA)
 
 
 def greedy(frame: pd.DataFrame, *, score: Score, times: int) -> Cuts:
-    """Specialise by the definition: in groups of records that are kept apart, summed over all groups in which a node stands."""
+    """Specialise by the definition: in groups of records that are kept apart, summed over all
+    groups in which a node stands.
+    """
     schema = read_schema(SCHEMA)
     records = Records(frame, schema=schema)
-    rows = [tuple(map(int, row)) for row in zip(*(records.codes(name) for name in ("age", "colour", "rich")), strict=True)]
+    rows = [
+        tuple(map(int, row))
+        for row in zip(*(records.codes(name) for name in ("age", "colour", "rich")), strict=True)
+    ]
     cuts: Cuts = {"age": (0, 5), "colour": (0, 3)}
 
     def value(attribute: int, low: int, middle: int, high: int) -> float:
         groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         for row in rows:
-            key = tuple(sum(row[at] >= border for border in own) for at, own in enumerate(cuts.values()))
+            key = tuple(
+                sum(row[at] >= border for border in own) for at, own in enumerate(cuts.values())
+            )
             groups.setdefault(key, []).append(row)
         sides = [[0, 0], [0, 0]]
         for group in groups.values():
@@ -405,9 +504,19 @@ def greedy(frame: pd.DataFrame, *, score: Score, times: int) -> Cuts:
 
     for _ in range(times):
         nodes = [
-            (value(at, low, middle_of(at, low, high), high), -number, at, low, middle_of(at, low, high), high)
+            (
+                value(at, low, middle_of(at, low, high), high),
+                -number,
+                at,
+                low,
+                middle_of(at, low, high),
+                high,
+            )
             for number, (at, low, high) in enumerate(
-                (at, low, high) for at, own in enumerate(cuts.values()) for low, high in pairwise(own) if high - low > 1
+                (at, low, high)
+                for at, own in enumerate(cuts.values())
+                for low, high in pairwise(own)
+                if high - low > 1
             )
         ]
         _, _, at, _, middle, _ = max(nodes)
@@ -421,15 +530,24 @@ def test_without_noise_the_best_is_chosen(times: int) -> None:
     labels = read_schema(SCHEMA).domain.labels
     for score in SCORES:
         expected = greedy(table(), score=score, times=times)
-        sets = {name: [list(labels[name][low:high]) for low, high in pairwise(own)] for name, own in expected.items()}
+        sets = {
+            name: [list(labels[name][low:high]) for low, high in pairwise(own)]
+            for name, own in expected.items()
+        }
         found = run(specialisations=times, score=score).model["sets"]
         assert found == {name: own for name, own in sets.items() if len(own) > 1}
 
 
 def test_the_score_follows_from_the_mode() -> None:
-    kinds = {mode: DistDiffGen(DistDiffGen.Parameters(aggregator="masks"), mode=mode).score for mode in MODES}
+    kinds = {
+        mode: DistDiffGen(DistDiffGen.Parameters(aggregator="masks"), mode=mode).score
+        for mode in MODES
+    }
     assert kinds == {"rigorous": "gain", "paper": "max"}
-    assert DistDiffGen(DistDiffGen.Parameters(aggregator="masks", score="max"), mode="rigorous").score == "max"
+    assert (
+        DistDiffGen(DistDiffGen.Parameters(aggregator="masks", score="max"), mode="rigorous").score
+        == "max"
+    )
 
 
 def test_of_equals_the_first_is_best() -> None:
@@ -437,7 +555,9 @@ def test_of_equals_the_first_is_best() -> None:
 
 
 def test_inside_a_leaf_labels_are_alike() -> None:
-    """One specialisation: of the attribute that is not specialised every label has a third or a fifth; by chi-squared."""
+    """One specialisation: of the attribute that is not specialised every label has a third or a
+    fifth; by chi-squared.
+    """
     plan = plan_of()
     cuts: Cuts = {"age": (0, 2, 5), "colour": (0, 3)}
     counts = np.array([3000, 0, 0, 3000])
@@ -469,7 +589,9 @@ def test_rounding_keeps_the_sum_and_no_bias() -> None:
         found = spread(values, 50, generator=generator)
         assert found.sum() == 50
         assert (np.abs(found - values) < 1 + 1e-5).all()
-    mean = np.mean([spread(np.array([0.3, 0.5, 0.2]), 1, generator=generator) for _ in range(10_000)], axis=0)
+    mean = np.mean(
+        [spread(np.array([0.3, 0.5, 0.2]), 1, generator=generator) for _ in range(10_000)], axis=0
+    )
     assert mean == pytest.approx([0.3, 0.5, 0.2], abs=0.03)  # six standard deviations
 
 
@@ -477,7 +599,9 @@ def test_most_cells_stops_it() -> None:
     plain, capped = run(specialisations=6), run(specialisations=6, most_cells=9)
     assert plain.report["outcome"]["specialisations"] == "6"
     assert capped.report["outcome"]["leaves"] * 2 <= 9
-    assert capped.report["outcome"]["specialisations"].endswith("of 6: most_cells=9 leaves no room for more")
+    assert capped.report["outcome"]["specialisations"].endswith(
+        "of 6: most_cells=9 leaves no room for more"
+    )
     predicted = {line["kind"] for line in capped.report["communication"]["predicted"]}
     assert "Specialised" not in predicted
     assert "Specialised" in {line["kind"] for line in plain.report["communication"]["predicted"]}
@@ -517,7 +641,9 @@ def test_very_noisy_leaves_still_make_a_table() -> None:
 
 @pytest.mark.parametrize("parties", [1, 3, 5])
 def test_two_parties(parties: int) -> None:
-    with pytest.raises(UsageError, match=rf"expected at (least|most) 2 parties for dist-diff-gen, found {parties}") as caught:
+    with pytest.raises(
+        UsageError, match=rf"expected at (least|most) 2 parties for dist-diff-gen, found {parties}"
+    ) as caught:
         run(data=table(), parties=parties)
     assert "\n" not in str(caught.value)
 
@@ -527,12 +653,24 @@ def test_two_parties(parties: int) -> None:
     [
         (SCHEMA, {"target": "wealth"}, "expected an attribute of the data .*, found 'wealth'"),
         (SCHEMA, {"target": "only"}, "expected two or more labels of the target only, found 1"),
-        ({"only": ["one"], "rich": ["no", "yes"]}, {}, "expected an attribute of two or more labels beside the target rich"),
-        (SCHEMA, {"target": "colour", "most_cells": 2}, "expected most_cells of at least the 3 labels of colour, found 2"),
+        (
+            {"only": ["one"], "rich": ["no", "yes"]},
+            {},
+            "expected an attribute of two or more labels beside the target rich",
+        ),
+        (
+            SCHEMA,
+            {"target": "colour", "most_cells": 2},
+            "expected most_cells of at least the 3 labels of colour, found 2",
+        ),
         (SCHEMA, {"most_cells": 1}, "parameter most_cells, found 1"),
         (SCHEMA, {"specialisations": 0}, "parameter specialisations, found 0"),
         (SCHEMA, {"score": "gini"}, "parameter score, found 'gini'"),
-        (SCHEMA, {"noise": "selected", "aggregator": "paillier"}, "expected noise=shares in mode rigorous"),
+        (
+            SCHEMA,
+            {"noise": "selected", "aggregator": "paillier"},
+            "expected noise=shares in mode rigorous",
+        ),
     ],
 )
 def test_what_is_refused(schema: dict[str, Any], given: dict[str, Any], message: str) -> None:
@@ -587,7 +725,9 @@ def test_wrong_cuts_end_the_conversation(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("wrong", [np.zeros(15, np.int64), np.full(16, -1)])
 def test_wrong_counts_end_the_conversation(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.Disclosure, "draw", lambda *_: wrong)
-    with pytest.raises(ConversationError, match="expected 16 counts of party 2, none below 0, found"):
+    with pytest.raises(
+        ConversationError, match="expected 16 counts of party 2, none below 0, found"
+    ):
         run(mode="paper")
 
 

@@ -13,9 +13,9 @@ import pytest
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Estimate, Marginal, dependence, mutual_information
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
-from sottovoce.protocols.conformance import ProtocolConformance
 from sottovoce.protocols.dp_ccbn import extensions, scores_of, search_all, sets_of
 from sottovoce.protocols.dp_subn.plan import Sizes
 
@@ -43,7 +43,9 @@ def run(**parameters: Any) -> sottovoce.Run:
 
 @pytest.mark.parametrize("search", ["iterative", "oneshot"])
 def test_without_noise_the_greedy_network_is_found(search: str) -> None:
-    """At a huge epsilon every choice is that of most information; a referee makes the same choices on the real tables."""
+    """At a huge epsilon every choice is that of most information; a referee makes the same choices
+    on the real tables.
+    """
     done = run(search=search, epsilon=1000.0, theta=1e-3)
     assert done.domain is not None
     chosen = [tuple(family) for family in done.model["chosen"]]
@@ -60,22 +62,37 @@ def test_without_noise_the_greedy_network_is_found(search: str) -> None:
 
 def told(table: pd.DataFrame, family: tuple[str, ...], domain: Domain | None) -> float:
     assert domain is not None
-    codes = [table[name].map({label: n for n, label in enumerate(domain.labels[name])}).to_numpy() for name in family]
-    cells = np.bincount(np.ravel_multi_index(codes, domain.shape(family)), minlength=domain.cells(family))
+    codes = [
+        table[name].map({label: n for n, label in enumerate(domain.labels[name])}).to_numpy()
+        for name in family
+    ]
+    cells = np.bincount(
+        np.ravel_multi_index(codes, domain.shape(family)), minlength=domain.cells(family)
+    )
     return dependence(Marginal.of(domain, family, cells), family[-1:])
 
 
 def test_what_is_spent() -> None:
-    """Half on d - 1 iterations, evenly, each of sensitivity twice its tables; half on the parameters (spec E15)."""
+    """Half on d - 1 iterations, evenly, each of sensitivity twice its tables; half on the
+    parameters (spec E15).
+    """
     done = run(attributes="binary", epsilon=60.0)
     releases = [release for release in done.report["privacy"]["releases"] if release["party"] == 1]
     structure = [release for release in releases if release["phase"] == "structure"]
     bits = len(done.model["chosen"])
-    assert [release["epsilon"] for release in structure] == pytest.approx([30 / (bits - 1)] * (bits - 1))
-    assert [release["sensitivity"] for release in structure] == [2 * (bits - i) * comb(i, min(i, 2)) for i in range(1, bits)]
+    assert [release["epsilon"] for release in structure] == pytest.approx(
+        [30 / (bits - 1)] * (bits - 1)
+    )
+    assert [release["sensitivity"] for release in structure] == [
+        2 * (bits - i) * comb(i, min(i, 2)) for i in range(1, bits)
+    ]
     assert sum(release["epsilon"] for release in releases) == pytest.approx(60)
     alone = run(attributes="binary", epsilon=60.0, search="oneshot")
-    (once,) = [r for r in alone.report["privacy"]["releases"] if r["party"] == 1 and r["phase"] == "structure"]
+    (once,) = [
+        r
+        for r in alone.report["privacy"]["releases"]
+        if r["party"] == 1 and r["phase"] == "structure"
+    ]
     assert (once["epsilon"], once["sensitivity"]) == (30.0, 2 * comb(bits, 3))
 
 
@@ -87,26 +104,44 @@ def test_the_formulas_of_the_paper() -> None:
     assert line["printed_rounds"] == bits * comb(bits, 2) * 4
     assert line["corrected_rounds"] == comb(bits + 1, 3) * 4
     assert line["measured_bytes"] < line["corrected_bytes"] < line["printed_bytes"]
-    assert [sum((52 - i) * comb(i, k) for i in range(1, 52)) for k in (1, 2, 3)] == [comb(53, k + 2) for k in (1, 2, 3)]
+    assert [sum((52 - i) * comb(i, k) for i in range(1, 52)) for k in (1, 2, 3)] == [
+        comb(53, k + 2) for k in (1, 2, 3)
+    ]
 
 
 def test_the_cost_follows_from_the_network() -> None:
-    for settings in ({}, {"search": "oneshot"}, {"epsilon": 0.01}, {"attributes": "binary", "aggregator": "clear"}):
+    for settings in (
+        {},
+        {"search": "oneshot"},
+        {"epsilon": 0.01},
+        {"attributes": "binary", "aggregator": "clear"},
+    ):
         exchanged = run(**settings).report["communication"]
         assert {line["kind"] for line in exchanged["predicted"]} == set(exchanged["by_kind"])
         for line in exchanged["predicted"]:
-            assert (line["messages"], line["payload_bytes"]) == (line["measured_messages"], line["measured_payload_bytes"])
+            assert (line["messages"], line["payload_bytes"]) == (
+                line["measured_messages"],
+                line["measured_payload_bytes"],
+            )
 
 
 def test_nothing_worth_its_noise() -> None:
     done = run(epsilon=0.01)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
     assert {release["epsilon"] for release in done.report["privacy"]["releases"]} == {0.01}
-    assert run(epsilon=0.01, mode="paper", aggregator="masks").report["outcome"]["network"] == "at most 1 parent"
+    assert (
+        run(epsilon=0.01, mode="paper", aggregator="masks").report["outcome"]["network"]
+        == "at most 1 parent"
+    )
 
 
 def test_every_set_is_covered_once() -> None:
-    domain = Domain({name: tuple(map(str, range(size))) for name, size in zip("abcde", (2, 3, 4, 2, 6), strict=True)})
+    domain = Domain(
+        {
+            name: tuple(map(str, range(size)))
+            for name, size in zip("abcde", (2, 3, 4, 2, 6), strict=True)
+        }
+    )
     for most in (1, 6, 12, 24, 1000):
         found = sets_of(Sizes(domain, most), 2)
         assert all(len(own) == 1 or domain.cells(own) <= most for own in found)
@@ -118,11 +153,17 @@ def test_every_set_is_covered_once() -> None:
 
 
 def test_one_shot_scores_are_the_tables() -> None:
-    """On bits by mutual information, else by distance from independence less what noise makes of it."""
+    """On bits by mutual information, else by distance from independence less what noise makes of
+    it.
+    """
     generator = np.random.default_rng(2)
     for shape in ((2, 2, 2, 2), (2, 3, 4, 2)):
-        domain = Domain({name: tuple(map(str, range(size))) for name, size in zip("abcd", shape, strict=True)})
-        whole = Marginal.of(domain, domain.attributes, generator.gamma(0.3, size=int(np.prod(shape))))
+        domain = Domain(
+            {name: tuple(map(str, range(size))) for name, size in zip("abcd", shape, strict=True)}
+        )
+        whole = Marginal.of(
+            domain, domain.attributes, generator.gamma(0.3, size=int(np.prod(shape)))
+        )
         sizes = Sizes(domain, 24)
         counted = [Estimate(whole.project(own), 1e-12) for own in sets_of(sizes, 2)]
         chosen = search_all(counted, [("b",)], sizes=sizes, degree=2, rows=1000)
@@ -130,10 +171,14 @@ def test_one_shot_scores_are_the_tables() -> None:
             families = extensions(sizes, chosen[:at], 2)
             tables = [whole.project(family) for family in families]
             scores = [
-                mutual_information(table, family[-1:], base=2) if max(shape) == 2 else dependence(table, family[-1:])
+                mutual_information(table, family[-1:], base=2)
+                if max(shape) == 2
+                else dependence(table, family[-1:])
                 for table, family in zip(tables, families, strict=True)
             ]
-            again = scores_of([Estimate(table, 1e-12) for table in tables], families, domain, rows=1000)
+            again = scores_of(
+                [Estimate(table, 1e-12) for table in tables], families, domain, rows=1000
+            )
             assert again == pytest.approx(scores, abs=1e-6)
             assert chosen[at] == families[int(np.argmax(scores))]
 
@@ -141,12 +186,24 @@ def test_one_shot_scores_are_the_tables() -> None:
 def test_noise_alone_is_no_dependence() -> None:
     """Of independent attributes of different sizes, larger tables score no more than small ones."""
     generator = np.random.default_rng(4)
-    domain = Domain({name: tuple(map(str, range(size))) for name, size in zip("abcd", (2, 2, 16, 16), strict=True)})
+    domain = Domain(
+        {
+            name: tuple(map(str, range(size)))
+            for name, size in zip("abcd", (2, 2, 16, 16), strict=True)
+        }
+    )
     families = [("a", "b"), ("a", "c"), ("c", "d")]
     found = []
     for _ in range(60):
         counted = [
-            Estimate(Marginal.of(domain, own, 20000 / domain.cells(own) + generator.laplace(0, 20, domain.cells(own))), 800.0)
+            Estimate(
+                Marginal.of(
+                    domain,
+                    own,
+                    20000 / domain.cells(own) + generator.laplace(0, 20, domain.cells(own)),
+                ),
+                800.0,
+            )
             for own in families
         ]
         found.append(scores_of(counted, families, domain, rows=20000))
@@ -156,7 +213,15 @@ def test_noise_alone_is_no_dependence() -> None:
 
 def test_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.protocols.dp_ccbn.MOST_TABLES", 5)
-    with pytest.raises(UsageError, match="at most 5 candidates to count at once, found 6: set most_parents lower"):
+    with pytest.raises(
+        UsageError, match="at most 5 candidates to count at once, found 6: set most_parents lower"
+    ):
         run(search="oneshot", most_parents=1)
     with pytest.raises(UsageError, match="two or more labels for attributes=binary"):
-        sottovoce.run("dp-ccbn", pd.DataFrame({"a": ["x"] * 3}), attributes="binary", seed=1, aggregator="masks")
+        sottovoce.run(
+            "dp-ccbn",
+            pd.DataFrame({"a": ["x"] * 3}),
+            attributes="binary",
+            seed=1,
+            aggregator="masks",
+        )

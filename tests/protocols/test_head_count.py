@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.protocols.conformance import ProtocolConformance
+from sottovoce.launch.conformance import ProtocolConformance
 
 
 class TestConformance(ProtocolConformance):
@@ -19,11 +19,15 @@ class TestConformanceOfOneValue(ProtocolConformance):
 
 def test_it_counts() -> None:
     table = pd.DataFrame({"colour": ["red"] * 30 + ["blue"] * 12})
-    run = sottovoce.run("head-count", table, parties=3, seed=5, epsilon=40, attribute="colour", value="blue")
+    run = sottovoce.run(
+        "head-count", table, parties=3, seed=5, epsilon=40, attribute="colour", value="blue"
+    )
     # At epsilon 40 a party's noise is not zero with probability 2 exp(-40).
     assert run.report["outcome"] == {"count": 12}
     assert run.marginals is not None
-    assert run.marginals.to_dict("records") == [{"attribute_1": "colour", "value_1": "blue", "count": 12}]
+    assert run.marginals.to_dict("records") == [
+        {"attribute_1": "colour", "value_1": "blue", "count": 12}
+    ]
     assert list(run.ledger["kind"]) == ["NoisyCount"] * 3
 
 
@@ -37,13 +41,32 @@ def test_one_table_for_each_party() -> None:
 def test_the_report_holds_what_the_contract_says() -> None:
     report = sottovoce.run("head-count", rows=90, seed=5).report
     contract = {
-        "protocol", "parameters", "parties", "rows", "mode", "seed", "transport", "mpi", "seconds", "phases", "communication",
-        "privacy", "utility", "warnings",
-    }  # fmt: skip
+        "protocol",
+        "parameters",
+        "parties",
+        "rows",
+        "mode",
+        "seed",
+        "transport",
+        "mpi",
+        "seconds",
+        "phases",
+        "communication",
+        "privacy",
+        "utility",
+        "warnings",
+    }
     assert contract <= report.keys()
     assert report["communication"].keys() >= {
-        "messages", "rounds", "payload_bytes", "frame_bytes", "ciphertext_bytes", "by_phase", "by_edge", "predicted",
-    }  # fmt: skip
+        "messages",
+        "rounds",
+        "payload_bytes",
+        "frame_bytes",
+        "ciphertext_bytes",
+        "by_phase",
+        "by_edge",
+        "predicted",
+    }
     assert report["privacy"].keys() >= {"claimed_epsilon", "epsilon", "by_party", "releases"}
     assert report["privacy"]["epsilon"] == {"public": 1.0, "curator": 1.0, "other_party": 1.0}
     assert report["communication"]["rounds"] == 1

@@ -9,8 +9,8 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
-from sottovoce.protocols.conformance import ProtocolConformance
 
 
 class TestConformance(ProtocolConformance):
@@ -21,7 +21,11 @@ class TestConformance(ProtocolConformance):
 
 class TestConformanceOnBits(ProtocolConformance):
     protocol = "independent"
-    parameters: ClassVar[dict[str, Any]] = {"epsilon": 60.0, "attributes": "binary", "most_parents": 1}
+    parameters: ClassVar[dict[str, Any]] = {
+        "epsilon": 60.0,
+        "attributes": "binary",
+        "most_parents": 1,
+    }
     rows = 600
     parties = 2
 
@@ -44,7 +48,8 @@ def test_what_is_published() -> None:
 def test_each_party_spends_all_of_epsilon_on_its_own_records() -> None:
     privacy = run(epsilon=2.0).report["privacy"]
     assert {tuple(own.values()) for own in privacy["by_party"].values()} == {(2.0,) * 6}
-    # No party's privacy rests on another's: even the curator and all other parties together see epsilon.
+    # No party's privacy rests on another's: even the curator and all other parties together see
+    # epsilon.
     assert set(privacy["coalitions"].values()) == {2.0}
     for party in (1, 2, 3):
         own = [release for release in privacy["releases"] if release["party"] == party]
@@ -60,11 +65,15 @@ def test_a_party_with_few_records_has_no_network() -> None:
     assert any(first.values())
     assert not any([*second.values(), *third.values()])
     own = [release for release in done.report["privacy"]["releases"] if release["party"] == 2]
-    assert [(release["mechanism"], release["epsilon"]) for release in own] == [("multi-party-laplace", 0.4)]
+    assert [(release["mechanism"], release["epsilon"]) for release in own] == [
+        ("multi-party-laplace", 0.4)
+    ]
 
 
 def test_two_likenesses_of_different_parties_stay_apart() -> None:
-    """Without noise the union has each party's own dependence, which no single network of the union could have."""
+    """Without noise the union has each party's own dependence, which no single network of the union
+    could have.
+    """
     same = pd.DataFrame({"x": ["a", "b"] * 500, "y": ["a", "b"] * 500})
     other = pd.DataFrame({"x": ["a", "b"] * 500, "y": ["b", "a"] * 500})
     done = sottovoce.run("independent", [same, other], seed=1, epsilon=1000.0)
@@ -76,6 +85,8 @@ def test_two_likenesses_of_different_parties_stay_apart() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(UsageError, match="two or more labels for attributes=binary"):
-        sottovoce.run("independent", pd.DataFrame({"a": ["x", "x"]}), parties=2, attributes="binary", seed=1)
+        sottovoce.run(
+            "independent", pd.DataFrame({"a": ["x", "x"]}), parties=2, attributes="binary", seed=1
+        )
     with pytest.raises(UsageError, match="beta"):
         run(beta=1.0)

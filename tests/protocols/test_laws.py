@@ -1,4 +1,6 @@
-"""The conformance suite's own referee: protocols with a mistake in them, each of which a law must find."""
+"""The conformance suite's own referee: protocols with a mistake in them, each of which a law must
+find.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annota
 
 import sottovoce
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MisuseError, SottovoceError
 from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
-from sottovoce.protocols.conformance import ProtocolConformance
 
 
 class Honest(Protocol):
@@ -37,8 +39,15 @@ class Honest(Protocol):
             self.tell(me, me.records.count("sex", "Female"))
 
     def tell(self, me: Party, women: int, *, text: str = "", cells: Any = ()) -> None:
-        noisy = me.release(laplace(women, sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR)
-        me.send(self.Said(f"{text} {noisy}", np.array(cells, np.int64) if isinstance(cells, tuple) else cells), to=CURATOR)
+        noisy = me.release(
+            laplace(women, sensitivity=1, epsilon=self.parameters.epsilon), to=CURATOR
+        )
+        me.send(
+            self.Said(
+                f"{text} {noisy}", np.array(cells, np.int64) if isinstance(cells, tuple) else cells
+            ),
+            to=CURATOR,
+        )
 
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("count"):
@@ -120,7 +129,9 @@ class Cells(Honest):
     def party(self, me: Party) -> None:
         with me.phase("count"):
             batch = Batch(cells=2, sensitivity=1, epsilon=1.0, rows=9, parties=1, colluding=0)
-            (cells,) = me.release(SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch), to=CURATOR)
+            (cells,) = me.release(
+                SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch), to=CURATOR
+            )
             me.send(self.Said("", cells), to=CURATOR)
 
 
@@ -143,8 +154,8 @@ def broken(protocol: type[Protocol]) -> set[str]:
     for law, argument in laws:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sottovoce.protocols.registry.find", lambda _: protocol)
-            patch.setattr("sottovoce.protocols.conformance.find", lambda _: protocol)
-            patch.setattr("sottovoce.launch.job.find", lambda _: protocol)
+            patch.setattr("sottovoce.launch.conformance.find", lambda _: protocol)
+            patch.setattr("sottovoce.runs.job.find", lambda _: protocol)
             try:
                 getattr(suite, law)("", argument, patch)
             except (AssertionError, SottovoceError):
@@ -155,10 +166,17 @@ def broken(protocol: type[Protocol]) -> set[str]:
 @pytest.mark.parametrize(
     ("protocol", "laws"),
     [
-        (Honest, set()), (Majority, {SAID}), (Support, {SAID}), (RareBranch, {SAID}), (PhaseName, {SAID}), (Speaker, {SAID}),
-        (Rows, {SAID}), (Sum, {CHANGED}), (Cells, {CHANGED}),
+        (Honest, set()),
+        (Majority, {SAID}),
+        (Support, {SAID}),
+        (RareBranch, {SAID}),
+        (PhaseName, {SAID}),
+        (Speaker, {SAID}),
+        (Rows, {SAID}),
+        (Sum, {CHANGED}),
+        (Cells, {CHANGED}),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_found(protocol: type[Protocol], laws: set[str]) -> None:
     assert laws <= broken(protocol)
     if protocol is Honest:
@@ -177,11 +195,20 @@ def test_exact_arrays_refuse_to_be_said(counts: Any) -> None:
     """However numpy put them together; and what was released may be said."""
     table = counts.marginal(["sex"])
     made = [
-        table, table * 2 - 1, np.concatenate([table, table]), np.stack([table]).reshape(-1), np.where(table > 3, table, 0),
-        np.bincount(counts.codes("sex")), np.unique(counts.codes("age"), return_counts=True)[1], np.cumsum(table), table[:1],
-    ]  # fmt: skip
+        table,
+        table * 2 - 1,
+        np.concatenate([table, table]),
+        np.stack([table]).reshape(-1),
+        np.where(table > 3, table, 0),
+        np.bincount(counts.codes("sex")),
+        np.unique(counts.codes("age"), return_counts=True)[1],
+        np.cumsum(table),
+        table[:1],
+    ]
     for cells in made:
-        with pytest.raises(MisuseError, match=r"found exact numbers from records: pass them through party\.release"):
+        with pytest.raises(
+            MisuseError, match=r"found exact numbers from records: pass them through party\.release"
+        ):
             Honest.Said("", cells)
     for cells in (np.zeros_like(table), np.asarray(table)):
         Honest.Said("", cells)
@@ -197,14 +224,18 @@ def test_what_selected_noise_hands_on_is_still_exact(counts: Any) -> None:
     from sottovoce.crypto import RandomStream
 
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=1)
-    ((page, noise),) = SelectedNoise(pages=[np.asarray(counts.marginal(["sex"]))], batch=batch).draw(RandomStream(bytes(32)))
+    ((page, noise),) = SelectedNoise(
+        pages=[np.asarray(counts.marginal(["sex"]))], batch=batch
+    ).draw(RandomStream(bytes(32)))
     with pytest.raises(MisuseError, match="exact numbers"):
         Honest.Said("", page)
     Honest.Said("", noise)
 
 
 def test_secret_numbers_of_rows_are_not_told() -> None:
-    """Neighbours differ by a record more or less: only who has the tables can say how many there are."""
+    """Neighbours differ by a record more or less: only who has the tables can say how many there
+    are.
+    """
     given: dict[str, Any] = {"rows": 90, "seed": 1, "epsilon": 0.1}
     assert sottovoce.run("head-count", judge=False, **given).report["rows"] is None
     assert sottovoce.run("head-count", **given).report["rows"] == 90

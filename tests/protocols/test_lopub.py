@@ -11,11 +11,11 @@ import pytest
 
 import sottovoce
 from sottovoce.curator import Curator
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party
 from sottovoce.parties.demo import demo_table
-from sottovoce.protocols.conformance import ProtocolConformance
 from sottovoce.protocols.lopub import protocol as lopub
 from sottovoce.protocols.lopub.asking import Filtered
 
@@ -29,20 +29,33 @@ class TestLoPub(ProtocolConformance):
 
 
 def run(**more: Any) -> sottovoce.Run:
-    given = {"data": demo_table(3000, seed=2)[NAMES], "seed": 5, "timeout": 60.0, "judge": False, "epsilon": 60.0, **more}
+    given = {
+        "data": demo_table(3000, seed=2)[NAMES],
+        "seed": 5,
+        "timeout": 60.0,
+        "judge": False,
+        "epsilon": 60.0,
+        **more,
+    }
     return sottovoce.run("lopub", **given)
 
 
-@pytest.mark.parametrize("more", [{}, {"users": 4000, "start": "uniform"}, {"epsilon": 2.0, "bits_per_value": 3}])
+@pytest.mark.parametrize(
+    "more", [{}, {"users": 4000, "start": "uniform"}, {"epsilon": 2.0, "bits_per_value": 3}]
+)
 def test_what_is_published_does_not_depend_on_how_many_act(more: dict[str, Any]) -> None:
-    """To the byte: each user's words are her own, and reports are put in order before anything is added up."""
+    """To the byte: each user's words are her own, and reports are put in order before anything is
+    added up.
+    """
     one, three = (run(parties=parties, **more) for parties in (1, 3))
     for file in ("synthetic.csv", "model.json"):
         assert one.files[file] == three.files[file], file
 
 
 def test_with_little_noise_the_tables_are_right() -> None:
-    """At epsilon 1000 of four attributes hardly a bit is turned over: what is left is the model, and sampling."""
+    """At epsilon 1000 of four attributes hardly a bit is turned over: what is left is the model,
+    and sampling.
+    """
     data = demo_table(20_000, seed=1)[NAMES]
     made = run(data=data, epsilon=1000.0, judge=True, phi=0.05)
     exact = sottovoce.run("no-priv-jtree", data, phi=0.05, base="nats", seed=5)
@@ -56,7 +69,9 @@ def test_a_clique_of_several() -> None:
     generator = np.random.default_rng(1)
     a = generator.integers(0, 2, 5000)
     b = np.where(generator.random(5000) < 0.9, a, 1 - a)
-    data = pd.DataFrame({"a": a, "b": b, "c": a ^ b, "d": generator.integers(0, 3, 5000)}).astype(str)
+    data = pd.DataFrame({"a": a, "b": b, "c": a ^ b, "d": generator.integers(0, 3, 5000)}).astype(
+        str
+    )
     data["c"] = np.where(generator.random(5000) < 0.4, data["a"], data["c"])
     made = run(data=data, epsilon=200.0, phi=0.15, judge=True)
     assert ["a", "b", "c"] in made.model["tree"]["cliques"]
@@ -73,14 +88,22 @@ def test_users_bits() -> None:
 
 def test_what_is_spent() -> None:
     privacy = run(epsilon=3.0).report["privacy"]
-    assert privacy["claimed_epsilon"] == privacy["epsilon"]["public"] == privacy["epsilon"]["curator"] == 3
+    assert (
+        privacy["claimed_epsilon"]
+        == privacy["epsilon"]["public"]
+        == privacy["epsilon"]["curator"]
+        == 3
+    )
     assert {release["mechanism"] for release in privacy["releases"]} == {"bloom"}
     assert 2.9 < run(epsilon=3.0).model["spent"] <= 3
 
 
 def test_a_cohort_may_have_no_users() -> None:
     made = run(users=4, parties=9)
-    assert made.report["communication"]["users"]["measured_bits"] == made.report["communication"]["users"]["bits"]
+    assert (
+        made.report["communication"]["users"]["measured_bits"]
+        == made.report["communication"]["users"]["bits"]
+    )
 
 
 def test_attributes_of_one_label() -> None:
@@ -96,11 +119,15 @@ def test_attributes_of_one_label() -> None:
 
 
 def test_drawn_users_are_warned_of() -> None:
-    assert any("users were drawn from the records" in text for text in run(users=50).report["warnings"])
+    assert any(
+        "users were drawn from the records" in text for text in run(users=50).report["warnings"]
+    )
 
 
 def replaced(said: Any, **new: Any) -> Any:
-    return type(said)(**{name: new.get(name, getattr(said, name)) for name in message_fields(type(said))})
+    return type(said)(
+        **{name: new.get(name, getattr(said, name)) for name in message_fields(type(said))}
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,28 +141,50 @@ def replaced(said: Any, **new: Any) -> Any:
         lambda said: replaced(said, attributes=said.attributes[::-1]),
     ],
 )
-def test_a_cohort_refuses_other_filters(forge: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cohort_refuses_other_filters(
+    forge: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     broadcast = Curator.broadcast
 
     def forged(desk: Curator, said: Any, **more: Any) -> None:
         broadcast(desk, forge(said) if isinstance(said, Filtered.Filters) else said, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)
-    with pytest.raises(MessageError, match=r"malformed Filters from the curator: expected attributes .* hashes, .* found"):
+    with pytest.raises(
+        MessageError,
+        match=r"malformed Filters from the curator: expected attributes .* hashes, .* found",
+    ):
         run()
 
 
 @pytest.mark.parametrize(
     ("forge", "match"),
     [
-        (lambda said: replaced(said, packed=said.packed[:-1]), "malformed reports from cohort 1: expected .* bytes of reports"),
-        (lambda said: replaced(said, bits=said.bits + 1), "malformed reports from cohort 1: expected .* bits of each"),
-        (lambda said: replaced(said, users=-1), "malformed reports from cohort 1"),
-        (lambda said: replaced(said, users=1 << 60, bits=said.bits), "malformed reports from cohort 1"),
-        (lambda said: Filtered.Reports(0, 0, said.packed[:0], False), "malformed reports from cohort 1"),
-        (lambda said: Filtered.Reports(0, 0, said.packed[:0], True), "expected 3000 users to report, found 0"),
         (
-            lambda said: Filtered.Reports(2 * said.users, 2 * said.bits, np.tile(said.packed, 2), said.last),
+            lambda said: replaced(said, packed=said.packed[:-1]),
+            "malformed reports from cohort 1: expected .* bytes of reports",
+        ),
+        (
+            lambda said: replaced(said, bits=said.bits + 1),
+            "malformed reports from cohort 1: expected .* bits of each",
+        ),
+        (lambda said: replaced(said, users=-1), "malformed reports from cohort 1"),
+        (
+            lambda said: replaced(said, users=1 << 60, bits=said.bits),
+            "malformed reports from cohort 1",
+        ),
+        (
+            lambda said: Filtered.Reports(0, 0, said.packed[:0], False),
+            "malformed reports from cohort 1",
+        ),
+        (
+            lambda said: Filtered.Reports(0, 0, said.packed[:0], True),
+            "expected 3000 users to report, found 0",
+        ),
+        (
+            lambda said: Filtered.Reports(
+                2 * said.users, 2 * said.bits, np.tile(said.packed, 2), said.last
+            ),
             "expected at most 3000 users, found more from cohort",
         ),
     ],
@@ -157,7 +206,10 @@ def test_the_curator_refuses_reports_that_cannot_be(
     ("more", "match"),
     [
         ({"simulate": "counts"}, "simulate"),
-        ({"hashes": 20}, "expected 1 to 16 hashes, as the smallest filter has so many bits, found 20"),
+        (
+            {"hashes": 20},
+            "expected 1 to 16 hashes, as the smallest filter has so many bits, found 20",
+        ),
         ({"epsilon": 1e-9}, "too small"),
         ({"users": -1}, "users"),
         ({"mode": "paper"}, "expected --mode rigorous for lopub, found paper"),
@@ -171,7 +223,8 @@ def test_what_cannot_be(more: dict[str, Any], match: str) -> None:
 def test_tables_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lopub, "MOST_CELLS", 30)
     with pytest.raises(
-        UsageError, match=r"cliques of at most 30 cells, found .*: --set phi= of more than 0.01 makes fewer edges"
+        UsageError,
+        match=r"cliques of at most 30 cells, found .*: --set phi= of more than 0.01 makes fewer edges",
     ):
         run(phi=0.01, epsilon=500.0)
     monkeypatch.setattr(lopub, "MOST_CELLS", 29)

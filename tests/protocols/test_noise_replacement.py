@@ -13,16 +13,27 @@ from sottovoce.curator import Curator
 from sottovoce.messages import MisuseError
 from sottovoce.parties import Party, read_schema
 from sottovoce.privacy.shares import SelectedNoise
-from sottovoce.protocols.noise_replacement import CuratorReplacement, NoiseReplacement, PartyReplacement, sum_out
+from sottovoce.protocols.noise_replacement import (
+    CuratorReplacement,
+    NoiseReplacement,
+    PartyReplacement,
+    sum_out,
+)
 from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
 
 Converse = Callable[..., Any]
-SCHEMA = read_schema({"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"], "d": ["0", "1", "2", "3"]})
+SCHEMA = read_schema(
+    {"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"], "d": ["0", "1", "2", "3"]}
+)
 STABLE: list[list[tuple[str, ...]]] = [[("a", "b"), ("c", "d")]] * 3
 MOVING: list[list[tuple[str, ...]]] = [
     [("a", "b", "c"), ("d",)],
     [("a", "c"), ("d",), ("b", "d")],  # (a, c) from within (a, b, c); (b, d) is new
-    [("c", "a"), ("b", "d"), ("a", "b", "c")],  # (c, a) is (a, c) turned; (a, b, c) returns, still owned by party 1
+    [
+        ("c", "a"),
+        ("b", "d"),
+        ("a", "b", "c"),
+    ],  # (c, a) is (a, c) turned; (a, b, c) returns, still owned by party 1
 ]
 
 
@@ -32,7 +43,10 @@ def tables(parties: int = 3) -> list[pd.DataFrame]:
         generator = np.random.default_rng(party)
         made.append(
             pd.DataFrame(
-                {name: generator.integers(0, len(labels), 30).astype(str) for name, labels in SCHEMA.domain.labels.items()}
+                {
+                    name: generator.integers(0, len(labels), 30).astype(str)
+                    for name, labels in SCHEMA.domain.labels.items()
+                }
             )
         )
     return made
@@ -41,7 +55,9 @@ def tables(parties: int = 3) -> list[pd.DataFrame]:
 def replace(
     converse: Converse, frontiers: list[list[tuple[str, ...]]], *, epsilon: float, **more: Any
 ) -> tuple[Any, list[Any], dict[int, dict[tuple[str, ...], np.ndarray]]]:
-    """Run a round a party; return the talk, what the curator kept after each round, and each party's own noise."""
+    """Run a round a party; return the talk, what the curator kept after each round, and each
+    party's own noise.
+    """
     drawn: list[tuple[np.ndarray, np.ndarray]] = []
     plain = SelectedNoise.draw
 
@@ -86,14 +102,18 @@ def counted(parties: tuple[int, ...], family: tuple[str, ...]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("frontiers", [STABLE, MOVING])
-def test_every_table_is_counts_and_the_owners_noise(converse: Converse, frontiers: list[list[tuple[str, ...]]]) -> None:
+def test_every_table_is_counts_and_the_owners_noise(
+    converse: Converse, frontiers: list[list[tuple[str, ...]]]
+) -> None:
     """Known answer 15 and the rules of section 3, exactly, for every family after every round."""
     _, rounds, noises = replace(converse, frontiers, epsilon=0.5)
     for turn, kept in enumerate(rounds, start=1):
         for family in frontiers[turn - 1]:
             assert kept[family].owner == turn
         for family, entry in kept.items():
-            assert np.array_equal(entry.table, counted(entry.contributors, family) + noises[entry.owner][family]), (
+            assert np.array_equal(
+                entry.table, counted(entry.contributors, family) + noises[entry.owner][family]
+            ), (
                 turn,
                 family,
             )
@@ -119,19 +139,35 @@ def test_stable_frontier_counts_everybody(converse: Converse) -> None:
 
 
 def test_the_true_cost(converse: Converse) -> None:
-    """(K - k + 1) eps3 at the curator, where eps3 was claimed; against another party none, but for the last."""
+    """(K - k + 1) eps3 at the curator, where eps3 was claimed; against another party none, but for
+    the last.
+    """
     talk, _, _ = replace(converse, STABLE, epsilon=0.25)
     for party, factor in ((1, 3), (2, 2), (3, 1)):
         (release,) = talk.party(party).accountant.releases
-        assert (release.mechanism, release.epsilon, release.sensitivity) == ("replaced-laplace", 0.25, 4)
+        assert (release.mechanism, release.epsilon, release.sensitivity) == (
+            "replaced-laplace",
+            0.25,
+            4,
+        )
         assert release.seen["curator"] == release.seen["public"] == pytest.approx(factor * 0.25)
         assert release.seen["other_party"] == (0.25 if party == 3 else float("inf"))
 
 
 def test_what_is_said_and_sealed(converse: Converse) -> None:
     talk, _, _ = replace(converse, STABLE, epsilon=0.5)
-    said = [(heard.sender, heard.to, heard.kind) for heard in talk.heard if heard.kind in ("Negated", "Replaced")]
-    assert said == [(1, 0, "Replaced"), (1, 2, "Negated"), (2, 0, "Replaced"), (2, 3, "Negated"), (3, 0, "Replaced")]
+    said = [
+        (heard.sender, heard.to, heard.kind)
+        for heard in talk.heard
+        if heard.kind in ("Negated", "Replaced")
+    ]
+    assert said == [
+        (1, 0, "Replaced"),
+        (1, 2, "Negated"),
+        (2, 0, "Replaced"),
+        (2, 3, "Negated"),
+        (3, 0, "Replaced"),
+    ]
     from sottovoce.messages import MessageError, decode
 
     for heard in talk.heard:
@@ -141,7 +177,9 @@ def test_what_is_said_and_sealed(converse: Converse) -> None:
 
 
 def test_one_party(converse: Converse) -> None:
-    talk, rounds, noises = replace(converse, STABLE[:1], epsilon=0.5, parties=1, tables=tables()[:1])
+    talk, rounds, noises = replace(
+        converse, STABLE[:1], epsilon=0.5, parties=1, tables=tables()[:1]
+    )
     family = STABLE[0][0]
     assert np.array_equal(rounds[0][family].table, counted((1,), family) + noises[1][family])
     assert talk.party(1).accountant.releases[0].seen["other_party"] == 0.5
@@ -149,19 +187,29 @@ def test_one_party(converse: Converse) -> None:
 
 def test_sum_out() -> None:
     table = np.arange(12).reshape(2, 3, 2)
-    assert np.array_equal(sum_out(table, family=("c", "a"), source=("a", "b", "c")), table.sum(axis=1).T)
+    assert np.array_equal(
+        sum_out(table, family=("c", "a"), source=("a", "b", "c")), table.sum(axis=1).T
+    )
     assert np.array_equal(sum_out(table, family=("a", "b", "c"), source=("a", "b", "c")), table)
 
 
 def test_slots_have_room_for_the_noise_of_a_larger_frontier(converse: Converse) -> None:
-    """The noise that is handed over has the scale of the round in which it was drawn: here 40 times that of the next."""
+    """The noise that is handed over has the scale of the round in which it was drawn: here 40 times
+    that of the next.
+    """
     names = [f"x{i}" for i in range(40)]
     schema = read_schema({name: ["0", "1"] for name in names})
     table = pd.DataFrame(dict.fromkeys(names, ["0"] * 10))
     families: list[tuple[str, ...]] = [(name,) for name in names]
     for seed in range(8):
         _, rounds, _ = replace(
-            converse, [families, families[:1]], epsilon=1.0, parties=2, tables=[table] * 2, schema=schema, seed=seed
+            converse,
+            [families, families[:1]],
+            epsilon=1.0,
+            parties=2,
+            tables=[table] * 2,
+            schema=schema,
+            seed=seed,
         )
         assert rounds[-1]["x0",].contributors == (1, 2)
 

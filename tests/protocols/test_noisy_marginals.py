@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.protocols.conformance import ProtocolConformance
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 
 FEW = {"marginals": "sex, sex*race", "key_bits": 256, "insecure_test_keys": True}
@@ -48,7 +48,14 @@ TABLE = pd.DataFrame({"colour": ["red", "blue", "red", "green"] * 6, "size": [1,
 @pytest.mark.parametrize("aggregator", ["paillier", "masks", "clear"])
 def test_the_counts_are_right(aggregator: str) -> None:
     run = sottovoce.run(
-        "noisy-marginals", TABLE, parties=3, seed=2, epsilon=900, aggregator=aggregator, key_bits=256, insecure_test_keys=True
+        "noisy-marginals",
+        TABLE,
+        parties=3,
+        seed=2,
+        epsilon=900,
+        aggregator=aggregator,
+        key_bits=256,
+        insecure_test_keys=True,
     )
     assert run.marginals is not None
     written = pd.read_csv(io.BytesIO(run.files["marginals.csv"]), dtype=str, keep_default_na=False)
@@ -65,19 +72,25 @@ def test_the_counts_are_right(aggregator: str) -> None:
 
 def test_it_is_exact_on_the_demo_without_noise() -> None:
     """All 105 two-way tables of 15 attributes, to the digit."""
-    run = sottovoce.run("noisy-marginals", rows=400, ways=2, epsilon=1000, aggregator="masks", seed=3)
+    run = sottovoce.run(
+        "noisy-marginals", rows=400, ways=2, epsilon=1000, aggregator="masks", seed=3
+    )
     from sottovoce.parties import DEMO_SCHEMA, Records
     from sottovoce.parties.demo import demo_table
 
     records = Records(demo_table(400, seed=3), schema=DEMO_SCHEMA)
-    exact = np.concatenate([records.marginal(pair) for pair in combinations(DEMO_SCHEMA.domain.attributes, 2)])
+    exact = np.concatenate(
+        [records.marginal(pair) for pair in combinations(DEMO_SCHEMA.domain.attributes, 2)]
+    )
     assert run.marginals is not None
     # Scale 0.21: a cell is off by one or more with probability 0.017, by 12 with 1e-24.
     assert np.abs(run.marginals["count"].to_numpy() - exact).max() < 12
 
 
 def test_noise_has_the_variance_that_is_said() -> None:
-    run = sottovoce.run("noisy-marginals", rows=400, ways=2, epsilon=1.0, aggregator="masks", seed=3)
+    run = sottovoce.run(
+        "noisy-marginals", rows=400, ways=2, epsilon=1.0, aggregator="masks", seed=3
+    )
     assert run.marginals is not None
     # Most of the 17,000 cells count nobody.
     noise = run.marginals["count"].to_numpy()
@@ -88,7 +101,16 @@ def test_noise_has_the_variance_that_is_said() -> None:
 
 @pytest.mark.skipif(not ADULT.exists(), reason="SOTTOVOCE_DATA names no folder with Adult")
 def test_adult() -> None:
-    run = sottovoce.run("noisy-marginals", ADULT, parties=3, epsilon=0.8, seed=1, ways=1, key_bits=512, insecure_test_keys=True)
+    run = sottovoce.run(
+        "noisy-marginals",
+        ADULT,
+        parties=3,
+        epsilon=0.8,
+        seed=1,
+        ways=1,
+        key_bits=512,
+        insecure_test_keys=True,
+    )
     table = pd.read_csv(ADULT, dtype=str)
     assert run.marginals is not None
     sex = run.marginals[run.marginals["attribute_1"] == "sex"].set_index("value_1")["count"]
@@ -140,9 +162,18 @@ def test_a_schema(tmp_path: Path) -> None:
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema))
     for given in (schema, path, str(path)):
-        run = sottovoce.run("noisy-marginals", TABLE, schema=given, aggregator="masks", epsilon=900, seed=1, ways=1)
+        run = sottovoce.run(
+            "noisy-marginals", TABLE, schema=given, aggregator="masks", epsilon=900, seed=1, ways=1
+        )
         assert run.marginals is not None
-        assert run.marginals["value_1"].tolist() == ["red", "green", "blue", "white", "[0, 1]", "(1, 5]"]
+        assert run.marginals["value_1"].tolist() == [
+            "red",
+            "green",
+            "blue",
+            "white",
+            "[0, 1]",
+            "(1, 5]",
+        ]
         assert run.marginals["count"].tolist() == [12, 6, 6, 0, 12, 12]
         assert not any("inferred" in warning for warning in run.report["warnings"])
 
@@ -150,5 +181,13 @@ def test_a_schema(tmp_path: Path) -> None:
 def test_it_says_what_there_is() -> None:
     assert NoisyMarginals.needs_schema
     assert {kind.__name__ for kind in NoisyMarginals.kinds()} == {
-        "Introduction", "Rows", "EncryptionKey", "Product", "Masked", "Unprotected", "Indicator", "Permutation", "Continue",
-    }  # fmt: skip
+        "Introduction",
+        "Rows",
+        "EncryptionKey",
+        "Product",
+        "Masked",
+        "Unprotected",
+        "Indicator",
+        "Permutation",
+        "Continue",
+    }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 import sottovoce
-from sottovoce.protocols.conformance import ProtocolConformance
+from sottovoce.launch.conformance import ProtocolConformance
 
 
 class TestConformance(ProtocolConformance):
@@ -27,7 +27,11 @@ def test_it_reaches_the_floor_and_no_further() -> None:
     assert two["average"] == pytest.approx(two["one_way"], abs=0.01)
     assert done.synthetic is not None
     assert len(done.synthetic) == 20_000
-    assert done.report["privacy"]["epsilon"] == {"public": 100.0, "curator": 100.0, "other_party": 100.0}
+    assert done.report["privacy"]["epsilon"] == {
+        "public": 100.0,
+        "curator": 100.0,
+        "other_party": 100.0,
+    }
 
 
 def test_one_attribute_of_one_label() -> None:

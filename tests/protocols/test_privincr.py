@@ -11,14 +11,21 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.curator import Curator, Marginal, combine, correlated, dependency_graph, junction_tree
+from sottovoce.curator import (
+    Curator,
+    Marginal,
+    combine,
+    correlated,
+    dependency_graph,
+    junction_tree,
+)
 from sottovoce.curator.association import association
 from sottovoce.curator.estimates import Estimate
 from sottovoce.curator.shrinkage import SPREADS, Shrunk
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
-from sottovoce.protocols.conformance import ProtocolConformance
 from sottovoce.protocols.local import Answer, Believed, Question, Surveyed, believe
 from sottovoce.protocols.privincr import NoIncremental, PrivIncr
 from sottovoce.protocols.privincr.accumulation import Accumulated, accumulate, printed, printed_view
@@ -29,9 +36,22 @@ from sottovoce.protocols.privincr.pruning import bound, relaxed
 
 SIX = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
 INFORMATION = {
-    "AB": 0.0776, "AC": 0.0356, "AD": 0.0378, "AE": 0.0280, "AF": 0.0917, "BC": 0.0171, "BD": 0.0613, "BE": 0.0208,
-    "BF": 0.0153, "CD": 0.0144, "CE": 0.0712, "CF": 0.0267, "DE": 0.0433, "DF": 0.0384, "EF": 0.0309,
-}  # fmt: skip
+    "AB": 0.0776,
+    "AC": 0.0356,
+    "AD": 0.0378,
+    "AE": 0.0280,
+    "AF": 0.0917,
+    "BC": 0.0171,
+    "BD": 0.0613,
+    "BE": 0.0208,
+    "BF": 0.0153,
+    "CD": 0.0144,
+    "CE": 0.0712,
+    "CF": 0.0267,
+    "DE": 0.0433,
+    "DF": 0.0384,
+    "EF": 0.0309,
+}
 """Figure 2(a)."""
 
 
@@ -60,7 +80,9 @@ class TestNoIncrementalByCounts(ProtocolConformance):
 
 
 def test_example_5_1() -> None:
-    """Figure 2: at phi = 0.3 the threshold of binary attributes is 0.045, and four edges are left."""
+    """Figure 2: at phi = 0.3 the threshold of binary attributes is 0.045, and four edges are
+    left.
+    """
     kept = [pair for pair, bits in INFORMATION.items() if bits >= correlated(SIX, *pair, phi=0.3)]
     assert correlated(SIX, "A", "B", phi=0.3) == pytest.approx(0.045)
     assert kept == ["AB", "AF", "BD", "CE"]
@@ -69,43 +91,71 @@ def test_example_5_1() -> None:
 
 
 def test_thresholds() -> None:
-    domain = Domain({name: tuple(map(str, range(size))) for name, size in zip("abcd", (16, 41, 7, 6), strict=True)})
+    domain = Domain(
+        {
+            name: tuple(map(str, range(size)))
+            for name, size in zip("abcd", (16, 41, 7, 6), strict=True)
+        }
+    )
     assert correlated(domain, "a", "b", phi=0.3) == pytest.approx(0.675)
     assert correlated(domain, "c", "d", phi=0.3) == pytest.approx(0.225)
 
 
 @pytest.mark.parametrize(
     ("users", "size", "alpha", "expected"),
-    [(10**6, 2, 0.1, 0.053208), (10**5, 16, 0.1, 1.056772), (11_105, 16, 0.1, 2.731155), (1000, 2, 0.1, 0.934242),
-     (10**5, 16, 0.05, 1.058554)],
-)  # fmt: skip
+    [
+        (10**6, 2, 0.1, 0.053208),
+        (10**5, 16, 0.1, 1.056772),
+        (11_105, 16, 0.1, 2.731155),
+        (1000, 2, 0.1, 0.934242),
+        (10**5, 16, 0.05, 1.058554),
+    ],
+)
 def test_the_bound_of_theorem_5_2(users: int, size: int, alpha: float, expected: float) -> None:
     assert bound(users, left=size, right=size, alpha=alpha) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_relaxed_threshold_prunes_nothing() -> None:
-    """E2: with the users of an edge after six rounds at 1.5 million it is negative for every pair of Adult's sizes."""
+    """E2: with the users of an edge after six rounds at 1.5 million it is negative for every pair
+    of Adult's sizes.
+    """
     assert bound(0, left=4, right=9, alpha=0.1) == 2.0  # nothing is known of log2(4) bits
     sizes = (16, 7, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
     domain = Domain({f"a{at}": tuple(map(str, range(size))) for at, size in enumerate(sizes)})
     pairs = list(combinations(domain.attributes, 2))
     whole = sum(map(domain.cells, pairs))
-    least = [relaxed(domain, pair, users=int(750_000 * domain.cells(pair) / whole), phi=0.3, alpha=0.05) for pair in pairs]
+    least = [
+        relaxed(domain, pair, users=int(750_000 * domain.cells(pair) / whole), phi=0.3, alpha=0.05)
+        for pair in pairs
+    ]
     assert whole == 17_290
     assert max(least) < -0.8
-    assert relaxed(domain, ("a9", "a14"), users=750_000, phi=0.3, alpha=0.05) < 0  # even if all users were asked of one
+    assert (
+        relaxed(domain, ("a9", "a14"), users=750_000, phi=0.3, alpha=0.05) < 0
+    )  # even if all users were asked of one
 
 
-def answer(edge: tuple[str, ...], values: Any, users: int, *, kind: Any = OptimisedUnary, epsilon: float = 1.0) -> Answer:
+def answer(
+    edge: tuple[str, ...],
+    values: Any,
+    users: int,
+    *,
+    kind: Any = OptimisedUnary,
+    epsilon: float = 1.0,
+) -> Answer:
     """Make an answer whose estimate is `values`, nearly: supports are whole numbers."""
     asked = kind(np.size(values), epsilon=epsilon)
     p, q = float(asked.p), float(asked.q)
-    support = np.rint(users * (q + (p - q) * np.asarray(values, float).reshape(-1))).astype(np.int64)
+    support = np.rint(users * (q + (p - q) * np.asarray(values, float).reshape(-1))).astype(
+        np.int64
+    )
     return Answer(Question(edge, asked, users), support)
 
 
 def test_accumulation_weighs_by_users() -> None:
-    """E1: groups of 1000 and 3000 that say 0.2 and 0.1: 0.125, of which the printed weights make 0.175."""
+    """E1: groups of 1000 and 3000 that say 0.2 and 0.1: 0.125, of which the printed weights make
+    0.175.
+    """
     domain = Domain({"x": ("0", "1"), "y": ("0", "1")})
     one, other = ([[0.2, 0.3], [0.1, 0.4]], [[0.1, 0.4], [0.3, 0.2]])
     said = accumulate({}, [answer(("x", "y"), one, 1000)])
@@ -113,7 +163,9 @@ def test_accumulation_weighs_by_users() -> None:
     both = said["x", "y"]
     assert both.question.users == 4000
     assert both.frequencies()[0] == pytest.approx(0.125, abs=2e-3)
-    told = printed(domain, answer(("x", "y"), one, 1000)) + printed(domain, answer(("x", "y"), other, 3000))
+    told = printed(domain, answer(("x", "y"), one, 1000)) + printed(
+        domain, answer(("x", "y"), other, 3000)
+    )
     assert told.table.values[0, 0] == pytest.approx(0.175, abs=2e-3)  # noqa: PD011 - not of pandas
     assert told.users == 4000
     # The variance: v / 4000, against (0.75^2 / 1000 + 0.25^2 / 3000) v.
@@ -124,13 +176,19 @@ def test_answers_to_other_questions_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="answers to one question"):
         answer(("x", "y"), np.full(4, 0.25), 10) + answer(("x", "z"), np.full(4, 0.25), 10)
     with pytest.raises(ValueError, match="answers to one question"):
-        answer(("x", "y"), np.full(4, 0.25), 10) + answer(("x", "y"), np.full(4, 0.25), 10, kind=DirectEncoding)
+        answer(("x", "y"), np.full(4, 0.25), 10) + answer(
+            ("x", "y"), np.full(4, 0.25), 10, kind=DirectEncoding
+        )
 
 
 def test_rounds_add_up_to_one() -> None:
-    """Property 5.1, and equation 13: what is accumulated in rounds is what all rounds say at once."""
+    """Property 5.1, and equation 13: what is accumulated in rounds is what all rounds say at
+    once.
+    """
     generator = np.random.default_rng(1)
-    parts = [answer(("x", "y"), generator.dirichlet(np.ones(6)), users) for users in (100, 700, 50, 3000)]
+    parts = [
+        answer(("x", "y"), generator.dirichlet(np.ones(6)), users) for users in (100, 700, 50, 3000)
+    ]
     rounds = parts[0]
     for part in parts[1:]:
         rounds = rounds + part
@@ -144,22 +202,40 @@ def test_views_are_weighed_by_users_and_cells() -> None:
     domain = Domain({"x": ("0", "1"), "y": tuple(map(str, range(16)))})
     wide, own = np.full((2, 16), 1 / 32), np.array([0.9, 0.1])
     wide[0] += 0.01
-    estimates = [Estimate(Marginal(("x", "y"), wide), 1 / 4000), Estimate(Marginal(("x",), own), 1 / 1000)]
+    estimates = [
+        Estimate(Marginal(("x", "y"), wide), 1 / 4000),
+        Estimate(Marginal(("x",), own), 1 / 1000),
+    ]
     expected = 0.2 * wide.sum(axis=1) + 0.8 * own
     assert combine(estimates, ("x",)).table.values == pytest.approx(expected)  # noqa: PD011 - the same
-    told = [Accumulated(Marginal(("x", "y"), wide), 1 / 4000, 4000), Accumulated(Marginal(("x",), own), 1 / 1000, 1000)]
+    told = [
+        Accumulated(Marginal(("x", "y"), wide), 1 / 4000, 4000),
+        Accumulated(Marginal(("x",), own), 1 / 1000, 1000),
+    ]
     weight = (1 / 64_000) / (1 / 64_000 + 1 / 1000)
     view = printed_view(domain, told, ("x",)).values  # noqa: PD011 - the same
     assert view == pytest.approx(weight * wide.sum(axis=1) + (1 - weight) * own)
 
 
 def test_sigma() -> None:
-    """Of 11 cliques and 750,000 users; the specification has 184 where this has 192, which its formula gives too."""
+    """Of 11 cliques and 750,000 users; the specification has 184 where this has 192, which its
+    formula gives too.
+    """
     variances = (3.68269438, 0.724061661, 0.0760218298, 0.00134275125)
-    assert [round(clique_size(750_000 / 11, variance=own)) for own in variances] == [85, 192, 593, 4465]
+    assert [round(clique_size(750_000 / 11, variance=own)) for own in variances] == [
+        85,
+        192,
+        593,
+        4465,
+    ]
 
 
-FIVE = Domain({name: tuple(map(str, range(size))) for name, size in zip("ABCDE", (2, 3, 4, 5, 6), strict=True)})
+FIVE = Domain(
+    {
+        name: tuple(map(str, range(size)))
+        for name, size in zip("ABCDE", (2, 3, 4, 5, 6), strict=True)
+    }
+)
 
 
 def told(pairs: Mapping[str, float]) -> dict[frozenset[str], float]:
@@ -171,7 +247,9 @@ def test_what_is_relevant() -> None:
     known = told({"AB": 0.5, "AC": 0.4, "BC": 0.45, "AD": 0.1, "BD": 0.01, "CD": 0.5})
     # C tells of A, but no more than B does of C: redundant. D is not.
     assert relevant("A", ("B", "C", "D"), domain=FIVE, information=known) == ("B", "D")
-    assert relevant("E", ("B", "C"), domain=FIVE, information=known) == ("B",)  # one at least; of equal ones the smaller
+    assert relevant("E", ("B", "C"), domain=FIVE, information=known) == (
+        "B",
+    )  # one at least; of equal ones the smaller
     assert relevant("A", (), domain=FIVE, information=known) == ()
 
 
@@ -188,17 +266,23 @@ def test_a_clique_is_taken_apart() -> None:
     assert drawn == set("ABCDE")
     assert max(FIVE.cells(tuple(own.attributes)) for own in parts) <= 30
     # All of a separator is given, nothing of it drawn.
-    assert [own.heads for own in factorise("AB", ("A",), domain=FIVE, information=known, sigma=1)] == [("B",)]
+    assert [
+        own.heads for own in factorise("AB", ("A",), domain=FIVE, information=known, sigma=1)
+    ] == [("B",)]
     assert factorise("A", ("A",), domain=FIVE, information=known, sigma=1) == []
 
 
 def test_the_printed_algorithm_measures_nested_sets() -> None:
-    """E8: a block of four heads is one table; lines 3 and 4 measure four, each by users of its own."""
+    """E8: a block of four heads is one table; lines 3 and 4 measure four, each by users of its
+    own.
+    """
     parts = nested([Factor(("A", "C", "D", "E"), ("B",))], choose=lambda heads: heads[-1])
     assert parts == [
-        Factor(("A",), ("B",)), Factor(("C",), ("B", "A")), Factor(("D",), ("B", "A", "C")),
+        Factor(("A",), ("B",)),
+        Factor(("C",), ("B", "A")),
+        Factor(("D",), ("B", "A", "C")),
         Factor(("E",), ("B", "A", "C", "D")),
-    ]  # fmt: skip
+    ]
 
 
 def noiseless(edge: tuple[str, ...], table: np.ndarray, users: int = 10**9) -> Answer:
@@ -211,14 +295,24 @@ def test_without_noise_all_tests_agree() -> None:
     some, none = np.array([[0.4, 0.1], [0.1, 0.4]]), np.full((2, 2), 0.25)
     for test in ("chi-squared", "relaxed", "plain"):
         for as_printed in (False, True):
-            graph = Graph(domain=domain, phi=0.3, alpha=0.05, base="bits", test=test, clip=False, as_printed=as_printed)
+            graph = Graph(
+                domain=domain,
+                phi=0.3,
+                alpha=0.05,
+                base="bits",
+                test=test,
+                clip=False,
+                as_printed=as_printed,
+            )
             for last in (False, True):
                 graph.accumulate([noiseless(("a", "b"), some), noiseless(("b", "c"), none)])
                 assert ("a", "c") in graph.edges  # nobody was asked
                 graph.prune(last=last)
             assert graph.edges == [("a", "b")]
             found = graph.information()
-            assert found[frozenset("ab")] == pytest.approx(0.26 if test == "chi-squared" else 0.278, abs=2e-3)
+            assert found[frozenset("ab")] == pytest.approx(
+                0.26 if test == "chi-squared" else 0.278, abs=2e-3
+            )
             assert found[frozenset("ac")] == 0
 
 
@@ -229,7 +323,15 @@ def test_the_unit_of_information() -> None:
     assert x == pytest.approx(0.1024, abs=1e-4)
     domain = Domain(dict.fromkeys("ab", ("0", "1")))
     for base, phi, kept in (("bits", 0.35, True), ("nats", 0.35, False), ("nats", 0.3, True)):
-        graph = Graph(domain=domain, phi=phi, alpha=0.05, base=base, test="chi-squared", clip=False, as_printed=False)  # type: ignore[arg-type]
+        graph = Graph(
+            domain=domain,
+            phi=phi,
+            alpha=0.05,
+            base=base,  # type: ignore[arg-type]
+            test="chi-squared",
+            clip=False,
+            as_printed=False,
+        )
         graph.accumulate([noiseless(("a", "b"), table)])
         graph.prune(last=True)
         assert bool(graph.edges) == kept, (base, phi)
@@ -241,22 +343,33 @@ def run(name: str, *, table: Any = None, **more: Any) -> Any:
 
 
 def test_edges_and_users_of_rounds() -> None:
-    asked = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(SIX, list(combinations("ABCDEF", 2)), users=1000)
+    asked = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(
+        SIX, list(combinations("ABCDEF", 2)), users=1000
+    )
     assert sum(own.users for own in asked) == 1000
     assert {own.users for own in asked} == {66, 67}
     domain = Domain({"a": tuple("01"), "b": tuple("0123"), "c": tuple(map(str, range(64)))})
-    asked = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(domain, [("a", "b"), ("b", "c")], users=1000)
+    asked = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(
+        domain, [("a", "b"), ("b", "c")], users=1000
+    )
     assert [own.users for own in asked] == [30, 970]
-    few = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(domain, [("a", "b"), ("b", "c")], users=10)
+    few = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(
+        domain, [("a", "b"), ("b", "c")], users=10
+    )
     assert [own.attributes for own in few] == [("b", "c")]  # the other waits
     power = PrivIncr(PrivIncr.Parameters(learning="tests", groups="power"), mode="rigorous")
-    assert [own.users for own in power.groups(domain, [("a", "b"), ("b", "c")], users=1000)] == [16, 984]
+    assert [own.users for own in power.groups(domain, [("a", "b"), ("b", "c")], users=1000)] == [
+        16,
+        984,
+    ]
 
 
 def test_the_printed_mode_asks_by_unary_encoding() -> None:
     assert PrivIncr(PrivIncr.Parameters(), mode="paper").randomizer(4).name == "oue"
     assert PrivIncr(PrivIncr.Parameters(), mode="rigorous").randomizer(4).name == "grr"
-    assert PrivIncr(PrivIncr.Parameters(oracle="adaptive"), mode="paper").randomizer(4).name == "grr"
+    assert (
+        PrivIncr(PrivIncr.Parameters(oracle="adaptive"), mode="paper").randomizer(4).name == "grr"
+    )
     assert NoIncremental(NoIncremental.Parameters(), mode="paper").test == "plain"
     assert NoIncremental(NoIncremental.Parameters(), mode="rigorous").rounds == 1
 
@@ -266,7 +379,9 @@ def planning(domain: Domain, sets: list[tuple[str, ...]], *, epsilon: float = 1.
 
 
 def test_users_go_where_they_help_most() -> None:
-    """Shares are those of the least predicted distance: moving users from any set to another makes it no better."""
+    """Shares are those of the least predicted distance: moving users from any set to another makes
+    it no better.
+    """
     domain = Domain({"a": tuple("01"), "b": tuple("012"), "c": tuple(map(str, range(9)))})
     sets: list[tuple[str, ...]] = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c")]
     plan = planning(domain, sets)
@@ -311,7 +426,11 @@ def test_pairs_are_believed_once_each() -> None:
     """Whatever the order of the answers: every pair in the domain's order, and no other."""
     domain = Domain({name: tuple("01") for name in "abc"})
     table = np.array([[0.4, 0.1], [0.1, 0.4]])
-    answers = [answer(("b", "c"), table, 10**6), answer(("a", "b"), table, 10**6), answer(("c",), np.full(2, 0.5), 10**6)]
+    answers = [
+        answer(("b", "c"), table, 10**6),
+        answer(("a", "b"), table, 10**6),
+        answer(("c",), np.full(2, 0.5), 10**6),
+    ]
     known = believe(domain, answers, generator=np.random.default_rng(1))
     assert sorted(known.pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
     assert list(known.ones) == ["a", "b", "c"]
@@ -325,7 +444,10 @@ def test_pairs_are_believed_once_each() -> None:
         ({"phi": 0.2}, "expected phi with learning=tests, found learning=adaptive"),
         ({"learning": "adaptive", "mode": "paper"}, "expected learning=tests in mode paper"),
         ({"rounds": 101}, "rounds"),
-        ({"rows": 10, "learning": "tests"}, "at least a user for each of 15 tables of cliques, found 5"),
+        (
+            {"rows": 10, "learning": "tests"},
+            "at least a user for each of 15 tables of cliques, found 5",
+        ),
         ({"graph_users": 1.0, "learning": "tests"}, "graph_users"),
     ],
 )
@@ -346,11 +468,16 @@ def test_one_label_and_one_attribute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "more"), [("privincr", {}), ("privincr", {"learning": "tests"}), ("no-incremental", {"mode": "paper"})]
+    ("name", "more"),
+    [("privincr", {}), ("privincr", {"learning": "tests"}), ("no-incremental", {"mode": "paper"})],
 )
 def test_few_users_are_enough_or_told(name: str, more: dict[str, Any]) -> None:
-    """Of a handful of users something is published, or it is said in a line that they are too few."""
-    table = pd.DataFrame({"x": ["0", "1"] * 20, "y": ["0", "0", "1", "2"] * 10, "z": ["a", "b", "b", "a"] * 10})
+    """Of a handful of users something is published, or it is said in a line that they are too
+    few.
+    """
+    table = pd.DataFrame(
+        {"x": ["0", "1"] * 20, "y": ["0", "0", "1", "2"] * 10, "z": ["a", "b", "b", "a"] * 10}
+    )
     schema = {"x": ["0", "1"], "y": ["0", "1", "2"], "z": ["a", "b"]}
     for users in (1, 2, 5, 12, 40):
         try:
@@ -365,10 +492,14 @@ def test_few_users_are_enough_or_told(name: str, more: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("learning", ["adaptive", "tests"])
 def test_reports_and_counts_have_one_law(learning: str) -> None:
-    """Not the same numbers, but of 30,000 users the distances are alike, and nobody is asked twice."""
+    """Not the same numbers, but of 30,000 users the distances are alike, and nobody is asked
+    twice.
+    """
     found = []
     for simulate in ("reports", "counts"):
-        made = run("privincr", learning=learning, simulate=simulate, users=30_000, epsilon=4.0, judge=True)
+        made = run(
+            "privincr", learning=learning, simulate=simulate, users=30_000, epsilon=4.0, judge=True
+        )
         found.append(made.report["utility"]["tvd"]["2"])
         places = sorted({tuple(own["users"]) for own in made.report["privacy"]["releases"]})
         assert all(one[1] == other[0] for one, other in pairwise(places))
@@ -396,5 +527,8 @@ def test_a_cohort_asks_nobody_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         broadcast(desk, said, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)
-    with pytest.raises(MessageError, match="malformed Plan from the curator: expected groups of 1 to 1050 users together"):
+    with pytest.raises(
+        MessageError,
+        match="malformed Plan from the curator: expected groups of 1 to 1050 users together",
+    ):
         run("privincr", epsilon=4.0)

@@ -1,4 +1,6 @@
-"""Secure sums: three aggregators and two noises, one law: the curator gets the sum and the noise, and nothing else."""
+"""Secure sums: three aggregators and two noises, one law: the curator gets the sum and the noise,
+and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,18 @@ def cells_of(party: int, count: int) -> np.ndarray:
 
 
 def sum_up(
-    converse: Converse, *, aggregator: str = "paillier", noise: str = "shares", parties: int = 3, count: int = 50,
-    epsilon: float = 1.0, batches: int = 1, colluding: int = 1, chunks: int = 1, **more: Any,
-) -> Any:  # fmt: skip
+    converse: Converse,
+    *,
+    aggregator: str = "paillier",
+    noise: str = "shares",
+    parties: int = 3,
+    count: int = 50,
+    epsilon: float = 1.0,
+    batches: int = 1,
+    colluding: int = 1,
+    chunks: int = 1,
+    **more: Any,
+) -> Any:
     """Sum `cells_of` each party so many times."""
     options = SumOptions(aggregator=aggregator, colluding=colluding)  # type: ignore[arg-type]
 
@@ -64,7 +75,9 @@ def exact(parties: int, count: int) -> np.ndarray:
 @pytest.mark.parametrize("parties", [1, 2, 3, 5])
 def test_the_sum_is_right(converse: Converse, aggregator: str, noise: str, parties: int) -> None:
     """At epsilon 200 the noise is zero but for a probability below 1e-40."""
-    talk = sum_up(converse, aggregator=aggregator, noise=noise, parties=parties, epsilon=200.0, batches=2)
+    talk = sum_up(
+        converse, aggregator=aggregator, noise=noise, parties=parties, epsilon=200.0, batches=2
+    )
     for total in talk.curator:
         assert np.array_equal(total, exact(parties, 50))
     for party in range(1, parties + 1):
@@ -84,7 +97,9 @@ def test_the_aggregators_agree_to_the_digit(converse: Converse) -> None:
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])
 @pytest.mark.parametrize("count", [0, 1, 12, 13, 97])
-def test_pages(converse: Converse, aggregator: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages(
+    converse: Converse, aggregator: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Batches of many pages, in tables that do not end where pages do, are the sums of one page."""
     monkeypatch.setattr(ring, "PAGE", 1)
     monkeypatch.setattr(selected, "PAGE", 1)
@@ -95,17 +110,23 @@ def test_pages(converse: Converse, aggregator: str, count: int, monkeypatch: pyt
     kinds = [heard.kind for heard in talk.heard]
     pages = kinds.count("Product" if aggregator == "paillier" else "Masked") // 3
     assert pages >= -(-count // 50)
-    assert kinds.count("Continue") == 3 * (max(0, pages - 1) // 2)  # so nobody is more than two pages ahead
+    assert kinds.count("Continue") == 3 * (
+        max(0, pages - 1) // 2
+    )  # so nobody is more than two pages ahead
 
 
 @pytest.mark.parametrize(("aggregator", "noise"), WAYS)
 def test_the_noise_has_the_law_promised(converse: Converse, aggregator: str, noise: str) -> None:
-    """Chi-square of 40,000 cells: all shares together, less any one party's own, are the two-sided geometric law exactly."""
+    """Chi-square of 40,000 cells: all shares together, less any one party's own, are the two-sided
+    geometric law exactly.
+    """
     count, epsilon = 40_000, 1.0
     drawn: dict[int, np.ndarray] = {}
     with pytest.MonkeyPatch.context() as patch:
         _spy(patch, drawn)
-        talk = sum_up(converse, aggregator=aggregator, noise=noise, count=count, epsilon=epsilon, key_bits=512)
+        talk = sum_up(
+            converse, aggregator=aggregator, noise=noise, count=count, epsilon=epsilon, key_bits=512
+        )
     residual = talk.curator[0] - exact(3, count)
     if noise == "shares":
         assert np.array_equal(residual, sum(drawn.values()))
@@ -123,7 +144,9 @@ def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
 
     def spied(self: SharedLaplace, randomness: Any) -> Any:
         pages = list(self.pages)
-        noisy = list(plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness))
+        noisy = list(
+            plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness)
+        )
         counts = np.concatenate(pages)
         party = next(p for p in (1, 2, 3) if np.array_equal(counts, cells_of(p, len(counts))))
         drawn[party] = np.concatenate(noisy) - counts
@@ -139,18 +162,29 @@ def test_seen(converse: Converse) -> None:
     """What each choice really costs, by view."""
 
     def seen(**more: Any) -> dict[str, float]:
-        found: dict[str, float] = sum_up(converse, epsilon=0.05, count=5, **more).party(1).accountant.releases[0].seen
+        found: dict[str, float] = (
+            sum_up(converse, epsilon=0.05, count=5, **more).party(1).accountant.releases[0].seen
+        )
         return found
 
     plain = dict.fromkeys(VIEWS, 0.05)
     one_of_two = 0.05 * excess(rate=0.025, shape=0.5)  # a share of 1/2 where a whole was due
     assert one_of_two == pytest.approx(0.05 * 17, rel=0.01)
-    assert seen(aggregator="masks") == plain | dict.fromkeys(("2_parties", "curator_and_2"), one_of_two)
+    assert seen(aggregator="masks") == plain | dict.fromkeys(
+        ("2_parties", "curator_and_2"), one_of_two
+    )
     # Next to party 1 in the ring, one party and the curator have its share alone.
-    assert seen() == plain | dict.fromkeys(("2_parties", "curator_and_1", "curator_and_2"), one_of_two)
+    assert seen() == plain | dict.fromkeys(
+        ("2_parties", "curator_and_1", "curator_and_2"), one_of_two
+    )
     assert seen(colluding=2, aggregator="masks") == seen(colluding=2) == plain
     alone = dict.fromkeys(("public", "curator", "other_party"), 0.05)
-    assert seen(parties=1, noise="selected") == seen(parties=1, aggregator="clear") == seen(parties=1) == alone
+    assert (
+        seen(parties=1, noise="selected")
+        == seen(parties=1, aggregator="clear")
+        == seen(parties=1)
+        == alone
+    )
     assert seen(noise="selected") == plain | dict.fromkeys(VIEWS[2:], float("inf"))
     assert seen(aggregator="clear")["curator"] == one_of_two
     assert seen(colluding=0)["other_party"] == pytest.approx(7.3 * 0.05, rel=0.01)
@@ -158,24 +192,36 @@ def test_seen(converse: Converse) -> None:
 
 @pytest.mark.parametrize("parties", [2, 3, 4, 6])
 def test_what_coalitions_can_work_out(parties: int) -> None:
-    """Against linear algebra: from what a coalition holds, the fewest outsiders' tables whose sum it can isolate."""
+    """Against linear algebra: from what a coalition holds, the fewest outsiders' tables whose sum
+    it can isolate.
+    """
     for victim in range(1, parties + 1):
         for aggregator in ("paillier", "masks", "clear"):
             seen = seen_of(
                 Batch(cells=1, sensitivity=2, epsilon=0.5, rows=10, parties=parties, colluding=1),
-                party=victim, aggregator=aggregator, noise="shares",
-            )  # fmt: skip
+                party=victim,
+                aggregator=aggregator,
+                noise="shares",
+            )
             for size in range(1, parties):
-                coalitions = [own for own in combinations(range(1, parties + 1), size) if victim not in own]
+                coalitions = [
+                    own for own in combinations(range(1, parties + 1), size) if victim not in own
+                ]
                 for curator in (False, True):
-                    fewest = min(isolated(victim, own, parties, aggregator, curator) for own in coalitions)
+                    fewest = min(
+                        isolated(victim, own, parties, aggregator, curator) for own in coalitions
+                    )
                     expected = 0.5 * excess(rate=0.25, shape=fewest / (parties - 1))
                     view = with_curator(size) if curator else coalition(size)
                     assert seen[view] == pytest.approx(expected), (victim, aggregator, view)
 
 
-def isolated(victim: int, colluding: tuple[int, ...], parties: int, aggregator: str, curator: bool) -> int:
-    """Search all sets of outsiders with the victim for the smallest whose sum lies in the span of what is known."""
+def isolated(
+    victim: int, colluding: tuple[int, ...], parties: int, aggregator: str, curator: bool
+) -> int:
+    """Search all sets of outsiders with the victim for the smallest whose sum lies in the span of
+    what is known.
+    """
     known = [np.ones(parties)]  # the sum of all, which is published
     known += [np.eye(parties)[own - 1] for own in colluding]
     if curator and aggregator == "paillier":  # what P_j was handed, decrypted
@@ -212,7 +258,9 @@ def test_a_public_bound_on_the_rows(converse: Converse) -> None:
 
     def curator(desk: Curator) -> Any:
         with desk.phase("keys"):
-            return CuratorSums(desk, options, noise="shares", rows=1000).total(cells=1, sensitivity=1, epsilon=200.0)
+            return CuratorSums(desk, options, noise="shares", rows=1000).total(
+                cells=1, sensitivity=1, epsilon=200.0
+            )
 
     talk = converse(party, curator, neighbours="add-or-remove-one")
     assert talk.curator.tolist() == [15]
@@ -221,18 +269,24 @@ def test_a_public_bound_on_the_rows(converse: Converse) -> None:
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])
 def test_counts_beyond_the_bound_are_noticed(converse: Converse, aggregator: str) -> None:
-    """A party whose counts exceed its rows. (Masked sums wrap around modulo 256**width: only what lands outside is seen.)"""
+    """A party whose counts exceed its rows. (Masked sums wrap around modulo 256**width: only what
+    lands outside is seen.)
+    """
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
     wrong = {"paillier": 2**12, "masks": 100}[aggregator]
 
     def party(me: Party) -> None:
         with me.phase("keys"):
             sums = PartySums(me, options, noise="shares")
-            sums.contribute([np.full(3, wrong if me.number == 2 else 0)], cells=3, sensitivity=2, epsilon=200.0)
+            sums.contribute(
+                [np.full(3, wrong if me.number == 2 else 0)], cells=3, sensitivity=2, epsilon=200.0
+            )
 
     def curator(desk: Curator) -> Any:
         with desk.phase("keys"):
-            return CuratorSums(desk, options, noise="shares").total(cells=3, sensitivity=2, epsilon=200.0)
+            return CuratorSums(desk, options, noise="shares").total(
+                cells=3, sensitivity=2, epsilon=200.0
+            )
 
     with pytest.raises(MessageError, match=r"expected (sums of at most|zeros)"):
         converse(party, curator)
@@ -244,11 +298,15 @@ def test_roles_with_different_parameters_notice(converse: Converse) -> None:
             sums = PartySums(me, SumOptions(), noise="shares")
             cells = 4 if me.number == 1 else 5
             epsilon = 1e-4 if me.number == 1 else 1.0
-            sums.contribute([np.zeros(cells, np.int64)], cells=cells, sensitivity=2, epsilon=epsilon)
+            sums.contribute(
+                [np.zeros(cells, np.int64)], cells=cells, sensitivity=2, epsilon=epsilon
+            )
 
     def curator(desk: Curator) -> None:
         with desk.phase("keys"):
-            CuratorSums(desk, SumOptions(), noise="shares").total(cells=5, sensitivity=2, epsilon=1.0)
+            CuratorSums(desk, SumOptions(), noise="shares").total(
+                cells=5, sensitivity=2, epsilon=1.0
+            )
 
     with pytest.raises(MessageError, match="slot width"):
         converse(party, curator)
@@ -270,17 +328,25 @@ def test_wrong_tables(tables: list[np.ndarray], message: str) -> None:
 
 def test_recut_keeps_every_cell() -> None:
     for size in (1, 2, 7, 100):
-        pages = list(recut([np.arange(6).reshape(2, 3), np.arange(6, 7), np.arange(7, 31)], cells=31, size=size))
+        pages = list(
+            recut(
+                [np.arange(6).reshape(2, 3), np.arange(6, 7), np.arange(7, 31)], cells=31, size=size
+            )
+        )
         assert np.concatenate(pages).tolist() == list(range(31))
         assert [len(page) for page in pages] == page_sizes(31, size=size)
 
 
-def test_the_curator_needs_the_length_of_key_that_was_agreed(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_curator_needs_the_length_of_key_that_was_agreed(
+    converse: Converse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sottovoce.crypto import RandomStream, new_key
 
     short = new_key(128, randomness=RandomStream(b"s" * 32))
     monkeypatch.setattr(ring, "new_key", lambda bits, randomness: short)
-    with pytest.raises(MessageError, match="expected one odd Paillier modulus of 256 bits, found 128"):
+    with pytest.raises(
+        MessageError, match="expected one odd Paillier modulus of 256 bits, found 128"
+    ):
         sum_up(converse)
 
 
@@ -308,7 +374,9 @@ def test_whose_noise_it_is(converse: Converse) -> None:
         talk = sum_up(converse, noise="selected", count=8, epsilon=0.01, batches=120)
     owners = []
     for at, total in enumerate(talk.curator):
-        fits = [party for party in (1, 2, 3) if np.array_equal(total - exact(3, 8), drawn[party][at])]
+        fits = [
+            party for party in (1, 2, 3) if np.array_equal(total - exact(3, 8), drawn[party][at])
+        ]
         assert len(fits) == 1
         owners += fits
     assert stats.chisquare(np.bincount(owners, minlength=4)[1:]).pvalue > CHANCE
@@ -342,7 +410,15 @@ def test_the_predicted_cost_of_many_pages(
     public = Public(parties=parties, rows=20 * parties, key_bits=256, domain=None)
     lines = [
         *predict_keys(options, public, phase="keys"),
-        *predict_sum(options, public, noise=noise, phase="count", cells=200, sensitivity=2, epsilon=1.0),  # type: ignore[arg-type]
+        *predict_sum(
+            options,
+            public,
+            noise=noise,  # type: ignore[arg-type]
+            phase="count",
+            cells=200,
+            sensitivity=2,
+            epsilon=1.0,
+        ),
     ]
     expected = sorted((line.phase, line.kind, line.messages, line.payload_bytes) for line in lines)
     sent = [act for role in talk.roles.values() for act in role.acts if act.sent]
@@ -354,7 +430,9 @@ def test_the_predicted_cost_of_many_pages(
 
 
 def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse) -> None:
-    """Two sub-protocols of one run share the channels; their first batches must not share a keystream."""
+    """Two sub-protocols of one run share the channels; their first batches must not share a
+    keystream.
+    """
     options = SumOptions(aggregator="masks")
 
     def party(me: Party) -> None:
@@ -367,20 +445,32 @@ def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse)
         totals = []
         for _ in range(2):
             with desk.phase("keys"):
-                totals.append(CuratorSums(desk, options, noise="shares").total(cells=40, sensitivity=2, epsilon=200.0))
+                totals.append(
+                    CuratorSums(desk, options, noise="shares").total(
+                        cells=40, sensitivity=2, epsilon=200.0
+                    )
+                )
         return totals
 
     talk = converse(party, curator)
     assert not any(total.any() for total in talk.curator)
-    first, second = (heard.payload for heard in talk.heard if heard.kind == "Masked" and heard.sender == 1)
+    first, second = (
+        heard.payload for heard in talk.heard if heard.kind == "Masked" and heard.sender == 1
+    )
     assert first[-40:] != second[-40:]  # zeros without noise: equal masks would give equal bytes
 
 
-def test_masks_that_do_not_cancel_are_noticed(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong key at one party: the sum is noise, small enough to pass for counts now and then, and is not published."""
+def test_masks_that_do_not_cancel_are_noticed(
+    converse: Converse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong key at one party: the sum is noise, small enough to pass for counts now and then, and
+    is not published.
+    """
     from sottovoce.crypto import Channel
 
     keys = iter(range(100))
-    monkeypatch.setattr(Channel, "next_key", lambda self, purpose: next(keys).to_bytes(32, "little"))
+    monkeypatch.setattr(
+        Channel, "next_key", lambda self, purpose: next(keys).to_bytes(32, "little")
+    )
     with pytest.raises(MessageError, match="expected masks that cancel"):
         sum_up(converse, aggregator="masks", count=1)

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.protocols.conformance import ProtocolConformance
+from sottovoce.launch.conformance import ProtocolConformance
 
 
 class TestConformance(ProtocolConformance):

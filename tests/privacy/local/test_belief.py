@@ -1,4 +1,6 @@
-"""Adversarial belief, what several reports tell together, and how a budget is shared out: spec A, by enumeration."""
+"""Adversarial belief, what several reports tell together, and how a budget is shared out: spec A,
+by enumeration.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def test_labels_that_are_drawn() -> None:
 
 
 def test_definition_5_by_enumeration() -> None:
-    """Over all sets of k cells: the most of a label's people whose values a report names, with any label."""
+    """Over all sets of k cells: the most of a label's people whose values a report names, with any
+    label.
+    """
     rng = np.random.default_rng(1)
     for values, labels in ((3, 2), (2, 3)):
         likely = rng.dirichlet(np.ones(values), size=labels)
@@ -57,22 +61,32 @@ def test_definition_5_by_enumeration() -> None:
 
 @pytest.mark.parametrize("chosen", [1, 2])
 def test_equation_13_bounds_all_reports_together(chosen: int) -> None:
-    """Two rounds of nested sets, all pairs of reports: never above, and nearly reached (spec A6)."""
+    """Two rounds of nested sets, all pairs of reports: never above, and nearly reached (spec
+    A6).
+    """
     rng = np.random.default_rng(chosen)
     closest = 0.0
     for _ in range(12):
         joint = rng.dirichlet(np.full(4, 0.6), size=2).reshape(2, 2, 2)  # Pr[u, v | l]
         u = joint.sum(axis=2)
-        first, second = (float(beliefs(own.reshape(2, -1))[min(chosen, 2 * own.ndim - 2) - 1]) for own in (u, joint))
+        first, second = (
+            float(beliefs(own.reshape(2, -1))[min(chosen, 2 * own.ndim - 2) - 1])
+            for own in (u, joint)
+        )
         one = HeadsResponse(4, epsilon=0.6, belief=first, chosen=chosen)
         two = HeadsResponse(8, epsilon=0.8, belief=second, chosen=chosen)
         bound = leakage([Spent(first, float(one.ratio)), Spent(second, float(two.ratio))])
         worst = 0.0
-        laws_1, laws_2 = [one.law(value) for value in range(4)], [two.law(value) for value in range(8)]
+        laws_1, laws_2 = (
+            [one.law(value) for value in range(4)],
+            [two.law(value) for value in range(8)],
+        )
         for said_1, said_2 in product(laws_1[0], laws_2[0]):
             seen = [
                 sum(
-                    joint[label, a, b] * float(laws_1[label * 2 + a][said_1]) * float(laws_2[label * 4 + a * 2 + b][said_2])
+                    joint[label, a, b]
+                    * float(laws_1[label * 2 + a][said_1])
+                    * float(laws_2[label * 4 + a * 2 + b][said_2])
                     for a in range(2)
                     for b in range(2)
                 )
@@ -90,16 +104,24 @@ def test_d14_and_printed_sum() -> None:
     theta = [expm1(own) / omega + 1 for own, omega in zip(epsilons, omegas, strict=True)]
     printed = 1 - omegas[0] + omegas[2] * np.prod(theta)
     printed += (omegas[0] - omegas[1]) * theta[0] + (omegas[1] - omegas[2]) * theta[0] * theta[1]
-    assert leakage([Spent(*own) for own in zip(omegas, theta, strict=True)]) == pytest.approx(printed)
+    assert leakage([Spent(*own) for own in zip(omegas, theta, strict=True)]) == pytest.approx(
+        printed
+    )
     assert printed == pytest.approx(2.0936022, abs=1e-7)
 
 
 @pytest.mark.parametrize("allocation", ["tight", "paper_fixed", "paper"])
-@pytest.mark.parametrize("omegas", [(1.0,) * 5, (0.2, 0.1, 0.05, 0.02, 0.01), (0.6, 0.6, 0.9, 0.5, 0.4)])
-def test_no_allocation_spends_more_than_there_is(allocation: Allocation, omegas: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    "omegas", [(1.0,) * 5, (0.2, 0.1, 0.05, 0.02, 0.01), (0.6, 0.6, 0.9, 0.5, 0.4)]
+)
+def test_no_allocation_spends_more_than_there_is(
+    allocation: Allocation, omegas: tuple[float, ...]
+) -> None:
     spent: list[Spent] = []
     for number, omega in enumerate(omegas, start=1):
-        own = allocate(spent, belief=omega, epsilon=1.0, number=number, rounds=5, allocation=allocation)
+        own = allocate(
+            spent, belief=omega, epsilon=1.0, number=number, rounds=5, allocation=allocation
+        )
         if own:
             spent.append(Spent(omega, expm1(own) / omega + 1))
         assert leakage(spent) <= exp(1) * (1 + 1e-12)
@@ -108,7 +130,9 @@ def test_no_allocation_spends_more_than_there_is(allocation: Allocation, omegas:
 
 
 def test_equation_15_as_printed() -> None:
-    """C7: if omega is 1, nothing is left for the fifth round (D15); with small ones budget stays unused."""
+    """C7: if omega is 1, nothing is left for the fifth round (D15); with small ones budget stays
+    unused.
+    """
     spent: list[Spent] = []
     given = []
     for number in range(1, 6):
@@ -118,7 +142,9 @@ def test_equation_15_as_printed() -> None:
     assert given == pytest.approx([0.2, 0.25, 1 / 3, 0.216667, 0.0], abs=1e-6)
     spent = []
     for number, omega in enumerate((0.2, 0.1, 0.05, 0.02, 0.01), start=1):
-        own = allocate(spent, belief=omega, epsilon=1.0, number=number, rounds=5, allocation="paper")
+        own = allocate(
+            spent, belief=omega, epsilon=1.0, number=number, rounds=5, allocation="paper"
+        )
         spent.append(Spent(omega, expm1(own) / omega + 1))
     assert log(leakage(spent)) == pytest.approx(0.619, abs=1e-3)
 
@@ -132,7 +158,9 @@ def test_the_cap_is_kept() -> None:
     assert capped(0.02, epsilon=1.0, cap=1.0) == 1.0
     spent: list[Spent] = []
     for number in range(1, 4):
-        own = allocate(spent, belief=0.05, epsilon=1.0, number=number, rounds=3, allocation="tight", cap=1.5)
+        own = allocate(
+            spent, belief=0.05, epsilon=1.0, number=number, rounds=3, allocation="tight", cap=1.5
+        )
         spent += [Spent(0.05, expm1(own) / 0.05 + 1)] if own else []
     assert sum(log(own.ratio) for own in spent) == pytest.approx(1.5)
 
@@ -147,20 +175,29 @@ def test_omega_does_not_grow_with_more_attributes() -> None:
 
 
 def test_hashing_needs_an_omega_of_its_own() -> None:
-    """C12: with 12 values hashed to 4, the omega of values makes 5.6 of e = 2.72; that of hashes keeps it."""
+    """C12: with 12 values hashed to 4, the omega of values makes 5.6 of e = 2.72; that of hashes
+    keeps it.
+    """
     likely = np.full((2, 12), 1 / 12)
     likely[1] = [0.25, 0.25, 0.25, 0, 0, 0.25, 0, 0, 0, 0, 0, 0]
     hashed = np.array([0, 0, 0, 1, 1, 0, 2, 2, 2, 3, 3, 3])
     buckets = np.stack([np.bincount(hashed, own, minlength=4) for own in likely])
     from sottovoce.privacy.local.belief import learnt
 
-    naive, right = (HeadsResponse(8, epsilon=1.0, belief=float(beliefs(own)[0]), chosen=1) for own in (likely, buckets))
+    naive, right = (
+        HeadsResponse(8, epsilon=1.0, belief=float(beliefs(own)[0]), chosen=1)
+        for own in (likely, buckets)
+    )
     assert learnt([naive.law(value) for value in range(8)], buckets) > 5
-    assert learnt([right.law(value) for value in range(8)], buckets) == pytest.approx(exp(1), rel=1e-6)
+    assert learnt([right.law(value) for value in range(8)], buckets) == pytest.approx(
+        exp(1), rel=1e-6
+    )
 
 
 def test_the_upper_bound_is_above_the_truth() -> None:
-    """And the plug-in is not (C11): 300 estimates of a table of Adult's size; a tenth of its users for one of 14 attributes."""
+    """And the plug-in is not (C11): 300 estimates of a table of Adult's size; a tenth of its users
+    for one of 14 attributes.
+    """
     rng = np.random.Generator(np.random.Philox(4))
     likely = np.stack([rng.dirichlet(np.full(8, 0.7)) for _ in range(2)])
     joint = likely * np.array([[0.76], [0.24]])
@@ -177,7 +214,9 @@ def test_the_upper_bound_is_above_the_truth() -> None:
     assert below[3.0] == 0
     assert below[0.0] > 30
     # A label of which nothing may be left.
-    assert upper_beliefs(np.array([[0.5, 0.5], [0.01, -0.01]]), variance=0.01, users=100).tolist() == [1.0, 1.0]
+    assert upper_beliefs(
+        np.array([[0.5, 0.5], [0.01, -0.01]]), variance=0.01, users=100
+    ).tolist() == [1.0, 1.0]
 
 
 class TestBook:
@@ -189,7 +228,9 @@ class TestBook:
         before = book.copy()
         share = book.report(0, 40, attributes=frozenset({1, 2}), spent=Spent(0.5, 3.0))
         assert before.of(0, 40).told == pytest.approx(0.4)
-        assert share.epsilon == pytest.approx(log(leakage([Spent(1.0, exp(0.4)), Spent(0.5, 3.0)])) - 0.4)
+        assert share.epsilon == pytest.approx(
+            log(leakage([Spent(1.0, exp(0.4)), Spent(0.5, 3.0)])) - 0.4
+        )
         assert share.whole_record == pytest.approx(log(3))
         assert book.of(0, 40).told_of_all == pytest.approx(0.4 + log(3))
         assert book.of(50, 100).told == pytest.approx(0.4)

@@ -1,4 +1,6 @@
-"""Bloom filters and other reports of several attributes: privacy by enumeration, and likelihoods by the law."""
+"""Bloom filters and other reports of several attributes: privacy by enumeration, and likelihoods by
+the law.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_epsilon_and_f() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 20.0])
 def test_no_report_tells_more_than_epsilon(epsilon: float) -> None:
-    """By enumeration, exactly, over all pairs of records and all 256 reports; and all of it is used."""
+    """By enumeration, exactly, over all pairs of records and all 256 reports; and all of it is
+    used.
+    """
     filters = apart(epsilon=epsilon)
     laws = [filters.law(values) for values in product((0, 1), repeat=2)]
     assert {sum(law.values()) for law in laws} == {1}
@@ -51,7 +55,9 @@ def test_signatures_that_overlap_tell_less() -> None:
     for key in range(5):
         filters = BloomFilters((2, 3), epsilon=2.0, key=bytes([key]), hashes=2, bits_per_value=2)
         laws = [filters.law(values) for values in product(range(2), range(3))]
-        worst = max(max(law[told] for law in laws) / min(law[told] for law in laws) for told in laws[0])
+        worst = max(
+            max(law[told] for law in laws) / min(law[told] for law in laws) for told in laws[0]
+        )
         assert worst <= below_exp(2.0)
 
 
@@ -93,7 +99,9 @@ def test_signatures() -> None:
     assert np.array_equal(again.signatures(1), filters.signatures(1))
     assert not np.array_equal(another.signatures(1), filters.signatures(1))
     # Not all can differ: 3 labels in one bit.
-    assert BloomFilters((3, 3), epsilon=8.0, key=b"k", hashes=3, bits_per_value=1).signatures(0).all()
+    assert (
+        BloomFilters((3, 3), epsilon=8.0, key=b"k", hashes=3, bits_per_value=1).signatures(0).all()
+    )
 
 
 def test_how_many_have_a_bit_is_estimated_without_bias() -> None:
@@ -115,7 +123,9 @@ def test_reports_do_not_depend_on_who_else_reports() -> None:
     values, users = [np.arange(9000) % 4, np.arange(9000) % 9], np.arange(9000)[::-1].copy()
     together = filters.report(values, users=users, words=UserWords(b"k" * 16))
     some = np.random.default_rng(4).permutation(9000)[:700]
-    alone = filters.report([own[some] for own in values], users=users[some], words=UserWords(b"k" * 16))
+    alone = filters.report(
+        [own[some] for own in values], users=users[some], words=UserWords(b"k" * 16)
+    )
     assert np.array_equal(together[some], alone)
 
 
@@ -136,14 +146,18 @@ def test_what_cannot_be() -> None:
 
 @pytest.mark.parametrize("kind", [OptimisedUnary, SymmetricUnary])
 def test_several_attributes_each_by_itself(kind: type[OptimisedUnary]) -> None:
-    """At epsilon / |A| each, by the law; the likelihoods of all reports are the law's, and the joint comes out."""
+    """At epsilon / |A| each, by the law; the likelihoods of all reports are the law's, and the
+    joint comes out.
+    """
     several = SeveralUnary((2, 3), kind=kind, epsilon=3.0)
     assert [own.epsilon for own in several.randomizers] == [1.5, 1.5]
     assert several.bits == 5
     laws = [[own.law(value) for value in range(own.cells)] for own in several.randomizers]
     product_of_worst = 1.0
     for law in laws:
-        product_of_worst *= float(max(max(one[told] for one in law) / min(one[told] for one in law) for told in law[0]))
+        product_of_worst *= float(
+            max(max(one[told] for one in law) / min(one[told] for one in law) for told in law[0])
+        )
     assert product_of_worst <= exp(3.0)
     every = [np.frombuffer(b"".join(law[0]), np.uint8).reshape(-1, 1) for law in laws]
     for law, found in zip(laws, several.likelihoods(every, kind=np.float64), strict=True):
@@ -154,5 +168,8 @@ def test_several_attributes_each_by_itself(kind: type[OptimisedUnary]) -> None:
     values = np.unravel_index(generator.choice(6, 200_000, p=table.reshape(-1)), table.shape)
     told = several.report([*values], users=np.arange(200_000), words=UserWords(b"s" * 16))
     # The first bits of the two reports would be alike if they shared words.
-    assert abs(np.corrcoef(told[0][values[0] == 1, 0] & 1, told[1][values[0] == 1, 0] >> 2 & 1)[0, 1]) < 0.3
+    assert (
+        abs(np.corrcoef(told[0][values[0] == 1, 0] & 1, told[1][values[0] == 1, 0] >> 2 & 1)[0, 1])
+        < 0.3
+    )
     assert most_likely(several.likelihoods(told)).table == pytest.approx(table, abs=0.03)

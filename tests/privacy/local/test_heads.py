@@ -1,4 +1,6 @@
-"""KHR and the basic solution: the laws of randomizers, Theorems 1 to 3 by enumeration, and the known numbers (spec D)."""
+"""KHR and the basic solution: the laws of randomizers, Theorems 1 to 3 by enumeration, and the
+known numbers (spec D).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from sottovoce.evaluation.label_sets import LABEL_SETS, likely_of
 from sottovoce.privacy.local import SymmetricUnary, report
 from sottovoce.privacy.local.belief import beliefs, learnt
 from sottovoce.privacy.local.conformance import RandomizerConformance
-from sottovoce.privacy.local.heads import HeadsResponse, choose_heads, heads_error, heads_variance, variance_of_set
+from sottovoce.privacy.local.heads import (
+    HeadsResponse,
+    choose_heads,
+    heads_error,
+    heads_variance,
+    variance_of_set,
+)
 from sottovoce.privacy.local.randomizer import below_exp
 
 
@@ -50,7 +58,9 @@ SHAPES = [(2, 2), (3, 2), (5, 2), (3, 3), (2, 4)]
 @pytest.mark.parametrize(("values", "labels"), SHAPES)
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_theorem_2_holds_and_is_tight(values: int, labels: int, epsilon: float) -> None:
-    """Whatever Pr[s | l] is within omega, no report is more than e^epsilon as likely from one label as from another (D9)."""
+    """Whatever Pr[s | l] is within omega, no report is more than e^epsilon as likely from one label
+    as from another (D9).
+    """
     rng = np.random.default_rng(values * labels)
     cells = values * labels
     for chosen in range(1, cells // 2 + 1):
@@ -63,7 +73,9 @@ def test_theorem_2_holds_and_is_tight(values: int, labels: int, epsilon: float) 
 
 
 def test_a_belief_that_is_too_small_tells_more() -> None:
-    """Footnote 4, by enumeration: omega .3 where the truth is .6 makes 1.48988 of epsilon 1 (D8)."""
+    """Footnote 4, by enumeration: omega .3 where the truth is .6 makes 1.48988 of epsilon 1
+    (D8).
+    """
     likely = np.array([[0.6, 0.2, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25]])
     randomizer = HeadsResponse(8, epsilon=1.0, belief=0.3, chosen=1)
     worst = learnt([randomizer.law(value) for value in range(8)], likely)
@@ -71,7 +83,9 @@ def test_a_belief_that_is_too_small_tells_more() -> None:
 
 
 def test_theorem_1_needs_omega_of_one() -> None:
-    """The basic solution with omega = .636, as printed, tells 1.36 e: every cell may be in a report (spec A2)."""
+    """The basic solution with omega = .636, as printed, tells 1.36 e: every cell may be in a report
+    (spec A2).
+    """
     likely = np.array([[0.636, 0.2, 0.164], [0.636, 0.3, 0.064]])
     omega, excess = 0.636, exp(1) - 1
     root = sqrt(excess + omega)
@@ -89,33 +103,56 @@ def test_known_numbers() -> None:
     assert float(one.p) == pytest.approx(0.021558621831, rel=1e-6)
     assert float(one.q) == pytest.approx(0.003929483447, rel=1e-6)
     assert heads_variance(250, 1, epsilon=1.0, belief=0.383) == pytest.approx(12.5939909)
-    assert sqrt(heads_error(250, 1, epsilon=1.0, belief=0.383) / 100_000) == pytest.approx(0.178990955)
-    assert float(HeadsResponse(250, epsilon=3.0, belief=1.0, chosen=12).p) == pytest.approx(0.503158951997, rel=1e-7)
+    assert sqrt(heads_error(250, 1, epsilon=1.0, belief=0.383) / 100_000) == pytest.approx(
+        0.178990955
+    )
+    assert float(HeadsResponse(250, epsilon=3.0, belief=1.0, chosen=12).p) == pytest.approx(
+        0.503158951997, rel=1e-7
+    )
     assert heads_variance(250, 12, epsilon=3.0, belief=1.0) == pytest.approx(0.210883073)
     weak = HeadsResponse(250, epsilon=1.0, belief=0.02, chosen=1)
     assert float(weak.p) == pytest.approx(0.258739046, rel=1e-7)
     assert heads_variance(250, 1, epsilon=1.0, belief=0.02) == pytest.approx(0.045373744)
-    assert sqrt(heads_error(250, 1, epsilon=1.0, belief=0.02) / 100_000) == pytest.approx(0.011928973)
+    assert sqrt(heads_error(250, 1, epsilon=1.0, belief=0.02) / 100_000) == pytest.approx(
+        0.011928973
+    )
     basic = SymmetricUnary(250, epsilon=1.0)
     # Bits are flipped with few digits, and never too seldom.
     assert 0.6224 < float(basic.p) < 0.622459331
     assert 3.917698089 < basic.variance() < 3.92
     assert float(weak.ratio) == pytest.approx(86.91409142)
     assert weak.local_epsilon == pytest.approx(4.464920176)
-    told = {0.02: 4.465, 0.1: 2.900, 0.383: 1.702, 0.638: 1.307}  # A2: of whom the attributes are known
+    told = {
+        0.02: 4.465,
+        0.1: 2.900,
+        0.383: 1.702,
+        0.638: 1.307,
+    }  # A2: of whom the attributes are known
     for omega, of_record in told.items():
-        assert HeadsResponse(250, epsilon=1.0, belief=omega, chosen=1).local_epsilon == pytest.approx(of_record, abs=5e-4)
+        assert HeadsResponse(
+            250, epsilon=1.0, belief=omega, chosen=1
+        ).local_epsilon == pytest.approx(of_record, abs=5e-4)
 
 
 def test_closed_forms_are_the_randomizer() -> None:
-    for cells, chosen, epsilon, belief in ((20, 3, 1.0, 0.7), (250, 68, 1.0, 1.0), (9, 4, 3.0, 0.5)):
+    for cells, chosen, epsilon, belief in (
+        (20, 3, 1.0, 0.7),
+        (250, 68, 1.0, 1.0),
+        (9, 4, 3.0, 0.5),
+    ):
         own = HeadsResponse(cells, epsilon=epsilon, belief=belief, chosen=chosen)
-        assert heads_variance(cells, chosen, epsilon=epsilon, belief=belief) == pytest.approx(own.variance(), rel=1e-5)
-        assert heads_error(cells, chosen, epsilon=epsilon, belief=belief) == pytest.approx(own.total_variance, rel=1e-5)
+        assert heads_variance(cells, chosen, epsilon=epsilon, belief=belief) == pytest.approx(
+            own.variance(), rel=1e-5
+        )
+        assert heads_error(cells, chosen, epsilon=epsilon, belief=belief) == pytest.approx(
+            own.total_variance, rel=1e-5
+        )
 
 
 def test_ratio_is_never_rounded_up() -> None:
-    """Theta as a fraction is at most (e^epsilon - 1 + omega) / omega, so p's threshold keeps the bound."""
+    """Theta as a fraction is at most (e^epsilon - 1 + omega) / omega, so p's threshold keeps the
+    bound.
+    """
     own = HeadsResponse(12, epsilon=0.7, belief=0.3, chosen=2)
     assert (own.ratio - 1) * 3 / 10 <= below_exp(0.7) - 1 or float(own.ratio) == pytest.approx(
         (exp(0.7) - 1) / 0.3 + 1, rel=1e-15
@@ -132,7 +169,9 @@ def test_estimates_add_up_to_one() -> None:
 
 
 def test_variance_of_sets_of_cells() -> None:
-    """D16, and what it must be at both ends: of one cell equation 7, of all cells nothing; between them by simulation."""
+    """D16, and what it must be at both ends: of one cell equation 7, of all cells nothing; between
+    them by simulation.
+    """
     own = HeadsResponse(40, epsilon=1.0, belief=0.8, chosen=4)
     given = partial(variance_of_set, cells=40, chosen=4, p=float(own.p))
     assert given(size=5, users=500, frequency=0.1) == pytest.approx(0.029947436, rel=1e-6)
@@ -163,7 +202,10 @@ class TestChoiceOfK:
         curve = beliefs(likely_of("N(25,1)"))
         steps = [k for k in range(1, 13) if curve[k - 1] < 1]
         for epsilon, falls in ((1.0, 9), (2.0, 9), (3.0, 8)):
-            own = [heads_variance(250, k, epsilon=epsilon, belief=float(curve[k - 1])) for k in steps[:12]]
+            own = [
+                heads_variance(250, k, epsilon=epsilon, belief=float(curve[k - 1]))
+                for k in steps[:12]
+            ]
             assert sum(after < before for before, after in pairwise(own)) == falls
 
     def test_p_always_rises(self) -> None:
@@ -172,16 +214,30 @@ class TestChoiceOfK:
             curve = beliefs(likely_of(name))
             for epsilon in (0.5, 2.0, 4.0):
                 p = [
-                    float(HeadsResponse(250, epsilon=epsilon, belief=float(curve[k - 1]) if k <= 50 else 1.0, chosen=k).p)
+                    float(
+                        HeadsResponse(
+                            250,
+                            epsilon=epsilon,
+                            belief=float(curve[k - 1]) if k <= 50 else 1.0,
+                            chosen=k,
+                        ).p
+                    )
                     for k in range(1, 126, 4)
                 ]
                 assert all(before < after for before, after in pairwise(p))
 
     def test_best_of_all(self) -> None:
         """The scan is the least of the exact errors, one by one; D11 and D12."""
-        for name, epsilon in (("N(25,1)", 3.0), ("D(25)", 4.0), ("U(1,50)", 1.0), ("N(25,0.3)", 2.0)):
+        for name, epsilon in (
+            ("N(25,1)", 3.0),
+            ("D(25)", 4.0),
+            ("U(1,50)", 1.0),
+            ("N(25,0.3)", 2.0),
+        ):
             curve = [*beliefs(likely_of(name)).tolist(), *[1.0] * 75]
-            errors = [heads_error(250, k, epsilon=epsilon, belief=curve[k - 1]) for k in range(1, 126)]
+            errors = [
+                heads_error(250, k, epsilon=epsilon, belief=curve[k - 1]) for k in range(1, 126)
+            ]
             assert choose_heads(250, epsilon=epsilon, beliefs=curve) == int(np.argmin(errors)) + 1
         assert choose_heads(250, epsilon=3.0, beliefs=beliefs(likely_of("N(25,1)")).tolist()) == 1
         assert choose_heads(250, epsilon=4.0, beliefs=beliefs(likely_of("D(25)")).tolist()) == 5
@@ -192,9 +248,13 @@ class TestChoiceOfK:
         """A spike over an even rest: k = 30 where 6 or 7 are right, and 1.8 times the variance."""
         spike = [min(1.0, 0.3 + (k - 1) * 0.7 / 49) for k in range(1, 51)]
         printed = choose_heads(250, epsilon=2.0, beliefs=spike, rule="paper")
-        by_variance = min(range(1, 51), key=lambda k: heads_variance(250, k, epsilon=2.0, belief=spike[k - 1]))
+        by_variance = min(
+            range(1, 51), key=lambda k: heads_variance(250, k, epsilon=2.0, belief=spike[k - 1])
+        )
         assert (printed, by_variance) == (30, 6)
-        lost = heads_variance(250, 30, epsilon=2.0, belief=spike[29]) / heads_variance(250, 6, epsilon=2.0, belief=spike[5])
+        lost = heads_variance(250, 30, epsilon=2.0, belief=spike[29]) / heads_variance(
+            250, 6, epsilon=2.0, belief=spike[5]
+        )
         assert lost == pytest.approx(1.83, abs=0.01)
 
     def test_ceil_may_be_more_than_half(self) -> None:

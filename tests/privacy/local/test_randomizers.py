@@ -1,4 +1,6 @@
-"""Every local randomizer that comes with sottovoce keeps the laws, and says the numbers that are known."""
+"""Every local randomizer that comes with sottovoce keeps the laws, and says the numbers that are
+known.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ class TestSubsetSelection(RandomizerConformance):
 
 
 class TestSubsetsOfTwo(RandomizerConformance):
-    randomizer = lambda cells, *, epsilon: SubsetSelection(cells, epsilon=epsilon, chosen=min(2, cells - 1))  # noqa: E731
+    randomizer = lambda cells, *, epsilon: SubsetSelection(  # noqa: E731
+        cells, epsilon=epsilon, chosen=min(2, cells - 1)
+    )
 
 
 class TestHadamardResponse(RandomizerConformance):
@@ -95,11 +99,16 @@ KINDS = sorted(RANDOMIZERS)
 
 @pytest.mark.parametrize("name", KINDS)
 def test_what_coins_cannot_express(name: str) -> None:
-    with pytest.raises(ValueError, match="that coins of 32 bits can express, found 1e-12: too small"):
+    with pytest.raises(
+        ValueError, match="that coins of 32 bits can express, found 1e-12: too small"
+    ):
         RANDOMIZERS[name](4, epsilon=1e-12)
     large = RANDOMIZERS[name](4, epsilon=60.0)
     assert large.p > large.q  # what coins cannot express is rounded to less
-    assert report(large, np.array([1, 2]), users=np.arange(2), words=UserWords(None)).shape == (2, large.size)
+    assert report(large, np.array([1, 2]), users=np.arange(2), words=UserWords(None)).shape == (
+        2,
+        large.size,
+    )
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -121,10 +130,14 @@ def test_known_answers() -> None:
     )
     symmetric = partial(SymmetricUnary, 9, digits=32)
     assert float(symmetric(epsilon=1).p) == pytest.approx(0.622459331, abs=1e-9)
-    assert [symmetric(epsilon=e).variance() for e in (1, 8)] == pytest.approx([3.91769809, 0.0190054575], rel=1e-6)
+    assert [symmetric(epsilon=e).variance() for e in (1, 8)] == pytest.approx(
+        [3.91769809, 0.0190054575], rel=1e-6
+    )
     assert symmetric(epsilon=1).variance(frequency=0.7) == pytest.approx(3.91769809, rel=1e-6)
     grr = DirectEncoding(16, epsilon=2)
-    assert (float(grr.p), float(grr.q), grr.variance()) == pytest.approx((0.330029818, 0.044664679, 0.52398423), rel=1e-6)
+    assert (float(grr.p), float(grr.q), grr.variance()) == pytest.approx(
+        (0.330029818, 0.044664679, 0.52398423), rel=1e-6
+    )
     assert DirectEncoding(16, epsilon=8).variance() == pytest.approx(3.37264362e-4, rel=1e-5)
     for kind in (HadamardResponse, HadamardBit):
         assert [kind(16, epsilon=e).variance() for e in (1, 2, 4)] == pytest.approx(
@@ -132,22 +145,34 @@ def test_known_answers() -> None:
         )
     subset = SubsetSelection(20, epsilon=1.5)
     assert subset.chosen == 4
-    assert (float(subset.p), float(subset.q), subset.variance()) == pytest.approx((0.528395822, 0.182716009, 1.24968788))
+    assert (float(subset.p), float(subset.q), subset.variance()) == pytest.approx(
+        (0.528395822, 0.182716009, 1.24968788)
+    )
     hashing = LocalHashing(20, epsilon=1.5)
     assert hashing.hashes == 5
     assert (float(hashing.p), float(hashing.q)) == pytest.approx((0.528395822, 0.2))
-    assert exact(epsilon=4).variance(users=10_000, frequency=0.9) * 1e8 == pytest.approx(9760.2, abs=0.1)
+    assert exact(epsilon=4).variance(users=10_000, frequency=0.9) * 1e8 == pytest.approx(
+        9760.2, abs=0.1
+    )
     q = float(OptimisedUnary(256, epsilon=1, digits=32).q)
     entropy = 1 + 255 * -(q * np.log2(q) + (1 - q) * np.log2(1 - q))
     assert entropy == pytest.approx(215.19, abs=0.01)
-    assert log2(comb(256, SubsetSelection(256, epsilon=1).chosen)) == pytest.approx(211.09, abs=0.01)
+    assert log2(comb(256, SubsetSelection(256, epsilon=1).chosen)) == pytest.approx(
+        211.09, abs=0.01
+    )
 
 
 def test_bits_of_a_report() -> None:
     sizes = {name: RANDOMIZERS[name](256, epsilon=1.5).bits for name in KINDS}
     assert sizes == {
-        "grr": 8, "oue": 256, "sue": 256, "olh": 3 * 31 + 3, "subset": 256, "hr": 9, "hadamard-bit": 10,
-    }  # fmt: skip
+        "grr": 8,
+        "oue": 256,
+        "sue": 256,
+        "olh": 3 * 31 + 3,
+        "subset": 256,
+        "hr": 9,
+        "hadamard-bit": 10,
+    }
     assert SubsetSelection(256, epsilon=5).bits == 2 * 8  # listed, where that is shorter
 
 
@@ -164,11 +189,17 @@ def test_few_digits_cost_little(kind: type[OptimisedUnary]) -> None:
 def test_adaptive_choice() -> None:
     """Specification 7, 6: the printed rule's last domain for GRR, and the exact rule's."""
     for epsilon, last in ((1.0, 10), (2.0, 24), (4.0, 165), (8.0, 8944)):
-        assert [printed_choice(cells, epsilon=epsilon).name for cells in (last, last + 1)] == ["grr", "oue"]
+        assert [printed_choice(cells, epsilon=epsilon).name for cells in (last, last + 1)] == [
+            "grr",
+            "oue",
+        ]
     exact = partial(OptimisedUnary, digits=32)
     two = (DirectEncoding, exact)
     for epsilon, last in ((1.0, 9), (2.0, 20), (4.0, 134)):
-        assert [best(cells, epsilon=epsilon, among=two).name for cells in (last, last + 1)] == ["grr", "oue"]
+        assert [best(cells, epsilon=epsilon, among=two).name for cells in (last, last + 1)] == [
+            "grr",
+            "oue",
+        ]
     assert best(5999, epsilon=8.0, among=two).name == "grr"  # E5: wins for every K up to 5999
     unary = (exact, partial(SymmetricUnary, digits=32))
     assert [best(cells, epsilon=8.0, among=unary).name for cells in (56, 57)] == ["sue", "oue"]
@@ -179,7 +210,12 @@ def test_adaptive_choice() -> None:
 def test_the_exact_rule_is_brute_force() -> None:
     for epsilon in (0.5, 1.0, 3.0):
         for cells in (2, 7, 30):
-            kinds: list[type[Randomizer]] = [DirectEncoding, OptimisedUnary, SymmetricUnary, SubsetSelection]
+            kinds: list[type[Randomizer]] = [
+                DirectEncoding,
+                OptimisedUnary,
+                SymmetricUnary,
+                SubsetSelection,
+            ]
             chosen = best(cells, epsilon=epsilon, among=kinds)
             for kind in kinds:
                 frequencies = np.random.default_rng(cells).dirichlet(np.ones(cells))
@@ -190,7 +226,9 @@ def test_the_exact_rule_is_brute_force() -> None:
 
 
 def test_hashes_of_three_values_are_independent() -> None:
-    """All 11^3 functions: the joint distribution of any three hashes is the product of their own."""
+    """All 11^3 functions: the joint distribution of any three hashes is the product of their
+    own.
+    """
     hashing = LocalHashing(7, epsilon=0.5, prime=11)
     points = np.arange(11)
     a, b, c = (axis.reshape(-1) for axis in np.meshgrid(points, points, points, indexing="ij"))
@@ -211,7 +249,9 @@ def test_users_words_do_not_depend_on_who_asks() -> None:
     assert np.array_equal(whole[:, [3, 17, 4]], drawn([3, 17, 4]))
     assert len(np.unique(whole)) == whole.size
     assert drawn([1 << 60, 7]).shape == (3, 2, 3)
-    assert not np.array_equal(UserWords(None).of(np.arange(4)).take(), UserWords(None).of(np.arange(4)).take())
+    assert not np.array_equal(
+        UserWords(None).of(np.arange(4)).take(), UserWords(None).of(np.arange(4)).take()
+    )
     with pytest.raises(ValueError, match="a key of at least 16 bytes"):
         UserWords(b"short")
 

@@ -8,11 +8,22 @@ from math import comb
 import numpy as np
 import pytest
 
-from sottovoce.privacy.local.sets import Form, bits_of_set, count_sets, shortest, write_sets, write_values
+from sottovoce.privacy.local.sets import (
+    Form,
+    bits_of_set,
+    count_sets,
+    shortest,
+    write_sets,
+    write_values,
+)
 
 
 def bitmaps(sets: list[tuple[int, ...]], *, cells: int) -> np.ndarray:
-    return np.packbits(np.array([[cell in own for cell in range(cells)] for own in sets]), axis=1, bitorder="little")
+    return np.packbits(
+        np.array([[cell in own for cell in range(cells)] for own in sets]),
+        axis=1,
+        bitorder="little",
+    )
 
 
 @pytest.mark.parametrize(("cells", "chosen"), [(2, 1), (5, 2), (7, 3), (12, 6), (13, 12)])
@@ -27,7 +38,9 @@ def test_ranks_are_all_numbers_below_the_number_of_sets(cells: int, chosen: int)
 
 
 @pytest.mark.parametrize(("cells", "chosen"), [(2, 1), (7, 3), (40, 20), (300, 9)])
-def test_few_and_many_are_counted_alike(cells: int, chosen: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_many_are_counted_alike(
+    cells: int, chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(cells)
     values = np.sort(np.argsort(rng.random((50, cells)), axis=1)[:, :chosen], axis=1)
     said = write_values(values, cells=cells, chosen=chosen, form="rank")
@@ -43,25 +56,37 @@ def test_few_and_many_are_counted_alike(cells: int, chosen: int, monkeypatch: py
 
 
 @pytest.mark.parametrize("form", ["bitmap", "list", "rank"])
-@pytest.mark.parametrize(("cells", "chosen"), [(250, 1), (250, 12), (250, 68), (250, 124), (63, 31)])
+@pytest.mark.parametrize(
+    ("cells", "chosen"), [(250, 1), (250, 12), (250, 68), (250, 124), (63, 31)]
+)
 def test_large_sets_travel_in_every_form(cells: int, chosen: int, form: Form) -> None:
     """Hundreds of bits: ranks take several limbs, and are checked against Python's integers."""
     rng = np.random.default_rng(cells * chosen)
     members = np.zeros((200, cells), np.uint8)
     np.put_along_axis(members, np.argsort(rng.random((200, cells)), axis=1)[:, :chosen], 1, axis=1)
-    said = write_sets(np.packbits(members, axis=1, bitorder="little"), cells=cells, chosen=chosen, form=form)
+    said = write_sets(
+        np.packbits(members, axis=1, bitorder="little"), cells=cells, chosen=chosen, form=form
+    )
     values = (np.flatnonzero(members) % cells).reshape(200, chosen)
     assert (write_values(values, cells=cells, chosen=chosen, form=form) == said).all()
     assert said.shape == (200, -(-bits_of_set(cells, chosen, form) // 8))
     assert (count_sets(said, cells=cells, chosen=chosen, form=form) == members.sum(axis=0)).all()
     if form == "rank":
-        by_hand = sum(comb(int(value), at) for at, value in enumerate(np.flatnonzero(members[0]), start=1))
+        by_hand = sum(
+            comb(int(value), at) for at, value in enumerate(np.flatnonzero(members[0]), start=1)
+        )
         assert int.from_bytes(said[0].tobytes(), "little") == by_hand
 
 
 @pytest.mark.parametrize(
     ("form", "report"),
-    [("bitmap", b"\x07"), ("bitmap", b"\x81"), ("list", b"\x09"), ("rank", b"\x0a"), ("rank", b"\x0f")],
+    [
+        ("bitmap", b"\x07"),
+        ("bitmap", b"\x81"),
+        ("list", b"\x09"),
+        ("rank", b"\x0a"),
+        ("rank", b"\x0f"),
+    ],
 )
 def test_what_is_no_set_is_refused(form: Form, report: bytes) -> None:
     """Of two of five values: three of them, a sixth, one twice, and ranks from 10 on."""

@@ -20,7 +20,13 @@ def survey(users: int = 1000, sizes: tuple[int, ...] = (100, 250, 0, 600)) -> Su
 def test_sizes_are_exact_and_nobody_is_asked_twice() -> None:
     own = survey()
     questions = own.questions(np.arange(1000))
-    assert np.bincount(questions, minlength=5).tolist() == [100, 250, 0, 600, 50]  # the last: nobody asks them
+    assert np.bincount(questions, minlength=5).tolist() == [
+        100,
+        250,
+        0,
+        600,
+        50,
+    ]  # the last: nobody asks them
     assert (own.asked, own.bits, own.epsilon) == (950, 350 * 3 + 600 * 13, 1.0)
     some = np.array([3, 999, 77])
     assert np.array_equal(own.questions(some), questions[some])
@@ -38,7 +44,9 @@ def test_rounds_ask_everybody_once() -> None:
     assert (first, asked.tolist()) == (1000, [1] * 1000)
     with pytest.raises(ValueError, match="found place 1000: all have answered"):
         Survey(1000, b"key", (GRR, OUE), np.array([1, 0]), first)
-    with pytest.raises(ValueError, match="expected groups of 1 to 10 users together, none negative, found 11"):
+    with pytest.raises(
+        ValueError, match="expected groups of 1 to 10 users together, none negative, found 11"
+    ):
         Survey(1000, b"key", (GRR, OUE), np.array([11, 0]), 990)
 
 
@@ -53,7 +61,12 @@ def test_reports_travel_and_are_counted() -> None:
     packed, bits = own.pack(told)
     assert (bits, packed.nbytes) == (10 * 3 + 12 * 13, 4 + 20)
     found = own.unpack(packed, users)
-    expected = [GRR.support(told[0][:7]), GRR.support(told[0][7:]), np.zeros(13), OUE.support(told[1])]
+    expected = [
+        GRR.support(told[0][:7]),
+        GRR.support(told[0][7:]),
+        np.zeros(13),
+        OUE.support(told[1]),
+    ]
     for one, other in zip(found, expected, strict=True):
         assert one.tolist() == other.tolist()
 
@@ -61,7 +74,11 @@ def test_reports_travel_and_are_counted() -> None:
 @pytest.mark.parametrize(
     ("packed", "users", "match"),
     [
-        (np.zeros(23, np.uint8), [7, 3, 0, 12], "expected 12 reports of 13 bits in 20 bytes, found 19"),
+        (
+            np.zeros(23, np.uint8),
+            [7, 3, 0, 12],
+            "expected 12 reports of 13 bits in 20 bytes, found 19",
+        ),
         (np.zeros(25, np.uint8), [7, 3, 0, 12], "expected 24 bytes of reports, found 25"),
         (np.zeros(24, np.uint8), [7, 3, 12], "a number of users for each of 4 questions"),
         (np.full(24, 255, np.uint8), [7, 3, 0, 12], "zeros after the last report"),
@@ -74,7 +91,9 @@ def test_reports_that_cannot_be(packed: np.ndarray, users: list[int], match: str
 
 
 def test_what_is_wrong() -> None:
-    with pytest.raises(ValueError, match="groups of 1 to 10 users together, none negative, found 950"):
+    with pytest.raises(
+        ValueError, match="groups of 1 to 10 users together, none negative, found 950"
+    ):
         survey(users=10)
     with pytest.raises(ValueError, match="groups of 1 to 1000 users"):
         survey(sizes=(100, -1, 0, 0))

@@ -10,8 +10,8 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
-from sottovoce.protocols.conformance import ProtocolConformance
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 
@@ -25,8 +25,12 @@ class TestConformance(ProtocolConformance):
 class TestConformanceOnBits(ProtocolConformance):
     protocol = "dp-subn"
     parameters: ClassVar[dict[str, Any]] = {
-        "epsilon": 8.0, "attributes": "binary", "aggregator": "masks", "largest_view": 6, "theta": 40.0,
-    }  # fmt: skip
+        "epsilon": 8.0,
+        "attributes": "binary",
+        "aggregator": "masks",
+        "largest_view": 6,
+        "theta": 40.0,
+    }
     rows = 2000
     parties = 2
 
@@ -38,7 +42,13 @@ class TestConformanceWithPaillier(ProtocolConformance):
 
 
 def run(**parameters: Any) -> sottovoce.Run:
-    given: dict[str, Any] = {"rows": 8000, "seed": 3, "aggregator": "masks", "epsilon": 4.0, **parameters}
+    given: dict[str, Any] = {
+        "rows": 8000,
+        "seed": 3,
+        "aggregator": "masks",
+        "epsilon": 4.0,
+        **parameters,
+    }
     return sottovoce.run("dp-subn", **given)
 
 
@@ -62,13 +72,20 @@ def test_epsilon_is_what_was_asked_for() -> None:
         for party, own in privacy["by_party"].items():
             assert own["public"] <= privacy["claimed_epsilon"] * (1 + 1e-9), party
             assert own["public"] == pytest.approx(privacy["claimed_epsilon"], rel=0.2)
-        assert all(value <= privacy["claimed_epsilon"] * (1 + 1e-9) for value in privacy["epsilon"].values())
+        assert all(
+            value <= privacy["claimed_epsilon"] * (1 + 1e-9)
+            for value in privacy["epsilon"].values()
+        )
 
 
 def test_without_a_network_all_goes_to_single_attributes() -> None:
     done = run(epsilon=0.01)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
-    assert [phase["name"] for phase in done.report["phases"]] == ["keys", "correlations", "synthesis"]
+    assert [phase["name"] for phase in done.report["phases"]] == [
+        "keys",
+        "correlations",
+        "synthesis",
+    ]
     (release,) = {release["epsilon"] for release in done.report["privacy"]["releases"]}
     assert release == 0.01
 
@@ -77,18 +94,41 @@ def test_without_a_network_all_goes_to_single_attributes() -> None:
     "settings",
     [
         {"budget": "0.5,0.1,0,0.4"},
-        {"attributes": "original", "views": "nocd", "init": "mst", "update": "joint", "score": "I", "budget": "0.3,0,0.2,0.5",
-         "theta": 1.0, "theta_frontier": 1.0},
-        {"attributes": "original", "views": "pairs", "init": "em", "update": "joint", "score": "R", "budget": "0.3,0.1,0.2,0.4",
-         "theta": 1.0, "theta_frontier": 1.0, "updates": 2},
-        {"attributes": "binary", "views": "algorithm-2", "init": "em", "budget": "0.1,0.3,0.1,0.5", "theta": 40.0},
+        {
+            "attributes": "original",
+            "views": "nocd",
+            "init": "mst",
+            "update": "joint",
+            "score": "I",
+            "budget": "0.3,0,0.2,0.5",
+            "theta": 1.0,
+            "theta_frontier": 1.0,
+        },
+        {
+            "attributes": "original",
+            "views": "pairs",
+            "init": "em",
+            "update": "joint",
+            "score": "R",
+            "budget": "0.3,0.1,0.2,0.4",
+            "theta": 1.0,
+            "theta_frontier": 1.0,
+            "updates": 2,
+        },
+        {
+            "attributes": "binary",
+            "views": "algorithm-2",
+            "init": "em",
+            "budget": "0.1,0.3,0.1,0.5",
+            "theta": 40.0,
+        },
         {"attributes": "binary", "largest_view": 4, "updates": 2},
         {"synthetic_rows": 500},
         {"parties": 1},
         {"parties": 5, "colluding": 2},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_settings(settings: dict[str, Any]) -> None:
     done = run(rows=4000, epsilon=20.0, **settings)
     assert done.synthetic is not None
@@ -101,18 +141,30 @@ def test_settings(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"budget": "0.5,0,0,0.5"}, "a share of epsilon for init=forest in budget, the second, found 0"),
+        (
+            {"budget": "0.5,0,0,0.5"},
+            "a share of epsilon for init=forest in budget, the second, found 0",
+        ),
         ({"init": "mst"}, "four shares of epsilon, for other phases than the default's"),
         ({"init": "mst", "budget": "0.5,0,0,0.5"}, "views of pairs for init=mst"),
-        ({"init": "mst", "views": "pairs", "budget": "0.4,0.1,0,0.5"}, "no share of epsilon for init=mst"),
-        ({"attributes": "binary", "budget": "0.5,0,0,0.5"}, "views of pairs and a share of epsilon for update=joint"),
+        (
+            {"init": "mst", "views": "pairs", "budget": "0.4,0.1,0,0.5"},
+            "no share of epsilon for init=mst",
+        ),
+        (
+            {"attributes": "binary", "budget": "0.5,0,0,0.5"},
+            "views of pairs and a share of epsilon for update=joint",
+        ),
         ({"attributes": "binary", "update": "none"}, "no share of epsilon for update=none"),
         ({"budget": "0,0.5,0,0.5"}, "a share of epsilon for the correlations"),
         ({"budget": "1,1,1,1"}, "four shares that sum to 1"),
         ({"theta": 0}, "parameter theta"),
         ({"theta": float("inf")}, "parameter theta"),
         ({"budget": "nan,0.1,0,0.9"}, "four shares that sum to 1"),
-        ({"attributes": "binary", "init": "em", "update": "none", "budget": "0.2,0.3,0,0.5"}, "nobody reads the correlations"),
+        (
+            {"attributes": "binary", "init": "em", "update": "none", "budget": "0.2,0.3,0,0.5"},
+            "nobody reads the correlations",
+        ),
         ({"epsilon": 5e-324}, "epsilon"),
         ({"views": "all"}, "parameter views"),
     ],
@@ -123,12 +175,17 @@ def test_settings_that_cannot_be(settings: dict[str, Any], message: str) -> None
 
 
 def test_adult(adult: Any) -> None:
-    """Below both floors and the target of the trusted holder, K = 3: .089, .065, .050, .045; a mean of four runs."""
+    """Below both floors and the target of the trusted holder, K = 3: .089, .065, .050, .045; a mean
+    of four runs.
+    """
     table = adult.domain.decode([adult.codes(name) for name in adult.domain.attributes])
     schema = {name: list(labels) for name, labels in adult.domain.labels.items()}
     for epsilon, most in ((0.2, 0.089), (0.4, 0.066), (0.8, 0.0515), (1.6, 0.045)):
         runs = [
-            sottovoce.run("dp-subn", table, schema=schema, epsilon=epsilon, seed=seed, aggregator="masks") for seed in range(4)
+            sottovoce.run(
+                "dp-subn", table, schema=schema, epsilon=epsilon, seed=seed, aggregator="masks"
+            )
+            for seed in range(4)
         ]
         found = np.mean([done.report["utility"]["tvd"]["2"] for done in runs])
         assert found < most, epsilon
@@ -137,29 +194,57 @@ def test_adult(adult: Any) -> None:
 class TestConformanceAsPrinted(ProtocolConformance):
     protocol = "dp-subn"
     mode = "paper"
-    parameters: ClassVar[dict[str, Any]] = {"epsilon": 30.0, "theta": 500.0, "theta_frontier": 100.0, **KEYS}
+    parameters: ClassVar[dict[str, Any]] = {
+        "epsilon": 30.0,
+        "theta": 500.0,
+        "theta_frontier": 100.0,
+        **KEYS,
+    }
     rows = 900
 
 
 @pytest.mark.parametrize(("parties", "paid"), [(2, [1.25, 1.0]), (3, [1.5, 1.25, 1.0])])
 def test_what_the_printed_algorithm_costs(parties: int, paid: list[float]) -> None:
-    """Known answer 16: towards the curator party k pays epsilon (1 + (K - k) / 4), and no epsilon holds against a party."""
+    """Known answer 16: towards the curator party k pays epsilon (1 + (K - k) / 4), and no epsilon
+    holds against a party.
+    """
     table = demo_table(1500, seed=2)[["age", "sex", "race", "income", "relationship"]]
-    done = sottovoce.run("dp-subn", table, parties=parties, mode="paper", epsilon=8.0, seed=1, **KEYS)
+    done = sottovoce.run(
+        "dp-subn", table, parties=parties, mode="paper", epsilon=8.0, seed=1, **KEYS
+    )
     privacy = done.report["privacy"]
     for own, times in zip(privacy["by_party"].values(), paid, strict=True):
         assert own["curator"] == pytest.approx(8 * times)
         assert own["public"] == pytest.approx(8 * times)
         assert own["other_party"] == "infinity"
-    assert any(f"party 1 pays {8 * paid[0]:g}, {paid[0]:.3g} times as much" in text for text in done.report["warnings"])
-    claimed = [sum(r["epsilon"] for r in privacy["releases"] if r["party"] == own) for own in range(1, parties + 1)]
+    assert any(
+        f"party 1 pays {8 * paid[0]:g}, {paid[0]:.3g} times as much" in text
+        for text in done.report["warnings"]
+    )
+    claimed = [
+        sum(r["epsilon"] for r in privacy["releases"] if r["party"] == own)
+        for own in range(1, parties + 1)
+    ]
     assert claimed == pytest.approx([8.0] * parties)
-    assert {r["mechanism"] for r in privacy["releases"]} == {"selected-laplace", "exponential", "replaced-laplace"}
+    assert {r["mechanism"] for r in privacy["releases"]} == {
+        "selected-laplace",
+        "exponential",
+        "replaced-laplace",
+    }
 
 
 def test_the_printed_algorithm_on_the_original_attributes() -> None:
     table = demo_table(3000, seed=2)[["age", "sex", "race", "income", "relationship"]]
-    done = sottovoce.run("dp-subn", table, parties=2, mode="paper", attributes="original", epsilon=40.0, seed=1, **KEYS)
+    done = sottovoce.run(
+        "dp-subn",
+        table,
+        parties=2,
+        mode="paper",
+        attributes="original",
+        epsilon=40.0,
+        seed=1,
+        **KEYS,
+    )
     assert done.synthetic is not None
     assert len(done.synthetic) == 3000
 
@@ -168,7 +253,9 @@ def test_bits_that_are_worth_no_network_have_all_of_epsilon() -> None:
     """The k = 0 rule: phases 1 to 3 are skipped, and one batch of single bits gets everything."""
     done = run(rows=3000, attributes="binary", epsilon=0.1)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
-    assert [(r["phase"], r["epsilon"]) for r in done.report["privacy"]["releases"]] == [("correlations", 0.1)] * 3
+    assert [(r["phase"], r["epsilon"]) for r in done.report["privacy"]["releases"]] == [
+        ("correlations", 0.1)
+    ] * 3
 
 
 def test_when_no_edge_is_worth_it_the_rest_is_spent_on_the_same_tables() -> None:
@@ -183,17 +270,32 @@ def test_when_no_edge_is_worth_it_the_rest_is_spent_on_the_same_tables() -> None
 def test_small_and_odd_tables(attributes: str) -> None:
     few = pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "w"], "c": ["1"] * 3})
     for table in (few, few[["a"]], few[["a", "c"]]):
-        done = sottovoce.run("dp-subn", table, seed=1, epsilon=500.0, aggregator="masks", attributes=attributes)
+        done = sottovoce.run(
+            "dp-subn", table, seed=1, epsilon=500.0, aggregator="masks", attributes=attributes
+        )
         assert done.synthetic is not None
         assert len(done.synthetic) == 3
     if attributes == "binary":
-        with pytest.raises(UsageError, match="two or more labels for attributes=binary, found none"):
+        with pytest.raises(
+            UsageError, match="two or more labels for attributes=binary, found none"
+        ):
             sottovoce.run("dp-subn", few[["c"]], seed=1, aggregator="masks", attributes=attributes)
 
 
 def test_sequential_updates_keep_epsilon() -> None:
-    done = run(rows=3000, attributes="binary", update="sequential", budget="0.3,0,0.1,0.6", epsilon=30.0, largest_view=6)
-    assert done.report["privacy"]["epsilon"] == {"public": 30.0, "curator": 30.0, "other_party": 30.0}
+    done = run(
+        rows=3000,
+        attributes="binary",
+        update="sequential",
+        budget="0.3,0,0.1,0.6",
+        epsilon=30.0,
+        largest_view=6,
+    )
+    assert done.report["privacy"]["epsilon"] == {
+        "public": 30.0,
+        "curator": 30.0,
+        "other_party": 30.0,
+    }
     assert done.report["communication"]["by_kind"]["Noisy"]["messages"] == 3
 
 
@@ -217,13 +319,20 @@ ON_BITS: dict[str, Any] = {"attributes": "binary", "largest_view": 6, "epsilon":
     ],
 )
 def test_the_cost_follows_from_what_is_public(settings: dict[str, Any]) -> None:
-    """To the byte, all that is said: but for a forest's choices, which depend on who found no edge worth its noise."""
+    """To the byte, all that is said: but for a forest's choices, which depend on who found no edge
+    worth its noise.
+    """
     table = demo_table(2000, seed=2)[["age", "sex", "race", "income", "relationship"]]
     given = {"epsilon": 4.0, "aggregator": "masks", **settings}
-    done = sottovoce.run("dp-subn", table, seed=1, **{name: value for name, value in given.items() if name != "rows"})
+    done = sottovoce.run(
+        "dp-subn", table, seed=1, **{name: value for name, value in given.items() if name != "rows"}
+    )
     exchanged = done.report["communication"]
     for line in exchanged["predicted"]:
-        assert (line["messages"], line["payload_bytes"]) == (line["measured_messages"], line["measured_payload_bytes"]), line
+        assert (line["messages"], line["payload_bytes"]) == (
+            line["measured_messages"],
+            line["measured_payload_bytes"],
+        ), line
     missing = set(exchanged["by_kind"]) - {line["kind"] for line in exchanged["predicted"]}
     assert missing == ({"Chosen"} if "attributes" not in settings else set())
 
@@ -233,7 +342,9 @@ def test_the_papers_formulas_stand_beside_what_was_sent() -> None:
     lines = {line["phase"]: line for line in done.report["communication"]["formulas"]}
     assert list(lines) == ["correlations", "update", "parameters"]
     for phase, line in lines.items():
-        sent = sum(own["payload_bytes"] for own in done.ledger.to_dict("records") if own["phase"] == phase)
+        sent = sum(
+            own["payload_bytes"] for own in done.ledger.to_dict("records") if own["phase"] == phase
+        )
         assert line["measured_bytes"] == sent
         assert line["measured_bytes"] < line["corrected_bytes"] <= line["printed_bytes"], phase
         assert line["measured_rounds"] <= 5
@@ -244,20 +355,42 @@ def test_the_papers_formulas_stand_beside_what_was_sent() -> None:
 
 @pytest.mark.parametrize("settings", [{"updates": 2}, {"updates": 3}, {"update": "sequential"}])
 def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
-    """Each party has two ciphertexts of every cell of a joint frontier, one party those of a frontier in turn."""
-    given = {"update": "joint", "views": "nocd", "init": "mst", "budget": "0.3,0,0.1,0.6", **settings}
+    """Each party has two ciphertexts of every cell of a joint frontier, one party those of a
+    frontier in turn.
+    """
+    given = {
+        "update": "joint",
+        "views": "nocd",
+        "init": "mst",
+        "budget": "0.3,0,0.1,0.6",
+        **settings,
+    }
     done = run(rows=2000, attributes="binary", largest_view=6, epsilon=60.0, **given)
-    (line,) = (line for line in done.report["communication"]["formulas"] if line["phase"] == "update")
-    assert line["corrected_bytes"] == 2 * 768 * line["corrected_rounds"] * (1 if "update" in settings else 3)
+    (line,) = (
+        line for line in done.report["communication"]["formulas"] if line["phase"] == "update"
+    )
+    assert line["corrected_bytes"] == 2 * 768 * line["corrected_rounds"] * (
+        1 if "update" in settings else 3
+    )
 
 
 def test_formulas_without_views_of_pairs() -> None:
-    """The paper has none for tables of single attributes; a run with them must not be lost for that."""
+    """The paper has none for tables of single attributes; a run with them must not be lost for
+    that.
+    """
     table = demo_table(2000, seed=2)[["sex", "race", "income", "relationship"]]
     done = sottovoce.run(
-        "dp-subn", table, seed=1, aggregator="masks", attributes="binary", views="one-way", init="em", update="none",
-        budget="0.3,0.3,0,0.4", epsilon=30.0,
-    )  # fmt: skip
+        "dp-subn",
+        table,
+        seed=1,
+        aggregator="masks",
+        attributes="binary",
+        views="one-way",
+        init="em",
+        update="none",
+        budget="0.3,0.3,0,0.4",
+        epsilon=30.0,
+    )
     first = done.report["communication"]["formulas"][0]
     assert (first["phase"], first["printed_rounds"]) == ("correlations", 0.0)
     assert not [text for text in done.report["warnings"] if "predicted" in text]
@@ -267,4 +400,13 @@ def test_priview_is_for_bits() -> None:
     with pytest.raises(UsageError, match="expected attributes=binary for views=priview"):
         run(views="priview", init="mst", update="joint", budget="0.3,0,0.1,0.6")
     done = run(attributes="binary", views="priview", rows=3000, epsilon=30.0)
-    assert len({r["sensitivity"] for r in done.report["privacy"]["releases"] if r["phase"] == "correlations"}) == 1
+    assert (
+        len(
+            {
+                r["sensitivity"]
+                for r in done.report["privacy"]["releases"]
+                if r["phase"] == "correlations"
+            }
+        )
+        == 1
+    )

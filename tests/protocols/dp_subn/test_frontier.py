@@ -1,4 +1,6 @@
-"""CSFC: the paper's figure 1, the laws of any frontier, and the errata E10 to E12 of docs/dp-subn-errata.md."""
+"""CSFC: the paper's figure 1, the laws of any frontier, and the errata E10 to E12 of
+docs/dp-subn-errata.md.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ FIGURE = np.zeros((7, 7))
 for line, values in enumerate(TRIANGLE, start=1):
     FIGURE[line, : len(values)] = FIGURE[: len(values), line] = values
 NETWORK = {1: [0], 2: [0], 3: [2], 5: [2], 4: [3], 6: [1]}
-"""X1 -> X2, X1 -> X3, X3 -> X4, X3 -> X6, X4 -> X5, X2 -> X7: figure 1 (b), as inferred: the text has only its caption."""
+"""X1 -> X2, X1 -> X3, X3 -> X4, X3 -> X6, X4 -> X5, X2 -> X7: figure 1 (b), as inferred: the text
+has only its caption.
+"""
 
 
 def at_most(degree: int) -> object:
@@ -46,7 +50,14 @@ def test_figure_1() -> None:
     assert named(extended) == {2: {1, 3}, 3: {1}, 4: {1, 3}, 5: {3, 4}, 6: {3, 4}, 7: {1, 2}}
 
     def added(parents: dict[int, list[int]]) -> float:
-        return float(sum(FIGURE[x, y] for x, own in parents.items() for y in own if y not in NETWORK.get(x, [])))
+        return float(
+            sum(
+                FIGURE[x, y]
+                for x, own in parents.items()
+                for y in own
+                if y not in NETWORK.get(x, [])
+            )
+        )
 
     assert added(printed) == pytest.approx(2.45)
     assert added(extended) == pytest.approx(2.63)
@@ -82,10 +93,19 @@ def test_any_frontier(seed: int) -> None:
     assert sum(table[x, y] for x, own in start.items() for y in own) == pytest.approx(heaviest)
     grown = {}
     for extended in (False, True):
-        found = search_frontier(start, table, fits=at_most(degree), degree=degree, extended=extended)  # type: ignore[arg-type]
+        found = search_frontier(
+            start,
+            table,
+            fits=at_most(degree),  # type: ignore[arg-type]
+            degree=degree,
+            extended=extended,
+        )
         edges = [(y, x) for x, own in found.items() for y in own]
         assert nx.is_directed_acyclic_graph(nx.DiGraph(edges))
-        assert all(set(start[x]) <= set(found[x]) and len(found[x]) <= max(degree, len(start[x])) for x in found)
+        assert all(
+            set(start[x]) <= set(found[x]) and len(found[x]) <= max(degree, len(start[x]))
+            for x in found
+        )
         assert all(len(set(own)) == len(own) for own in found.values())
         grown[extended] = len(edges)
     assert grown[True] >= grown[False]
@@ -110,14 +130,18 @@ class Printed:
     information: np.ndarray
     degree: int
     prose: bool = False
-    """The direction as the closing paragraph has it: from the one with the greater product to the other."""
+    """The direction as the closing paragraph has it: from the one with the greater product to the
+    other.
+    """
     examples: dict[tuple[int, int], tuple[int, int, float, float]] = field(default_factory=dict)
     """Sp(X), Sp(Y), Im(X, Y), Im(Y, X) of the pairs that came to line 12."""
 
     def run(self) -> Parents:
         size, degree = len(self.information), self.degree
         self.parents: Parents = {x: list(self.network.get(x, ())) for x in range(size)}
-        for x, y in sorted(combinations(range(size), 2), key=lambda pair: (-self.information[pair], pair)):
+        for x, y in sorted(
+            combinations(range(size), 2), key=lambda pair: (-self.information[pair], pair)
+        ):
             if y in self.parents[x] or x in self.parents[y]:
                 continue
             if len(self.parents[x]) < degree and len(self.parents[y]) < degree:
@@ -126,7 +150,12 @@ class Printed:
                 elif y in self.above(x):
                     new = (y, x)
                 else:
-                    figures = (self.sparsity(x), self.sparsity(y), self.impact(x, y), self.impact(y, x))
+                    figures = (
+                        self.sparsity(x),
+                        self.sparsity(y),
+                        self.impact(x, y),
+                        self.impact(y, x),
+                    )
                     self.examples[x, y] = figures
                     greater = figures[0] * figures[2] >= figures[1] * figures[3]
                     new = (y, x) if greater != self.prose else (x, y)
@@ -147,15 +176,28 @@ class Printed:
 
     def impact(self, x: int, y: int) -> float:
         below = [z for z in self.parents if y in self.above(z)]
-        return float(sum(self.information[a, b] for a in self.above(x) for b in below) - self.information[x, y])
+        return float(
+            sum(self.information[a, b] for a in self.above(x) for b in below)
+            - self.information[x, y]
+        )
 
 
-def of_project(network: Mapping[int, Sequence[int]], information: np.ndarray, *, degree: int, extended: bool) -> Parents:
-    return search_frontier(network, information, fits=lambda _, own: len(own) <= degree, degree=degree, extended=extended)
+def of_project(
+    network: Mapping[int, Sequence[int]], information: np.ndarray, *, degree: int, extended: bool
+) -> Parents:
+    return search_frontier(
+        network,
+        information,
+        fits=lambda _, own: len(own) <= degree,
+        degree=degree,
+        extended=extended,
+    )
 
 
 def test_e10_the_closing_prose_turns_edges_round() -> None:
-    """8.49 for X2 and 4.17 for X3: the code and the worked example have X3 -> X2, "from the greater to the other" X2 -> X3."""
+    """8.49 for X2 and 4.17 for X3: the code and the worked example have X3 -> X2, "from the greater
+    to the other" X2 -> X3.
+    """
     code, prose = Printed(NETWORK, FIGURE, 2), Printed(NETWORK, FIGURE, 2, prose=True)
     by_code, by_prose = code.run(), prose.run()
     sp_2, sp_3, im_23, im_32 = code.examples[1, 2]
@@ -176,11 +218,16 @@ def test_e10_the_projects_frontier_is_the_printed_code(seed: int) -> None:
     table = np.triu(generator.random((size, size)), 1)
     table += table.T
     start = spanning_tree(table, root=0, fits=lambda _, own: len(own) <= 1)
-    assert of_project(start, table, degree=degree, extended=False) == Printed(start, table, degree).run()
+    assert (
+        of_project(start, table, degree=degree, extended=False)
+        == Printed(start, table, degree).run()
+    )
 
 
 def test_e11_line_24_adds_an_edge_that_was_not_chosen() -> None:
-    """X1 -> X2, X1 -> X3 and k' = 1: both ends of the only pair left are full, and ed_new was never set."""
+    """X1 -> X2, X1 -> X3 and k' = 1: both ends of the only pair left are full, and ed_new was never
+    set.
+    """
     table = np.array([[0.0, 0.9, 0.8], [0.9, 0.0, 0.5], [0.8, 0.5, 0.0]])
     network = {1: [0], 2: [0]}
     with pytest.raises(UnboundLocalError):
@@ -190,7 +237,9 @@ def test_e11_line_24_adds_an_edge_that_was_not_chosen() -> None:
 
 
 def test_e11_lines_19_to_22_drop_pairs_with_one_end_full() -> None:
-    """X1 -> X2 and a free X3: (X2, X3) is worth 0.5, fits as X2 -> X3, and is dropped as printed."""
+    """X1 -> X2 and a free X3: (X2, X3) is worth 0.5, fits as X2 -> X3, and is dropped as
+    printed.
+    """
     table = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.5], [0.1, 0.5, 0.0]])
     network = {1: [0]}
     assert of_project(network, table, degree=1, extended=True) == {0: [], 1: [0], 2: [1]}
@@ -199,12 +248,15 @@ def test_e11_lines_19_to_22_drop_pairs_with_one_end_full() -> None:
 
 
 def test_e11_what_that_is_worth(adult: Records) -> None:
-    """On the 52 bits of Adult, from spanning trees of the real correlations: 2 to 10 per cent of the information added."""
+    """On the 52 bits of Adult, from spanning trees of the real correlations: 2 to 10 per cent of
+    the information added.
+    """
     records = adult.binary()
     domain, names = records.domain, records.domain.attributes
     families = view_families(domain, views="nocd", largest=12)
     views = [
-        Estimate(Marginal.of(domain, own, cells), 1.0) for own, cells in zip(families, records.marginals(families), strict=True)
+        Estimate(Marginal.of(domain, own, cells), 1.0)
+        for own, cells in zip(families, records.marginals(families), strict=True)
     ]
     information = correlations_of(domain, views, rows=len(records), averaged=False)
     for degree in (2, 3, 4, 5):
@@ -213,7 +265,9 @@ def test_e11_what_that_is_worth(adult: Records) -> None:
             printed, extended = (
                 sum(
                     information[x, y]
-                    for x, own in of_project(start, information, degree=degree, extended=more).items()
+                    for x, own in of_project(
+                        start, information, degree=degree, extended=more
+                    ).items()
                     for y in own
                     if y not in start[x]
                 )
@@ -223,14 +277,19 @@ def test_e11_what_that_is_worth(adult: Records) -> None:
             assert 1.015 < extended / printed < 1.11, (degree, root)
 
 
-OTHERS = [{1: [0], 2: [0], 3: [0], 4: [2], 5: [2], 6: [1]}, {1: [0], 2: [0], 3: [2], 4: [2], 5: [2], 6: [1]}]
+OTHERS = [
+    {1: [0], 2: [0], 3: [0], 4: [2], 5: [2], 6: [1]},
+    {1: [0], 2: [0], 3: [2], 4: [2], 5: [2], 6: [1]},
+]
 
 
 @pytest.mark.parametrize("network", [NETWORK, *OTHERS])
 def test_e12_the_four_printed_numbers(network: dict[int, list[int]]) -> None:
-    """Sp = 3 and 3, Im = 2.83 and 1.39 come out of the inferred network as printed; and of others, so figure 1 (b) is lost.
+    """Sp = 3 and 3, Im = 2.83 and 1.39 come out of the inferred network as printed; and of others,
+    so figure 1 (b) is lost.
 
-    F_X and D_Y must hold X and Y themselves for that. Of the networks that fit, the inferred one is the heaviest tree.
+    F_X and D_Y must hold X and Y themselves for that. Of the networks that fit, the inferred one is
+    the heaviest tree.
     """
     algorithm = Printed(network, FIGURE, 2)
     algorithm.run()

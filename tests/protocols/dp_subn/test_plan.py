@@ -15,8 +15,18 @@ from sottovoce.curator import Curator, Estimate, Marginal
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.privacy import Domain
 from sottovoce.protocols.dp_subn import DPSUBN
-from sottovoce.protocols.dp_subn.initial import choose_forest, choose_parents, quotas, receive_structure
-from sottovoce.protocols.dp_subn.learning import correlations_of, directed, select_parents, structure_of
+from sottovoce.protocols.dp_subn.initial import (
+    choose_forest,
+    choose_parents,
+    quotas,
+    receive_structure,
+)
+from sottovoce.protocols.dp_subn.learning import (
+    correlations_of,
+    directed,
+    select_parents,
+    structure_of,
+)
 from sottovoce.protocols.dp_subn.plan import (
     Plan,
     Sizes,
@@ -26,7 +36,7 @@ from sottovoce.protocols.dp_subn.plan import (
     most_cells,
     plan_run,
     view_families,
-)  # fmt: skip
+)
 from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
 from sottovoce.protocols.dp_subn.settings import Budget, Choices, settle
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, Tables
@@ -39,7 +49,9 @@ SCHEMA = read_schema({name: list(labels) for name, labels in DOMAIN.labels.items
 
 def planned() -> Plan:
     choices = Choices()
-    return plan_run(DOMAIN, choices, settle(choices, mode="rigorous"), mode="rigorous", rows=3000, parties=3)
+    return plan_run(
+        DOMAIN, choices, settle(choices, mode="rigorous"), mode="rigorous", rows=3000, parties=3
+    )
 
 
 def people(rows: int, *, seed: int) -> pd.DataFrame:
@@ -48,15 +60,34 @@ def people(rows: int, *, seed: int) -> pd.DataFrame:
     a = generator.integers(0, 2, rows)
     b = np.where(generator.random(rows) < 0.8, a, generator.integers(0, 3, rows))
     d = np.where(generator.random(rows) < 0.9, b > 0, generator.integers(0, 2, rows))
-    columns = {"a": a, "b": b, "c": generator.integers(0, 4, rows), "d": d, "e": generator.integers(0, 5, rows)}
+    columns = {
+        "a": a,
+        "b": b,
+        "c": generator.integers(0, 4, rows),
+        "d": d,
+        "e": generator.integers(0, 5, rows),
+    }
     return pd.DataFrame({name: column.astype(int).astype(str) for name, column in columns.items()})
 
 
 def test_usefulness() -> None:
     """Known answer 17."""
-    for epsilon, theta, degree in ((0.05, 6, 0), (0.05, 2, 2), (0.4, 6, 3), (0.4, 2, 5), (0.2, 6, 2), (0.2, 2, 4)):
-        assert binary_degree(rows=45222, attributes=52, epsilon=epsilon, theta=theta, inflation=1) == degree
-    assert [binary_degree(rows=45222, attributes=52, epsilon=0.4, theta=10, inflation=i) for i in (1, 1.5)] == [3, 2]
+    for epsilon, theta, degree in (
+        (0.05, 6, 0),
+        (0.05, 2, 2),
+        (0.4, 6, 3),
+        (0.4, 2, 5),
+        (0.2, 6, 2),
+        (0.2, 2, 4),
+    ):
+        assert (
+            binary_degree(rows=45222, attributes=52, epsilon=epsilon, theta=theta, inflation=1)
+            == degree
+        )
+    assert [
+        binary_degree(rows=45222, attributes=52, epsilon=0.4, theta=10, inflation=i)
+        for i in (1, 1.5)
+    ] == [3, 2]
     assert most_cells(rows=45222, attributes=15, epsilon=1, theta=4, inflation=1) == 376
 
 
@@ -72,7 +103,9 @@ def test_quotas() -> None:
     assert quotas(1, parties=3) == [1, 0, 0]
 
 
-@pytest.mark.parametrize("shares", ["", "1", "0.5,0.5", "0.5,0.1,0.1,0.4", "1,0,0,0", "0.6,-0.1,0,0.5", "a,b,c,d"])
+@pytest.mark.parametrize(
+    "shares", ["", "1", "0.5,0.5", "0.5,0.1,0.1,0.4", "1,0,0,0", "0.6,-0.1,0,0.5", "a,b,c,d"]
+)
 def test_budgets_that_are_none(shares: str) -> None:
     with pytest.raises(UsageError, match="four shares that sum to 1"):
         Budget.split(1.0, shares)
@@ -87,14 +120,23 @@ def test_the_budget_of_a_forest_has_the_least_error() -> None:
             assert budget.correlations == 0.5
             continue
         single = sum(SIZES.values())
-        pair = np.mean([x * y for n, x in enumerate(SIZES.values()) for y in list(SIZES.values())[:n]])
+        pair = np.mean(
+            [x * y for n, x in enumerate(SIZES.values()) for y in list(SIZES.values())[:n]]
+        )
 
-        def error(one: float, edges: int = edges, pair: float = float(pair), single: int = single) -> float:
+        def error(
+            one: float, edges: int = edges, pair: float = float(pair), single: int = single
+        ) -> float:
             return single * 5**2 / one**2 + edges * pair * edges**2 / (0.45 - one) ** 2
 
         grid = np.linspace(0.01, 0.44, 4301)
-        assert budget.correlations == pytest.approx(grid[np.argmin([error(own) for own in grid])], abs=2e-4)
-        assert edges_worth(DOMAIN, rows=rows, epsilon=budget.parameters, inflation=1.5, theta=3.5) >= edges
+        assert budget.correlations == pytest.approx(
+            grid[np.argmin([error(own) for own in grid])], abs=2e-4
+        )
+        assert (
+            edges_worth(DOMAIN, rows=rows, epsilon=budget.parameters, inflation=1.5, theta=3.5)
+            >= edges
+        )
     assert forest_budget(DOMAIN, rows=200_000, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 4
     assert forest_budget(DOMAIN, rows=10, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 0
 
@@ -142,11 +184,16 @@ def test_scores() -> None:
     families = [("a", "d"), ("d", "a")]
     both = score_families(records, families, score="I")
     assert both[0] == pytest.approx(both[1])
-    one = [score_families(records, [family], score="I")[0] for family in (("a", "b"), ("a", "b", "d"), ())]
+    one = [
+        score_families(records, [family], score="I")[0]
+        for family in (("a", "b"), ("a", "b", "d"), ())
+    ]
     assert one[2] == 0
     mixed = score_families(records, [("a", "b"), ("a", "b", "d"), ()], score="I")
     assert mixed == pytest.approx(one)
-    assert sensitivity_of(records, [("a", "b")], score="I") < sensitivity_of(records, [("b", "c")], score="I")
+    assert sensitivity_of(records, [("a", "b")], score="I") < sensitivity_of(
+        records, [("b", "c")], score="I"
+    )
     assert sensitivity_of(records, [("b", "c")], score="R") == 3 / 500 + 2 / 500**2
 
 
@@ -165,7 +212,9 @@ def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int
 
 def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
     def act(me: Party, records: Records) -> None:
-        choose_forest(me, records, replace(planned(), edges=4, noise_of_a_cell=0.004), epsilon=20.0, score="R")
+        choose_forest(
+            me, records, replace(planned(), edges=4, noise_of_a_cell=0.004), epsilon=20.0, score="R"
+        )
 
     talk = play(converse, act)
     # c and e belong to nobody: an edge to them is not worth its table.
@@ -180,7 +229,13 @@ def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
 
 def test_parents_are_chosen_in_turn(converse: Converse) -> None:
     def act(me: Party, records: Records) -> None:
-        choose_parents(me, records, replace(planned(), sizes=Sizes(DOMAIN, 12), degree=2), epsilon=40.0, score="I")
+        choose_parents(
+            me,
+            records,
+            replace(planned(), sizes=Sizes(DOMAIN, 12), degree=2),
+            epsilon=40.0,
+            score="I",
+        )
 
     talk = play(converse, act)
     network = structure_of(DOMAIN, talk.curator)
@@ -198,20 +253,31 @@ def test_correlations_without_noise_are_the_real_ones() -> None:
     names = DOMAIN.attributes
     for x in range(5):
         for y in range(x):
-            assert found[x, y] == pytest.approx(score_families(records, [(names[x], names[y])], score="I")[0], abs=1e-9)
+            assert found[x, y] == pytest.approx(
+                score_families(records, [(names[x], names[y])], score="I")[0], abs=1e-9
+            )
 
 
 def test_margins_that_are_averaged_have_less_error() -> None:
-    """The average of all views with an attribute replaces each pair's own: information of independent pairs is nearer to 0."""
+    """The average of all views with an attribute replaces each pair's own: information of
+    independent pairs is nearer to 0.
+    """
     generator = np.random.default_rng(0)
     domain = Domain({f"x{at}": ("0", "1") for at in range(13)})
     families = view_families(domain, views="nocd", largest=12)
     records = Records(
-        pd.DataFrame({name: generator.integers(0, 2, 5000).astype(str) for name in domain.attributes}),
+        pd.DataFrame(
+            {name: generator.integers(0, 2, 5000).astype(str) for name in domain.attributes}
+        ),
         schema=read_schema({name: ["0", "1"] for name in domain.attributes}),
     )
     views = [
-        Estimate(Marginal.of(domain, own, records.marginal(own) + generator.laplace(0, 60, 2 ** len(own))), 7200.0)
+        Estimate(
+            Marginal.of(
+                domain, own, records.marginal(own) + generator.laplace(0, 60, 2 ** len(own))
+            ),
+            7200.0,
+        )
         for own in families
     ]
     averaged = correlations_of(domain, views, rows=5000)
@@ -222,6 +288,9 @@ def test_margins_that_are_averaged_have_less_error() -> None:
 def test_parents_are_selected_from_the_frontier() -> None:
     records = Records(people(4000, seed=3), schema=SCHEMA)
     frontier = structure_of(DOMAIN, [("a",), ("a", "c", "b"), ("c",), ("a", "b", "c", "d"), ("e",)])
-    counted = [Estimate(Marginal.of(DOMAIN, own, records.marginal(own)), 1.0) for own in frontier.maximal_families]
+    counted = [
+        Estimate(Marginal.of(DOMAIN, own, records.marginal(own)), 1.0)
+        for own in frontier.maximal_families
+    ]
     found = select_parents(frontier, counted, sizes=Sizes(DOMAIN, 12), degree=1)
     assert found.parents == {"a": (), "b": ("a",), "c": (), "d": ("b",), "e": ()}

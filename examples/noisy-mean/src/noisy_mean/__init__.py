@@ -45,8 +45,12 @@ class NoisyMean(Protocol):
     class Parameters(Options):
         epsilon: Epsilon = 1.0
         attribute: Annotated[str, msgspec.Meta(description="a whole-number attribute")] = "age"
-        low: Annotated[int, msgspec.Meta(description="public lower bound; values below count as this")] = 0
-        high: Annotated[int, msgspec.Meta(description="public upper bound; values above count as this")] = 120
+        low: Annotated[
+            int, msgspec.Meta(description="public lower bound; values below count as this")
+        ] = 0
+        high: Annotated[
+            int, msgspec.Meta(description="public upper bound; values above count as this")
+        ] = 120
 
         def __post_init__(self) -> None:
             if self.low >= self.high:
@@ -59,7 +63,9 @@ class NoisyMean(Protocol):
             try:
                 values = [min(max(int(text), low), high) for text in texts]
             except ValueError:
-                raise UsageError(f"expected whole numbers in {self.parameters.attribute}, found other text") from None
+                raise UsageError(
+                    f"expected whole numbers in {self.parameters.attribute}, found other text"
+                ) from None
             release = laplace(sum(values), sensitivity=high - low, epsilon=self.parameters.epsilon)
             me.send(self.NoisySum(me.release(release, to=CURATOR), len(values)), to=CURATOR)
 
@@ -70,4 +76,11 @@ class NoisyMean(Protocol):
         return Outcome(summary={"mean": round(mean, 6)})
 
     def predict(self, public: Public) -> list[Cost]:
-        return [Cost(phase="sum", kind="NoisySum", messages=public.parties, payload_bytes=16 * public.parties)]
+        return [
+            Cost(
+                phase="sum",
+                kind="NoisySum",
+                messages=public.parties,
+                payload_bytes=16 * public.parties,
+            )
+        ]

@@ -1,7 +1,8 @@
 """Errata of Su et al. (2016) that concern NOCD: Algorithm 2, its error, and its claim.
 
-What the paper prints is transcribed here, as short as it goes and with its faults; what the project does is the project's own
-code. Statistical tests have fixed seeds and fail by chance with a probability below 1e-6, which each says.
+What the paper prints is transcribed here, as short as it goes and with its faults; what the project
+does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
+probability below 1e-6, which each says.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from sottovoce.privacy import Batch, Domain
 from sottovoce.protocols.dp_subn.covering import covering, fewest_blocks
 from sottovoce.protocols.dp_subn.galois import is_prime
 from sottovoce.protocols.dp_subn.plan import view_families
-from sottovoce.protocols.dp_subn.views import Grid, algorithm_2, best_design, pair_error, pairs_missed, views_of
+from sottovoce.protocols.dp_subn.views import (
+    Grid,
+    algorithm_2,
+    best_design,
+    pair_error,
+    pairs_missed,
+    views_of,
+)
 from sottovoce.protocols.secure_sum import Tables
 
 Converse = Callable[..., Any]
@@ -44,7 +52,8 @@ class Node:
 
 
 def printed_trees(attributes: int, *, line_6: bool) -> dict[int, Node | None]:
-    """Algorithm 2, the bookkeeping of trees as printed; `line_6` writes opt_tree[d'] there, where opt_tree[d] stands.
+    """Algorithm 2, the bookkeeping of trees as printed; `line_6` writes opt_tree[d'] there, where
+    opt_tree[d] stands.
 
     The search is the one that covers all pairs, or there would be other faults before these (E4).
     """
@@ -58,7 +67,11 @@ def printed_trees(attributes: int, *, line_6: bool) -> dict[int, Node | None]:
         for n in range(ceil(d**0.5), d):
             if not is_prime(n) or (rows := ceil(d / n)) > n:
                 continue
-            error = least[d - (rows - 1) * n] + (rows - 1) * least[n] + 2**rows * (n * d - n * rows + 2 * n * n)
+            error = (
+                least[d - (rows - 1) * n]
+                + (rows - 1) * least[n]
+                + 2**rows * (n * d - n * rows + 2 * n * n)
+            )
             if error < least[d]:
                 least[d] = error
                 node.d, node.l, node.n = d, ceil(math.sqrt(d)), n  # line 12
@@ -69,7 +82,9 @@ def printed_trees(attributes: int, *, line_6: bool) -> dict[int, Node | None]:
 
 
 def test_e5_the_printed_trees_are_no_trees() -> None:
-    """Line 6 leaves every subtree NULL; with line 6 repaired the one N makes the tree its own subtree."""
+    """Line 6 leaves every subtree NULL; with line 6 repaired the one N makes the tree its own
+    subtree.
+    """
     printed = printed_trees(52, line_6=False)
     assert [d for d, tree in printed.items() if tree is not None] == [52]
     root = printed[52]
@@ -86,7 +101,9 @@ def test_e5_the_printed_trees_are_no_trees() -> None:
 
 
 def test_e5_line_12_names_another_number_of_rows() -> None:
-    """ceil(sqrt d) rows of n: at d = 52, n = 19 that is 8 where 3 hold all, and the last would have -81 attributes."""
+    """ceil(sqrt d) rows of n: at d = 52, n = 19 that is 8 where 3 hold all, and the last would have
+    -81 attributes.
+    """
     wrong, beyond = [], []
     grids = {d: grid for d in range(2, 61) if (grid := algorithm_2(d)) and grid.rows > 1}
     for d, grid in grids.items():
@@ -110,37 +127,58 @@ def crossing(d: int, n: int) -> list[list[int]]:
 
 
 def test_e6_cells_of_the_crossing_views() -> None:
-    """Known answer 7: nl must be n^2 l, and 2^l counts every cell twice, where line 4 counts it once (E5)."""
+    """Known answer 7: nl must be n^2 l, and 2^l counts every cell twice, where line 4 counts it
+    once (E5).
+    """
     for d in range(4, 61):
         for n in filter(is_prime, range(ceil(math.sqrt(d)), d)):
             rows = ceil(d / n)
             views = crossing(d, n)
             cells = sum(2 ** len(view) for view in views)
             assert cells == 2 ** (rows - 1) * (n * d - n * n * rows + 2 * n * n)
-            assert sorted(tuple(view) for view in views if len(view) > 1) == sorted(Grid(d, rows, n).views(range(d)))
+            assert sorted(tuple(view) for view in views if len(view) > 1) == sorted(
+                Grid(d, rows, n).views(range(d))
+            )
             printed = 2**rows * (n * d - n * rows + 2 * n * n)
             assert printed > 2 * cells
             if (d, n) in {(52, 11), (52, 13), (52, 17)}:
-                assert (cells, printed) == {11: (3344, 24288), 13: (2704, 15392), 17: (2448, 22304)}[n]
+                assert (cells, printed) == {
+                    11: (3344, 24288),
+                    13: (2704, 15392),
+                    17: (2448, 22304),
+                }[n]
         whole = [view_families(bits(d), views="nocd", largest=60)] if d < 9 else []
-        assert all(len(views) == 1 and 2 ** len(views[0]) == 2**d for views in whole)  # line 4: one view of all
+        assert all(
+            len(views) == 1 and 2 ** len(views[0]) == 2**d for views in whole
+        )  # line 4: one view of all
 
 
 @pytest.mark.parametrize("views", ["nocd", "algorithm-2"])
 def test_e6_the_variance_of_a_cell(views: Any) -> None:
-    """8 |V|^2 / eps^2, where |V| / eps^2 is printed: 456 times that with 57 views, 3,944 times with 493."""
+    """8 |V|^2 / eps^2, where |V| / eps^2 is printed: 456 times that with 57 views, 3,944 times with
+    493.
+    """
     families = view_families(bits(52), views=views, largest=12)
     count = len(families)
     batch = Tables(bits(52), families, 0.25).batch
     assert batch["sensitivity"] == 2 * count
-    made = Batch(cells=int(batch["cells"]), sensitivity=2 * count, epsilon=0.25, rows=45222, parties=3, colluding=1)
+    made = Batch(
+        cells=int(batch["cells"]),
+        sensitivity=2 * count,
+        epsilon=0.25,
+        rows=45222,
+        parties=3,
+        colluding=1,
+    )
     right, printed = 8 * count**2 / 0.25**2, count / 0.25**2
     assert made.variance(shares=False) == pytest.approx(right, rel=1e-4)
     assert right / printed == {"nocd": 456, "algorithm-2": 3944}[views]
 
 
 def test_e6_the_best_whole_is_not_made_of_best_parts() -> None:
-    """ "We should first ensure ESE(V^n) to be minimum": 13 attributes are best in one view, but not as the rows of 52."""
+    """ "We should first ensure ESE(V^n) to be minimum": 13 attributes are best in one view, but not
+    as the rows of 52.
+    """
     row = best_design(13, primes_only=True, largest=52)
     assert len(row) == 1
     whole = best_design(52, primes_only=True, largest=52)
@@ -153,12 +191,19 @@ def test_e6_the_best_whole_is_not_made_of_best_parts() -> None:
 
 
 def test_e6_what_algorithm_2_costs() -> None:
-    """Repaired to cover all pairs, its choice has 6.5 times the default's error, and not even the fewest cells."""
+    """Repaired to cover all pairs, its choice has 6.5 times the default's error, and not even the
+    fewest cells.
+    """
     printed, best = views_of(algorithm_2(52), 52), best_design(52, largest=12)
     assert (len(printed), len(best)) == (493, 57)
-    assert pair_error(printed, attributes=52) / pair_error(best, attributes=52) == pytest.approx(6.48, abs=0.01)
+    assert pair_error(printed, attributes=52) / pair_error(best, attributes=52) == pytest.approx(
+        6.48, abs=0.01
+    )
     primes = best_design(52, primes_only=True, largest=52)
-    assert (sum(2 ** len(view) for view in printed), sum(2 ** len(view) for view in primes)) == (4016, 3632)
+    assert (sum(2 ** len(view) for view in printed), sum(2 ** len(view) for view in primes)) == (
+        4016,
+        3632,
+    )
 
 
 # ---- E7. "a_(i, (j + (i - 1) m) mod n)", 1 <= j <= n
@@ -166,7 +211,9 @@ def test_e6_what_algorithm_2_costs() -> None:
 
 @pytest.mark.parametrize(("d", "rows", "n"), [(6, 2, 3), (9, 3, 3), (25, 5, 5), (52, 4, 13)])
 def test_e7_columns_are_counted_from_one(d: int, rows: int, n: int) -> None:
-    """The printed index is 0 in every row n times and never n; ((j - 1 + (i - 1) m) mod n) + 1 is what is meant."""
+    """The printed index is 0 in every row n times and never n; ((j - 1 + (i - 1) m) mod n) + 1 is
+    what is meant.
+    """
     printed, meant = [], []
     for m, j in product(range(n), range(1, n + 1)):
         printed.append([(j + (i - 1) * m) % n for i in range(1, rows + 1)])
@@ -174,19 +221,25 @@ def test_e7_columns_are_counted_from_one(d: int, rows: int, n: int) -> None:
     assert sum(column == 0 for view in printed for column in view) == n * rows
     assert not any(column == n for view in printed for column in view)
     views = [tuple(i * n + column - 1 for i, column in enumerate(view)) for view in meant]
-    assert list(Grid(d, rows, n).views(range(d))) == [tuple(at for at in view if at < d) for view in views]
+    assert list(Grid(d, rows, n).views(range(d))) == [
+        tuple(at for at in view if at < d) for view in views
+    ]
 
 
 # ---- E8. "NOCD needs less views than" coverings that overlap
 
 
 def test_e8_overlapping_views_are_fewer_than_those_of_prime_grids() -> None:
-    """At d = 52. No grid of a prime has fewer than 126; overlapping blocks of 8 need at least 52, and a greedy search finds 69.
+    """At d = 52. No grid of a prime has fewer than 126; overlapping blocks of 8 need at least 52,
+    and a greedy search finds 69.
 
-    Less noise too: a pair's table read from one block of 6 has two thirds of the variance of the best prime grid's.
+    Less noise too: a pair's table read from one block of 6 has two thirds of the variance of the
+    best prime grid's.
     """
     grids = [n for n in range(8, 52) if is_prime(n) and ceil(52 / n) <= n]
-    fewest = min(sum(len(view) > 1 for view in crossing(52, n)) + 52 // n + (52 % n > 1) for n in grids)
+    fewest = min(
+        sum(len(view) > 1 for view in crossing(52, n)) + 52 // n + (52 % n > 1) for n in grids
+    )
     assert fewest == 126
     prime = best_design(52, primes_only=True, largest=52)
     needed = fewest_blocks(52, size=8)
@@ -194,10 +247,18 @@ def test_e8_overlapping_views_are_fewer_than_those_of_prime_grids() -> None:
     assert max(map(len, plane)) == 8
     blocks = covering(52, size=8)
     assert pairs_missed(blocks, 52)[0] == 0
-    assert (needed, len(plane), len(blocks), len(prime), len(views_of(algorithm_2(52), 52))) == (52, 57, 69, 281, 493)
+    assert (needed, len(plane), len(blocks), len(prime), len(views_of(algorithm_2(52), 52))) == (
+        52,
+        57,
+        69,
+        281,
+        493,
+    )
     smaller = covering(52, size=6)
     assert pairs_missed(smaller, 52)[0] == 0
     from_one_block = 8 * len(smaller) ** 2 * 2**6
     assert (len(smaller), from_one_block) == (114, 6_653_952)
     assert from_one_block < 0.7 * pair_error(prime, attributes=52)
-    assert pair_error(plane, attributes=52) < 0.75 * from_one_block  # the idea is right, with planes
+    assert (
+        pair_error(plane, attributes=52) < 0.75 * from_one_block
+    )  # the idea is right, with planes

@@ -1,7 +1,9 @@
-"""Errata of Su et al. (2016) that concern noise, whose records are in a sum, and who knows what of it.
+"""Errata of Su et al. (2016) that concern noise, whose records are in a sum, and who knows what of
+it.
 
-What the paper prints is transcribed here, as short as it goes and with its faults; what the project does is the project's own
-code. Statistical tests have fixed seeds and fail by chance with a probability below 1e-6, which each says.
+What the paper prints is transcribed here, as short as it goes and with its faults; what the project
+does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
+probability below 1e-6, which each says.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def rows_of(domain: Domain, counts: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({name: np.array(labels)[own] for (name, labels), own in columns})
 
 
-# ---- E1. "The multi-party Laplace mechanism preserves epsilon-differential privacy on each local database"
+# ---- E1. "The multi-party Laplace mechanism preserves epsilon-differential privacy on each local
+# database"
 
 FEW = pd.DataFrame({"colour": ["red", "blue", "red", "green"] * 6, "size": ["1", "2"] * 12})
 
@@ -61,7 +64,9 @@ def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
     def shared(self: SharedLaplace, randomness: Any) -> Iterator[Any]:
         pages = list(self.pages)
         for counts, noisy in zip(
-            pages, share(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness), strict=True
+            pages,
+            share(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness),
+            strict=True,
         ):
             kept.append((counts, noisy - counts))
             yield noisy
@@ -74,14 +79,22 @@ def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.parametrize(("mode", "exposed"), [("paper", 1), ("rigorous", 0)])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_e1_the_published_tables_less_ones_own_noise(mode: str, exposed: int, seed: int) -> None:
-    """As printed one party of three computes the exact tables from the file that everybody may read.
+    """As printed one party of three computes the exact tables from the file that everybody may
+    read.
 
     Under shares nobody does: 11 cells would have to be without noise, below 1e-20.
     """
     with pytest.MonkeyPatch.context() as patch:
         kept = drawn_by(patch)
         done = sottovoce.run(
-            "noisy-marginals", FEW, mode=mode, parties=3, seed=seed, epsilon=0.1, key_bits=256, insecure_test_keys=True
+            "noisy-marginals",
+            FEW,
+            mode=mode,
+            parties=3,
+            seed=seed,
+            epsilon=0.1,
+            key_bits=256,
+            insecure_test_keys=True,
         )
     assert done.marginals is not None
     published, exact = done.marginals["count"].to_numpy(), sum(counts for counts, _ in kept)
@@ -93,9 +106,11 @@ def test_e1_the_published_tables_less_ones_own_noise(mode: str, exposed: int, se
 
 @pytest.mark.parametrize(("parties", "batches"), [(2, 60), (5, 80)])
 def test_e1_it_is_each_party_equally_often(converse: Converse, parties: int, batches: int) -> None:
-    """1/K for K = 2 and 5 (K = 3 is in test_attacks.py): always one party, each within 6 deviations of batches / K.
+    """1/K for K = 2 and 5 (K = 3 is in test_attacks.py): always one party, each within 6 deviations
+    of batches / K.
 
-    By binomial tails that fails below 1e-9 for K = 2 and below 5e-7 for K = 5, where a party may also be chosen never.
+    By binomial tails that fails below 1e-9 for K = 2 and below 5e-7 for K = 5, where a party may
+    also be chosen never.
     """
 
     def cells_of(party: int) -> np.ndarray:
@@ -123,7 +138,11 @@ def test_e1_it_is_each_party_equally_often(converse: Converse, parties: int, bat
     noises = {own: [noise for counts, noise in kept if counts[0] == 10 * own] for own in numbers}
     exact = sum(cells_of(own) for own in numbers)
     hits = {
-        own: [np.array_equal(total - noise, exact) for total, noise in zip(totals, noises[own], strict=True)] for own in noises
+        own: [
+            np.array_equal(total - noise, exact)
+            for total, noise in zip(totals, noises[own], strict=True)
+        ]
+        for own in noises
     }
     assert all(sum(batch) == 1 for batch in zip(*hits.values(), strict=True))
     for own in numbers:
@@ -133,13 +152,17 @@ def test_e1_it_is_each_party_equally_often(converse: Converse, parties: int, bat
 
 
 @pytest.mark.parametrize(
-    ("parties", "at_zero", "delta"), [(2, 23.2, 0.499), (3, 12.17, 0.332), (5, 6.64, 0.198), (10, 3.56, 0.098)]
+    ("parties", "at_zero", "delta"),
+    [(2, 23.2, 0.499), (3, 12.17, 0.332), (5, 6.64, 0.198), (10, 3.56, 0.098)],
 )
-def test_e1_no_epsilon_holds_and_delta_is_one_in_k(parties: int, at_zero: float, delta: float) -> None:
-    """Exactly, for one count at epsilon 0.1: what a party that knows its own noise learns from the sum.
+def test_e1_no_epsilon_holds_and_delta_is_one_in_k(
+    parties: int, at_zero: float, delta: float
+) -> None:
+    """Exactly, for one count at epsilon 0.1: what a party that knows its own noise learns from the
+    sum.
 
-    With probability 1/K the rest of the sum has no noise, else another party's. The likelihood ratio is 23 (K = 2) where a
-    party's own noise is 0, and grows with it without bound.
+    With probability 1/K the rest of the sum has no noise, else another party's. The likelihood
+    ratio is 23 (K = 2) where a party's own noise is 0, and grows with it without bound.
     """
     epsilon = 0.1
     a = math.exp(-epsilon)
@@ -148,7 +171,9 @@ def test_e1_no_epsilon_holds_and_delta_is_one_in_k(parties: int, at_zero: float,
         return (1 - a) / (1 + a) * a ** abs(x)
 
     def seen(rest: int, *, own: int, exact: int) -> float:
-        """The probability of `rest` = sum less own noise, given that noise and the others' exact sum."""
+        """The probability of `rest` = sum less own noise, given that noise and the others' exact
+        sum.
+        """
         return (rest == exact) / parties + (parties - 1) / parties * law(rest + own - exact)
 
     def ratio(own: int) -> float:
@@ -158,7 +183,8 @@ def test_e1_no_epsilon_holds_and_delta_is_one_in_k(parties: int, at_zero: float,
     assert ratio(0) > math.exp(epsilon)
     assert ratio(100) > 40_000
     spent = sum(
-        law(own) * max(0.0, seen(rest, own=own, exact=0) - math.exp(epsilon) * seen(rest, own=own, exact=1))
+        law(own)
+        * max(0.0, seen(rest, own=own, exact=0) - math.exp(epsilon) * seen(rest, own=own, exact=1))
         for own in range(-300, 301)
         for rest in (-1, 0, 1, 2)
     )
@@ -172,15 +198,23 @@ def test_e1_no_epsilon_holds_and_delta_is_one_in_k(parties: int, at_zero: float,
 @pytest.mark.parametrize(
     ("rounds", "epsilon", "ratio", "advantage"),
     [
-        (1, 0.5, 1.649, 0.124), (2, 0.5, 2.718, 0.186), (3, 0.5, 4.482, 0.231), (5, 0.5, 12.182, 0.300),
-        (3, 0.05, 1.162, 0.0234), (10, 0.05, 1.649, 0.0440),
+        (1, 0.5, 1.649, 0.124),
+        (2, 0.5, 2.718, 0.186),
+        (3, 0.5, 4.482, 0.231),
+        (5, 0.5, 12.182, 0.300),
+        (3, 0.05, 1.162, 0.0234),
+        (10, 0.05, 1.649, 0.0440),
     ],
-)  # fmt: skip
-def test_e2_the_attack_in_exact_figures(rounds: int, epsilon: float, ratio: float, advantage: float) -> None:
-    """Section 4.2 of the specification without chance: the ratio is e^(K eps3), and K = 5 exceeds what eps3 allows anybody.
+)
+def test_e2_the_attack_in_exact_figures(
+    rounds: int, epsilon: float, ratio: float, advantage: float
+) -> None:
+    """Section 4.2 of the specification without chance: the ratio is e^(K eps3), and K = 5 exceeds
+    what eps3 allows anybody.
 
-    Of a residual with discrete Laplace noise only its side tells anything of a record: at least 1, or at most 0. So S_1 .. S_K
-    of one binary marginal are 2 K answers of randomised response, each true with probability 1 / (1 + e^(-eps3 / 2)).
+    Of a residual with discrete Laplace noise only its side tells anything of a record: at least 1,
+    or at most 0. So S_1 .. S_K of one binary marginal are 2 K answers of randomised response, each
+    true with probability 1 / (1 + e^(-eps3 / 2)).
     """
     batch = Batch(cells=2, sensitivity=2, epsilon=epsilon, rows=10, parties=1, colluding=0)
     a = math.exp(-batch.rate)
@@ -194,7 +228,11 @@ def test_e2_the_attack_in_exact_figures(rounds: int, epsilon: float, ratio: floa
     found = sum(
         max(
             0.0,
-            comb(answers, true) * (from_zero**true * above ** (answers - true) - above**true * from_zero ** (answers - true)),
+            comb(answers, true)
+            * (
+                from_zero**true * above ** (answers - true)
+                - above**true * from_zero ** (answers - true)
+            ),
         )
         for true in range(answers + 1)
     )
@@ -204,20 +242,25 @@ def test_e2_the_attack_in_exact_figures(rounds: int, epsilon: float, ratio: floa
 
 
 def test_e2_ten_parties(ten_parties: sottovoce.Run) -> None:
-    """Known answer 16: 3.25, 3, ..., 1 of the nominal epsilon towards the curator. (Three parties: test_dp_subn.py.)"""
+    """Known answer 16: 3.25, 3, ..., 1 of the nominal epsilon towards the curator. (Three parties:
+    test_dp_subn.py.)
+    """
     paid = [own["curator"] / 8 for own in ten_parties.report["privacy"]["by_party"].values()]
     assert paid == pytest.approx([1 + (10 - party) / 4 for party in range(1, 11)])
     assert ten_parties.report["privacy"]["claimed_epsilon"] == 8.0
 
 
-# ---- E3. "(sum of v_i + eta_(k-1)) + (v_k + eta_k) - eta_(k-1)", though the frontier of each round is another
+# ---- E3. "(sum of v_i + eta_(k-1)) + (v_k + eta_k) - eta_(k-1)", though the frontier of each round
+# is another
 
 
 def covered(patch: pytest.MonkeyPatch) -> list[list[float]]:
     """Keep the totals of the tables from which each update's network is selected."""
     kept: list[list[float]] = []
 
-    def spied(frontier: BayesianNetwork, counted: Sequence[Estimate], **more: Any) -> BayesianNetwork:
+    def spied(
+        frontier: BayesianNetwork, counted: Sequence[Estimate], **more: Any
+    ) -> BayesianNetwork:
         kept.append([estimate.table.total for estimate in counted])
         return select_parents(frontier, counted, **more)
 
@@ -229,21 +272,26 @@ def covered(patch: pytest.MonkeyPatch) -> list[list[float]]:
 def test_e3_the_last_sum_lacks_records(seed: int) -> None:
     """As printed S_K holds a part of the records; in a joint update every table holds all.
 
-    Totals have the noise of at most 128 cells of scale 24 / 8: below a fifth of a party's rows but for 1e-20 (Chernoff).
+    Totals have the noise of at most 128 cells of scale 24 / 8: below a fifth of a party's rows but
+    for 1e-20 (Chernoff).
     """
     rows, parties = 9000, 3
     table = demo_table(rows, seed=2)[["age", "sex", "race", "income", "relationship"]]
     owned: list[list[tuple[int, ...]]] = []
     plain = CuratorReplacement.round
 
-    def spied(self: CuratorReplacement, turn: int, families: Sequence[tuple[str, ...]], *, epsilon: float) -> None:
+    def spied(
+        self: CuratorReplacement, turn: int, families: Sequence[tuple[str, ...]], *, epsilon: float
+    ) -> None:
         plain(self, turn, families, epsilon=epsilon)
         owned.append([self.kept[family].contributors for family in families])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CuratorReplacement, "round", spied)
         totals = covered(patch)
-        done = sottovoce.run("dp-subn", table, parties=parties, mode="paper", epsilon=32.0, seed=seed, **KEYS)
+        done = sottovoce.run(
+            "dp-subn", table, parties=parties, mode="paper", epsilon=32.0, seed=seed, **KEYS
+        )
     assert len(done.model["parents"]) == 12
     assert len(owned) == len(totals) == parties
     for own, sums in zip(owned, totals, strict=True):
@@ -256,7 +304,14 @@ def test_e3_the_last_sum_lacks_records(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         totals = covered(patch)
         sottovoce.run(
-            "dp-subn", table, parties=parties, epsilon=64.0, seed=seed, attributes="binary", aggregator="masks", theta=20.0
+            "dp-subn",
+            table,
+            parties=parties,
+            epsilon=64.0,
+            seed=seed,
+            attributes="binary",
+            aggregator="masks",
+            theta=20.0,
         )
     assert len(totals) == 1
     assert np.array(totals[0]) / rows == pytest.approx(np.ones(len(totals[0])), abs=0.1)
@@ -266,7 +321,8 @@ def test_e3_the_last_sum_lacks_records(seed: int) -> None:
 
 
 def test_e13_distributions_of_different_sizes_do_not_add_up(converse: Converse) -> None:
-    """Parties of 900 and 100 rows: the sum of their distributions is 0.32 off the joint one, the sum of counts is not.
+    """Parties of 900 and 100 rows: the sum of their distributions is 0.32 off the joint one, the
+    sum of counts is not.
 
     Epsilon 200: the secure sum is exact but for a probability below 1e-40.
     """
@@ -295,7 +351,8 @@ def test_e13_distributions_of_different_sizes_do_not_add_up(converse: Converse) 
     distributions = sum(table.ravel() / table.sum() for table in counts)
     assert distributions.sum() == pytest.approx(2)  # not a distribution
     assert np.abs(distributions / 2 - joint).sum() / 2 == pytest.approx(0.32)
-    # Their average is the joint distribution only when all parties have as many rows, as in the paper's experiments.
+    # Their average is the joint distribution only when all parties have as many rows, as in the
+    # paper's experiments.
     alike = counts[0] / 900 + counts[1] / 100
     assert np.abs(alike.ravel() / 2 - (counts[0] + 9 * counts[1]).ravel() / 1800).max() < 1e-12
 
@@ -304,19 +361,25 @@ def test_e13_distributions_of_different_sizes_do_not_add_up(converse: Converse) 
 
 
 def test_e14_exponents_are_integers() -> None:
-    """A ciphertext has no real power. What parties draw are integers, and a packed vector of them is one."""
+    """A ciphertext has no real power. What parties draw are integers, and a packed vector of them
+    is one.
+    """
     key = new_key(256, randomness=RandomStream(bytes(32)))
     encryptor = Encryptor(key.public, randomness=RandomStream(b"e" * 32), uses=4, exponent="full")
     one, zero = encryptor.encrypt([1]), encryptor.encrypt([0])
     with pytest.raises(TypeError):
         Multiples(one, uses=1).of([float(np.random.default_rng(1).laplace(scale=40))])  # type: ignore[list-item]
     batch = Batch(cells=9, sensitivity=2, epsilon=0.05, rows=100, parties=2, colluding=0)
-    ((counts, noise),) = SelectedNoise(pages=[np.arange(9)], batch=batch).draw(RandomStream(b"n" * 32))
+    ((counts, noise),) = SelectedNoise(pages=[np.arange(9)], batch=batch).draw(
+        RandomStream(b"n" * 32)
+    )
     assert noise.dtype == np.int64
     assert noise.any()
     packing = Packing.fitting(batch.bound(shares=False), key_bits=256)
     for indicator, added in ((one, noise), (zero, np.zeros(9, np.int64))):
-        selected = Multiples(indicator, uses=1).of(packing.pack(noise)) + encryptor.encrypt(packing.pack(counts))
+        selected = Multiples(indicator, uses=1).of(packing.pack(noise)) + encryptor.encrypt(
+            packing.pack(counts)
+        )
         assert packing.unpack(key.decrypt(selected), cells=9).tolist() == (counts + added).tolist()
 
 
@@ -324,10 +387,14 @@ def test_e14_exponents_are_integers() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_e20_who_knows_the_noise_reads_a_record_off_the_structure(converse: Converse, seed: int) -> None:
-    """Two tables of party 1 that differ in a record, and party 2's noise: one gives a -> c, the other b -> c, with certainty.
+def test_e20_who_knows_the_noise_reads_a_record_off_the_structure(
+    converse: Converse, seed: int
+) -> None:
+    """Two tables of party 1 that differ in a record, and party 2's noise: one gives a -> c, the
+    other b -> c, with certainty.
 
-    Whatever noise P_K draws, there are such neighbours: those whose exact counts and that noise make a balanced table.
+    Whatever noise P_K draws, there are such neighbours: those whose exact counts and that noise
+    make a balanced table.
     """
     domain = Domain(dict.fromkeys("abc", ("0", "1")))
     schema = read_schema({name: ["0", "1"] for name in "abc"})

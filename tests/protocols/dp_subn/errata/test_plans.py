@@ -1,7 +1,8 @@
 """Errata of Su et al. (2016) that concern budgets, numbers of tables, cost, and experiments.
 
-What the paper prints is transcribed here, as short as it goes and with its faults; what the project does is the project's own
-code. Statistical tests have fixed seeds and fail by chance with a probability below 1e-6, which each says.
+What the paper prints is transcribed here, as short as it goes and with its faults; what the project
+does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
+probability below 1e-6, which each says.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def bits(attributes: int) -> Domain:
 
 @pytest.mark.parametrize(("d", "parties"), [(52, 3), (10, 4), (5, 7), (2, 3)])
 def test_e9_one_attribute_needs_no_pick(d: int, parties: int) -> None:
-    """X_0 is drawn, so d - 1 picks are left; as printed there are d, and with K > d the last party makes all."""
+    """X_0 is drawn, so d - 1 picks are left; as printed there are d, and with K > d the last party
+    makes all.
+    """
     printed = [d // parties] * (parties - 1) + [d - (parties - 1) * (d // parties)]
     own = quotas(d - 1, parties=parties)
     assert (sum(printed), sum(own)) == (d, d - 1)
@@ -55,10 +58,18 @@ def test_e9_one_attribute_needs_no_pick(d: int, parties: int) -> None:
 
 
 def test_e9_what_a_run_picks(ten_parties: sottovoce.Run) -> None:
-    """Fourteen bits, ten parties: 2, 2, 2, 1, ..., 1 picks for eps2 = 2, where 1, ..., 1, 5 is printed."""
+    """Fourteen bits, ten parties: 2, 2, 2, 1, ..., 1 picks for eps2 = 2, where 1, ..., 1, 5 is
+    printed.
+    """
     assert len(ten_parties.model["parents"]) == 14
-    picks = [release for release in ten_parties.report["privacy"]["releases"] if release["mechanism"] == "exponential"]
-    by_party = [[own["epsilon"] for own in picks if own["party"] == party] for party in range(1, 11)]
+    picks = [
+        release
+        for release in ten_parties.report["privacy"]["releases"]
+        if release["mechanism"] == "exponential"
+    ]
+    by_party = [
+        [own["epsilon"] for own in picks if own["party"] == party] for party in range(1, 11)
+    ]
     assert by_party == [[1.0, 1.0]] * 3 + [[2.0]] * 7
 
 
@@ -66,14 +77,19 @@ def test_e9_what_a_run_picks(ten_parties: sottovoce.Run) -> None:
 
 
 def test_e15_the_first_phase_spends_its_own_share() -> None:
-    """DP-CCBN: d - 1 iterations of epsilon / (d - 1) spend all of epsilon where eps1 was meant, and eps2 is beyond it."""
+    """DP-CCBN: d - 1 iterations of epsilon / (d - 1) spend all of epsilon where eps1 was meant, and
+    eps2 is beyond it.
+    """
     d, epsilon = 52, 1.0
     for share, fits in ((epsilon, False), (epsilon / 2, True)):  # of the d - 1 iterations together
         accountant = Accountant(party=1, parties=3, budget=epsilon, neighbours="replace-one")
 
         def spend(own: float, *, accountant: Accountant = accountant) -> None:
             accountant.release(
-                laplace(0, sensitivity=2, epsilon=own), to=0, phase="structure", randomness=RandomStream(bytes(32))
+                laplace(0, sensitivity=2, epsilon=own),
+                to=0,
+                phase="structure",
+                randomness=RandomStream(bytes(32)),
             )
 
         for _ in range(d - 1):
@@ -88,32 +104,49 @@ def test_e15_the_first_phase_spends_its_own_share() -> None:
 
 
 def change(domain: Domain, families: Sequence[tuple[str, ...]]) -> int:
-    """Find the most that replacing a record changes these tables by, in L1: over all pairs of records."""
+    """Find the most that replacing a record changes these tables by, in L1: over all pairs of
+    records.
+    """
     schema = read_schema({name: list(labels) for name, labels in domain.labels.items()})
     sizes = domain.shape(domain.attributes)
     one_record = []
     for codes in product(*map(range, sizes)):
-        row = {name: [domain.labels[name][code]] for name, code in zip(domain.attributes, codes, strict=True)}
-        one_record.append(np.concatenate(list(Records(pd.DataFrame(row), schema=schema).marginals(families))))
+        row = {
+            name: [domain.labels[name][code]]
+            for name, code in zip(domain.attributes, codes, strict=True)
+        }
+        one_record.append(
+            np.concatenate(list(Records(pd.DataFrame(row), schema=schema).marginals(families)))
+        )
     stacked = np.array(one_record)
     return int(np.abs(stacked[:, None] - stacked[None]).sum(axis=2).max())
 
 
 def test_e16_the_number_of_tables_is_that_of_maximal_families() -> None:
-    """d is too many, d - k may be too few: then epsilon is exceeded, by a third here. Twice the tables is tight."""
+    """d is too many, d - k may be too few: then epsilon is exceeded, by a third here. Twice the
+    tables is tight.
+    """
     domain = Domain(dict.fromkeys("abcde", ("0", "1")))
-    first = BayesianNetwork(domain, {"b": "a", "c": "ab", "d": "bc", "e": "cd"})  # every parent set as large as may be
-    other = BayesianNetwork(domain, {"b": "a", "c": "a", "d": "bc", "e": "cd"})  # what an update may select
+    first = BayesianNetwork(
+        domain, {"b": "a", "c": "ab", "d": "bc", "e": "cd"}
+    )  # every parent set as large as may be
+    other = BayesianNetwork(
+        domain, {"b": "a", "c": "a", "d": "bc", "e": "cd"}
+    )  # what an update may select
     for network, tables in ((first, 3), (other, 4)):
         assert network.degree == 2
         families = network.maximal_families
         assert len(families) == tables
-        assert all(any(set(family) <= set(wide) for wide in families) for family in network.families)
+        assert all(
+            any(set(family) <= set(wide) for wide in families) for family in network.families
+        )
         batch = Tables(domain, families, 1.0).batch
         assert batch["sensitivity"] == change(domain, families) == 2 * tables
     printed = 2 * (5 - 2)
     assert change(domain, other.maximal_families) / printed == pytest.approx(4 / 3)
-    assert change(domain, other.families) == 2 * 5  # all d families: private, with 1.25 times the noise
+    assert (
+        change(domain, other.families) == 2 * 5
+    )  # all d families: private, with 1.25 times the noise
 
 
 def test_e16_for_k_parents_each_it_is_d_less_k() -> None:
@@ -121,15 +154,21 @@ def test_e16_for_k_parents_each_it_is_d_less_k() -> None:
     domain = bits(9)
     names = domain.attributes
     for k in range(4):
-        network = BayesianNetwork(domain, {name: names[max(0, at - k) : at] for at, name in enumerate(names)})
+        network = BayesianNetwork(
+            domain, {name: names[max(0, at - k) : at] for at, name in enumerate(names)}
+        )
         assert len(network.maximal_families) == 9 - k
 
 
 def test_e16_what_a_run_releases() -> None:
     table = demo_table(2000, seed=2)[["age", "sex", "race", "income", "relationship"]]
-    done = sottovoce.run("dp-subn", table, seed=1, attributes="binary", aggregator="masks", epsilon=20.0)
+    done = sottovoce.run(
+        "dp-subn", table, seed=1, attributes="binary", aggregator="masks", epsilon=20.0
+    )
     tables = len(done.model["counted"])
-    released = {r["sensitivity"] for r in done.report["privacy"]["releases"] if r["phase"] == "parameters"}
+    released = {
+        r["sensitivity"] for r in done.report["privacy"]["releases"] if r["phase"] == "parameters"
+    }
     assert released == {2 * tables}
 
 
@@ -150,13 +189,17 @@ def test_e16_what_a_run_releases() -> None:
 def test_e17_the_papers_figures_follow_from_its_formulas(
     given: dict[str, int], subn: tuple[int | None, float], ccbn: tuple[int | None, float]
 ) -> None:
-    """Known answer 20: at d = 52 and t1 = 1024. They are linear in K, which the text of figure 8 denies."""
+    """Known answer 20: at d = 52 and t1 = 1024. They are linear in K, which the text of figure 8
+    denies.
+    """
     ours = cost.printed(d=52, t1=1024, **given)
     theirs = dp_ccbn.printed(d=52, t1=1024, k=given["k"], parties=given["parties"])
     for lines, (rounds, megabytes) in ((ours, subn), (theirs, ccbn)):
         if rounds is not None:
             assert sum(own for own, _ in lines.values()) == pytest.approx(rounds, abs=0.6)
-        assert sum(size for _, size in lines.values()) / 1e6 == pytest.approx(megabytes, abs=0.6 if megabytes > 1000 else 0.006)
+        assert sum(size for _, size in lines.values()) / 1e6 == pytest.approx(
+            megabytes, abs=0.6 if megabytes > 1000 else 0.006
+        )
 
 
 # ---- E18. "By setting a desired value of theta, k and k' can be chosen automatically"
@@ -169,17 +212,24 @@ def test_e17_the_papers_figures_follow_from_its_formulas(
 def test_e18_usefulness_says_no_network_at_epsilon_0_2(
     epsilon: float, by_phase: tuple[int, int], by_total: tuple[int, int], flat: bool
 ) -> None:
-    """theta = 6 and 2, d = 52, n = 45,222: by eps4 and eps3, which pay for the tables, k = 0 at 0.2; the paper has a network.
+    """theta = 6 and 2, d = 52, n = 45,222: by eps4 and eps3, which pay for the tables, k = 0 at
+    0.2; the paper has a network.
 
     Mode paper takes k = 1 then, as printed; the default gives all to single bits.
     """
     figures: dict[str, Any] = {"rows": 45222, "attributes": 52, "inflation": 1}
     for share, found in ((epsilon / 4, by_phase), (epsilon, by_total)):
-        assert tuple(binary_degree(epsilon=share, theta=theta, **figures) for theta in (6, 2)) == found
-    printed = DPSUBN(DPSUBN.Parameters(epsilon=epsilon), mode="paper").plan(bits(52), rows=45222, parties=3)
+        assert (
+            tuple(binary_degree(epsilon=share, theta=theta, **figures) for theta in (6, 2)) == found
+        )
+    printed = DPSUBN(DPSUBN.Parameters(epsilon=epsilon), mode="paper").plan(
+        bits(52), rows=45222, parties=3
+    )
     assert printed.degree == max(1, by_phase[0])
     assert not printed.flat
-    own = DPSUBN(DPSUBN.Parameters(epsilon=epsilon, attributes="binary"), mode="rigorous").plan(bits(52), rows=45222, parties=3)
+    own = DPSUBN(DPSUBN.Parameters(epsilon=epsilon, attributes="binary"), mode="rigorous").plan(
+        bits(52), rows=45222, parties=3
+    )
     assert own.flat == flat
     if flat:
         assert (own.budget.correlations, {len(family) for family in own.views}) == (epsilon, {1})
@@ -189,9 +239,13 @@ def test_e18_usefulness_says_no_network_at_epsilon_0_2(
 
 
 def test_e21_education_num_is_education(adult: Records) -> None:
-    """On Adult it is named as what reveals the label; with it there are no errors, without it a fifth is wrong."""
+    """On Adult it is named as what reveals the label; with it there are no errors, without it a
+    fifth is wrong.
+    """
     assert revealing(adult, read_target(adult.domain, "education")) == ["education-num"]
-    target = read_target(adult.domain, "education=9|6|0|3|10|8")  # Assoc-voc and above, as JTree's authors number them
+    target = read_target(
+        adult.domain, "education=9|6|0|3|10|8"
+    )  # Assoc-voc and above, as JTree's authors number them
     assert revealing(adult, target) == ["education-num"]
     assert revealing(adult, read_target(adult.domain, "income")) == []
     kept, dropped = (classify(adult, adult, target, drop=drop) for drop in ((), ("education-num",)))

@@ -1,0 +1,31 @@
+"""The pytest plug-in: `pytest --pyargs sottovoce.launch.conformance --sottovoce-protocol
+module:Class`.
+
+Installed with sottovoce. It adds that option and the fixture behind it, and nothing else happens at
+import.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+__all__ = ["pytest_addoption", "sottovoce_protocol"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.addoption(
+        "--sottovoce-protocol",
+        default=None,
+        metavar="REF",
+        help="run the conformance suite on this protocol",
+    )
+
+
+@pytest.fixture
+def sottovoce_protocol(request: pytest.FixtureRequest) -> str:
+    """Give the protocol named on the command line."""
+    reference = request.config.getoption("--sottovoce-protocol")
+    if reference is None:
+        pytest.skip("--sottovoce-protocol names no protocol")
+    return str(reference)

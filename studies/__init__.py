@@ -1,0 +1,3 @@
+"""Many runs: sweeps, datasets, and the papers' tables and figures made again. How a run is started
+is an argument.
+"""

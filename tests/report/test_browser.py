@@ -1,0 +1,223 @@
+"""The pages in a real browser: nothing on its console, nothing fetched, nothing wider than a phone;
+in both themes.
+
+Where there is no Chromium these are skipped; CI installs one.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import re
+import shutil
+import struct
+import subprocess
+import threading
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sottovoce
+from sottovoce.parties.demo import demo_table
+from sottovoce.report.comparison import compare
+from sottovoce.report.pages import comparison_page
+
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--hide-scrollbars",
+)
+MEASURE = """<!doctype html><title>?</title><iframe id="f" style="border:0;width:{width}px;height:900px"></iframe><script>
+const f = document.getElementById("f");
+f.onload = () => {{
+  const d = f.contentDocument, inner = d.documentElement;
+  const wide = [...d.querySelectorAll("body *")].filter(e => !e.closest(".wide, pre") && !e.closest("svg *") &&
+    e.getBoundingClientRect().right > {width} + 1).map(e => e.tagName + "." + e.className);
+  const small = [...d.querySelectorAll("p, td, th, dd, figcaption")].filter(e => parseFloat(getComputedStyle(e).fontSize) < 12);
+  document.title = JSON.stringify({{width: inner.scrollWidth, wide: wide, small: small.length, height: inner.scrollHeight,
+    paper: getComputedStyle(d.body).backgroundColor, ink: getComputedStyle(d.body).color, links: d.links.length}});
+}};
+f.src = "{name}";
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """Serve pages of several runs from this machine."""
+    folder = tmp_path_factory.mktemp("site")
+    few = demo_table(900)[["sex", "race", "income", "relationship"]]
+    keys: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True}
+    runs = {
+        "paper": sottovoce.run(
+            "dp-subn", few, mode="paper", seed=1, epsilon=8.0, classify=["income"], **keys
+        ),
+        "users": sottovoce.run("privincr", rows=2000, seed=4, epsilon=4.0),
+        "label": sottovoce.run("clldp-decision-tree", rows=3000, seed=5, epsilon=6.0),
+        "many": sottovoce.run(
+            "one-way", rows=900, parties=9, seed=3, epsilon=2.0, aggregator="masks"
+        ),
+    }
+    for name, run in runs.items():
+        (folder / f"{name}.html").write_text(run.page())
+        for width in (360, 1100):
+            (folder / f"measure-{name}-{width}.html").write_text(
+                MEASURE.format(width=width, name=f"{name}.html")
+            )
+    (folder / "comparison.html").write_text(
+        comparison_page(compare({name: run.report for name, run in runs.items()}))
+    )
+    (folder / "measure-comparison-360.html").write_text(
+        MEASURE.format(width=360, name="comparison.html")
+    )
+    (folder / "wrong.html").write_text(
+        "<!doctype html><title>x</title><p style='width: 700px'>a</p><img src='missing.png'>"
+        "<script>console.error('broken')</script>"
+    )
+    (folder / "measure-wrong-360.html").write_text(MEASURE.format(width=360, name="wrong.html"))
+
+    class Silent(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Silent, directory=str(folder))
+    )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield folder, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join(timeout=10)
+    server.server_close()
+
+
+def browse(url: str, profile: Path, *options: str) -> tuple[str, str]:
+    """Open a page; its document as it is in the end, and what the browser logged."""
+    assert CHROMIUM is not None
+    command = [
+        CHROMIUM,
+        *QUIET,
+        f"--user-data-dir={profile}",
+        "--enable-logging=stderr",
+        "--virtual-time-budget=8000",
+        *options,
+    ]
+    ran = subprocess.run([*command, url], capture_output=True, text=True, timeout=300, check=True)
+    return ran.stdout, ran.stderr
+
+
+def measured(base: str, name: str, profile: Path, *options: str) -> dict[str, Any]:
+    document, _ = browse(f"{base}/measure-{name}.html", profile, "--dump-dom", *options)
+    title = re.search("<title>(.*?)</title>", document)
+    assert title is not None
+    return dict(json.loads(title.group(1).replace("&quot;", '"').replace("&amp;", "&")))
+
+
+NAMES = ("paper", "users", "label", "many", "comparison")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_said_on_the_console_and_nothing_is_fetched(
+    site: tuple[Path, str], name: str, tmp_path: Path
+) -> None:
+    net = tmp_path / "net.json"
+    document, log = browse(
+        f"{site[1]}/{name}.html", tmp_path / "p", "--dump-dom", f"--log-net-log={net}"
+    )
+    assert "</main>" in document
+    assert "CONSOLE" not in log
+    assert asked(net) == [f"{site[1]}/{name}.html"]
+
+
+def test_the_browser_tells_of_what_is_wrong(site: tuple[Path, str], tmp_path: Path) -> None:
+    net = tmp_path / "net.json"
+    _, log = browse(f"{site[1]}/wrong.html", tmp_path / "p", "--dump-dom", f"--log-net-log={net}")
+    assert "CONSOLE" in log
+    assert f"{site[1]}/missing.png" in asked(net)
+    found = measured(site[1], "wrong-360", tmp_path / "q")
+    assert found["width"] > 360
+    assert found["wide"] == ["P."]
+
+
+def asked(net: Path) -> list[str]:
+    """List what pages made the browser ask for."""
+    events = json.loads(net.read_text())["events"]
+    # Requests have a method; what else names an address are connections, and the browser's own
+    # errands.
+    urls = [
+        own["params"]["url"] for own in events if {"url", "method"} <= own.get("params", {}).keys()
+    ]
+    return list(
+        dict.fromkeys(url for url in urls if not re.search(r"//[^/]*(google|gvt1)[^/]*/", url))
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fits_a_phone(site: tuple[Path, str], name: str, tmp_path: Path) -> None:
+    found = measured(site[1], f"{name}-360", tmp_path / "p")
+    assert found["width"] == 360
+    assert found["wide"] == []
+    assert found["small"] == 0
+
+
+def test_it_is_light_and_dark(site: tuple[Path, str], tmp_path: Path) -> None:
+    light = measured(
+        site[1], "paper-1100", tmp_path / "p", "--blink-settings=preferredColorScheme=1"
+    )
+    dark = measured(
+        site[1], "paper-1100", tmp_path / "q", "--blink-settings=preferredColorScheme=0"
+    )
+    assert (light["paper"], dark["paper"]) == ("rgb(255, 255, 255)", "rgb(21, 24, 27)")
+    assert (light["ink"], dark["ink"]) == ("rgb(26, 28, 30)", "rgb(230, 232, 234)")
+    assert light["width"] == 1100
+
+
+def test_something_is_drawn_and_printed(site: tuple[Path, str], tmp_path: Path) -> None:
+    """Pixels in more than a few colours; and on paper what is folded on the screen."""
+    browse(
+        f"{site[1]}/paper.html",
+        tmp_path / "p",
+        "--window-size=1000,3000",
+        f"--screenshot={tmp_path / 'shot.png'}",
+    )
+    assert len({*pixels(tmp_path / "shot.png")}) > 50
+    pdf = tmp_path / "page.pdf"
+    browse(f"{site[1]}/paper.html", tmp_path / "q", f"--print-to-pdf={pdf}")
+    assert pdf.read_bytes().count(b"/Type /Page\n") >= 4
+
+
+def pixels(path: Path) -> Iterator[bytes]:
+    """Read a PNG of 8 bits a channel, as far as rows can be told apart without undoing their
+    filters.
+    """
+    data, at, packed = path.read_bytes(), 8, b""
+    width, _, _, colours = struct.unpack(">IIBB", data[16:26])
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        packed += data[at + 8 : at + 8 + size] if data[at + 4 : at + 8] == b"IDAT" else b""
+        at += 12 + size
+    rows = zlib.decompress(packed)
+    deep = {2: 3, 6: 4}[colours]
+    for start in range(0, len(rows), 1 + width * deep):
+        row = rows[start + 1 : start + 1 + width * deep]
+        yield from (row[own : own + deep] for own in range(0, len(row), deep * 7))

@@ -1,0 +1,328 @@
+"""Sweeps: every combination once, resumed where they stopped, and no run lost for another's
+failure.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from sottovoce.launch.run import run_settings
+from sottovoce.messages import UsageError
+from sottovoce.runs.failure import RunFailed
+from sottovoce.studies.planning import plan_of, read_plan
+from sottovoce.studies.sweep import RunCell, sweep
+
+PLAN = """
+seeds = [3, 5]
+[every]
+data = "demo"
+rows = 60
+parties = 2
+[[run]]
+protocol = "head-count"
+epsilon = [1, 2.5]
+[[run]]
+protocol = "noisy-marginals"
+epsilon = 1
+set = {ways = [1, 2], aggregator = "clear"}
+"""
+"""Of which the second entry is two: eight runs in all."""
+
+
+def silent(done: int, of: int, following: str) -> None:
+    """Hear nothing."""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    file = tmp_path / "plan.toml"
+    file.write_text(PLAN)
+    return file
+
+
+def test_every_combination_once(plan: Path) -> None:
+    _, cells = read_plan(plan, start=run_settings)
+    shown = [cell.shown for cell in cells]
+    assert len(shown) == len(set(shown)) == len({cell.key for cell in cells}) == 8
+    assert shown[:2] == ["head-count seed=3 epsilon=1.0", "head-count seed=5 epsilon=1.0"]
+    assert "noisy-marginals seed=5 ways=2 aggregator=clear epsilon=1.0" in shown
+    # The same asked for twice is one run.
+    plan.write_text(PLAN + '[[run]]\nprotocol = "head-count"\nepsilon = 1.0\n')
+    assert len(read_plan(plan, start=run_settings)[1]) == 8
+
+
+def test_it_goes_on_where_it_stopped(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, cells = read_plan(plan, start=run_settings)
+    out = tmp_path / "out"
+    started: list[str] = []
+    real = RunCell.make
+
+    def stopping(cell: RunCell, *, out: Path) -> dict[str, Any]:
+        if len(started) == 3:
+            raise KeyboardInterrupt
+        started.append(cell.shown)
+        return real(cell, out=out)
+
+    monkeypatch.setattr(RunCell, "make", stopping)
+    with pytest.raises(
+        RunFailed, match=r"interrupted: 3 of 8 results are in .*; the same command goes on"
+    ) as caught:
+        sweep(cells, out=out, told=silent)
+    assert caught.value.status == 130
+    table = pd.read_csv(out / "results.csv")
+    assert table["status"].value_counts().to_dict() == {"not run": 5, "done": 3}
+    monkeypatch.setattr(RunCell, "make", real)
+    table, made = sweep(cells, out=out, told=silent)
+    assert (made.before, len(made.failed), len(table)) == (3, 0, 8)
+    assert set(table["status"]) == {"done"}
+    heads = table[table["protocol"] == "head-count"]
+    assert (heads["claimed_epsilon"] == heads["epsilon"]).all()
+    assert (out / "results.parquet").is_file()
+    assert (
+        pd.read_parquet(out / "results.parquet")["payload_bytes"].to_list()
+        == table["payload_bytes"].to_list()
+    )
+    # All there: nothing is run, and the results are the same.
+    monkeypatch.setattr(RunCell, "make", stopping)
+    again, made = sweep(cells, out=out, told=silent)
+    assert made.before == 8
+    assert again.equals(table)
+
+
+def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = [60, 90]\nparties = 2\nsplit = ["even", "by:sex@1"]\n'
+        'mode = "rigorous"\n'
+    )
+    _, cells = read_plan(plan, start=run_settings)
+    assert [cell.shown for cell in cells] == [
+        f"head-count seed=0 epsilon=1.0 rows_asked={rows} split={split}"
+        for rows in (60, 90)
+        for split in ("even", "by:sex@1")
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert table[["rows_asked", "split", "rows"]].to_numpy().tolist() == [
+        [rows, split, rows] for rows in (60, 90) for split in ("even", "by:sex@1")
+    ]
+    assert done.stdout.split()[:4] == [
+        "protocol",
+        "rows_asked",
+        "split",
+        "runs",
+    ]  # four lines of one run each
+
+
+def test_what_cannot_be_classified_is_said_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(
+        '[[run]]\nprotocol = "one-way-ldp"\nrows = 90\nparties = 1\nclassify = ["hair"]\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    assert done.stdout.count("warning: nothing was classified") == 1
+
+
+def test_a_broken_result_is_made_again(plan: Path, tmp_path: Path) -> None:
+    _, cells = read_plan(plan, start=run_settings)
+    table, _ = sweep(cells, out=tmp_path / "out", told=silent)
+    for cell, text in zip(cells, ("", "{}", "[]", '{"communication": 3}'), strict=False):
+        (tmp_path / "out" / "cells" / f"{cell.key}.json").write_text(text)
+    again, made = sweep(cells, out=tmp_path / "out", told=silent)
+    assert (made.before, len(made.failed)) == (4, 0)
+    assert again.drop(columns="seconds").equals(table.drop(columns="seconds"))
+
+
+def test_a_protocol_that_was_changed_runs_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one's own: its name and version stay, its source does not."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = tmp_path / "own_census.py"
+    source.write_text(
+        "from sottovoce.protocols.head_count import HeadCount\n\n\nclass Own(HeadCount):\n    pass\n"
+    )
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[run]]\nprotocol = "own_census:Own"\nepsilon = 1\n')
+    first = read_plan(plan, start=run_settings)[1][0].key
+    assert read_plan(plan, start=run_settings)[1][0].key == first
+    source.write_text(source.read_text() + "    # otherwise\n")
+    assert read_plan(plan, start=run_settings)[1][0].key != first
+
+
+def test_other_data_are_other_runs(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    data.write_text("a,b\n" + "x,y\n" * 40)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f'[[run]]\nprotocol = "head-count"\nepsilon = 1\nparties = 2\ndata = "{data}"\n'
+    )
+    first = read_plan(plan, start=run_settings)[1][0].key
+    data.write_text("a,b\n" + "x,y\n" * 41)
+    assert read_plan(plan, start=run_settings)[1][0].key != first
+
+
+def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[every]\nrows = 30\nparties = 2\n[[run]]\nprotocol = "clldp-naive-bayes"\nepsilon = 1\n'
+        '[[run]]\nprotocol = "head-count"\nepsilon = 1\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out", "--progress"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 3
+    lines = done.stderr.strip().splitlines()
+    assert re.match(r"0 of 2 runs, \d+ s: clldp-naive-bayes", lines[0])
+    assert lines[-1].startswith(
+        "sottovoce: 1 of 2 runs failed, the first (clldp-naive-bayes): expected at least a user for each"
+    )
+    assert "2 runs: 1 made now, 0 found, 1 failed" in done.stdout
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert table["status"].to_list() == ["failed", "done"]
+    assert "expected at least a user" in table["error"][0]
+    # It is tried again, and only it.
+    again = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out", "--quiet"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert again.returncode == 3
+    assert again.stdout == ""
+
+
+def test_folders_of_runs_are_kept_if_wanted(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('keep = true\n[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = 50\n')
+    _, cells = read_plan(plan, start=run_settings)
+    sweep(cells, out=tmp_path / "out", told=silent)
+    kept = tmp_path / "out" / "runs" / cells[0].key
+    assert json.loads((kept / "report.json").read_text())["protocol"] == "head-count"
+    assert (kept / "report.html").is_file()
+
+
+def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
+    _, cells = read_plan(plan, start=run_settings)
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match=r"expected one sweep at a time"):
+            sweep(cells, out=out, told=silent)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", r"missing required field `run`"),
+        ("run = []", r"expected at least one \[\[run\]\]"),
+        ("[[run]]\nprotocol = 'nothing'", r"run 1: .*nothing"),
+        ("[[run]]\nprotocol = 'head-count'\nepsilon = -1", r"run 1: "),
+        ("[[run]]\nprotocol = 'head-count'\nepsilom = 1", r"run 1: .*epsilom"),
+        (
+            "[[run]]\nprotocol = 'head-count'\nset = {ways = 2}",
+            r"run 1: expected a parameter of head-count",
+        ),
+        ("[[run]]\nprotocol = 'head-count'\nseed = 1", r"run 1: expected no seed"),
+        (
+            "[[run]]\nprotocol = 'head-count'\nepsilon = []",
+            r"run 1: expected a value of epsilon, found an empty list",
+        ),
+        ("seeds = []\n[[run]]\nprotocol = 'head-count'", r"expected at least one"),
+        (
+            "[[run]]\nprotocol = 'head-count'\nparities = 3",
+            r"run 1: unknown key 'parities': did you mean parties\?",
+        ),
+        (
+            "[[run]]\nprotocol = 'head-count'\ndata = 'none.csv'",
+            r"run 1: expected a table, found none at none.csv",
+        ),
+        (
+            "[[run]]\nprotocol = 'one-way'\nclassify = ['income']\ntest = 'none.csv'",
+            r"expected a table, found none at none.csv",
+        ),
+        (
+            "[[run]]\nprotocol = 'head-count'\nepsilon = nan",
+            r"run 1: expected .float. > 0.0 for parameter epsilon, found nan",
+        ),
+        ("seeds = 0\n[[run]]\nprotocol = 'head-count'", r"seeds"),
+        ("[[run]\n", r"expected TOML"),
+        ("[[run]]\nprotocol = 'head-count'\nset = 3", r"run 1: expected set = "),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_starts(
+    text: str, reason: str, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(text)
+    with pytest.raises(UsageError, match=reason):
+        read_plan(plan, start=run_settings)
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml"],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "sweeps").exists()
+
+
+def test_a_dry_run(plan: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--dry-run"],
+        cwd=plan.parent,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    assert len(done.stdout.splitlines()) == 8
+    assert not (plan.parent / "sweeps").exists()
+
+
+def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
+    """PrivIncr's rounds are of its survey; the conversation has more."""
+    plan = {"run": [{"protocol": "privincr", "rows": 300, "epsilon": 2, "set": {"rounds": [1, 2]}}]}
+    table, made = sweep(
+        plan_of(plan, where="here", start=run_settings)[1],
+        out=tmp_path / "s",
+        told=lambda *_: None,
+    )
+    assert not made.failed
+    assert table["rounds_asked"].tolist() == [1, 2]
+    assert (table["rounds"] > table["rounds_asked"]).all()
