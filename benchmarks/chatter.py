@@ -3,17 +3,18 @@
 from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, message
 
 
-class Chatter(Protocol):
+class ChatterParameters(Options):
+    epsilon: float = 1.0
+    times: int = 100
+
+
+class Chatter(Protocol[ChatterParameters]):
     name = "chatter"
     neighbours = "add-or-remove-one"
 
     @message
     class Word:
         number: int
-
-    class Parameters(Options):
-        epsilon: float = 1.0
-        times: int = 100
 
     def party(self, me: Party) -> None:
         with me.phase("talk"):

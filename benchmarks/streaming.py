@@ -23,7 +23,12 @@ from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, S
 BLOCK = 100_000
 
 
-class Streaming(Protocol):
+class StreamingParameters(SumOptions):
+    epsilon: Epsilon = 1.0
+    millions: int = 1
+
+
+class Streaming(Protocol[StreamingParameters]):
     name = "streaming"
     summary = "a sum of ones, and who took how much memory"
     neighbours = "replace-one"
@@ -32,10 +37,6 @@ class Streaming(Protocol):
     @message
     class Peak:
         kilobytes: int
-
-    class Parameters(SumOptions):
-        epsilon: Epsilon = 1.0
-        millions: int = 1
 
     def party(self, me: Party) -> None:
         cells = self.parameters.millions * 1_000_000

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 import pytest
 
 from ..messages import SottovoceError, decode, to_bytes
@@ -24,8 +25,9 @@ from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..parties.demo import demo_table
 from ..privacy import Accountant, coalition
-from ..protocols.protocol import Protocol
+from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
+from ..runs.job import Job, instantiate
 
 if TYPE_CHECKING:
     from .run import Run
@@ -293,7 +295,7 @@ class ProtocolConformance:
     def test_a_role_that_fails_ends_all(
         self, reference: str, side: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        kind: type[Protocol] = find(reference)
+        kind = self._playing(reference)
 
         def fail(*_: object) -> None:
             raise RuntimeError("made to fail")
@@ -303,6 +305,13 @@ class ProtocolConformance:
             self._run(reference)
         assert f"in {kind.name}" in str(caught.value)
         assert ("rank 0 (curator)" in str(caught.value)) == (side == "curator")
+
+    def _playing(self, reference: str) -> type[AnyProtocol]:
+        """Find the class that plays: the variant that mode and parameters stand for."""
+        options = {name: v for name, v in self.parameters.items() if name in Job.__struct_fields__}
+        parameters = {name: v for name, v in self.parameters.items() if name not in options}
+        fields = {"protocol": reference, "mode": self.mode, "parties": self.parties, **options}
+        return type(instantiate(msgspec.convert({**fields, "parameters": parameters}, Job)))
 
     def _with_mpi(self, reference: str) -> Run:
         from .mpiexec import find_launcher

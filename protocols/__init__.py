@@ -1,9 +1,10 @@
 """The conversations, each reading as its paper."""
 
-from .protocol import Cost, Epsilon, Formula, Options, Outcome, Protocol, Public
+from .protocol import AnyProtocol, Cost, Epsilon, Formula, Options, Outcome, Protocol, Public
 from .registry import available, find
 
 __all__ = [
+    "AnyProtocol",
     "Cost",
     "Epsilon",
     "Formula",

@@ -81,7 +81,27 @@ class Candidates(SecureSums):
         families: tuple[tuple[str, ...], ...]
 
 
-class DPCCBN(SummingProtocol):
+class DPCCBNParameters(SumOptions):
+    epsilon: Epsilon = 1.0
+    attributes: Annotated[
+        Literal["original", "binary"] | None,
+        msgspec.Meta(description="as they are, or as bits (mode paper)"),
+    ] = None
+    search: Annotated[
+        Search,
+        msgspec.Meta(
+            description="count candidates in every iteration, as printed, or all sets once"
+        ),
+    ] = "iterative"
+    theta: Annotated[
+        float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")
+    ] = 6.0
+    most_parents: Annotated[
+        int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")
+    ] = 2
+
+
+class DPCCBN(SummingProtocol[DPCCBNParameters]):
     """Learn the network from tables of all candidates, then its parameters."""
 
     name = "dp-ccbn"
@@ -89,26 +109,7 @@ class DPCCBN(SummingProtocol):
     paper = "Su et al. 2016, section V"
     uses = (Candidates,)
 
-    class Parameters(SumOptions):
-        epsilon: Epsilon = 1.0
-        attributes: Annotated[
-            Literal["original", "binary"] | None,
-            msgspec.Meta(description="as they are, or as bits (mode paper)"),
-        ] = None
-        search: Annotated[
-            Search,
-            msgspec.Meta(
-                description="count candidates in every iteration, as printed, or all sets once"
-            ),
-        ] = "iterative"
-        theta: Annotated[
-            float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")
-        ] = 6.0
-        most_parents: Annotated[
-            int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")
-        ] = 2
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: DPCCBNParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.binary = (
             parameters.attributes or ("binary" if mode == "paper" else "original")

@@ -42,7 +42,11 @@ __all__ = ["Fourier", "coefficients", "reconstructed"]
 MOST = 2_000_000
 
 
-class Fourier(OneSurvey):
+class FourierParameters(SurveyOptions):
+    ways: Ways = 2
+
+
+class Fourier(OneSurvey[FourierParameters]):
     """Ask each user for one Fourier coefficient."""
 
     name = "fourier"
@@ -50,20 +54,15 @@ class Fourier(OneSurvey):
     paper = "Cormode et al. 2018 (InpHT); FT in Zhang et al. 2018 (CALM)"
     modes = ("rigorous",)
 
-    class Parameters(SurveyOptions):
-        ways: Ways = 2
-
     def questions(self, domain: Domain, users: int) -> list[Question]:
         check_size(domain, min(self.parameters.ways, len(domain.attributes)))
         # 1.
         wanted = coefficients(domain, self.parameters.ways)
         return questions_for(users, dict.fromkeys(wanted, 1.0), lambda _: self.randomizer(2))
 
-    def randomizer(self, cells: int) -> Randomizer:
+    def choose_randomizer(self, cells: int) -> Randomizer:
         # 2. Whether the parity is odd, by randomized response.
-        if cells not in self._randomizers:
-            self._randomizers[cells] = DirectEncoding(cells, epsilon=self.parameters.epsilon)
-        return self._randomizers[cells]
+        return DirectEncoding(cells, epsilon=self.parameters.epsilon)
 
     def numbers(self, domain: Domain, questions: Sequence[Question]) -> list[tuple[int, ...]]:
         places = {bit: at for at, bit in enumerate(Binary(domain).bits.attributes)}

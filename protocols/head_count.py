@@ -25,7 +25,21 @@ from .protocol import Cost, Epsilon, Options, Outcome, Protocol, Public
 __all__ = ["HeadCount"]
 
 
-class HeadCount(Protocol):
+class HeadCountParameters(Options):
+    epsilon: Epsilon = 1.0
+    attribute: Annotated[
+        str, msgspec.Meta(description="count the rows in which this attribute ...")
+    ] = ""
+    value: Annotated[
+        str, msgspec.Meta(description="... has this value; without both, all rows")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.attribute) != bool(self.value):
+            raise UsageError("expected attribute and value together, found one of them")
+
+
+class HeadCount(Protocol[HeadCountParameters]):
     """Count people; each party answers with its own share of noise."""
 
     name = "head-count"
@@ -37,19 +51,6 @@ class HeadCount(Protocol):
     @message
     class NoisyCount:
         count: int
-
-    class Parameters(Options):
-        epsilon: Epsilon = 1.0
-        attribute: Annotated[
-            str, msgspec.Meta(description="count the rows in which this attribute ...")
-        ] = ""
-        value: Annotated[
-            str, msgspec.Meta(description="... has this value; without both, all rows")
-        ] = ""
-
-        def __post_init__(self) -> None:
-            if bool(self.attribute) != bool(self.value):
-                raise UsageError("expected attribute and value together, found one of them")
 
     def party(self, me: Party) -> None:
         with me.phase("count"):

@@ -16,7 +16,7 @@ all pay for: noise as large as for the whole table, on a K-th of the records.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -37,7 +37,29 @@ from .secure_sum import Family
 __all__ = ["Independent"]
 
 
-class Independent(Protocol):
+class IndependentParameters(Options):
+    epsilon: Epsilon = 1.0
+    attributes: Annotated[
+        Literal["original", "binary"], msgspec.Meta(description="as they are, or as bits")
+    ] = "original"
+    score: Annotated[
+        Score | None,
+        msgspec.Meta(
+            description="I (on bits), or R, the distance from independence (on originals)"
+        ),
+    ] = None
+    beta: Annotated[
+        float, msgspec.Meta(gt=0, lt=1, description="share of epsilon for the structure")
+    ] = 0.3
+    theta: Annotated[
+        float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")
+    ] = 4.0
+    most_parents: Annotated[
+        int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")
+    ] = 3
+
+
+class Independent(Protocol[IndependentParameters]):
     """PrivBayes at every party by itself; the union is published."""
 
     name = "independent"
@@ -55,28 +77,7 @@ class Independent(Protocol):
         families: tuple[tuple[str, ...], ...]
         cells: NDArray[np.int64]
 
-    class Parameters(Options):
-        epsilon: Epsilon = 1.0
-        attributes: Annotated[
-            Literal["original", "binary"], msgspec.Meta(description="as they are, or as bits")
-        ] = "original"
-        score: Annotated[
-            Score | None,
-            msgspec.Meta(
-                description="I (on bits), or R, the distance from independence (on originals)"
-            ),
-        ] = None
-        beta: Annotated[
-            float, msgspec.Meta(gt=0, lt=1, description="share of epsilon for the structure")
-        ] = 0.3
-        theta: Annotated[
-            float, msgspec.Meta(gt=0, le=1e6, description="usefulness that the tables must have")
-        ] = 4.0
-        most_parents: Annotated[
-            int, msgspec.Meta(ge=1, le=4, description="that an attribute may have")
-        ] = 3
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: IndependentParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.binary = parameters.attributes == "binary"
         self.score: Score = parameters.score or ("I" if self.binary else "R")

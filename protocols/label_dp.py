@@ -36,7 +36,16 @@ from .protocol import Cost, Mode, Outcome, Protocol, Public, Said
 __all__ = ["LabelDP"]
 
 
-class LabelDP(Protocol):
+class LabelDPParameters(SurveyOptions):
+    simulate: Annotated[Literal["reports"], msgspec.Meta(description="every report is made")] = (
+        "reports"
+    )
+    label: Annotated[
+        str, msgspec.Meta(description="the attribute that is protected; default: the last")
+    ] = ""
+
+
+class LabelDP(Protocol[LabelDPParameters]):
     """Learn naive Bayes from clear attributes and randomized labels."""
 
     name = "label-dp"
@@ -59,15 +68,7 @@ class LabelDP(Protocol):
         packed: Annotated[NDArray[np.uint8], Shape(None)]
         last: bool
 
-    class Parameters(SurveyOptions):
-        simulate: Annotated[
-            Literal["reports"], msgspec.Meta(description="every report is made")
-        ] = "reports"
-        label: Annotated[
-            str, msgspec.Meta(description="the attribute that is protected; default: the last")
-        ] = ""
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: LabelDPParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
 
     def how(self, domain: Domain) -> tuple[str, tuple[str, ...], ClearAttributes]:

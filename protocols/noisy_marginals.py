@@ -44,25 +44,26 @@ MOST_CELLS: Final = 1 << 27
 """Of all marginals together: what a curator can hold, and a file that somebody may open."""
 
 
-class NoisyMarginals(SummingProtocol):
+class NoisyMarginalsParameters(SumOptions):
+    epsilon: Epsilon = 1.0
+    ways: Annotated[
+        str | int | list[int],
+        msgspec.Meta(description="all marginals of so many attributes, such as 1,2"),
+    ] = "1,2"
+    marginals: Annotated[
+        str, msgspec.Meta(description="these marginals instead, such as age*sex, race")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        ways_of(self.ways)
+
+
+class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
     """Count marginals of the union of all parties' tables."""
 
     name = "noisy-marginals"
     summary = "1-way, 2-way, ... or named marginals of all parties' tables together, with noise"
     paper = "Pathak, Rane, Raj 2010; Su et al. 2016"
-
-    class Parameters(SumOptions):
-        epsilon: Epsilon = 1.0
-        ways: Annotated[
-            str | int | list[int],
-            msgspec.Meta(description="all marginals of so many attributes, such as 1,2"),
-        ] = "1,2"
-        marginals: Annotated[
-            str, msgspec.Meta(description="these marginals instead, such as age*sex, race")
-        ] = ""
-
-        def __post_init__(self) -> None:
-            ways_of(self.ways)
 
     def batch(self, domain: Domain) -> dict[str, Any]:
         """What everybody knows of the one batch: its size, its sensitivity and its budget."""

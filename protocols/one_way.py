@@ -23,15 +23,16 @@ from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, Tab
 __all__ = ["OneWay"]
 
 
-class OneWay(SummingProtocol):
+class OneWayParameters(SumOptions):
+    epsilon: Epsilon = 1.0
+
+
+class OneWay(SummingProtocol[OneWayParameters]):
     """Count every attribute by itself, and draw each from its own table."""
 
     name = "one-way"
     summary = "a synthetic table of independent attributes: the floor"
     paper = "the floor of Su et al. 2016 (spec E22)"
-
-    class Parameters(SumOptions):
-        epsilon: Epsilon = 1.0
 
     def tables(self, domain: Domain) -> Tables:
         """What everybody knows of the one batch."""

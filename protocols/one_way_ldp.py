@@ -27,17 +27,18 @@ from .protocol import Outcome
 __all__ = ["OneWayLocal"]
 
 
-class OneWayLocal(OneSurvey):
+class OneWayLocalParameters(LocalOptions):
+    synthetic_rows: Annotated[
+        int, msgspec.Meta(ge=1, description="rows of the synthetic table, at most one a user")
+    ] = 100_000
+
+
+class OneWayLocal(OneSurvey[OneWayLocalParameters]):
     """Ask each user for one attribute, and draw each from its own table."""
 
     name = "one-way-ldp"
     summary = "a synthetic table of independent attributes, from users: the floor"
     paper = "the floor of the specification (E16)"
-
-    class Parameters(LocalOptions):
-        synthetic_rows: Annotated[
-            int, msgspec.Meta(ge=1, description="rows of the synthetic table, at most one a user")
-        ] = 100_000
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         asked = [name for name in domain.attributes if domain.cells((name,)) > 1]

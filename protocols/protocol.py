@@ -1,14 +1,14 @@
 """What a protocol is: one class, both sides of the conversation, and what it says of itself.
 
-    class HeadCount(Protocol):
+    class HeadCountParameters(Options):
+        epsilon: Epsilon = 1.0
+
+    class HeadCount(Protocol[HeadCountParameters]):
         name = "head-count"
 
         @message
         class NoisyCount:
             count: int
-
-        class Parameters(Options):
-            epsilon: Epsilon = 1.0
 
         def party(self, me: Party) -> None: ...
         def curator(self, desk: Curator) -> Outcome: ...
@@ -22,11 +22,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+)
 
 import msgspec
 
 from ..curator import Curator
+from ..messages import MisuseError
 from ..messages.message import is_message
 from ..parties import Party
 from ..privacy import Domain, Neighbours
@@ -35,6 +47,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "AnyProtocol",
+    "ParametersT",
     "Cost",
     "Epsilon",
     "Formula",
@@ -151,8 +165,12 @@ class Outcome:
     """What users say, where a protocol simulates them."""
 
 
-class Protocol(ABC):
-    """A conversation."""
+ParametersT = TypeVar("ParametersT", bound=Options)
+"""The type of a protocol's parameters."""
+
+
+class Protocol(ABC, Generic[ParametersT]):
+    """A conversation. The class in brackets, `Protocol[MyParameters]`, declares its parameters."""
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
@@ -168,10 +186,27 @@ class Protocol(ABC):
     """Whether records come as codes of a public domain (`me.records.marginal`, `desk.domain`)."""
     uses: ClassVar[tuple[type, ...]] = ()
     Parameters: ClassVar[type[Options]] = Options
+    """The class in the brackets of the base class. Whoever reads `--set` converts values to it."""
 
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
-        self.parameters: Any = parameters
+    def __init_subclass__(cls, **more: object) -> None:
+        super().__init_subclass__(**more)
+        for base in vars(cls).get("__orig_bases__", ()):
+            for argument in get_args(base):
+                if isinstance(argument, type) and issubclass(argument, Options):
+                    cls.Parameters = argument
+
+    def __init__(self, parameters: ParametersT, *, mode: Mode) -> None:
+        self.parameters = parameters
         self.mode = mode
+
+    @classmethod
+    def variant(cls, parameters: ParametersT, *, mode: Mode) -> type[Self]:  # noqa: ARG003
+        """Pick the class that plays: a subclass where a mode or a parameter means another protocol.
+
+        Raises:
+            UsageError: the parameters do not belong to the variant that the mode asks for.
+        """
+        return cls
 
     @abstractmethod
     def party(self, me: Party) -> None:
@@ -216,8 +251,15 @@ class Protocol(ABC):
 
     @property
     def epsilon(self) -> float:
-        """The budget of each party's records: what the run claims."""
-        return float(self.parameters.epsilon)
+        """The budget of each party's records: what the run claims.
+
+        It is the parameter of this name. A protocol without one overrides this property.
+        """
+        if "epsilon" not in self.Parameters.__struct_fields__:
+            raise MisuseError(
+                f"{self.name}: expected a parameter or a property epsilon, found none"
+            )
+        return float(getattr(self.parameters, "epsilon"))  # noqa: B009 - Options has no such field
 
     @classmethod
     def kinds(cls) -> tuple[type, ...]:
@@ -227,3 +269,7 @@ class Protocol(ABC):
             for base in reversed(owner.__mro__):
                 found |= {name: value for name, value in vars(base).items() if is_message(value)}
         return tuple(found.values())
+
+
+AnyProtocol: TypeAlias = Protocol[Any]
+"""A protocol whose parameters are not known to the type checker."""

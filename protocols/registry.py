@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 
 from ..messages import UsageError
-from .protocol import Protocol
+from .protocol import AnyProtocol, Protocol
 
 __all__ = ["available", "find", "load"]
 
@@ -25,7 +25,7 @@ def available() -> dict[str, EntryPoint]:
     }
 
 
-def find(reference: str) -> type[Protocol]:
+def find(reference: str) -> type[AnyProtocol]:
     """Find a protocol by its name or by `module:Class` (a module in the current folder will do)."""
     if ":" in reference:
         return _checked(load(reference, what="a protocol"), reference)
@@ -63,7 +63,7 @@ def load(reference: str, *, what: str) -> Any:
     return found
 
 
-def _checked(found: Any, reference: str) -> type[Protocol]:
+def _checked(found: Any, reference: str) -> type[AnyProtocol]:
     if not _is_protocol(found):
         raise UsageError(
             f"expected a subclass of sottovoce.Protocol at {reference}, found {found!r}"
@@ -75,5 +75,5 @@ def _checked(found: Any, reference: str) -> type[Protocol]:
     return found
 
 
-def _is_protocol(found: Any) -> TypeGuard[type[Protocol]]:
+def _is_protocol(found: Any) -> TypeGuard[type[AnyProtocol]]:
     return isinstance(found, type) and issubclass(found, Protocol)

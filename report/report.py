@@ -19,7 +19,7 @@ import msgspec
 from ..messages import communication
 from ..parties import Schema
 from ..privacy import epsilon_by_view
-from ..protocols import Cost, Outcome, Protocol, Public
+from ..protocols import AnyProtocol, Cost, Outcome, Public
 from ..runs.job import Job
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = ["epsilon_shown", "make_report", "summary_lines"]
 
 def make_report(
     job: Job,
-    protocol: Protocol,
+    protocol: AnyProtocol,
     concluded: Concluded,
     *,
     transport: str,
@@ -125,7 +125,7 @@ def make_report(
     }
 
 
-def _views(protocol: Protocol, concluded: Concluded, *, parties: int) -> dict[str, Any]:
+def _views(protocol: AnyProtocol, concluded: Concluded, *, parties: int) -> dict[str, Any]:
     """Give epsilon by view; where it is of a label also that of the whole record: the same, if no
     release tells more.
     """
@@ -221,7 +221,7 @@ def _writable(value: Any) -> Any:
 
 
 def _predicted(
-    protocol: Protocol, concluded: Concluded, public: Public
+    protocol: AnyProtocol, concluded: Concluded, public: Public
 ) -> list[dict[str, Any]] | None:
     """Put each line of the predicted cost beside what was measured.
 
@@ -255,7 +255,7 @@ def _predicted(
     return beside
 
 
-def _formulas(protocol: Protocol, concluded: Concluded, public: Public) -> list[dict[str, Any]]:
+def _formulas(protocol: AnyProtocol, concluded: Concluded, public: Public) -> list[dict[str, Any]]:
     """Put the paper's formulas, printed and corrected, beside what was measured."""
     beside = []
     for formula in protocol.formulas(public):

@@ -12,7 +12,7 @@ import msgspec
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties import Schema, read_split
-from ..protocols import Protocol, find
+from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode
 
 __all__ = ["Job", "Transport", "instantiate"]
@@ -66,7 +66,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return 0 if self.seed is None else self.seed
 
 
-def instantiate(job: Job) -> Protocol:
+def instantiate(job: Job) -> AnyProtocol:
     """Find the protocol and check mode, number of parties and parameters, so that bad input ends
     before anything starts.
     """
@@ -97,7 +97,7 @@ def instantiate(job: Job) -> Protocol:
     except msgspec.ValidationError as error:
         raise UsageError(f"parameters of {kind.name}: {error}") from None
     _check_finite(parameters)
-    return kind(parameters, mode=job.mode)
+    return kind.variant(parameters, mode=job.mode)(parameters, mode=job.mode)
 
 
 def _check_finite(parameters: msgspec.Struct) -> None:

@@ -174,9 +174,9 @@ def _converse(
     """Run `party` at every party and `curator` at the curator; the first error of any role is
     raised.
     """
-    from sottovoce.protocols import Protocol
+    from sottovoce.protocols import Options, Protocol
 
-    class Words(Protocol):
+    class Words(Protocol[Options]):
         uses = (NoiseReplacement,)
 
     wires, talk, errors = thread_wires(parties + 1), Talk(), []

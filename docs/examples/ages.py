@@ -8,15 +8,16 @@ from sottovoce import Curator, Epsilon, Outcome, Party, Protocol
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, SumOptions
 
 
-class Ages(Protocol):
+class AgesParameters(SumOptions):  # adds aggregator, noise, colluding, randomness
+    epsilon: Epsilon = 1.0
+
+
+class Ages(Protocol[AgesParameters]):
     name = "ages"
     summary = "how many people are in each decade of age"
     trust = "nobody with a record"
     neighbours = "replace-one"
     uses = (SecureSums,)
-
-    class Parameters(SumOptions):  # adds aggregator, noise, colluding, randomness
-        epsilon: Epsilon = 1.0
 
     def party(self, me: Party) -> None:
         decades = np.clip(me.records.column("age").astype(int) // 10, 0, 9)

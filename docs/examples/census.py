@@ -3,7 +3,11 @@
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
 
 
-class Census(Protocol):
+class CensusParameters(Options):
+    epsilon: Epsilon = 1.0
+
+
+class Census(Protocol[CensusParameters]):
     name = "census"
     neighbours = "add-or-remove-one"
 
@@ -14,9 +18,6 @@ class Census(Protocol):
     @message
     class Total:
         people: int
-
-    class Parameters(Options):
-        epsilon: Epsilon = 1.0
 
     def party(self, me: Party) -> None:
         with me.phase("count"):

@@ -57,29 +57,30 @@ Reconstruction = Literal["maximum-entropy", "least-squares"]
 Tables = Callable[[tuple[str, ...]], Marginal]
 
 
-class CALM(OneSurvey):
+class CALMParameters(LocalOptions):
+    ways: Ways = 2
+    synthetic_rows: SyntheticRows = 100_000
+    theta: Annotated[
+        float,
+        msgspec.Meta(
+            gt=0,
+            description="bearable squared error of a table, for the printed choice of m and l",
+        ),
+    ] = 0.0001
+    reconstruction: Annotated[
+        Reconstruction,
+        msgspec.Meta(
+            description="of marginals that no table has: maximum-entropy or least-squares"
+        ),
+    ] = "maximum-entropy"
+
+
+class CALM(OneSurvey[CALMParameters]):
     """Ask each user for one set of attributes, and reconstruct all marginals."""
 
     name = "calm"
     summary = "all marginals of a few attributes, and a synthetic table, from users"
     paper = "Zhang et al. 2018 (CALM); sections 4 and 5 reconstructed"
-
-    class Parameters(LocalOptions):
-        ways: Ways = 2
-        synthetic_rows: SyntheticRows = 100_000
-        theta: Annotated[
-            float,
-            msgspec.Meta(
-                gt=0,
-                description="bearable squared error of a table, for the printed choice of m and l",
-            ),
-        ] = 0.0001
-        reconstruction: Annotated[
-            Reconstruction,
-            msgspec.Meta(
-                description="of marginals that no table has: maximum-entropy or least-squares"
-            ),
-        ] = "maximum-entropy"
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         check_size(domain, min(self.parameters.ways, len(domain.attributes)))

@@ -52,34 +52,35 @@ AT_ENDS: Final = 0.2
 DEEPEST: Final = 12
 
 
-class LabelDecisionTree(LabelProtocol):
+class LabelDecisionTreeParameters(LabelOptions):
+    learning: Annotated[
+        Learning | None,
+        msgspec.Meta(
+            description="distilled (users report once) or levels (Algorithm 4); by the mode"
+        ),
+    ] = None
+    depth: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=DEEPEST,
+            description="tests on a path; of levels, rounds. 0: 8, of levels 5",
+        ),
+    ] = 0
+    allocation: Annotated[
+        Allocation | None,
+        msgspec.Meta(
+            description="of epsilon over levels: tight, paper_fixed (equation 15 mended) or paper; by the mode"
+        ),
+    ] = None
+
+
+class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
     """Grow a decision tree."""
 
     name = "clldp-decision-tree"
     summary = "a decision tree, from users whose label is protected"
     uses = (*LabelProtocol.uses, Ends)
-
-    class Parameters(LabelOptions):
-        learning: Annotated[
-            Learning | None,
-            msgspec.Meta(
-                description="distilled (users report once) or levels (Algorithm 4); by the mode"
-            ),
-        ] = None
-        depth: Annotated[
-            int,
-            msgspec.Meta(
-                ge=0,
-                le=DEEPEST,
-                description="tests on a path; of levels, rounds. 0: 8, of levels 5",
-            ),
-        ] = 0
-        allocation: Annotated[
-            Allocation | None,
-            msgspec.Meta(
-                description="of epsilon over levels: tight, paper_fixed (equation 15 mended) or paper; by the mode"
-            ),
-        ] = None
 
     def __init__(self, parameters: Any, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)

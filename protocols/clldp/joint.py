@@ -32,25 +32,26 @@ from .settings import LabelOptions
 __all__ = ["LabelJoint"]
 
 
-class LabelJoint(LabelProtocol):
+class LabelJointParameters(LabelOptions):
+    attributes: Annotated[
+        str,
+        msgspec.Meta(
+            description="sets of attributes: 'age;sex,race'; default: each alone but the label"
+        ),
+    ] = ""
+    projection: Annotated[
+        Literal["simplex", "none"] | None,
+        msgspec.Meta(
+            description="simplex: the nearest distribution; in mode paper none, with negative cells"
+        ),
+    ] = None
+
+
+class LabelJoint(LabelProtocol[LabelJointParameters]):
     """Ask each user for label and one set of attributes, and publish the tables."""
 
     name = "clldp-joint"
     summary = "tables of a label with attributes, from users whose label is protected"
-
-    class Parameters(LabelOptions):
-        attributes: Annotated[
-            str,
-            msgspec.Meta(
-                description="sets of attributes: 'age;sex,race'; default: each alone but the label"
-            ),
-        ] = ""
-        projection: Annotated[
-            Literal["simplex", "none"] | None,
-            msgspec.Meta(
-                description="simplex: the nearest distribution; in mode paper none, with negative cells"
-            ),
-        ] = None
 
     def sets(self, domain: Domain) -> list[tuple[str, ...]]:
         if not self.parameters.attributes:

@@ -18,11 +18,12 @@ from ...curator.naive_bayes import LabelTable, naive_bayes
 from ...privacy import Domain
 from ..protocol import Outcome
 from .protocol import LabelProtocol, of_users
+from .settings import LabelOptions
 
 __all__ = ["LabelNaiveBayes"]
 
 
-class LabelNaiveBayes(LabelProtocol):
+class LabelNaiveBayes(LabelProtocol[LabelOptions]):
     """Learn a naive Bayes classifier."""
 
     name = "clldp-naive-bayes"

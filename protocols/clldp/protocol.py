@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -63,7 +63,10 @@ class Learnt:
     surveys: list[Survey]
 
 
-class LabelProtocol(Protocol):
+LabelOptionsT = TypeVar("LabelOptionsT", bound=LabelOptions)
+
+
+class LabelProtocol(Protocol[LabelOptionsT]):
     """Every user says, of one set of attributes and the label together, some cells of which one may
     be hers.
 
@@ -76,9 +79,6 @@ class LabelProtocol(Protocol):
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (Surveyed, Labelled, Truth)
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
-
-    class Parameters(LabelOptions):
-        pass
 
     @property
     def epsilon(self) -> float:

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -97,7 +97,26 @@ class Disclosure:
         return np.asarray(self.counts)
 
 
-class DistDiffGen(SummingProtocol):
+class DistDiffGenParameters(SumOptions):
+    epsilon: Epsilon = 1.0
+    specialisations: Annotated[
+        int, msgspec.Meta(ge=1, le=1000, description="h: how often a node is specialised")
+    ] = 10
+    target: Annotated[
+        str | None, msgspec.Meta(description="the class attribute; the last one, if not said")
+    ] = None
+    score: Annotated[
+        Score | None,
+        msgspec.Meta(
+            description="max (paper): most frequent classes; gain (rigorous): information gain; by the mode"
+        ),
+    ] = None
+    most_cells: Annotated[
+        int, msgspec.Meta(ge=2, le=1 << 24, description="leaves times classes, at most")
+    ] = 1 << 20
+
+
+class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
     """Publish a generalised table of two parties' records, made to learn one attribute from the
     others.
     """
@@ -123,25 +142,7 @@ class DistDiffGen(SummingProtocol):
 
         borders: tuple[tuple[int, ...], ...]
 
-    class Parameters(SumOptions):
-        epsilon: Epsilon = 1.0
-        specialisations: Annotated[
-            int, msgspec.Meta(ge=1, le=1000, description="h: how often a node is specialised")
-        ] = 10
-        target: Annotated[
-            str | None, msgspec.Meta(description="the class attribute; the last one, if not said")
-        ] = None
-        score: Annotated[
-            Score | None,
-            msgspec.Meta(
-                description="max (paper): most frequent classes; gain (rigorous): information gain; by the mode"
-            ),
-        ] = None
-        most_cells: Annotated[
-            int, msgspec.Meta(ge=2, le=1 << 24, description="leaves times classes, at most")
-        ] = 1 << 20
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: DistDiffGenParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.simulated = mode == "paper"
         # Of noisy tables gain tells more. Drawn by the exponential mechanism it tells nothing: it

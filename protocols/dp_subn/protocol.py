@@ -57,7 +57,7 @@ from .updates import (
 __all__ = ["DPSUBN"]
 
 
-class DPSUBN(SummingProtocol):
+class DPSUBN(SummingProtocol[Choices]):
     """Publish a synthetic table of all parties' records."""
 
     name = "dp-subn"
@@ -71,10 +71,7 @@ class DPSUBN(SummingProtocol):
 
         families: tuple[tuple[str, ...], ...]
 
-    class Parameters(Choices):
-        pass
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: Choices, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.settings = settle(parameters, mode=mode)
         self.profile = self.settings.profile

@@ -66,16 +66,13 @@ LEAST_ROWS: Final = 200_000
 much of the sampling's own error away."""
 
 
-class JTree(SummingProtocol):
+class JTree(SummingProtocol[Choices]):
     """Publish a table of all parties' records, drawn along a junction tree."""
 
     name = "jtree"
     summary = "a synthetic table along a junction tree, of one holder's records or of many parties'"
     paper = "Chen, Xiao, Zhang, Xu 2015 (JTree)"
     uses = (SecureSums, Structured)
-
-    class Parameters(Choices):
-        pass
 
     @message
     class Margins:

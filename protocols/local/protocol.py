@@ -6,12 +6,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from ...curator import Curator
-from ...messages import encoded_size
+from ...messages import MisuseError, encoded_size
 from ...parties import Party, Records
 from ...parties.cohort import Values, tables
 from ...privacy import Domain
@@ -38,7 +38,10 @@ from .options import LocalOptions, SurveyOptions, choose
 __all__ = ["LocalProtocol", "OneSurvey", "predict_round", "predict_users", "said"]
 
 
-class LocalProtocol(Protocol):
+SurveyOptionsT = TypeVar("SurveyOptionsT", bound=SurveyOptions)
+
+
+class LocalProtocol(Protocol[SurveyOptionsT]):
     """A protocol in which every user answers one question, and nobody is trusted with her value.
 
     Parties are cohorts: in a round `take_part` is all that they do, and `ask_round` the curator's
@@ -53,17 +56,21 @@ class LocalProtocol(Protocol):
     uses = (Surveyed,)
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
 
-    class Parameters(LocalOptions):
-        pass
-
     def randomizer(self, cells: int) -> Randomizer:
-        """Choose how a question of so many cells is asked."""
-        own = self._randomizers.get(cells)
-        if own is None:
-            own = self._randomizers[cells] = choose(cells, self.parameters, mode=self.mode)
-        return own
+        """Choose the randomizer for a question of so many cells; every size is chosen once."""
+        if cells not in self._randomizers:
+            self._randomizers[cells] = self.choose_randomizer(cells)
+        return self._randomizers[cells]
 
-    def __init__(self, parameters: SurveyOptions, *, mode: Mode) -> None:
+    def choose_randomizer(self, cells: int) -> Randomizer:
+        """Choose by the parameter `oracle`; a protocol without that parameter overrides this."""
+        if not isinstance(self.parameters, LocalOptions):
+            raise MisuseError(
+                f"{self.name}: expected LocalOptions, or choose_randomizer overridden"
+            )
+        return choose(cells, self.parameters, mode=self.mode)
+
+    def __init__(self, parameters: SurveyOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self._randomizers: dict[int, Randomizer] = {}
 
@@ -128,7 +135,7 @@ class LocalProtocol(Protocol):
         return found
 
 
-class OneSurvey(LocalProtocol):
+class OneSurvey(LocalProtocol[SurveyOptionsT]):
     """One in which all users are asked at once.
 
     A subclass says `questions`, and what the curator makes of the answers. `respond` is all that

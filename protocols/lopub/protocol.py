@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import e
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -63,7 +63,34 @@ MOST_CELLS: Final = 1 << 20
 MOST_LABELS: Final = 4096
 
 
-class LoPub(Protocol):
+class LoPubParameters(SurveyOptions):
+    simulate: Annotated[
+        Literal["reports"],
+        msgspec.Meta(description="every report is made: tables need them user by user"),
+    ] = "reports"
+    hashes: Annotated[
+        int, msgspec.Meta(ge=1, le=64, description="h: bits of a label's signature")
+    ] = 5
+    bits_per_value: Annotated[
+        int, msgspec.Meta(ge=1, le=64, description="bits of a filter, for each label")
+    ] = 8
+    phi: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge"),
+    ] = 0.3
+    start: Annotated[
+        Start,
+        msgspec.Meta(
+            description="from where tables are sought: Lasso's single attributes, or all cells alike"
+        ),
+    ] = "lasso"
+    iterations: Annotated[
+        int, msgspec.Meta(ge=1, le=100_000, description="steps for each table, at most")
+    ] = 300
+    synthetic_rows: SyntheticRows = 100_000
+
+
+class LoPub(Protocol[LoPubParameters]):
     """Ask every user for all attributes, and draw a table along the junction tree of what they
     say.
     """
@@ -78,35 +105,7 @@ class LoPub(Protocol):
     needs_schema = True
     uses = (Surveyed, Filtered)
 
-    class Parameters(SurveyOptions):
-        simulate: Annotated[
-            Literal["reports"],
-            msgspec.Meta(description="every report is made: tables need them user by user"),
-        ] = "reports"
-        hashes: Annotated[
-            int, msgspec.Meta(ge=1, le=64, description="h: bits of a label's signature")
-        ] = 5
-        bits_per_value: Annotated[
-            int, msgspec.Meta(ge=1, le=64, description="bits of a filter, for each label")
-        ] = 8
-        phi: Annotated[
-            float,
-            msgspec.Meta(
-                gt=0, le=1, description="dependence of two attributes that is worth an edge"
-            ),
-        ] = 0.3
-        start: Annotated[
-            Start,
-            msgspec.Meta(
-                description="from where tables are sought: Lasso's single attributes, or all cells alike"
-            ),
-        ] = "lasso"
-        iterations: Annotated[
-            int, msgspec.Meta(ge=1, le=100_000, description="steps for each table, at most")
-        ] = 300
-        synthetic_rows: SyntheticRows = 100_000
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: LoPubParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
 
     def filters(self, domain: Domain, *, key: bytes) -> tuple[tuple[str, ...], BloomFilters]:

@@ -37,7 +37,12 @@ class Learned:
 
 
 def ask_adaptively(
-    protocol: LocalProtocol, desk: Curator, mustered: Mustered, domain: Domain, *, rounds: int
+    protocol: LocalProtocol[Any],
+    desk: Curator,
+    mustered: Mustered,
+    domain: Domain,
+    *,
+    rounds: int,
 ) -> Learned:
     """Ask, believe, and plan the next round by it."""
     choices = covers(domain)
@@ -73,7 +78,11 @@ def ask_adaptively(
 
 
 def _questions(
-    protocol: LocalProtocol, domain: Domain, weights: Mapping[tuple[str, ...], float], *, users: int
+    protocol: LocalProtocol[Any],
+    domain: Domain,
+    weights: Mapping[tuple[str, ...], float],
+    *,
+    users: int,
 ) -> Sequence[Question]:
     """Give each set its users; one whose share is less than a user is not asked."""
     if not users:

@@ -55,7 +55,25 @@ MOST_CELLS: Final = 1 << 24
 Sets = Sequence[tuple[str, ...]]
 
 
-class NoPrivJTree(Protocol):
+class NoPrivJTreeParameters(Options):
+    phi: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge"),
+    ] = 0.3
+    base: Annotated[
+        Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
+    ] = "bits"
+    synthetic_rows: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=1 << 30,
+            description="rows of the synthetic table; 0: as many as there are people",
+        ),
+    ] = 0
+
+
+class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
     """Add exact tables up, and draw rows along the junction tree of the pairs that belong
     together.
     """
@@ -81,25 +99,6 @@ class NoPrivJTree(Protocol):
         """To all: the cliques, as numbers of attributes."""
 
         cliques: tuple[tuple[int, ...], ...]
-
-    class Parameters(Options):
-        phi: Annotated[
-            float,
-            msgspec.Meta(
-                gt=0, le=1, description="dependence of two attributes that is worth an edge"
-            ),
-        ] = 0.3
-        base: Annotated[
-            Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
-        ] = "bits"
-        synthetic_rows: Annotated[
-            int,
-            msgspec.Meta(
-                ge=0,
-                le=1 << 30,
-                description="rows of the synthetic table; 0: as many as there are people",
-            ),
-        ] = 0
 
     @property
     def epsilon(self) -> float:

@@ -72,7 +72,52 @@ OF_TESTS: Final = ("graph_users", "phi", "alpha", "base", "test", "projection", 
 """Parameters that mean nothing to adaptive rounds."""
 
 
-class PrivIncr(LocalProtocol):
+class PrivIncrParameters(LocalOptions):
+    learning: Annotated[
+        Learning | None,
+        msgspec.Meta(
+            description="adaptive (users where they help most) or tests (Algorithms 1 to 3)"
+        ),
+    ] = None
+    rounds: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=100, description="T; 0: 3 where learning is adaptive, else 6"),
+    ] = 0
+    graph_users: Annotated[
+        float, msgspec.Meta(gt=0, lt=1, description="omega: share of the users for the graph")
+    ] = 0.5
+    phi: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge"),
+    ] = 0.3
+    alpha: Annotated[
+        float, msgspec.Meta(gt=0, lt=0.5, description="how often a test may be wrong")
+    ] = 0.05
+    base: Annotated[
+        Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
+    ] = "bits"
+    test: Annotated[
+        Test | None,
+        msgspec.Meta(
+            description="chi-squared, relaxed (equation 18) or plain (equation 15); by the mode"
+        ),
+    ] = None
+    projection: Annotated[
+        Literal["norm-sub", "norm-mul"] | None,
+        msgspec.Meta(description="of noisy tables, where none is said; by the mode"),
+    ] = None
+    cliques: Annotated[
+        Literal["all", "large"] | None,
+        msgspec.Meta(description="which ones the other users are asked; by the mode"),
+    ] = None
+    groups: Annotated[
+        Literal["domain", "power"],
+        msgspec.Meta(description="users of an edge: by its cells, or for tests of like power"),
+    ] = "domain"
+    synthetic_rows: SyntheticRows = 100_000
+
+
+class PrivIncr(LocalProtocol[PrivIncrParameters]):
     """Learn which attributes belong together in rounds, and draw a table along their junction
     tree.
     """
@@ -81,53 +126,7 @@ class PrivIncr(LocalProtocol):
     summary = "a synthetic table from users, by a dependency graph that is learned in rounds"
     paper = "Wang et al. 2023 (PrivIncr)"
 
-    class Parameters(LocalOptions):
-        learning: Annotated[
-            Learning | None,
-            msgspec.Meta(
-                description="adaptive (users where they help most) or tests (Algorithms 1 to 3)"
-            ),
-        ] = None
-        rounds: Annotated[
-            int,
-            msgspec.Meta(ge=0, le=100, description="T; 0: 3 where learning is adaptive, else 6"),
-        ] = 0
-        graph_users: Annotated[
-            float, msgspec.Meta(gt=0, lt=1, description="omega: share of the users for the graph")
-        ] = 0.5
-        phi: Annotated[
-            float,
-            msgspec.Meta(
-                gt=0, le=1, description="dependence of two attributes that is worth an edge"
-            ),
-        ] = 0.3
-        alpha: Annotated[
-            float, msgspec.Meta(gt=0, lt=0.5, description="how often a test may be wrong")
-        ] = 0.05
-        base: Annotated[
-            Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
-        ] = "bits"
-        test: Annotated[
-            Test | None,
-            msgspec.Meta(
-                description="chi-squared, relaxed (equation 18) or plain (equation 15); by the mode"
-            ),
-        ] = None
-        projection: Annotated[
-            Literal["norm-sub", "norm-mul"] | None,
-            msgspec.Meta(description="of noisy tables, where none is said; by the mode"),
-        ] = None
-        cliques: Annotated[
-            Literal["all", "large"] | None,
-            msgspec.Meta(description="which ones the other users are asked; by the mode"),
-        ] = None
-        groups: Annotated[
-            Literal["domain", "power"],
-            msgspec.Meta(description="users of an edge: by its cells, or for tests of like power"),
-        ] = "domain"
-        synthetic_rows: SyntheticRows = 100_000
-
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: PrivIncrParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         default: Learning = "tests" if mode == "paper" else "adaptive"
         self.learning: Learning = parameters.learning or default
@@ -393,6 +392,13 @@ class PrivIncr(LocalProtocol):
         return lines
 
 
+class NoIncrementalParameters(PrivIncrParameters):
+    learning: Annotated[
+        Literal["tests"], msgspec.Meta(description="as PrivIncr's Algorithms 1 to 3")
+    ] = "tests"
+    rounds: Annotated[int, msgspec.Meta(ge=1, le=1, description="T: one")] = 1
+
+
 class NoIncremental(PrivIncr):
     """The same with all edges asked at once: the paper's baseline, and with the corrected test an
     honest one.
@@ -401,12 +407,6 @@ class NoIncremental(PrivIncr):
     name = "no-incremental"
     summary = "PrivIncr in one round: the baseline without increments"
     paper = "Wang et al. 2023, section 6.1"
-
-    class Parameters(PrivIncr.Parameters):
-        learning: Annotated[
-            Literal["tests"], msgspec.Meta(description="as PrivIncr's Algorithms 1 to 3")
-        ] = "tests"
-        rounds: Annotated[int, msgspec.Meta(ge=1, le=1, description="T: one")] = 1
 
     @property
     def test(self) -> Test:

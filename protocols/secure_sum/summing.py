@@ -4,16 +4,19 @@ alone.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 from ..protocol import Mode, Protocol, Public
-from .options import SecureSums, choose_noise, sum_warnings
+from .options import SecureSums, SumOptions, choose_noise, sum_warnings
 
 __all__ = ["SummingProtocol"]
 
 
-class SummingProtocol(Protocol):
-    """A protocol whose `Parameters` are `SumOptions` and more."""
+SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
+
+
+class SummingProtocol(Protocol[SumOptionsT]):
+    """A protocol whose parameters are `SumOptions` and more."""
 
     trust = "nobody with a record; paillier: the curator colludes with no party"
     modes = ("rigorous", "paper")
@@ -21,13 +24,13 @@ class SummingProtocol(Protocol):
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums,)
 
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
+    def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.noise = choose_noise(parameters, mode=mode)
 
     @property
     def colluding(self) -> int:
-        return int(self.parameters.colluding)
+        return self.parameters.colluding
 
     def warnings(self, public: Public) -> list[str]:
         return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)

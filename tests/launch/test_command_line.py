@@ -13,8 +13,8 @@ import pytest
 
 import sottovoce as package
 from sottovoce import UsageError
-from sottovoce.report import folder as run_folder
 from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
+from sottovoce.report import folder as run_folder
 
 
 def sottovoce(

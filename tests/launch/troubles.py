@@ -7,7 +7,13 @@ from pathlib import Path
 from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, message
 
 
-class Trouble(Protocol):
+class TroubleParameters(Options):
+    trouble: str = "none"
+    notes: str = ""
+    epsilon: float = 1.0
+
+
+class Trouble(Protocol[TroubleParameters]):
     name = "trouble"
     neighbours = "add-or-remove-one"
 
@@ -18,11 +24,6 @@ class Trouble(Protocol):
     @message
     class Reply:
         text: str
-
-    class Parameters(Options):
-        trouble: str = "none"
-        notes: str = ""
-        epsilon: float = 1.0
 
     def note(self, name: str, what: float) -> None:
         """Leave a number in a file for the test, which must not read half of it."""

@@ -32,7 +32,7 @@ from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.privacy.local.groups import Groups
 from sottovoce.protocols.clldp import asking, leaves
 from sottovoce.protocols.clldp.candidates import candidates
-from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree
+from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
 from sottovoce.protocols.clldp.settings import LabelOptions, read_prior
 from sottovoce.protocols.local.asking import Enlisted
 from sottovoce.report.judgement import judged
@@ -697,7 +697,7 @@ def test_reports_that_nobody_can_have_made(monkeypatch: pytest.MonkeyPatch) -> N
         "Clear",
         staticmethod(lambda users, bits, packed, last: real(users + 1, bits, packed, last)),
     )
-    protocol = label_dp.LabelDP(label_dp.LabelDP.Parameters(), mode="rigorous")
+    protocol = label_dp.LabelDP(label_dp.LabelDPParameters(), mode="rigorous")
     with pytest.raises(ValueError, match=r"expected 4 bits of each"):
         label_dp._counted(protocol.Clear(2, 8, np.zeros(1, np.uint8), True), how)
 
@@ -708,7 +708,7 @@ def test_paper_mode_says_what_it_is() -> None:
     assert (
         made.report["privacy"]["whole_record"] >= made.report["privacy"]["claimed_epsilon"] - 1e-9
     )
-    assert LabelDecisionTree(LabelDecisionTree.Parameters(), mode="paper").depth == 5
+    assert LabelDecisionTree(LabelDecisionTreeParameters(), mode="paper").depth == 5
 
 
 def test_predicting_by_hand(tmp_path: File) -> None:

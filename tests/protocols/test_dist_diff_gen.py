@@ -23,6 +23,7 @@ from sottovoce.privacy.exponential import STEPS
 from sottovoce.protocols.dist_diff_gen import DistDiffGen
 from sottovoce.protocols.dist_diff_gen import protocol as module
 from sottovoce.protocols.dist_diff_gen.leaves import count_leaves, describe, draw_rows, spread
+from sottovoce.protocols.dist_diff_gen.protocol import DistDiffGenParameters
 from sottovoce.protocols.dist_diff_gen.scores import (
     JointChoice,
     Score,
@@ -540,12 +541,12 @@ def test_without_noise_the_best_is_chosen(times: int) -> None:
 
 def test_the_score_follows_from_the_mode() -> None:
     kinds = {
-        mode: DistDiffGen(DistDiffGen.Parameters(aggregator="masks"), mode=mode).score
+        mode: DistDiffGen(DistDiffGenParameters(aggregator="masks"), mode=mode).score
         for mode in MODES
     }
     assert kinds == {"rigorous": "gain", "paper": "max"}
     assert (
-        DistDiffGen(DistDiffGen.Parameters(aggregator="masks", score="max"), mode="rigorous").score
+        DistDiffGen(DistDiffGenParameters(aggregator="masks", score="max"), mode="rigorous").score
         == "max"
     )
 
@@ -679,7 +680,7 @@ def test_what_is_refused(schema: dict[str, Any], given: dict[str, Any], message:
 
 
 def test_no_attributes_are_refused() -> None:
-    protocol = DistDiffGen(DistDiffGen.Parameters(aggregator="masks"), mode="rigorous")
+    protocol = DistDiffGen(DistDiffGenParameters(aggregator="masks"), mode="rigorous")
     with pytest.raises(UsageError, match="expected at least two attributes, found none"):
         protocol.plan(Domain({}))
 

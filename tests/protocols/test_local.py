@@ -25,6 +25,7 @@ from sottovoce.privacy import Binary, Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
+from sottovoce.protocols.calm.protocol import CALMParameters
 from sottovoce.protocols.fourier import coefficients, reconstructed
 from sottovoce.protocols.local import LocalOptions, asking, choose
 from sottovoce.protocols.local.asking import Surveyed
@@ -503,10 +504,10 @@ def test_designs() -> None:
 def test_with_few_users_nobody_is_asked_for_a_pair() -> None:
     few = [
         own.attributes
-        for own in CALM(CALM.Parameters(epsilon=1.0), mode="rigorous").questions(ADULT, 20_000)
+        for own in CALM(CALMParameters(epsilon=1.0), mode="rigorous").questions(ADULT, 20_000)
     ]
     assert sorted(few) == sorted((name,) for name in ADULT.attributes)
-    one = CALM(CALM.Parameters(epsilon=8.0, ways=1), mode="rigorous").questions(ADULT, 1_500_000)
+    one = CALM(CALMParameters(epsilon=8.0, ways=1), mode="rigorous").questions(ADULT, 1_500_000)
     assert len(one) == 15
     made = run("calm", epsilon=0.5, judge=True)
     assert made.report["outcome"]["attributes of a set"] == 1
@@ -597,7 +598,7 @@ def test_calm_is_not_worse_than_the_floor() -> None:
 
 def test_surveys_of_calm_keep_alike_questions_together() -> None:
     """So that reports are packed in few runs: a randomizer for each number of cells."""
-    calm = CALM(CALM.Parameters(epsilon=1.0), mode="rigorous")
+    calm = CALM(CALMParameters(epsilon=1.0), mode="rigorous")
     questions = calm.questions(ADULT, 1_500_000)
     survey = Survey(
         1_500_000,

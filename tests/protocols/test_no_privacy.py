@@ -17,6 +17,7 @@ from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Party, Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.privincr import NoPrivJTree, no_privacy
+from sottovoce.protocols.privincr.no_privacy import NoPrivJTreeParameters
 
 
 class TestNoPrivJTree(ProtocolConformance):
@@ -42,7 +43,7 @@ def test_it_says_that_nothing_is_private() -> None:
     assert {release["epsilon"] for release in privacy["releases"]} == {"infinity"}
     assert any("protects nobody" in text for text in made.report["warnings"])
     assert "claims epsilon infinity" in made.page()
-    assert NoPrivJTree(NoPrivJTree.Parameters(), mode="rigorous").epsilon == inf
+    assert NoPrivJTree(NoPrivJTreeParameters(), mode="rigorous").epsilon == inf
     with pytest.raises(UsageError, match="found 'epsilon'"):
         run(epsilon=1.0)
 

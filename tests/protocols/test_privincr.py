@@ -32,6 +32,7 @@ from sottovoce.protocols.privincr.accumulation import Accumulated, accumulate, p
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, factorise, nested, relevant
 from sottovoce.protocols.privincr.graph import Graph
 from sottovoce.protocols.privincr.planning import Planning
+from sottovoce.protocols.privincr.protocol import NoIncrementalParameters, PrivIncrParameters
 from sottovoce.protocols.privincr.pruning import bound, relaxed
 
 SIX = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
@@ -343,21 +344,21 @@ def run(name: str, *, table: Any = None, **more: Any) -> Any:
 
 
 def test_edges_and_users_of_rounds() -> None:
-    asked = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(
+    asked = PrivIncr(PrivIncrParameters(), mode="rigorous").groups(
         SIX, list(combinations("ABCDEF", 2)), users=1000
     )
     assert sum(own.users for own in asked) == 1000
     assert {own.users for own in asked} == {66, 67}
     domain = Domain({"a": tuple("01"), "b": tuple("0123"), "c": tuple(map(str, range(64)))})
-    asked = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(
+    asked = PrivIncr(PrivIncrParameters(), mode="rigorous").groups(
         domain, [("a", "b"), ("b", "c")], users=1000
     )
     assert [own.users for own in asked] == [30, 970]
-    few = PrivIncr(PrivIncr.Parameters(), mode="rigorous").groups(
+    few = PrivIncr(PrivIncrParameters(), mode="rigorous").groups(
         domain, [("a", "b"), ("b", "c")], users=10
     )
     assert [own.attributes for own in few] == [("b", "c")]  # the other waits
-    power = PrivIncr(PrivIncr.Parameters(learning="tests", groups="power"), mode="rigorous")
+    power = PrivIncr(PrivIncrParameters(learning="tests", groups="power"), mode="rigorous")
     assert [own.users for own in power.groups(domain, [("a", "b"), ("b", "c")], users=1000)] == [
         16,
         984,
@@ -365,13 +366,11 @@ def test_edges_and_users_of_rounds() -> None:
 
 
 def test_the_printed_mode_asks_by_unary_encoding() -> None:
-    assert PrivIncr(PrivIncr.Parameters(), mode="paper").randomizer(4).name == "oue"
-    assert PrivIncr(PrivIncr.Parameters(), mode="rigorous").randomizer(4).name == "grr"
-    assert (
-        PrivIncr(PrivIncr.Parameters(oracle="adaptive"), mode="paper").randomizer(4).name == "grr"
-    )
-    assert NoIncremental(NoIncremental.Parameters(), mode="paper").test == "plain"
-    assert NoIncremental(NoIncremental.Parameters(), mode="rigorous").rounds == 1
+    assert PrivIncr(PrivIncrParameters(), mode="paper").randomizer(4).name == "oue"
+    assert PrivIncr(PrivIncrParameters(), mode="rigorous").randomizer(4).name == "grr"
+    assert PrivIncr(PrivIncrParameters(oracle="adaptive"), mode="paper").randomizer(4).name == "grr"
+    assert NoIncremental(NoIncrementalParameters(), mode="paper").test == "plain"
+    assert NoIncremental(NoIncrementalParameters(), mode="rigorous").rounds == 1
 
 
 def planning(domain: Domain, sets: list[tuple[str, ...]], *, epsilon: float = 1.0) -> Planning:

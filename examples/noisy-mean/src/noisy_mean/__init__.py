@@ -29,7 +29,22 @@ from sottovoce import (
 )
 
 
-class NoisyMean(Protocol):
+class NoisyMeanParameters(Options):
+    epsilon: Epsilon = 1.0
+    attribute: Annotated[str, msgspec.Meta(description="a whole-number attribute")] = "age"
+    low: Annotated[
+        int, msgspec.Meta(description="public lower bound; values below count as this")
+    ] = 0
+    high: Annotated[
+        int, msgspec.Meta(description="public upper bound; values above count as this")
+    ] = 120
+
+    def __post_init__(self) -> None:
+        if self.low >= self.high:
+            raise UsageError(f"expected low below high, found {self.low} and {self.high}")
+
+
+class NoisyMean(Protocol[NoisyMeanParameters]):
     """Sum at each party, with its own noise; divide at the curator."""
 
     name = "noisy-mean"
@@ -41,20 +56,6 @@ class NoisyMean(Protocol):
     class NoisySum:
         total: int
         rows: int
-
-    class Parameters(Options):
-        epsilon: Epsilon = 1.0
-        attribute: Annotated[str, msgspec.Meta(description="a whole-number attribute")] = "age"
-        low: Annotated[
-            int, msgspec.Meta(description="public lower bound; values below count as this")
-        ] = 0
-        high: Annotated[
-            int, msgspec.Meta(description="public upper bound; values above count as this")
-        ] = 120
-
-        def __post_init__(self) -> None:
-            if self.low >= self.high:
-                raise UsageError(f"expected low below high, found {self.low} and {self.high}")
 
     def party(self, me: Party) -> None:
         low, high = self.parameters.low, self.parameters.high

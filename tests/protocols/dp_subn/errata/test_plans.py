@@ -27,6 +27,7 @@ from sottovoce.protocols import dp_ccbn
 from sottovoce.protocols.dp_subn import DPSUBN, cost
 from sottovoce.protocols.dp_subn.initial import quotas
 from sottovoce.protocols.dp_subn.plan import binary_degree
+from sottovoce.protocols.dp_subn.settings import Choices
 from sottovoce.protocols.secure_sum import Tables
 
 Converse = Callable[..., Any]
@@ -222,12 +223,10 @@ def test_e18_usefulness_says_no_network_at_epsilon_0_2(
         assert (
             tuple(binary_degree(epsilon=share, theta=theta, **figures) for theta in (6, 2)) == found
         )
-    printed = DPSUBN(DPSUBN.Parameters(epsilon=epsilon), mode="paper").plan(
-        bits(52), rows=45222, parties=3
-    )
+    printed = DPSUBN(Choices(epsilon=epsilon), mode="paper").plan(bits(52), rows=45222, parties=3)
     assert printed.degree == max(1, by_phase[0])
     assert not printed.flat
-    own = DPSUBN(DPSUBN.Parameters(epsilon=epsilon, attributes="binary"), mode="rigorous").plan(
+    own = DPSUBN(Choices(epsilon=epsilon, attributes="binary"), mode="rigorous").plan(
         bits(52), rows=45222, parties=3
     )
     assert own.flat == flat
