@@ -96,7 +96,8 @@ def run_with_mpi(
     server = Server(token=secrets.token_hex(16), everywhere=hosts.several)
     assignment = msgspec.json.encode(Assignment(job, server.address)).decode()
     command = launcher.command(
-        [sys.executable, "-c", "from sottovoce.launch.rank import main; main()"],
+        # -P: a module that lies in the working folder never replaces an installed one.
+        [sys.executable, "-P", "-c", "from sottovoce.launch.rank import main; main()"],
         ranks=job.parties + 1,
         variables=[JOB_VARIABLE],
         hosts=hosts.hosts,

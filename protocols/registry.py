@@ -26,7 +26,7 @@ def available() -> dict[str, EntryPoint]:
 
 
 def find(reference: str) -> type[AnyProtocol]:
-    """Find a protocol by its name or by `module:Class` (a module in the current folder will do)."""
+    """Find a protocol by its name, or by `module:Class`."""
     if ":" in reference:
         return _checked(load(reference, what="a protocol"), reference)
     installed = available()
@@ -39,41 +39,48 @@ def find(reference: str) -> type[AnyProtocol]:
         )
         raise UsageError(f"expected the name of a protocol, found {reference!r}: {hint}")
     point = installed[reference]
-    return _checked(load(f"{point.module}:{point.attr}", what="a protocol"), reference)
+    return _checked(_imported(f"{point.module}:{point.attr}", what="a protocol"), reference)
 
 
 def load(reference: str, *, what: str) -> Any:
-    """Import what `module:name` says; a module in the current folder will do. What is not there is
-    a `UsageError`.
+    """Import what a person named as `module:name`; the module may lie in the working folder.
+
+    The working folder is searched last: a file of data or code in it never replaces an installed
+    module, such as networkx, in a process that holds records.
+
+    Raises:
+        UsageError: there is no such module, or it has no such name.
     """
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return _imported(reference, what=what)
+
+
+def _imported(reference: str, *, what: str) -> Any:
     module, _, attribute = reference.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(
-            0, here
-        )  # a console script, unlike `python -m`, does not look in the current folder
     try:
-        found = importlib.import_module(module)
+        target = importlib.import_module(module)
         for name in attribute.split("."):
-            found = getattr(found, name)
+            target = getattr(target, name)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
         raise UsageError(
             f"expected {what} at {reference}, found {type(error).__name__}: {error}"
         ) from None
-    return found
+    return target
 
 
-def _checked(found: Any, reference: str) -> type[AnyProtocol]:
-    if not _is_protocol(found):
+def _checked(target: Any, reference: str) -> type[AnyProtocol]:
+    if not _is_protocol(target):
         raise UsageError(
-            f"expected a subclass of sottovoce.Protocol at {reference}, found {found!r}"
+            f"expected a subclass of sottovoce.Protocol at {reference}, found {target!r}"
         )
-    missing = sorted(found.__abstractmethods__)
-    missing += [name for name in ("name", "neighbours") if not hasattr(found, name)]
+    missing = sorted(target.__abstractmethods__)
+    missing += [name for name in ("name", "neighbours") if not hasattr(target, name)]
     if missing:
         raise UsageError(f"expected {reference} to define {', '.join(missing)}")
-    return found
+    return target
 
 
-def _is_protocol(found: Any) -> TypeGuard[type[AnyProtocol]]:
-    return isinstance(found, type) and issubclass(found, Protocol)
+def _is_protocol(target: Any) -> TypeGuard[type[AnyProtocol]]:
+    return isinstance(target, type) and issubclass(target, Protocol)

@@ -8,6 +8,8 @@ see it.
 To write a protocol, subclass `Protocol`: see docs/writing-a-protocol.md or `sottovoce new NAME`.
 """
 
+from . import _working_folder  # isort: skip
+
 from typing import TYPE_CHECKING, Any
 
 from .curator import Curator
