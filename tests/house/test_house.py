@@ -89,12 +89,22 @@ def test_every_room_has_its_link() -> None:
 
 
 def test_no_file_is_imported_under_two_names() -> None:
-    code = (
-        "import sys, sottovoce.launch.cli, sottovoce.protocols.head_count\n"
-        "files = [m.__file__ for m in list(sys.modules.values()) if getattr(m, '__file__', None)]\n"
-        "import os; real = [os.path.realpath(f) for f in files if 'sottovoce' in f]\n"
-        "assert len(real) == len(set(real)) and len(real) > 30, real"
-    )
+    code = f"""
+import sys
+from pathlib import Path
+
+import sottovoce.launch.cli, sottovoce.protocols.head_count
+
+rooms = {[str(ROOT / room) for room in MAY_IMPORT]}
+names = {{}}
+for name, module in list(sys.modules.items()):
+    if getattr(module, "__file__", None):
+        path = Path(module.__file__).resolve()
+        if any(path.is_relative_to(room) for room in rooms):
+            names.setdefault(path, []).append(name)
+assert len(names) > 30, names
+assert all(len(twice) == 1 for twice in names.values()), names
+"""
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
