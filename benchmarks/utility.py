@@ -33,7 +33,7 @@ def errors(
     """For each seed: the two-way and the three-way distance, and what exact single attributes
     have.
     """
-    found = []
+    rows = []
     for seed in range(seeds):
         run = sottovoce.run(protocol, data, seed=seed, judge=False, **settings)
         schema = json.loads(run.files["schema.json"])
@@ -46,10 +46,12 @@ def errors(
             classify=classify,
             drop=["education-num"] if classify and classify[0].startswith("education") else [],
         )
-        own = [one for one in verdict["distances"] if one["attributes"] == judge]
-        wrong = [one["synthetic"] for one in verdict["classification"]] or [np.nan]
-        found.append([one["average"] for one in own] + [one["one_way"] for one in own] + wrong)
-    return found
+        distances = [result for result in verdict.distances if result.attributes == judge]
+        averages = [result.average for result in distances]
+        baselines = [result.one_way for result in distances]
+        wrong = [result.synthetic for result in verdict.classification] or [np.nan]
+        rows.append([*averages, *baselines, *wrong])
+    return rows
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
-"""The outside judge, who sees both the truth and the release."""
+"""The judge, who stands outside and sees both the real table and what was published."""
 
 from .judge import evaluate, judge, judge_marginals
+from .utility import Evaluation, TableComparison, Utility
 
-__all__ = ["evaluate", "judge", "judge_marginals"]
+__all__ = ["Evaluation", "TableComparison", "Utility", "evaluate", "judge", "judge_marginals"]

@@ -1,17 +1,17 @@
-"""Classification: how well a classifier that learns from the synthetic table predicts real people.
+"""Classification: errors on real people of a classifier that learns from the synthetic table.
 
-A linear support vector machine (squared hinge loss, C = 1, attributes one-hot), as the papers have
-it, tested on a fifth of the real table. Two references stand beside it: the same learner on the
-other four fifths of the real table, and the majority.
+As in the papers, the classifier is a linear support vector machine (squared hinge loss, C = 1,
+one-hot attributes). It is tested on a fifth of the real table. There are two baselines: the same
+learner on the other four fifths of the real table, and the most frequent label.
 
-An attribute that alone decides the label (education-num decides education) makes any comparison
-meaningless; such attributes are named in a note and can be dropped.
+If one attribute alone determines the label, as education-num does education, no comparison has a
+meaning. A note names such attributes, and they can be dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -21,36 +21,41 @@ from ..messages import UsageError
 from ..parties import Records
 from ..privacy.domain import Domain
 
-__all__ = ["Classified", "Target", "classify", "read_target", "revealing"]
+if TYPE_CHECKING:
+    from scipy import sparse
 
-Labels = npt.NDArray[np.int64]
-TRAINED: Final = 0.8
+__all__ = ["Misclassification", "Target", "classify", "determining", "read_target"]
+
+Labels: TypeAlias = npt.NDArray[np.int64]
+TRAINING_SHARE: Final = 0.8
 
 
-class Classified(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares of the tested people whose label was predicted wrong."""
+class Misclassification(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of the tested people whose label is predicted wrong."""
 
     target: str
     classes: int
     tested: int
+    """Number of people in the test."""
     synthetic: float
+    """Error of the classifier that learnt from the synthetic table."""
     real: float
-    """Of the same learner on real rows."""
+    """Error of the classifier that learnt from the real table."""
     majority: float
-    """Of always answering the most frequent label."""
+    """Error of always predicting the most frequent label."""
     dropped: tuple[str, ...]
+    """Attributes that the classifiers do not use."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What is to be predicted: an attribute, or whether it has one of some labels."""
+    """The label to predict: an attribute, or whether it has one of the `positive` codes."""
 
     text: str
     attribute: str
     positive: tuple[int, ...] | None = None
 
-    @property
-    def classes(self) -> int:
-        return 0 if self.positive is None else 2
+    def classes(self, domain: Domain) -> int:
+        return domain.cells([self.attribute]) if self.positive is None else 2
 
     def of(self, records: Records) -> Labels:
         codes = records.codes(self.attribute)
@@ -61,43 +66,48 @@ class Target(msgspec.Struct, frozen=True):
         )
 
 
+class _Predictor(Protocol):
+    """A classifier that has learnt."""
+
+    def predict(self, rows: sparse.csr_matrix) -> Labels: ...
+
+
 def read_target(domain: Domain, text: str) -> Target:
-    """Read `income`, `education>=Bachelors` (in the schema's order of labels), or
-    `race=White|Black`.
+    """Read `income`, `education>=Bachelors` (in the schema's order), or `race=White|Black`.
 
     >>> read_target(Domain({"age": ("young", "middle", "old")}), "age>=middle").positive
     (1, 2)
     """
     if text in domain.labels:
         return Target(text, text)
-    name, sign, wanted = text.partition(">=")
+    name, sign, value = text.partition(">=")
     if not sign:
-        name, sign, wanted = text.partition("=")
+        name, sign, value = text.partition("=")
     domain.shape([name])
     labels = domain.labels[name]
-    chosen = [wanted] if sign == ">=" else wanted.split("|")
-    if wrong := [label for label in chosen if label not in labels]:
-        some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+    positive = [value] if sign == ">=" else value.split("|")
+    if unknown := [label for label in positive if label not in labels]:
+        first = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
         raise UsageError(
-            f"expected a label of {name} ({some}) in --classify {text}, found {wrong[0]!r}"
+            f"expected a label of {name} ({first}) in --classify {text}, found {unknown[0]!r}"
         )
     if sign == ">=":
-        return Target(text, name, tuple(range(labels.index(wanted), len(labels))))
-    return Target(text, name, tuple(labels.index(label) for label in chosen))
+        return Target(text, name, tuple(range(labels.index(value), len(labels))))
+    return Target(text, name, tuple(labels.index(label) for label in positive))
 
 
-def revealing(real: Records, target: Target) -> list[str]:
-    """List the other attributes whose value alone decides the label of every row."""
+def determining(real: Records, target: Target) -> list[str]:
+    """List the other attributes that each alone determine the label of every row."""
     labels = target.of(real)
-    found = []
+    names = []
     for name in real.domain.attributes:
         if name == target.attribute:
             continue
-        table = np.zeros((real.domain.cells([name]), int(labels.max()) + 1), np.int64)
-        np.add.at(table, (real.codes(name), labels), 1)
-        if table.max(axis=1).sum() == len(real) and np.count_nonzero(table.sum(axis=0)) > 1:
-            found.append(name)
-    return found
+        counts = np.zeros((real.domain.cells([name]), int(labels.max()) + 1), np.int64)
+        np.add.at(counts, (real.codes(name), labels), 1)
+        if counts.max(axis=1).sum() == len(real) and np.count_nonzero(counts.sum(axis=0)) > 1:
+            names.append(name)
+    return names
 
 
 def classify(
@@ -108,9 +118,10 @@ def classify(
     drop: Sequence[str] = (),
     seed: int = 0,
     test: Records | None = None,
-) -> Classified:
-    """Train on the synthetic table, test on real people: a fifth of the real table, or a table of
-    their own.
+) -> Misclassification:
+    """Train on the synthetic table, and test on real people.
+
+    The test is a fifth of the real table, drawn with `seed`, or the table `test`.
     """
     real.domain.shape(drop)
     names = [
@@ -122,41 +133,42 @@ def classify(
         )
     if test is None:
         order = np.random.Generator(np.random.Philox(seed)).permutation(len(real))
-        end = int(TRAINED * len(real))
-        trained, tested, held = order[:end], order[end:], real
+        end = int(TRAINING_SHARE * len(real))
+        training_rows, test_rows, test_table = order[:end], order[end:], real
     else:
-        trained, tested, held = np.arange(len(real)), np.arange(len(test)), test
-    if not len(trained) or not len(tested):
+        training_rows, test_rows, test_table = np.arange(len(real)), np.arange(len(test)), test
+    if not len(training_rows) or not len(test_rows):
         raise UsageError(f"expected at least 2 rows to classify, found {len(real)}")
-    known, wanted = target.of(real)[trained], target.of(held)[tested]
-    questions = _one_hot(held, names)[tested]
-    answers = _learn(_one_hot(synthetic, names), target.of(synthetic), seed=seed).predict(questions)
-    reference = _learn(_one_hot(real, names)[trained], known, seed=seed).predict(questions)
-    majority = np.bincount(known).argmax()
-    return Classified(
+    training_labels = target.of(real)[training_rows]
+    test_labels = target.of(test_table)[test_rows]
+    inputs = _one_hot(test_table, names)[test_rows]
+    candidate = _learn(_one_hot(synthetic, names), target.of(synthetic), seed=seed)
+    reference = _learn(_one_hot(real, names)[training_rows], training_labels, seed=seed)
+    majority = np.bincount(training_labels).argmax()
+    return Misclassification(
         target=target.text,
-        classes=target.classes or real.domain.cells([target.attribute]),
-        tested=len(tested),
-        synthetic=float(np.mean(answers != wanted)),
-        real=float(np.mean(reference != wanted)),
-        majority=float(np.mean(majority != wanted)),
+        classes=target.classes(real.domain),
+        tested=len(test_rows),
+        synthetic=float(np.mean(candidate.predict(inputs) != test_labels)),
+        real=float(np.mean(reference.predict(inputs) != test_labels)),
+        majority=float(np.mean(majority != test_labels)),
         dropped=tuple(drop),
     )
 
 
-class _Always:
-    """What is learnt from rows of one label."""
+class _ConstantPredictor:
+    """Predicts one label. It is learnt from rows that all have this label."""
 
     def __init__(self, label: int) -> None:
         self._label = label
 
-    def predict(self, questions: Any) -> Labels:
-        return np.full(questions.shape[0], self._label)
+    def predict(self, rows: sparse.csr_matrix) -> Labels:
+        return np.full(rows.shape[0], self._label)
 
 
-def _learn(rows: Any, labels: Labels, *, seed: int) -> Any:
+def _learn(rows: sparse.csr_matrix, labels: Labels, *, seed: int) -> _Predictor:
     if len(np.unique(labels)) < 2:
-        return _Always(int(labels[0]))
+        return _ConstantPredictor(int(labels[0]))
     try:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
@@ -167,13 +179,14 @@ def _learn(rows: Any, labels: Labels, *, seed: int) -> Any:
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # a thousandth more or less is not what is compared
-        return LinearSVC(C=1.0, random_state=seed % (1 << 32), max_iter=2000).fit(rows, labels)
+        # An error of a thousandth does not change the comparison.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine = LinearSVC(C=1.0, random_state=seed % (1 << 32), max_iter=2000)
+        predictor: _Predictor = machine.fit(rows, labels)
+        return predictor
 
 
-def _one_hot(records: Records, names: Sequence[str]) -> Any:
+def _one_hot(records: Records, names: Sequence[str]) -> sparse.csr_matrix:
     from scipy import sparse
 
     sizes = records.domain.shape(names)

@@ -1,6 +1,4 @@
-"""Dependence: the mutual information of every two attributes, in the real and in the synthetic
-table.
-"""
+"""Dependence: the mutual information of every pair of attributes, in both tables."""
 
 from __future__ import annotations
 
@@ -8,50 +6,54 @@ from itertools import combinations
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..curator import Marginal, mutual_information
 from ..parties import Records
 
-__all__ = ["Dependence", "dependence_kept"]
+__all__ = ["Dependence", "compare_dependence"]
 
 
 class Dependence(msgspec.Struct, frozen=True, kw_only=True):
-    """Mutual information in bits: a matrix each, in the order of `attributes`, with 0 on the
-    diagonal.
-    """
+    """Mutual information in bits: matrices in the order of `attributes`, with a diagonal of 0."""
 
     attributes: tuple[str, ...]
-    real: list[list[float]]
-    synthetic: list[list[float]]
+    real: tuple[tuple[float, ...], ...]
+    synthetic: tuple[tuple[float, ...], ...]
     difference: float
-    """The average absolute difference over all pairs."""
+    """Average absolute difference over all pairs."""
     largest: float
     largest_pair: tuple[str, ...]
+    """The pair with the largest difference. It is empty if there is only one attribute."""
 
 
-def dependence_kept(real: Records, synthetic: Records) -> Dependence:
-    """Compare the dependence of all pairs."""
+def compare_dependence(real: Records, synthetic: Records) -> Dependence:
+    """Compare the dependence of all pairs of attributes."""
     names = real.domain.attributes
-    one, other = (_matrix(records) for records in (real, synthetic))
+    true, estimated = (_mutual_information(records) for records in (real, synthetic))
     pairs = list(combinations(range(len(names)), 2))
-    gaps = [abs(one[pair] - other[pair]) for pair in pairs]
-    worst = int(np.argmax(gaps)) if gaps else 0
+    differences = [abs(true[pair] - estimated[pair]) for pair in pairs]
+    worst = int(np.argmax(differences)) if pairs else 0
     return Dependence(
         attributes=names,
-        real=one.round(6).tolist(),
-        synthetic=other.round(6).tolist(),
-        difference=float(np.mean(gaps)) if gaps else 0.0,
-        largest=float(gaps[worst]) if gaps else 0.0,
-        largest_pair=tuple(names[at] for at in pairs[worst]) if gaps else (),
+        real=_rounded(true),
+        synthetic=_rounded(estimated),
+        difference=float(np.mean(differences)) if pairs else 0.0,
+        largest=float(differences[worst]) if pairs else 0.0,
+        largest_pair=tuple(names[index] for index in pairs[worst]) if pairs else (),
     )
 
 
-def _matrix(records: Records) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _mutual_information(records: Records) -> npt.NDArray[np.float64]:
     names = records.domain.attributes
     matrix = np.zeros((len(names), len(names)))
     pairs = list(combinations(names, 2))
     for pair, cells in zip(pairs, records.marginals(pairs), strict=True):
         bits = mutual_information(Marginal.of(records.domain, pair, cells), pair[:1], base=2)
-        at = tuple(names.index(name) for name in pair)
-        matrix[at] = matrix[at[::-1]] = max(bits, 0.0)
+        row, column = (names.index(name) for name in pair)
+        matrix[row, column] = matrix[column, row] = max(bits, 0.0)
     return matrix
+
+
+def _rounded(matrix: npt.NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in matrix.round(6).tolist())

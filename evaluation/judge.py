@@ -1,6 +1,6 @@
-"""The judge: both tables side by side.
+"""The judge compares what was published with the real table.
 
-Stands outside of every conversation: whoever can see the real table may judge, the curator cannot.
+It stands outside of every protocol. Whoever holds the real table can judge; the curator cannot.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,10 +17,11 @@ import numpy.typing as npt
 from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Bins, Categories, Records, Schema, blocks, infer, load, merge, read_schema
-from .classification import classify, read_target, revealing
-from .dependence import dependence_kept
-from .distances import SHOWN, Distance, Told, distance
-from .worst import MarginalShown, show_marginal, worst_of
+from .classification import Misclassification, Target, classify, determining, read_target
+from .dependence import compare_dependence
+from .distances import SHOWN_MARGINALS, Distance, ReportProgress, distance
+from .utility import Evaluation, RowCounts, TableComparison, Utility
+from .worst import MarginalComparison, compare_marginal, worst_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,47 +30,60 @@ __all__ = ["evaluate", "judge", "judge_marginals"]
 
 SCHEMA_FILE: Final = "schema.json"
 
+SchemaSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+
 
 def evaluate(
     real: str | os.PathLike[str] | pd.DataFrame,
     synthetic: str | os.PathLike[str] | pd.DataFrame,
     *,
-    schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    schema: SchemaSource | None = None,
     ways: Sequence[int] = (2, 3),
     binary: bool = True,
     classify: Sequence[str] = (),
     drop: Sequence[str] = (),
     seed: int = 0,
-    told: Told | None = None,
-) -> dict[str, Any]:
+    progress: ReportProgress | None = None,
+) -> Evaluation:
     """Compare a synthetic table with the real one.
 
-    Args: real: a path, or a DataFrame. synthetic: the same. schema: what categories and bins there
-        are. Without it, the one beside the synthetic table, as a run leaves it; without
-            that, one inferred from both.
-        ways: how many attributes the compared marginals have.
-        binary: compare the marginals of binarised attributes, too.
-        classify: what to predict: "income", "education>=Bachelors", "race=White|Black".
-        drop: attributes that the classifiers do not get.
-        seed: of the samples and of the split into training and test.
-        told: is told of the progress.
+    Args:
+        real: A path or a DataFrame.
+        synthetic: A path or a DataFrame.
+        schema: Categories and bins. The default is the file schema.json beside the synthetic
+            table, as a run writes it. Without that file the schema is inferred from both tables.
+        ways: Numbers of attributes of the compared marginals.
+        binary: Whether marginals of binarised attributes are compared, too.
+        classify: Labels to predict: "income", "education>=Bachelors", "race=White|Black".
+        drop: Attributes that the classifiers do not use.
+        seed: Seed of the samples and of the split into training and test.
+        progress: A function that is called with the progress.
 
     Returns:
         What `sottovoce evaluate --json` prints.
     """
-    one, other = (
-        table if not isinstance(table, str | os.PathLike) else str(table)
-        for table in (real, synthetic)
+    real_source, synthetic_source = (
+        str(table) if isinstance(table, str | os.PathLike) else table for table in (real, synthetic)
     )
-    notes: list[str] = []
-    settled, where = _schema(one, other, schema, notes)
-    if told is not None:
-        told("reading the tables", 0, 2)
-    tables = [load(table, schema=settled) for table in (one, other)]
-    found = judge(
-        *tables, ways=ways, binary=binary, targets=classify, drop=drop, seed=seed, told=told
+    left_out: list[str] = []
+    if schema is not None:
+        common_schema, origin = read_schema(schema), "given"
+    else:
+        common_schema, origin, left_out = _find_schema(real_source, synthetic_source)
+    if progress is not None:
+        progress("reading the tables", 0, 2)
+    comparison = judge(
+        load(real_source, schema=common_schema),
+        load(synthetic_source, schema=common_schema),
+        ways=ways,
+        binary=binary,
+        targets=classify,
+        drop=drop,
+        seed=seed,
+        progress=progress,
     )
-    return {"schema": where, **found, "notes": [*notes, *found["notes"]]}
+    fields = {**msgspec.structs.asdict(comparison), "notes": (*left_out, *comparison.notes)}
+    return Evaluation(schema=origin, **fields)
 
 
 def judge(
@@ -82,50 +96,32 @@ def judge(
     drop: Sequence[str] = (),
     seed: int = 0,
     test: Records | None = None,
-    told: Told | None = None,
-) -> dict[str, Any]:
-    """Compare records of one domain; classifiers are tested on a fifth of the real ones, or on
-    those of `test`.
+    progress: ReportProgress | None = None,
+) -> TableComparison:
+    """Compare two tables with the same domain.
+
+    Classifiers are tested on a fifth of the real table, or on the table `test`.
     """
-    wanted = [
-        read_target(real.domain, text) for text in targets
-    ]  # what is wrong with them is said before the work
-    notes = []
-    distances = [
-        distance(real, synthetic, ways=way, seed=seed, told=told) for way in sorted(set(ways))
-    ]
-    bits: list[Distance] = []
-    if binary:
-        pair = real.binary(), synthetic.binary()
-        possible = [way for way in sorted(set(ways)) if way <= len(pair[0].attributes)]
-        bits = [
-            distance(*pair, ways=way, attributes="binary", seed=seed, told=told) for way in possible
-        ]
-    notes += [
-        f"compared {own.marginals:,} of the {own.of:,} {own.ways}-way marginals of {own.attributes} attributes, drawn at random"
-        for own in (*distances, *bits)
-        if own.marginals < own.of
-    ]
-    classified = []
-    for at, target in enumerate(wanted):
-        if told is not None:
-            told(f"predicting {target.text}", at, len(wanted))
-        reveal = [name for name in revealing(real, target) if name not in drop]
-        if reveal:
-            notes.append(
-                f"{' and '.join(reveal)} alone decides {target.text}: drop it with --drop {' '.join(reveal)}"
-            )
-        classified.append(classify(real, synthetic, target, drop=drop, seed=seed, test=test))
-    return {
-        "rows": {"real": len(real), "synthetic": len(synthetic)},
-        "tvd": {str(own.ways): own.average for own in distances},
-        "tvd_binary": {str(own.ways): own.average for own in bits},
-        "distances": [msgspec.to_builtins(own) for own in (*distances, *bits)],
-        "marginals": [msgspec.to_builtins(own) for own in _shown(real, synthetic, distances)],
-        "dependence": msgspec.to_builtins(dependence_kept(real, synthetic)),
-        "classification": [msgspec.to_builtins(own) for own in classified],
-        "notes": notes,
-    }
+    # A wrong target is an error before any work is done.
+    labels = [read_target(real.domain, text) for text in targets]
+    numbers = sorted(set(ways))
+    original = [distance(real, synthetic, ways=n, seed=seed, progress=progress) for n in numbers]
+    bits = _binary_distances(real, synthetic, numbers, seed, progress) if binary else []
+    errors: list[Misclassification] = []
+    for index, label in enumerate(labels):
+        if progress is not None:
+            progress(f"predicting {label.text}", index, len(labels))
+        errors.append(classify(real, synthetic, label, drop=drop, seed=seed, test=test))
+    return TableComparison(
+        rows=RowCounts(real=len(real), synthetic=len(synthetic)),
+        tvd={str(result.ways): result.average for result in original},
+        tvd_binary={str(result.ways): result.average for result in bits},
+        distances=(*original, *bits),
+        marginals=tuple(_worst_marginals(real, synthetic, original)),
+        dependence=compare_dependence(real, synthetic),
+        classification=tuple(errors),
+        notes=(*_sampling_notes([*original, *bits]), *_label_notes(real, labels, drop)),
+    )
 
 
 def judge_marginals(
@@ -133,78 +129,142 @@ def judge_marginals(
     published: Sequence[tuple[tuple[str, ...], npt.NDArray[np.float64]]],
     *,
     total: int | None = None,
-) -> dict[str, Any]:
-    """Compare published marginals, made distributions by `norm_sub`, with the real ones.
+) -> Utility:
+    """Compare published marginals with the real ones, after `norm_sub` made them distributions.
 
-    Beside the total variation distance the sum of squared errors, which is CALM's measure.
+    Beside the total variation distance there is the sum of squared errors, the measure of CALM.
 
-    `total`: what a marginal sums to, if that is not the number of real rows, as where users were
-    drawn from them.
+    Args:
+        real: The real table.
+        published: Attributes and cells of each marginal.
+        total: Sum of a marginal's cells. The default is the number of real rows; it differs where
+            users were drawn from them.
     """
-    sums_to = float(total or len(real))
+    scale = float(total or len(real))
     distances: dict[int, list[float]] = {}
     squares: dict[int, list[float]] = {}
-    wanted = [attributes for attributes, _ in published]
-    worst: list[MarginalShown] = []
-    for (attributes, cells), counts in zip(published, real.marginals(wanted), strict=True):
-        noisy = norm_sub(cells, sums_to) / sums_to
-        apart = counts / len(real) - noisy
-        distances.setdefault(len(attributes), []).append(float(np.abs(apart).sum()) / 2)
-        worst = worst_of(
-            [*worst, show_marginal(real.domain, attributes, counts, noisy)], most=SHOWN
+    comparisons: list[MarginalComparison] = []
+    counts_of_all = real.marginals([attributes for attributes, _ in published])
+    for (attributes, cells), counts in zip(published, counts_of_all, strict=True):
+        shares = norm_sub(cells, scale) / scale
+        difference = counts / len(real) - shares
+        distances.setdefault(len(attributes), []).append(float(np.abs(difference).sum()) / 2)
+        squares.setdefault(len(attributes), []).append(float((difference**2).sum()))
+        comparison = compare_marginal(real.domain, attributes, counts, shares)
+        comparisons = worst_of([*comparisons, comparison], count=SHOWN_MARGINALS)
+    return Utility(
+        tvd=_means(distances),
+        squared=_means(squares),
+        distances=(),
+        marginals=tuple(comparisons),
+    )
+
+
+def _means(values: Mapping[int, Sequence[float]]) -> dict[str, float]:
+    return {str(ways): float(np.mean(numbers)) for ways, numbers in sorted(values.items())}
+
+
+def _binary_distances(
+    real: Records,
+    synthetic: Records,
+    numbers: Sequence[int],
+    seed: int,
+    progress: ReportProgress | None,
+) -> list[Distance]:
+    """Compare the marginals of binarised attributes, with as many attributes as there are bits."""
+    real_bits, synthetic_bits = real.binary(), synthetic.binary()
+    return [
+        distance(
+            real_bits, synthetic_bits, ways=ways, attributes="binary", seed=seed, progress=progress
         )
-        squares.setdefault(len(attributes), []).append(float((apart**2).sum()))
-    means = [
-        {str(ways): float(np.mean(found)) for ways, found in sorted(own.items())}
-        for own in (distances, squares)
+        for ways in numbers
+        if ways <= len(real_bits.domain.attributes)
     ]
-    shown = [msgspec.to_builtins(own) for own in worst]
-    return {"tvd": means[0], "squared": means[1], "distances": [], "marginals": shown}
 
 
-def _shown(real: Records, synthetic: Records, distances: Sequence[Distance]) -> list[MarginalShown]:
-    """Show the worst single attributes, and the worst pairs, as far as pairs were compared."""
-    pairs = [pair for own in distances if own.ways == 2 for pair in own.worst_marginals]
-    found = []
-    for wanted in ([(name,) for name in real.domain.attributes], pairs):
-        both = zip(wanted, real.marginals(wanted), synthetic.marginals(wanted), strict=True)
-        found += worst_of([show_marginal(real.domain, *own) for own in both], most=SHOWN)
-    return found
+def _sampling_notes(distances: Sequence[Distance]) -> list[str]:
+    return [
+        f"compared {result.marginals:,} of the {result.of:,} {result.ways}-way marginals "
+        f"of {result.attributes} attributes, drawn at random"
+        for result in distances
+        if result.marginals < result.of
+    ]
 
 
-def _schema(
-    real: str | pd.DataFrame, synthetic: str | pd.DataFrame, given: Any, notes: list[str]
-) -> tuple[Schema, str]:
-    """Settle on a schema, and say where it comes from."""
-    if given is not None:
-        return read_schema(given), "given"
-    if isinstance(synthetic, str) and (beside := Path(synthetic).parent / SCHEMA_FILE).is_file():
-        return read_schema(beside), str(beside)
-    one, other = (infer(blocks(table)) for table in (real, synthetic))
-    names = [name for name in one.attributes if name in other.attributes]
+def _label_notes(real: Records, labels: Sequence[Target], drop: Sequence[str]) -> list[str]:
+    """Name the attributes that alone determine a label."""
+    names = {
+        label.text: [name for name in determining(real, label) if name not in drop]
+        for label in labels
+    }
+    return [
+        f"{' and '.join(names[label.text])} alone decides {label.text}: "
+        f"drop it with --drop {' '.join(names[label.text])}"
+        for label in labels
+        if names[label.text]
+    ]
+
+
+def _worst_marginals(
+    real: Records, synthetic: Records, distances: Sequence[Distance]
+) -> list[MarginalComparison]:
+    """Find the worst single attributes, and the worst pairs if pairs were compared."""
+    singles = [(name,) for name in real.domain.attributes]
+    pairs = [pair for result in distances if result.ways == 2 for pair in result.worst_marginals]
+
+    def worst(marginals: Sequence[tuple[str, ...]]) -> list[MarginalComparison]:
+        tables = zip(
+            marginals, real.marginals(marginals), synthetic.marginals(marginals), strict=True
+        )
+        comparisons = [compare_marginal(real.domain, *table) for table in tables]
+        return worst_of(comparisons, count=SHOWN_MARGINALS)
+
+    return [*worst(singles), *worst(pairs)]
+
+
+def _find_schema(
+    real: str | pd.DataFrame, synthetic: str | pd.DataFrame
+) -> tuple[Schema, str, list[str]]:
+    """Find the schema beside the synthetic table, or infer one from both tables.
+
+    Returns:
+        The schema, its origin, and notes about columns that are left out.
+    """
+    if isinstance(synthetic, str) and (file := Path(synthetic).parent / SCHEMA_FILE).is_file():
+        return read_schema(file), str(file), []
+    rules = {
+        "real": infer(blocks(real)).attributes,
+        "synthetic": infer(blocks(synthetic)).attributes,
+    }
+    names = [name for name in rules["real"] if name in rules["synthetic"]]
     if not names:
         raise UsageError(
-            f"expected columns of the same names in both tables, found {', '.join(one.attributes)} in the real one and "
-            f"{', '.join(other.attributes)} in the synthetic one"
+            "expected columns of the same names in both tables, "
+            f"found {', '.join(rules['real'])} in the real one "
+            f"and {', '.join(rules['synthetic'])} in the synthetic one"
         )
-    for side, own in (("real", one), ("synthetic", other)):
-        if missing := [name for name in own.attributes if name not in names]:
+    notes = []
+    for side, columns in rules.items():
+        if missing := [name for name in columns if name not in names]:
             notes.append(f"left out, as only the {side} table has them: {', '.join(missing)}")
-    return Schema(
-        {name: _common(name, one.attributes[name], other.attributes[name]) for name in names},
-        inferred=True,
-    ), "inferred"
+    common = {
+        name: _common_rule(name, rules["real"][name], rules["synthetic"][name]) for name in names
+    }
+    return Schema(common, inferred=True), "inferred", notes
 
 
-def _common(name: str, real: Categories | Bins, synthetic: Categories | Bins) -> Categories | Bins:
-    """Unite what the two tables show of one column; labels of bins in the synthetic one are the
-    real one's.
+def _common_rule(
+    name: str, real: Categories | Bins, synthetic: Categories | Bins
+) -> Categories | Bins:
+    """Unite the rules that were inferred from the two tables for one column.
+
+    If the synthetic table has labels of the real table's bins, the rule is that of the real one.
     """
-    own = merge([Schema({name: real})]).attributes[name]
+    rule = merge([Schema({name: real})]).attributes[name]
     if (
-        isinstance(own, Bins)
+        isinstance(rule, Bins)
         and isinstance(synthetic, Categories)
-        and set(synthetic.categories) <= set(own.labels)
+        and set(synthetic.categories) <= set(rule.labels)
     ):
-        return own
+        return rule
     return merge([Schema({name: real}), Schema({name: synthetic})]).attributes[name]

@@ -1,13 +1,13 @@
-"""The marginals that came out worst, cell by cell: what a person looks at when a distance is large.
+"""The marginals with the largest distances, cell by cell.
 
-These are exact shares of real people: for whoever holds the real table, like all that the judge
-finds, and not to be published.
+They show the reason for a large distance. They hold exact shares of real people, so they are for
+whoever holds the real table, and must not be published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from ..privacy.domain import Domain
 
-__all__ = ["MarginalShown", "show_marginal", "worst_of"]
+__all__ = ["MarginalComparison", "compare_marginal", "worst_of"]
 
-MOST_CELLS: Final = 16
-"""Of more, those that differ most are shown, half as many."""
+MAX_SHOWN_CELLS: Final = 16
+"""A marginal with more cells is shown by half as many: those that differ most."""
 
-Shares = npt.NDArray[np.float64]
+Cells = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
-class MarginalShown(msgspec.Struct, frozen=True, kw_only=True):
+class MarginalComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One marginal: shares of the real table and of what was published, cell by cell."""
 
     attributes: tuple[str, ...]
@@ -32,42 +32,40 @@ class MarginalShown(msgspec.Struct, frozen=True, kw_only=True):
     real: tuple[float, ...]
     published: tuple[float, ...]
     rest: tuple[int, float, float] | None
-    """Of the cells that are not shown: how many, and their shares together."""
+    """Number of cells that are not shown, and the sums of their real and published shares."""
 
 
-def show_marginal(
-    domain: Domain, attributes: Sequence[str], real: npt.NDArray[Any], published: npt.NDArray[Any]
-) -> MarginalShown:
-    """Put two marginals side by side; both as counts or as shares, of any positive sum."""
+def compare_marginal(
+    domain: Domain, attributes: Sequence[str], real: Cells, published: Cells
+) -> MarginalComparison:
+    """Compare two tables of one marginal: counts or shares, with any positive sum."""
     p, q = (
         np.asarray(cells, np.float64) / max(float(np.sum(cells)), 1e-300)
         for cells in (real, published)
     )
     shape = domain.shape(attributes)
-    kept = np.arange(p.size)
-    if p.size > MOST_CELLS:
-        kept = np.sort(np.argsort(-np.abs(p - q), kind="stable")[: MOST_CELLS // 2])
+    shown = np.arange(p.size)
+    if p.size > MAX_SHOWN_CELLS:
+        order = np.argsort(-np.abs(p - q), kind="stable")
+        shown = np.sort(order[: MAX_SHOWN_CELLS // 2])
+    codes = zip(*(axis.tolist() for axis in np.unravel_index(shown, shape)), strict=True)
     names = [
-        ", ".join(domain.labels[own][at] for own, at in zip(attributes, where, strict=True))
-        for where in _at(kept, shape)
+        ", ".join(domain.labels[name][code] for name, code in zip(attributes, cell, strict=True))
+        for cell in codes
     ]
-    left = np.setdiff1d(np.arange(p.size), kept)
-    return MarginalShown(
+    hidden = np.setdiff1d(np.arange(p.size), shown)
+    return MarginalComparison(
         attributes=tuple(attributes),
         distance=float(np.abs(p - q).sum()) / 2,
         cells=tuple(names),
-        real=tuple(p[kept].round(6).tolist()),
-        published=tuple(q[kept].round(6).tolist()),
-        rest=(left.size, round(float(p[left].sum()), 6), round(float(q[left].sum()), 6))
-        if left.size
+        real=tuple(p[shown].round(6).tolist()),
+        published=tuple(q[shown].round(6).tolist()),
+        rest=(hidden.size, round(float(p[hidden].sum()), 6), round(float(q[hidden].sum()), 6))
+        if hidden.size
         else None,
     )
 
 
-def worst_of(shown: Iterable[MarginalShown], *, most: int) -> list[MarginalShown]:
-    """Keep those farthest apart, the worst first."""
-    return sorted(shown, key=lambda own: -own.distance)[:most]
-
-
-def _at(cells: npt.NDArray[np.int64], shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return list(zip(*(own.tolist() for own in np.unravel_index(cells, shape)), strict=True))
+def worst_of(comparisons: Iterable[MarginalComparison], *, count: int) -> list[MarginalComparison]:
+    """List the comparisons with the largest distances, the largest first."""
+    return sorted(comparisons, key=lambda comparison: -comparison.distance)[:count]

@@ -13,11 +13,11 @@ import io
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ..evaluation import judge, judge_marginals
+from ..evaluation import Utility, judge, judge_marginals
 from ..evaluation.classification import read_target
 from ..evaluation.distances import l2_error
 from ..evaluation.prediction import KINDS, Classifier, accuracy
@@ -96,7 +96,8 @@ def judged(
                     asked, classify=_targets(real, classify, report["warnings"])
                 )
                 users = report["communication"].get("users", {}).get("users")
-                report["utility"] = _utility(real, files, schema, asked, users=users)
+                utility = _utility(real, files, schema, asked, users=users)
+                report["utility"] = msgspec.to_builtins(utility)
     return {**files, "report.json": report_json(report)}
 
 
@@ -127,45 +128,48 @@ def _classifier(files: Mapping[str, bytes]) -> Classifier | None:
 
 def _utility(
     real: Records, files: Mapping[str, bytes], schema: Schema, asked: Judging, *, users: int | None
-) -> dict[str, Any] | None:
+) -> Utility | None:
     import pandas as pd
 
-    found: dict[str, Any] | None = None
-    held = load(asked.test, schema=schema) if asked.test else None
+    utility: Utility | None = None
+    test = load(asked.test, schema=schema) if asked.test else None
     if (classifier := _classifier(files)) is not None:
-        found = {"tvd": {}, "accuracy": msgspec.to_builtins(accuracy(classifier, held or real))}
+        utility = Utility(tvd={}, accuracy=accuracy(classifier, test or real))
     if "marginals.csv" in files:
         table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
-        with contextlib.suppress(
-            UsageError
-        ):  # not the whole tables of marginals: nothing that can be compared
-            found = judge_marginals(real, read_marginal_table(real.domain, table), total=users)
+        # Marginals of which cells are missing cannot be compared.
+        with contextlib.suppress(UsageError):
+            utility = judge_marginals(real, read_marginal_table(real.domain, table), total=users)
     if "synthetic.csv" in files:
         table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
         ways = [way for way in WAYS if way <= len(schema.attributes)]
         drawn = load(table, schema=schema)
-        own = judge(
+        comparison = judge(
             real,
             drawn,
             ways=ways,
             binary=asked.binary,
             targets=asked.classify,
             drop=asked.drop,
-            test=held,
+            test=test,
         )
-        synthetic = {
-            name: own[name]
-            for name in ("tvd", "distances", "marginals", "dependence", "classification", "notes")
-        }
-        if asked.l2:
-            synthetic["l2"] = {str(ways): l2_error(real, drawn, ways=ways) for ways in asked.l2}
-        # Marginals are what was estimated; a table drawn from a model of them stands beside, and is
-        # mostly worse.
-        if found is not None:
-            synthetic |= {
-                "tvd": found["tvd"],
-                "squared": found.get("squared", {}),
-                "tvd_synthetic": synthetic["tvd"],
-            }
-        found = synthetic
-    return found
+        synthetic = Utility(
+            tvd=comparison.tvd,
+            distances=comparison.distances,
+            marginals=comparison.marginals,
+            dependence=comparison.dependence,
+            classification=comparison.classification,
+            notes=comparison.notes,
+            l2={str(ways): l2_error(real, drawn, ways=ways) for ways in asked.l2} or None,
+        )
+        # Published marginals are what was estimated. A table drawn from a model of them stands
+        # beside, and is mostly worse.
+        if utility is not None:
+            synthetic = msgspec.structs.replace(
+                synthetic,
+                tvd=utility.tvd,
+                squared=utility.squared or {},
+                tvd_synthetic=synthetic.tvd,
+            )
+        utility = synthetic
+    return utility

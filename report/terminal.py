@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from ..evaluation import Evaluation
 from ..evaluation.label_attacks import Attacked
 from .comparison import comparison_table, legend
 from .report import summary_lines
@@ -65,32 +66,36 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     console.print(table)
 
 
-def print_verdict(found: Mapping[str, Any]) -> None:
-    """Print what the judge found."""
-    rows = found["rows"]
+def print_verdict(verdict: Evaluation) -> None:
+    """Print the comparison of two tables."""
+    rows = verdict.rows
     sys.stdout.write(
-        f"{rows['real']:,} real rows, {rows['synthetic']:,} synthetic ones; schema {found['schema']}\n\n"
+        f"{rows.real:,} real rows, {rows.synthetic:,} synthetic ones; schema {verdict.schema}\n\n"
     )
     sys.stdout.write("total variation distance of marginals, from 0 (alike) to 1\n")
     print_table(
         ("attributes", "ways", "average", "one-way only", "uniform", "worst", "marginal"),
         [
             [
-                own["attributes"],
-                str(own["ways"]),
-                *(f"{own[key]:.4f}" for key in ("average", "one_way", "uniform", "worst")),
-                " x ".join(own["worst_marginal"]),
+                result.attributes,
+                str(result.ways),
+                f"{result.average:.4f}",
+                f"{result.one_way:.4f}",
+                f"{result.uniform:.4f}",
+                f"{result.worst:.4f}",
+                " x ".join(result.worst_marginal),
             ]
-            for own in found["distances"]
+            for result in verdict.distances
         ],
     )
-    kept = found["dependence"]
-    if kept["largest_pair"]:
+    dependence = verdict.dependence
+    if dependence.largest_pair:
         sys.stdout.write(
-            f"\nmutual information of two attributes: {kept['difference']:.4f} bits off on average, "
-            f"{kept['largest']:.4f} at most ({' x '.join(kept['largest_pair'])})\n"
+            "\nmutual information of two attributes: "
+            f"{dependence.difference:.4f} bits off on average, "
+            f"{dependence.largest:.4f} at most ({' x '.join(dependence.largest_pair)})\n"
         )
-    if found["classification"]:
+    if verdict.classification:
         sys.stdout.write(
             "\nshare of real people predicted wrong by a linear support vector machine that learnt from\n"
         )
@@ -98,14 +103,16 @@ def print_verdict(found: Mapping[str, Any]) -> None:
             ("target", "synthetic", "real", "majority", "tested"),
             [
                 [
-                    own["target"],
-                    *(f"{own[key]:.4f}" for key in ("synthetic", "real", "majority")),
-                    f"{own['tested']:,}",
+                    result.target,
+                    f"{result.synthetic:.4f}",
+                    f"{result.real:.4f}",
+                    f"{result.majority:.4f}",
+                    f"{result.tested:,}",
                 ]
-                for own in found["classification"]
+                for result in verdict.classification
             ],
         )
-    for note in found["notes"]:
+    for note in verdict.notes:
         sys.stdout.write(f"note: {note}\n")
 
 

@@ -79,7 +79,7 @@ def measure_priview(
     domain = records.domain
     noisy = _count(records, DESIGNS[design](len(domain.attributes)), epsilon=epsilon, seed=seed)
     views = agree(noisy, total=float(len(records)), sweeps=3)
-    chosen = marginals_of(domain, ways=ways, most=marginals)
+    chosen = marginals_of(domain, ways=ways, limit=marginals)
     errors = []
     for names, counts in zip(chosen, records.marginals(chosen), strict=True):
         found = reconstruct(domain, names, views, total=float(len(records)), sweeps=30)

@@ -65,7 +65,7 @@ def evaluate_command(
             people = _demo_of(folder)
     work = Work()
     try:
-        found = evaluate(
+        verdict = evaluate(
             real if people is None else people,
             synthetic,
             schema=schema,
@@ -74,14 +74,14 @@ def evaluate_command(
             classify=classify or (),
             drop=drop or (),
             seed=seed,
-            told=work.show,
+            progress=work.show,
         )
     finally:
         work.close()
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        sys.stdout.write(json.dumps(msgspec.to_builtins(verdict), indent=2) + "\n")
     else:
-        print_verdict(found)
+        print_verdict(verdict)
 
 
 def _demo_of(folder: Path) -> pd.DataFrame | None:

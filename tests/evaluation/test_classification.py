@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.evaluation.classification import classify, read_target, revealing
+from sottovoce.evaluation.classification import classify, determining, read_target
 from sottovoce.parties import DEMO_SCHEMA, load
 from sottovoce.parties.demo import demo_table
 
@@ -68,20 +68,18 @@ def test_people_of_their_own_are_the_test() -> None:
 
 def test_what_reveals_the_label_is_named() -> None:
     target = read_target(REAL.domain, "education>=Bachelors")
-    assert revealing(REAL, target) == ["education-num"]
+    assert determining(REAL, target) == ["education-num"]
     table = pd.DataFrame(
         {"education": ["a", "b", "c"] * 20, "number": [1, 2, 3] * 20, "other": [1, 2] * 30}
     )
     found = sottovoce.evaluate(table, table, ways=[1], binary=False, classify=["education=a|b"])
-    assert found["notes"] == ["number alone decides education=a|b: drop it with --drop number"]
-    assert found["classification"][0]["synthetic"] == 0
+    assert found.notes == ("number alone decides education=a|b: drop it with --drop number",)
+    assert found.classification[0].synthetic == 0
     dropped = sottovoce.evaluate(
         table, table, ways=[1], binary=False, classify=["education=a|b"], drop=["number"]
     )
-    assert dropped["notes"] == []
-    assert dropped["classification"][0]["dropped"] == ("number",) or dropped["classification"][0][
-        "dropped"
-    ] == ["number"]
+    assert dropped.notes == ()
+    assert dropped.classification[0].dropped == ("number",)
     with pytest.raises(
         UsageError, match="attributes from which to predict education, found all dropped"
     ):

@@ -15,6 +15,7 @@ import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Marginal, mutual_information
 from sottovoce.evaluation.distances import distance, marginals_of
+from sottovoce.evaluation.utility import RowCounts
 from sottovoce.parties import DEMO_SCHEMA, Records, load
 from sottovoce.parties.counting import Counter
 from sottovoce.parties.demo import demo_table
@@ -90,15 +91,15 @@ def test_floors() -> None:
 
 def test_too_many_marginals_are_sampled() -> None:
     domain = Domain({f"x{at}": ("0", "1") for at in range(60)})
-    chosen = marginals_of(domain, ways=4, seed=1, most=500)
+    chosen = marginals_of(domain, ways=4, seed=1, limit=500)
     assert len(set(chosen)) == 500
     assert all(
         list(own) == sorted(own, key=domain.attributes.index) and len(set(own)) == 4
         for own in chosen
     )
-    assert chosen == marginals_of(domain, ways=4, seed=1, most=500)
-    assert chosen != marginals_of(domain, ways=4, seed=2, most=500)
-    assert len(marginals_of(domain, ways=2, most=2000)) == comb(60, 2)
+    assert chosen == marginals_of(domain, ways=4, seed=1, limit=500)
+    assert chosen != marginals_of(domain, ways=4, seed=2, limit=500)
+    assert len(marginals_of(domain, ways=2, limit=2000)) == comb(60, 2)
     with pytest.raises(
         UsageError, match="--ways from 1 to the 60 attributes of the data, found 61"
     ):
@@ -115,24 +116,24 @@ def test_the_whole_judgement() -> None:
     found = sottovoce.evaluate(
         DEMO, table.sample(frac=1, random_state=0), ways=[1, 2], classify=["income"]
     )
-    assert found["schema"] == "inferred"
-    assert found["rows"] == {"real": 2000, "synthetic": 2000}
-    assert set(found["tvd"]) == set(found["tvd_binary"]) == {"1", "2"}
-    worst = next(
-        own for own in found["distances"] if own["ways"] == 1 and own["attributes"] == "original"
+    assert found.schema == "inferred"
+    assert found.rows == RowCounts(real=2000, synthetic=2000)
+    assert set(found.tvd) == set(found.tvd_binary) == {"1", "2"}
+    original = next(
+        result for result in found.distances if result.ways == 1 and result.attributes == "original"
     )
-    assert worst["worst_marginal"] == ["age"] or worst["worst_marginal"] == ("age",)
-    kept = found["dependence"]
-    at = [kept["attributes"].index(name) for name in ("age", "income")]
+    assert original.worst_marginal == ("age",)
+    dependence = found.dependence
+    sex, income = (dependence.attributes.index(name) for name in ("sex", "income"))
     real = load(DEMO, schema=DEMO_SCHEMA)
     exact = mutual_information(
         Marginal.of(real.domain, ("sex", "income"), real.marginal(("sex", "income"))),
         ["sex"],
         base=2,
     )
-    assert kept["real"][kept["attributes"].index("sex")][at[1]] == pytest.approx(exact, abs=1e-6)
-    assert kept["largest"] >= kept["difference"] > 0
-    assert found["classification"][0]["target"] == "income"
+    assert dependence.real[sex][income] == pytest.approx(exact, abs=1e-6)
+    assert dependence.largest >= dependence.difference > 0
+    assert found.classification[0].target == "income"
 
 
 def test_labels_of_bins_are_read_beside_numbers(tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ def test_labels_of_bins_are_read_beside_numbers(tmp_path: Path) -> None:
     from sottovoce.parties import write_schema
 
     schema.write_text(write_schema(DEMO_SCHEMA))
-    assert sottovoce.evaluate(DEMO, published, schema=schema, ways=[2], binary=False)["tvd"] == {
+    assert sottovoce.evaluate(DEMO, published, schema=schema, ways=[2], binary=False).tvd == {
         "2": 0
     }
     published.to_csv(tmp_path / "synthetic.csv", index=False)
@@ -151,19 +152,19 @@ def test_labels_of_bins_are_read_beside_numbers(tmp_path: Path) -> None:
     found = sottovoce.evaluate(
         tmp_path / "real.csv", tmp_path / "synthetic.csv", ways=[2], binary=False
     )
-    assert found["tvd"] == {"2": 0}
-    assert found["schema"] == str(tmp_path / "schema.json")
+    assert found.tvd == {"2": 0}
+    assert found.schema == str(tmp_path / "schema.json")
 
 
 def test_columns_of_one_table_alone() -> None:
     found = sottovoce.evaluate(
         DEMO, DEMO.drop(columns="race").assign(extra=1), ways=[2], binary=False
     )
-    assert found["tvd"] == {"2": 0}
-    assert found["notes"] == [
+    assert found.tvd == {"2": 0}
+    assert found.notes == (
         "left out, as only the real table has them: race",
         "left out, as only the synthetic table has them: extra",
-    ]
+    )
     with pytest.raises(UsageError, match="columns of the same names in both tables"):
         sottovoce.evaluate(DEMO[["age"]], DEMO[["sex"]])
 
@@ -171,7 +172,7 @@ def test_columns_of_one_table_alone() -> None:
 def test_categories_that_the_real_table_lacks_count() -> None:
     real = pd.DataFrame({"a": ["x"] * 10, "b": ["y"] * 10})
     made = pd.DataFrame({"a": ["x"] * 5 + ["z"] * 5, "b": ["y"] * 10})
-    assert sottovoce.evaluate(real, made, ways=[2])["tvd"] == {"2": 0.5}
+    assert sottovoce.evaluate(real, made, ways=[2]).tvd == {"2": 0.5}
 
 
 def test_adult(adult: Any) -> None:

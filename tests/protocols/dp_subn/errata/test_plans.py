@@ -18,7 +18,7 @@ import pytest
 import sottovoce
 from sottovoce.crypto import RandomStream
 from sottovoce.curator import BayesianNetwork
-from sottovoce.evaluation.classification import classify, read_target, revealing
+from sottovoce.evaluation.classification import classify, determining, read_target
 from sottovoce.messages import BudgetError
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
@@ -241,12 +241,12 @@ def test_e21_education_num_is_education(adult: Records) -> None:
     """On Adult it is named as what reveals the label; with it there are no errors, without it a
     fifth is wrong.
     """
-    assert revealing(adult, read_target(adult.domain, "education")) == ["education-num"]
+    assert determining(adult, read_target(adult.domain, "education")) == ["education-num"]
     target = read_target(
         adult.domain, "education=9|6|0|3|10|8"
     )  # Assoc-voc and above, as JTree's authors number them
-    assert revealing(adult, target) == ["education-num"]
-    assert revealing(adult, read_target(adult.domain, "income")) == []
+    assert determining(adult, target) == ["education-num"]
+    assert determining(adult, read_target(adult.domain, "income")) == []
     kept, dropped = (classify(adult, adult, target, drop=drop) for drop in ((), ("education-num",)))
     assert kept.real == 0
     assert dropped.real == pytest.approx(0.205, abs=0.015)
