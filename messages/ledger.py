@@ -22,7 +22,7 @@ and length, or the run fails. What the numbers mean, to the byte:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -190,9 +190,7 @@ def totals(entries: Iterable[Entry]) -> Totals:
     return summed
 
 
-def communication(
-    entries: Sequence[Entry], *, predicted: Sequence[Mapping[str, Any]] | None
-) -> dict[str, Any]:
+def communication(entries: Sequence[Entry]) -> dict[str, Any]:
     """Sum the ledger up as report.json has it."""
     by: dict[str, dict[str, Totals]] = {
         name: defaultdict(Totals) for name in ("by_phase", "by_edge", "by_kind")
@@ -208,5 +206,4 @@ def communication(
             name: {key: value.as_dict() for key, value in groups.items()}
             for name, groups in by.items()
         },
-        "predicted": predicted,
     }

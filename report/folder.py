@@ -1,5 +1,7 @@
-"""What a run leaves behind: files made in memory, put into the folder all together, or not at
-all.
+"""The folder of a run: its files, made in memory and put into place all together, or not at all.
+
+report.json, the tables, the model, the schema and the ledger can be published as they are.
+judgement.json was measured on the real table and is not private; report.html shows both.
 """
 
 from __future__ import annotations
@@ -7,29 +9,32 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Final, get_type_hints
 
 import msgspec
 
 from ..messages import CURATOR, Entry, UsageError, communication, role_name
 from ..parties import write_schema
-from ..runs.job import Job, instantiate
-from ..runs.take_part import Concluded
+from ..runs.record import RunRecord
+from .judgement import judgement_json
 from .pages import FILES, pictures, run_page
-from .report import make_report
+from .report import Report, as_dictionary, report_json
+from .reported import ReportedRun
 
-ALWAYS_NEW: Final = ("synthetic.csv", "marginals.csv", "model.json", "schema.json")
-"""What a run may leave, and an earlier one in the same folder must not."""
+ALWAYS_NEW: Final = (
+    "synthetic.csv",
+    "marginals.csv",
+    "model.json",
+    "schema.json",
+    "judgement.json",
+)
+"""Files that a run may leave, and that an earlier run in the same folder must not."""
 
-NOT_CLASSIFIED: Final = "nothing was classified"
-"""What the judge's warnings begin with."""
 BROKEN: Final = (
     ValueError,
     KeyError,
@@ -41,106 +46,88 @@ BROKEN: Final = (
     csv.Error,
     StopIteration,
 )
-"""What reading a folder that is no run's, or no longer, ends with."""
+"""Errors raised for a damaged file of a run's folder."""
 
 __all__ = [
     "BROKEN",
-    "NOT_CLASSIFIED",
     "check_folder",
-    "leave",
     "ledger_csv",
-    "paged",
-    "published_files",
+    "page_of",
+    "public_files",
     "put",
     "read_ledger",
+    "run_files",
+    "write_run",
 ]
 
 
-def published_files(
-    job: Job, concluded: Concluded, *, transport: str, library: str | None, ended: datetime
-) -> dict[str, bytes]:
-    """Make every file of the run but its page. Called by the curator: all in here is public."""
-    outcome = concluded.outcome
+def public_files(record: RunRecord, report: Report) -> dict[str, bytes]:
+    """Make every file of a run that can be published."""
+    outcome = record.outcome
     files: dict[str, bytes] = {}
     if outcome.synthetic is not None:
-        files["synthetic.csv"] = outcome.synthetic.to_csv(index=False).encode()
+        files["synthetic.csv"] = outcome.synthetic.csv()
     if outcome.marginals is not None:
-        files["marginals.csv"] = outcome.marginals.to_csv(index=False).encode()
+        files["marginals.csv"] = outcome.marginals.csv()
     if outcome.model is not None:
         files["model.json"] = msgspec.json.format(msgspec.json.encode(outcome.model), indent=2)
-    files |= {
-        name: text.encode() for name, text in pictures(msgspec.to_builtins(outcome.model)).items()
-    }
-    if concluded.schema is not None:
-        files["schema.json"] = write_schema(concluded.schema).encode()
-    report = make_report(
-        job, instantiate(job), concluded, transport=transport, library=library, ended=ended
-    )
-    files["ledger.csv"] = ledger_csv(concluded.entries)
+    files |= {name: text.encode() for name, text in pictures(outcome.model).items()}
+    if record.schema is not None:
+        files["schema.json"] = write_schema(record.schema).encode()
+    files["ledger.csv"] = ledger_csv(record.entries)
     files["report.json"] = report_json(report)
     return files
 
 
-def paged(files: Mapping[str, bytes], *, public: bool = False) -> dict[str, bytes]:
-    """Add report.html, made from what the other files say; `public`: without what was measured on
-    the real table.
-
-    Apart from `published_files`, since it takes a second: runs that nobody looks at have no page.
-    """
-    report = json.loads(files["report.json"])
-    if public:
-        secret = (
-            report["privacy"]["neighbours"] == "add-or-remove-one"
-        )  # then how many rows there are is secret, too
-        judged = [text for text in report["warnings"] if text.startswith(NOT_CLASSIFIED)]
-        report = {
-            **report,
-            "utility": None,
-            "rows": None if secret else report["rows"],
-            "warnings": [text for text in report["warnings"] if text not in judged],
-        }
-    entries = read_ledger(files["ledger.csv"]) if "ledger.csv" in files else []
-    if entries and (apart := _apart(report["communication"], entries)):
-        report = {**report, "warnings": [*report["warnings"], apart]}
-    html = run_page(
-        report,
-        entries=entries,
-        drawn=pictures(json.loads(files["model.json"])) if "model.json" in files else {},
-    )
-    return {**files, "report.html": html.encode()}
+def run_files(record: RunRecord, run: ReportedRun) -> dict[str, bytes]:
+    """Make every file of a run but its page."""
+    files = public_files(record, run.report)
+    if run.judgement is not None:
+        files["judgement.json"] = judgement_json(run.judgement)
+    return files
 
 
-def _apart(told: Mapping[str, Any], entries: list[Entry]) -> str:
-    """Say in what a ledger differs from what report.json says of it: one of them is another run's,
-    or was changed.
-    """
-    counted = communication(entries, predicted=None)
+def page_of(run: ReportedRun, *, entries: list[Entry], model: object) -> bytes:
+    """Make report.html. It takes a second, so runs that nobody looks at have none."""
+    if entries and (difference := _difference(run.report, entries)):
+        run = ReportedRun(report=run.report.with_warnings(difference), judgement=run.judgement)
+    return run_page(run, entries=entries, drawn=pictures(model)).encode()
+
+
+def _difference(report: Report, entries: list[Entry]) -> str:
+    """Name the sums in which a ledger differs from report.json: one of them is another run's."""
+    told = as_dictionary(report)["communication"]
     differ = [
         key.replace("_", " ")
-        for key, own in counted.items()
-        if key != "predicted" and told.get(key) != own
+        for key, counted in communication(entries).items()
+        if told.get(key) != counted
     ]
     if not differ:
         return ""
-    return f"report.json and ledger.csv are not of the same run, or one was changed: they differ in {', '.join(differ)}"
-
-
-def report_json(report: Mapping[str, Any]) -> bytes:
-    return (json.dumps(report, indent=2, allow_nan=False) + "\n").encode()
+    return (
+        "report.json and ledger.csv are not of the same run, or one was changed: "
+        f"they differ in {', '.join(differ)}"
+    )
 
 
 def ledger_csv(entries: list[Entry]) -> bytes:
+    """Write ledger.csv, a row a message."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(Entry._fields)
     for entry in entries:
-        named = entry._replace(sender=_short(entry.sender), receiver=_short(entry.receiver))  # type: ignore[arg-type]
-        writer.writerow(f"{value:.6f}" if isinstance(value, float) else value for value in named)
+        named = {"sender": _role(entry.sender), "receiver": _role(entry.receiver)}
+        row = {**entry._asdict(), **named}.values()
+        writer.writerow(f"{value:.6f}" if isinstance(value, float) else value for value in row)
     return out.getvalue().encode()
 
 
 def read_ledger(data: bytes) -> list[Entry]:
-    """Read what `ledger_csv` wrote; what is no ledger is a `ValueError`."""
+    """Read ledger.csv.
+
+    Raises:
+        ValueError: it is no ledger.
+    """
     lines = list(csv.reader(io.StringIO(data.decode(), newline="")))
     if not lines or tuple(lines[0]) != Entry._fields:
         raise ValueError(f"expected a ledger with the columns {', '.join(Entry._fields)}")
@@ -151,39 +138,40 @@ def read_ledger(data: bytes) -> list[Entry]:
     ]
 
 
-def leave(files: Mapping[str, bytes], *, folder: Path) -> dict[str, bytes]:
-    """Put a run's files into its folder, with the page that shows them, and say what was put.
+def write_run(record: RunRecord, run: ReportedRun, *, folder: Path) -> tuple[Report, list[str]]:
+    """Put a run's files and its page into a folder; return the report as written, and the names.
 
-    Epsilon is spent: should the page fail, which a protocol of somebody's own may bring about,
-    everything else is kept.
+    Epsilon is spent: should the page fail, which a plug-in's model may bring about, everything else
+    is kept.
     """
-    report = json.loads(files["report.json"])
-    if isinstance(
-        report.get("command"), str
-    ):  # the curator, who wrote it, does not know where the run will lie
-        schema = shlex.quote(str(folder / "schema.json"))
-        report["command"] = report["command"].replace("--schema schema.json", f"--schema {schema}")
-    whole = {**files, "report.json": report_json(report)}
+    schema = shlex.quote(str(folder / "schema.json"))
+    command = run.report.command  # the curator, who wrote it, does not know where the run will lie
+    report = msgspec.structs.replace(
+        run.report, command=command.replace("--schema schema.json", f"--schema {schema}")
+    )
+    run = ReportedRun(report=report, judgement=run.judgement)
     try:
-        whole = paged(whole)
+        page = {"report.html": page_of(run, entries=record.entries, model=record.outcome.model)}
     except Exception as error:  # noqa: BLE001 - whatever it is
-        report["warnings"].append(f"there is no report.html: {type(error).__name__}: {error}")
-        whole["report.json"] = report_json(report)
+        text = f"there is no report.html: {type(error).__name__}: {error}"
+        run = ReportedRun(report=report.with_warnings(text), judgement=run.judgement)
+        page = {}
+    files = {**run_files(record, run), **page}
     try:
-        put(whole, folder=folder)
+        put(files, folder=folder)
     except UsageError as error:
         elsewhere = Path(tempfile.mkdtemp(prefix="sottovoce-"))
-        put(whole, folder=elsewhere)
+        put(files, folder=elsewhere)
         raise UsageError(f"{error}; the results are in {elsewhere}") from None
-    return whole
+    return run.report, sorted(files)
 
 
 def _rank(name: str) -> int:
     return CURATOR if name == "curator" else int(name.removeprefix("party "))
 
 
-def _short(rank: int) -> str:
-    return role_name(rank).removeprefix("the ") if rank == CURATOR else role_name(rank)
+def _role(rank: int) -> str:
+    return role_name(rank).removeprefix("the ")
 
 
 def check_folder(folder: Path) -> None:

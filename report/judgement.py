@@ -1,18 +1,16 @@
-"""The judgement on a run: what was published, measured against the real tables, and written into
-its report.
+"""The judgement on a run: what was published, measured against the real tables.
 
-Made by whoever started the run, after it has ended, if the tables can be read there. The curator,
-who writes the report, does not see them, so a run inside somebody else's MPI job has none:
-`sottovoce evaluate` makes it afterwards.
+It is made by whoever started the run, after the run has ended, if the tables can be read there. It
+is not private, so it has a file of its own, judgement.json. The curator does not see the tables: a
+run inside somebody else's MPI job has no judgement, and `sottovoce evaluate` measures afterwards.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -22,29 +20,40 @@ from ..evaluation.classification import read_target
 from ..evaluation.distances import l2_error
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
-from ..parties import Records, Schema, load, read_schema, unite
+from ..parties import Records, Schema, load, unite
 from ..privacy.domain import read_marginal_table
-from .folder import NOT_CLASSIFIED, report_json
+from ..runs.record import PublishedOutcome, RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..runs.job import Job
-
-__all__ = ["Judging", "judged"]
+__all__ = [
+    "NOT_CLASSIFIED",
+    "Judgement",
+    "Judging",
+    "judge_run",
+    "judgement_json",
+    "read_judgement",
+]
 
 WAYS: Final = (2, 3)
+NOT_CLASSIFIED: Final = "nothing was classified"
+"""The beginning of the judge's warnings about classifiers."""
+NOT_PRIVATE: Final = (
+    "measured on the real table, without noise: not private, and not to be published"
+)
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is measured beyond the distances."""
+    """What the judge measures beyond the distances."""
 
     classify: list[str] = []
     drop: list[str] = []
     """Attributes that classifiers do not get."""
     test: str = ""
-    """A table of other people, on which classifiers are tested; without it a fifth of the table
-    itself.
+    """A table of other people, on which classifiers are tested.
+
+    Without it they are tested on a fifth of the table itself.
     """
     binary: bool = False
     """Whether marginals of binarised attributes are compared, too."""
@@ -52,124 +61,146 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """L2 errors of marginals of so many attributes."""
 
 
-def judged(
-    job: Job,
-    files: Mapping[str, bytes],
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What judgement.json holds."""
+
+    warning: str = NOT_PRIVATE
+    """The first key: whoever opens the file reads first that it is not private."""
+    rows: int
+    """Number of real records, also where it is secret."""
+    utility: Utility | None
+    warnings: list[str] = []
+
+
+def judgement_json(judgement: Judgement) -> bytes:
+    """Write judgement.json."""
+    return (json.dumps(msgspec.to_builtins(judgement), indent=2) + "\n").encode()
+
+
+def read_judgement(folder: Path) -> Judgement | None:
+    """Read the judgement.json of a run's folder; `None` where there is none."""
+    try:
+        return msgspec.json.decode((folder / "judgement.json").read_bytes(), type=Judgement)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(
+            f"expected judgement.json in {folder} to be readable, found {error.strerror}"
+        ) from None
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"expected judgement.json of a run in {folder}, found {type(error).__name__}: {error}"
+        ) from None
+
+
+def judge_run(
+    record: RunRecord,
     *,
     tables: tuple[pd.DataFrame, ...] = (),
     judging: Judging | None = None,
-) -> dict[str, bytes]:
-    """Add the utility to report.json; as it is when there is nothing to measure or to measure by.
-
-    With it the number of rows, where the parties could not tell it. Neither is private: both are
-    for who has the tables.
-    """
-    asked = judging or Judging()
-    classify = asked.classify
-    report = json.loads(files["report.json"])
-    comparable = "schema.json" in files and (
-        files.keys() & {"synthetic.csv", "marginals.csv"} or _classifier(files)
-    )
-    if classify and "synthetic.csv" not in files:
-        report["warnings"].append(
-            f"{NOT_CLASSIFIED}: {report['protocol']} publishes no table to learn from"
-        )
-    if comparable or report["rows"] is None:
-        schema = read_schema(json.loads(files["schema.json"])) if comparable else None
-        try:
-            parts = [
-                load(source, schema=schema, rows=job.rows, seed=job.public_seed)
-                for source in tables or job.data
-            ]
-        except UsageError as error:  # the files are on the parties' hosts
-            if classify:
-                report["warnings"].append(
-                    f"{NOT_CLASSIFIED}, as the tables cannot be read here: {error}"
-                )
-        else:
-            report["rows"] = report["rows"] or sum(map(len, parts))
-            if classify and str(report.get("command", "")).startswith("sottovoce run"):
-                report["command"] += " " + shlex.join(["--classify", *classify])
-            if schema is not None:
-                real = unite(parts)
-                asked = msgspec.structs.replace(
-                    asked, classify=_targets(real, classify, report["warnings"])
-                )
-                users = report["communication"].get("users", {}).get("users")
-                utility = _utility(real, files, schema, asked, users=users)
-                report["utility"] = msgspec.to_builtins(utility)
-    return {**files, "report.json": report_json(report)}
+) -> Judgement | None:
+    """Measure what a run published; `None` where there is nothing to measure, or to measure by."""
+    judging = judging or Judging()
+    job, outcome = record.job, record.outcome
+    schema = record.schema if _comparable(outcome, record.schema) else None
+    warnings = []
+    if judging.classify and outcome.synthetic is None:
+        warnings.append(f"{NOT_CLASSIFIED}: {job.protocol} publishes no table to learn from")
+    try:
+        parts = [
+            load(source, schema=schema, rows=job.rows, seed=job.public_seed)
+            for source in tables or job.data
+        ]
+    except UsageError as error:  # the files are on the parties' hosts
+        if not judging.classify:
+            return None
+        warnings.append(f"{NOT_CLASSIFIED}, as the tables cannot be read here: {error}")
+        return Judgement(rows=record.rows or 0, utility=None, warnings=warnings)
+    utility = None
+    if schema is not None:
+        real = unite(parts)
+        targets, wrong = _targets(real, judging.classify)
+        warnings += wrong
+        judging = msgspec.structs.replace(judging, classify=targets)
+        users = None if outcome.traffic is None else outcome.traffic.users
+        utility = _utility(real, outcome, schema, judging, users=users)
+    return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
 
 
-def _targets(real: Records, classify: Sequence[str], warnings: list[str]) -> list[str]:
-    """Keep what can be predicted: the run has ended, and what it published must not be lost for a
-    wrong word.
-    """
-    targets = []
+def _comparable(outcome: PublishedOutcome, schema: Schema | None) -> bool:
+    if schema is None:
+        return False
+    published = (outcome.synthetic, outcome.marginals, _classifier(outcome, schema))
+    return any(item is not None for item in published)
+
+
+def _targets(real: Records, classify: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part what can be predicted from what cannot; a wrong word must not lose a published result."""
+    targets, warnings = [], []
     for text in classify:
         try:
             read_target(real.domain, text)
             targets.append(text)
         except UsageError as error:
             warnings.append(f"{NOT_CLASSIFIED} by {text}: {error}")
-    return targets
+    return targets, warnings
 
 
-def _classifier(files: Mapping[str, bytes]) -> Classifier | None:
+def _classifier(outcome: PublishedOutcome, schema: Schema) -> Classifier | None:
     """Open the classifier that was published, if one was."""
-    model = json.loads(files["model.json"]) if "model.json" in files else None
-    if not isinstance(model, dict) or model.get("kind") not in KINDS:
+    if not isinstance(outcome.model, dict) or outcome.model.get("kind") not in KINDS:
         return None
     try:
-        return Classifier(model, read_schema(json.loads(files["schema.json"])))
-    except UsageError:  # a model of somebody's own, called alike and made otherwise
+        return Classifier(outcome.model, schema)
+    except UsageError:  # a plug-in's model, with the same name of a kind and another structure
         return None
 
 
 def _utility(
-    real: Records, files: Mapping[str, bytes], schema: Schema, asked: Judging, *, users: int | None
+    real: Records,
+    outcome: PublishedOutcome,
+    schema: Schema,
+    judging: Judging,
+    *,
+    users: int | None,
 ) -> Utility | None:
-    import pandas as pd
-
     utility: Utility | None = None
-    test = load(asked.test, schema=schema) if asked.test else None
-    if (classifier := _classifier(files)) is not None:
+    test = load(judging.test, schema=schema) if judging.test else None
+    if (classifier := _classifier(outcome, schema)) is not None:
         utility = Utility(tvd={}, accuracy=accuracy(classifier, test or real))
-    if "marginals.csv" in files:
-        table = pd.read_csv(io.BytesIO(files["marginals.csv"]), keep_default_na=False)
+    if outcome.marginals is not None:
         # Marginals of which cells are missing cannot be compared.
         with contextlib.suppress(UsageError):
-            utility = judge_marginals(real, read_marginal_table(real.domain, table), total=users)
-    if "synthetic.csv" in files:
-        table = pd.read_csv(io.BytesIO(files["synthetic.csv"]), dtype=object, keep_default_na=False)
-        ways = [way for way in WAYS if way <= len(schema.attributes)]
-        drawn = load(table, schema=schema)
-        comparison = judge(
-            real,
-            drawn,
-            ways=ways,
-            binary=asked.binary,
-            targets=asked.classify,
-            drop=asked.drop,
-            test=test,
-        )
-        synthetic = Utility(
-            tvd=comparison.tvd,
-            distances=comparison.distances,
-            marginals=comparison.marginals,
-            dependence=comparison.dependence,
-            classification=comparison.classification,
-            notes=comparison.notes,
-            l2={str(ways): l2_error(real, drawn, ways=ways) for ways in asked.l2} or None,
-        )
-        # Published marginals are what was estimated. A table drawn from a model of them stands
-        # beside, and is mostly worse.
-        if utility is not None:
-            synthetic = msgspec.structs.replace(
-                synthetic,
-                tvd=utility.tvd,
-                squared=utility.squared or {},
-                tvd_synthetic=synthetic.tvd,
-            )
-        utility = synthetic
-    return utility
+            marginals = read_marginal_table(real.domain, outcome.marginals.frame())
+            utility = judge_marginals(real, marginals, total=users)
+    if outcome.synthetic is None:
+        return utility
+    drawn = load(outcome.synthetic.frame(), schema=schema)
+    comparison = judge(
+        real,
+        drawn,
+        ways=[way for way in WAYS if way <= len(schema.attributes)],
+        binary=judging.binary,
+        targets=judging.classify,
+        drop=judging.drop,
+        test=test,
+    )
+    synthetic = Utility(
+        tvd=comparison.tvd,
+        distances=comparison.distances,
+        marginals=comparison.marginals,
+        dependence=comparison.dependence,
+        classification=comparison.classification,
+        notes=comparison.notes,
+        l2={str(ways): l2_error(real, drawn, ways=ways) for ways in judging.l2} or None,
+    )
+    if utility is None:
+        return synthetic
+    # Published marginals are what was estimated. A table drawn from a model of them stands beside,
+    # and is mostly worse.
+    return msgspec.structs.replace(
+        synthetic,
+        tvd=utility.tvd,
+        squared=utility.squared or {},
+        tvd_synthetic=synthetic.tvd,
+    )

@@ -51,14 +51,22 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def __post_init__(self) -> None:
         if len(self.data) not in (1, self.parties):
-            raise UsageError(f"expected one --data to split, or one for each of {self.parties} parties, found {len(self.data)}")
+            raise UsageError(
+                f"expected one --data to split, or one for each of {self.parties} parties, found {len(self.data)}"
+            )
         read_split(self.split, parties=self.parties)
         if len(self.data) > 1 and self.split != "even":
-            raise UsageError(f"expected one --data for --split {self.split}, found {len(self.data)}")
+            raise UsageError(
+                f"expected one --data for --split {self.split}, found {len(self.data)}"
+            )
         if self.key_bits < 64 or self.key_bits % 2:
-            raise UsageError(f"expected --key-bits to be even and at least 64, found {self.key_bits}")
+            raise UsageError(
+                f"expected --key-bits to be even and at least 64, found {self.key_bits}"
+            )
         if self.key_bits < 2048 and not self.insecure_test_keys:
-            raise UsageError(f"expected --key-bits of at least 2048, found {self.key_bits}: less needs --insecure-test-keys")
+            raise UsageError(
+                f"expected --key-bits of at least 2048, found {self.key_bits}: less needs --insecure-test-keys"
+            )
 
     @property
     def public_seed(self) -> int:
@@ -72,9 +80,13 @@ def instantiate(job: Job) -> AnyProtocol:
     """
     kind = find(job.protocol)
     if job.mode not in kind.modes:
-        raise UsageError(f"expected --mode {' or '.join(kind.modes)} for {kind.name}, found {job.mode}")
+        raise UsageError(
+            f"expected --mode {' or '.join(kind.modes)} for {kind.name}, found {job.mode}"
+        )
     if job.parties < kind.least_parties:
-        raise UsageError(f"expected at least {kind.least_parties} parties for {kind.name}, found {job.parties}")
+        raise UsageError(
+            f"expected at least {kind.least_parties} parties for {kind.name}, found {job.parties}"
+        )
     if kind.most_parties is not None and job.parties > kind.most_parties:
         raise UsageError(
             f"expected at most {kind.most_parties} parties for {kind.name}, found {job.parties}: --parties {kind.most_parties}"
@@ -82,14 +94,18 @@ def instantiate(job: Job) -> AnyProtocol:
     names = kind.Parameters.__struct_fields__
     for name in job.parameters:
         if name not in names:
-            raise UsageError(f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}")
+            raise UsageError(
+                f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}"
+            )
     for name, value in job.parameters.items():
         try:
             msgspec.convert({name: value}, kind.Parameters, strict=False)
         except msgspec.ValidationError as error:
             what = str(error).partition(" - at ")[0]
             if "missing required field" not in what:
-                raise UsageError(f"{what[0].lower()}{what[1:]} for parameter {name}, found {value!r}") from None
+                raise UsageError(
+                    f"{what[0].lower()}{what[1:]} for parameter {name}, found {value!r}"
+                ) from None
         except SottovoceError:
             pass  # a rule between parameters: judged below, on all of them
     try:

@@ -16,7 +16,9 @@ from .job import Job, Transport
 __all__ = ["Settings", "parse_assignments", "read_settings"]
 
 
-class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class Settings(
+    msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename="kebab"
+):
     """Every key of `--config FILE.toml`; the same names as the options."""
 
     protocol: str | None = None
@@ -43,22 +45,49 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     def over(self, below: Settings) -> Settings:
         """Take what is not said here from `below`; parameters are merged one by one."""
-        said = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        said = {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) is not None
+        }
         return msgspec.structs.replace(below, **said | {"set": {**below.set, **self.set}})
 
     def job(self) -> Job:
         """Make the job; wrong values are a `UsageError` that names the key."""
         if self.protocol is None:
-            raise UsageError('expected a protocol: sottovoce run PROTOCOL, or protocol = "..." in the configuration')
-        data = ["demo"] if self.data is None else [self.data] if isinstance(self.data, str) else self.data
+            raise UsageError(
+                'expected a protocol: sottovoce run PROTOCOL, or protocol = "..." in the configuration'
+            )
+        data = (
+            ["demo"]
+            if self.data is None
+            else [self.data]
+            if isinstance(self.data, str)
+            else self.data
+        )
         parties = self.parties if self.parties is not None else len(data) if len(data) > 1 else 3
         parameters = dict(self.set)
         if self.epsilon is not None:
             if "epsilon" in parameters and parameters["epsilon"] != self.epsilon:
                 raise UsageError("expected epsilon once, found it both as an option and under set")
             parameters["epsilon"] = self.epsilon
-        fields: dict[str, Any] = {"protocol": self.protocol, "data": data, "parties": parties, "parameters": parameters}
-        for name in ("seed", "mode", "key_bits", "insecure_test_keys", "rows", "split", "timeout", "transcript", "identities"):
+        fields: dict[str, Any] = {
+            "protocol": self.protocol,
+            "data": data,
+            "parties": parties,
+            "parameters": parameters,
+        }
+        for name in (
+            "seed",
+            "mode",
+            "key_bits",
+            "insecure_test_keys",
+            "rows",
+            "split",
+            "timeout",
+            "transcript",
+            "identities",
+        ):
             if (value := getattr(self, name)) is not None:
                 fields[name] = value
         if self.schema is not None:
@@ -87,7 +116,9 @@ def read_settings(path: Path) -> Settings:
             msgspec.convert(value, known[key])
         except msgspec.ValidationError as error:
             what = str(error).partition(" - at ")[0].replace(" | null", "")
-            raise UsageError(f"{path}: key {key!r}: {what[0].lower()}{what[1:]}, found {value!r}") from None
+            raise UsageError(
+                f"{path}: key {key!r}: {what[0].lower()}{what[1:]}, found {value!r}"
+            ) from None
     return msgspec.convert(found, Settings)
 
 

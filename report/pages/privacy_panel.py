@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..report import epsilon_shown
 from .document import folded, table, words
-from .told import claimed_for, view_shown
+from .sentences import claimed_for, view_shown
 
 __all__ = ["privacy_panel"]
 

@@ -13,7 +13,7 @@ from ...messages import Entry
 from .cost_panel import conversation_panel, cost_panel, edge_shown
 from .document import cards, document, figure, listed, note, section, table, words
 from .privacy_panel import privacy_panel
-from .told import figures, lead
+from .sentences import figures, lead
 from .utility_panel import utility_panel
 
 __all__ = ["run_page"]

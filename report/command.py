@@ -1,0 +1,74 @@
+"""The command that runs the same again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, Final
+
+import msgspec
+
+from ..runs.job import Job
+
+__all__ = ["command"]
+
+SHOWN: Final = (
+    "mode",
+    "rows",
+    "split",
+    "seed",
+    "key_bits",
+    "insecure_test_keys",
+    "identities",
+    "timeout",
+    "transcript",
+)
+"""Options that the command repeats where they are not the default."""
+
+
+def command(job: Job, *, transport: str) -> str:
+    """Write the command that repeats a run where it was started, with the schema that it left.
+
+    The number of hosts and the contents of files are not in it. Tables in memory and parameters
+    that are lists are written as a call in Python.
+    """
+    plain = all(isinstance(value, str | int | float | None) for value in job.parameters.values())
+    if job.data[0] == "<table>" or not plain:
+        return _python(job)
+    words = ["sottovoce", "run", job.protocol]
+    words += [word for name in job.data if job.data != ("demo",) for word in ("--data", name)]
+    words += ["--parties", str(job.parties)] if len(job.data) == 1 else []
+    if "epsilon" in job.parameters:
+        words += ["--epsilon", str(job.parameters["epsilon"])]
+    for name, value in _changed(job).items():
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if value is True else [option, str(value)]
+    words += [] if job.schema is None else ["--schema", "schema.json"]
+    words += ["--transport", "threads"] if transport == "threads" else []
+    for name, value in job.parameters.items():
+        words += [] if name == "epsilon" else ["--set", f"{name}={_assigned(value)}"]
+    return shlex.join(words)
+
+
+def _python(job: Job) -> str:
+    """Write the call in Python that repeats a run."""
+    if job.data[0] == "<table>":
+        data = "table" if len(job.data) == 1 else "tables"
+    else:
+        data = repr([*job.data] if len(job.data) > 1 else job.data[0])
+    arguments = [repr(job.protocol), data]
+    arguments += [f"parties={job.parties}"] if len(job.data) == 1 else []
+    arguments += [f"{name}={value!r}" for name, value in job.parameters.items()]
+    arguments += [f"{name}={value!r}" for name, value in _changed(job).items()]
+    arguments += ["schema='schema.json'"] if job.schema is not None else []
+    return f"sottovoce.run({', '.join(arguments)})"
+
+
+def _changed(job: Job) -> dict[str, Any]:
+    """List the job's options that are not the default."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(Job)}
+    values = {name: getattr(job, name) for name in SHOWN}
+    return {name: value for name, value in values.items() if value != defaults[name]}
+
+
+def _assigned(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,243 @@
+"""Making the report of a run from its record: once, by whoever writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+
+import msgspec
+
+from ..messages import Entry, communication
+from ..privacy import epsilon_by_view
+from ..protocols import AnyProtocol, Cost, Public
+from ..runs.job import Job, instantiate
+from ..runs.record import RoleNotes, RunRecord
+from ..runs.table import Table
+from .command import command
+from .report import (
+    About,
+    Communication,
+    Formulas,
+    MarginalsSize,
+    MPIFacts,
+    PhaseCost,
+    Predicted,
+    Privacy,
+    Published,
+    Report,
+    Sums,
+    TableSize,
+    Traffic,
+)
+
+__all__ = ["make_report"]
+
+
+def make_report(record: RunRecord) -> Report:
+    """Make the report of a run.
+
+    Epsilon is spent when this is called, so a protocol that cannot forecast or describe itself
+    costs a warning and not the result.
+    """
+    job, library = record.job, record.library
+    protocol = instantiate(job)
+    public = Public(
+        parties=job.parties,
+        rows=record.rows or 0,
+        key_bits=job.key_bits,
+        domain=None if record.schema is None else record.schema.domain,
+        model=record.outcome.model,
+    )
+    warnings = _warnings(record)
+    predicted: list[Predicted] | None = None
+    formulas: list[Formulas] = []
+    chosen = {}
+    try:
+        predicted = _predicted(protocol, record.entries, public)
+        formulas = _formulas(protocol, record.entries, public)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong, the result must not be lost
+        warnings.append(f"the cost could not be predicted: {type(error).__name__}: {error}")
+    try:
+        warnings.extend(protocol.warnings(public))
+        chosen = {
+            name: value
+            for name, value in protocol.chosen().items()
+            if getattr(protocol.parameters, name, 0) is None
+        }
+    except Exception as error:  # noqa: BLE001 - as above
+        warnings.append(f"the protocol could not describe itself: {type(error).__name__}: {error}")
+    exchanged = _communication(record, predicted=predicted, formulas=formulas)
+    hosts = [notes.host for notes in record.roles]
+    return Report(
+        sottovoce=version("sottovoce"),
+        protocol=protocol.name,
+        about=About(summary=protocol.summary, paper=protocol.paper, trust=protocol.trust),
+        reference=job.protocol,
+        parameters=msgspec.to_builtins(protocol.parameters),
+        chosen=chosen,
+        parties=job.parties,
+        rows=record.rows,
+        data=list(job.data),
+        split=job.split,
+        mode=job.mode,
+        seed=job.seed,
+        transport=record.transport,
+        mpi=None if library is None else MPIFacts(library=library, hosts=hosts),
+        python=platform.python_version(),
+        ended=record.ended.isoformat(timespec="seconds"),
+        command=command(job, transport=record.transport),
+        seconds=round(record.seconds, 6),
+        outcome=record.outcome.summary,
+        published=_published(record),
+        phases=_phases(record.roles, exchanged),
+        communication=exchanged,
+        privacy=_privacy(protocol, record),
+        transcript={
+            edge: digest for notes in record.roles for edge, digest in notes.transcript.items()
+        }
+        or None,
+        warnings=warnings,
+    )
+
+
+def _communication(
+    record: RunRecord, *, predicted: list[Predicted] | None, formulas: list[Formulas]
+) -> Communication:
+    summed = communication(record.entries)
+    traffic = record.outcome.traffic
+    return msgspec.convert(
+        {
+            **summed,
+            "predicted": predicted,
+            "formulas": formulas,
+            "per_user_bits": None if traffic is None else traffic.bits / traffic.reports,
+            "users": None
+            if traffic is None
+            else Traffic.of(traffic, measured_bits=summed["user_bits"]),
+        },
+        Communication,
+    )
+
+
+def _phases(roles: Sequence[RoleNotes], exchanged: Communication) -> list[PhaseCost]:
+    """List the phases in the order in which the roles entered them."""
+    nothing = Sums(messages=0, payload_bytes=0, frame_bytes=0, ciphertext_bytes=0, user_bits=0)
+    return [
+        PhaseCost(
+            name=name,
+            seconds=round(max(notes.phases.get(name, 0.0) for notes in roles), 6),
+            bytes=exchanged.by_phase.get(name, nothing).frame_bytes,
+        )
+        for name in dict.fromkeys(name for notes in roles for name in notes.phases)
+    ]
+
+
+def _privacy(protocol: AnyProtocol, record: RunRecord) -> Privacy:
+    """Sum up the releases by view.
+
+    Where epsilon is of a label, the loss of the whole record stands beside it; it is the same
+    unless a release says more.
+    """
+    job = record.job
+    views = epsilon_by_view(record.releases, parties=job.parties)
+    if protocol.neighbours.startswith("label-within"):
+        views = {"whole_record": views["epsilon"]["curator"], **views}
+    return Privacy(
+        claimed_epsilon=protocol.epsilon,
+        claimed_coalition=protocol.colluding,
+        neighbours=protocol.neighbours,
+        **views,
+        releases=record.releases,
+        key_bits=job.key_bits,
+        identities=job.identities or "made for the run",
+    )
+
+
+def _published(record: RunRecord) -> Published:
+    synthetic, marginals = record.outcome.synthetic, record.outcome.marginals
+    return Published(
+        model=record.outcome.model is not None,
+        synthetic=None
+        if synthetic is None
+        else TableSize(rows=synthetic.rows, attributes=len(synthetic.columns)),
+        marginals=None if marginals is None else _marginals_size(marginals),
+    )
+
+
+def _marginals_size(table: Table) -> MarginalsSize:
+    """Count the marginals in a table: the different sets of attributes that its rows name."""
+    named = [column for column in table.columns if column.name.startswith("attribute_")]
+    if not named:
+        return MarginalsSize(marginals=1, cells=table.rows)
+    different = set(zip(*(column.array().tolist() for column in named), strict=True))
+    return MarginalsSize(marginals=len(different), cells=table.rows)
+
+
+def _predicted(
+    protocol: AnyProtocol, entries: Sequence[Entry], public: Public
+) -> list[Predicted] | None:
+    """Put each line of the predicted cost beside what was measured.
+
+    A line that depends on what was learnt, such as the length of a frontier, follows from the model
+    and was not known before the run.
+    """
+    lines: Sequence[Cost] | None = protocol.predict(public)
+    if lines is None:
+        return None
+    beforehand: Sequence[Cost] = ()
+    with contextlib.suppress(Exception):  # a plug-in's forecast may need the model
+        beforehand = protocol.predict(replace(public, model=None)) or ()
+    beside = []
+    for line in lines:
+        measured = [
+            entry for entry in entries if (entry.phase, entry.kind) == (line.phase, line.kind)
+        ]
+        beside.append(
+            Predicted(
+                phase=line.phase,
+                kind=line.kind,
+                messages=line.messages,
+                payload_bytes=line.payload_bytes,
+                measured_messages=len(measured),
+                measured_payload_bytes=sum(entry.payload_bytes for entry in measured),
+                known="before" if line in beforehand else "from the model",
+            )
+        )
+    return beside
+
+
+def _formulas(protocol: AnyProtocol, entries: Sequence[Entry], public: Public) -> list[Formulas]:
+    """Put the paper's formulas, printed and corrected, beside what was measured."""
+    beside = []
+    for formula in protocol.formulas(public):
+        measured = [entry for entry in entries if entry.phase == formula.phase]
+        beside.append(
+            Formulas(
+                **asdict(formula),
+                measured_rounds=len({entry.round for entry in measured}),
+                measured_bytes=sum(entry.payload_bytes for entry in measured),
+            )
+        )
+    return beside
+
+
+def _warnings(record: RunRecord) -> list[str]:
+    """List what everybody should know of a run's options."""
+    job: Job = record.job
+    warnings = []
+    if job.seed is not None:
+        warnings.append(
+            f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed "
+            "can subtract the noise"
+        )
+    if job.key_bits < 2048:
+        warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
+    if record.schema is not None and record.schema.inferred:
+        warnings.append(
+            "the schema was inferred from the data: that categories and ranges were taken from it "
+            "is NOT private; give a public one with --schema"
+        )
+    return warnings

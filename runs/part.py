@@ -1,0 +1,180 @@
+"""Playing one role from a wire to the end of its part, on any transport.
+
+When all roles have ended, every party hands its notes (what it sent, received and released, and how
+long its phases took) to the curator, who reconciles them. These closing frames are not messages of
+the protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from ..crypto import Keypair, RandomTree
+from ..curator import Curator
+from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
+from ..messages.frame import What
+from ..parties import Party, Records, Schema
+from ..privacy import Accountant, Release
+from ..protocols import AnyProtocol, Outcome
+from .identities import read_identities
+from .job import Job, instantiate
+from .record import PublishedOutcome, RoleNotes, RunRecord
+
+__all__ = ["make_curator", "make_party", "play_role"]
+
+
+def make_curator(
+    wire: Wire, protocol: AnyProtocol, job: Job, *, schema: Schema | None, cores: int
+) -> Curator:
+    """Make the curator's role at this end of the wire."""
+    return Curator(
+        wire,
+        protocol=protocol.name,
+        kinds=protocol.kinds(),
+        randomness=RandomTree(job.seed, role=wire.rank),
+        domain=None if schema is None else schema.domain,
+        key_bits=job.key_bits,
+        workers=cores,
+        timeout=job.timeout,
+        transcript=job.transcript,
+    )
+
+
+def make_party(
+    wire: Wire,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    records: Records,
+    cores: int,
+    identity: Keypair | None = None,
+    pinned: Mapping[int, bytes] | None = None,
+) -> Party:
+    """Make a party's role at this end of the wire, with its records and its budget."""
+    accountant = Accountant(
+        party=wire.rank,
+        parties=job.parties,
+        budget=protocol.epsilon,
+        neighbours=protocol.neighbours,
+    )
+    return Party(
+        wire,
+        protocol=protocol.name,
+        kinds=protocol.kinds(),
+        records=records,
+        accountant=accountant,
+        randomness=RandomTree(job.seed, role=wire.rank),
+        key_bits=job.key_bits,
+        workers=cores,
+        identity=identity,
+        pinned=pinned,
+        timeout=job.timeout,
+        transcript=job.transcript,
+    )
+
+
+def play_role(
+    wire: Wire,
+    job: Job,
+    *,
+    records: Records | None,
+    schema: Schema | None,
+    cores: int,
+    watch: Callable[[Role], None],
+    transport: str,
+    library: str | None = None,
+) -> RunRecord | None:
+    """Play the role of this end of the wire; a party brings its records, the curator has none.
+
+    The curator returns the record of the run, a party `None`. `watch` is given the role before it
+    begins, for whoever shows progress.
+    """
+    started = time.perf_counter()
+    protocol = instantiate(job)
+    if records is None:
+        curator = make_curator(wire, protocol, job, schema=schema, cores=cores)
+        watch(curator)
+        with _placing_errors(curator):
+            outcome = protocol.curator(curator)
+            curator.end()
+        return _conclude(
+            curator,
+            outcome,
+            job=job,
+            schema=schema,
+            started=started,
+            transport=transport,
+            library=library,
+        )
+    identity, pinned = read_identities(job.identities, party=wire.rank, parties=job.parties)
+    party = make_party(
+        wire, protocol, job, records=records, cores=cores, identity=identity, pinned=pinned
+    )
+    watch(party)
+    with _placing_errors(party):
+        protocol.party(party)
+        party.end()
+    secret = protocol.neighbours == "add-or-remove-one"
+    notes = _notes(party, releases=party.accountant.releases, rows=None if secret else len(records))
+    party.control(What.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
+    party.await_control(What.DISMISSAL, source=CURATOR)
+    return None
+
+
+_NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
+
+
+def _conclude(
+    curator: Curator,
+    outcome: Outcome,
+    *,
+    job: Job,
+    schema: Schema | None,
+    started: float,
+    transport: str,
+    library: str | None,
+) -> RunRecord:
+    """Collect the parties' notes, reconcile the ledger and dismiss the parties."""
+    roles = [_notes(curator, releases=[], rows=None)]
+    roles += [
+        _NOTES.decode(curator.await_control(What.MINUTES, source=party))
+        for party in curator.parties
+    ]
+    entries = reconcile([notes.acts for notes in roles])
+    record = RunRecord(
+        job=job,
+        outcome=PublishedOutcome.of(outcome),
+        entries=entries,
+        roles=roles,
+        seconds=time.perf_counter() - started,
+        schema=schema,
+        transport=transport,
+        library=library,
+        ended=datetime.now(UTC),
+    )
+    for party in curator.parties:
+        curator.control(What.DISMISSAL, b"", to=party)
+    return record
+
+
+def _notes(role: Role, *, releases: list[Release], rows: int | None) -> RoleNotes:
+    return RoleNotes(
+        role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript
+    )
+
+
+@contextlib.contextmanager
+def _placing_errors(role: Role) -> Iterator[None]:
+    """Add the role's place to a conversation error that has none."""
+    try:
+        yield
+    except ConversationError as error:
+        role.place(error)
+        raise

@@ -1,0 +1,96 @@
+"""The record of a run: what happened, as one typed object.
+
+The curator's role makes it when all roles have ended. It holds nothing but what may be published,
+and the notes of every role. It travels once, to whoever started the run; reports and files are made
+from it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime  # noqa: TC003 - read at run time, as annotations of a struct
+from typing import Any
+
+import msgspec
+
+from ..messages import Act, Entry
+from ..parties import Schema
+from ..privacy import Release
+from ..protocols import Outcome
+from ..protocols.protocol import Said
+from .job import Job
+from .table import Table
+
+__all__ = ["PublishedOutcome", "RoleNotes", "RunRecord"]
+
+
+class RoleNotes(msgspec.Struct, frozen=True):
+    """What one role notes of its part: messages, releases, and the time that its phases took."""
+
+    acts: list[Act]
+    phases: dict[str, float]
+    releases: list[Release]
+    rows: int | None
+    """Number of a party's records. `None` for the curator, and where neighbouring tables differ by
+    a record more or less: then the number is secret.
+    """
+    host: str
+    transcript: dict[str, str]
+
+
+class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What the protocol published, in types that can be written down."""
+
+    synthetic: Table | None = None
+    marginals: Table | None = None
+    model: Any = None
+    """The protocol's own model, as JSON has it."""
+    summary: dict[str, Any] = {}
+    """The protocol's own figures, as JSON has them; infinity is a float."""
+    traffic: Said | None = None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> PublishedOutcome:
+        """Take over what a protocol returned."""
+        synthetic, marginals, model = outcome.synthetic, outcome.marginals, outcome.model
+        return cls(
+            synthetic=None if synthetic is None else Table.of(synthetic),
+            marginals=None if marginals is None else Table.of(marginals, numbers=("count",)),
+            model=None if model is None else msgspec.json.decode(msgspec.json.encode(model)),
+            summary=_plain(outcome.summary),
+            traffic=outcome.said,
+        )
+
+
+def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn a protocol's figures into built-in types."""
+    plain: dict[str, Any] = msgspec.to_builtins(dict(summary))
+    return plain
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in a run."""
+
+    job: Job
+    outcome: PublishedOutcome
+    entries: list[Entry]
+    """The ledger: every message, as both ends agree on it."""
+    roles: list[RoleNotes]
+    """The notes of every role, by rank."""
+    seconds: float
+    schema: Schema | None
+    transport: str
+    library: str | None
+    """The MPI library, where there is one."""
+    ended: datetime
+
+    @property
+    def releases(self) -> list[Release]:
+        """All releases, party by party."""
+        return [release for notes in self.roles for release in notes.releases]
+
+    @property
+    def rows(self) -> int | None:
+        """Number of records of all parties, where every party may tell its own."""
+        told: Sequence[int] = [notes.rows for notes in self.roles[1:] if notes.rows is not None]
+        return sum(told) if len(told) == len(self.roles) - 1 else None

@@ -1,0 +1,163 @@
+"""All roles of a run as threads of this process: for tests, notebooks and debugging."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ..messages import (
+    CURATOR,
+    ConversationError,
+    PeerFailedError,
+    Position,
+    Role,
+    SottovoceError,
+    Where,
+    Wire,
+    thread_wires,
+)
+from .failure import INTERRUPTED, RunFailed
+from .identities import read_identities
+from .job import Job, instantiate
+from .part import play_role
+from .record import RunRecord
+from .setup import agree_on_schema, contribute_schema, cores_for_each, load_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RoleError", "describe", "play_on_threads", "run_on_threads"]
+
+T = TypeVar("T")
+
+LOOK_EVERY: Final = 0.1
+"""Seconds between two looks at where the roles are."""
+
+
+def run_on_threads(
+    job: Job,
+    *,
+    tables: tuple[pd.DataFrame, ...] = (),
+    show: Callable[[Mapping[int, Position]], None] = lambda _: None,
+) -> RunRecord:
+    """Play all roles of a job in this process; `show` is called with their positions meanwhile."""
+    protocol = instantiate(job)
+    parties = range(1, job.parties + 1)
+    for party in parties:  # read again by the party; a missing file is found before anything starts
+        read_identities(job.identities, party=party, parties=job.parties)
+    schema = agree_on_schema(
+        [
+            contribute_schema(job, party=party, needed=protocol.needs_schema, tables=tables)
+            for party in parties
+        ]
+    )
+    records = [
+        None,
+        *(load_records(job, party=party, schema=schema, tables=tables) for party in parties),
+    ]
+    wires = thread_wires(job.parties + 1)
+    roles: dict[int, Role] = {}
+
+    def play(rank: int) -> RunRecord | None:
+        return play_role(
+            wires[rank],
+            job,
+            records=records[rank],
+            schema=schema,
+            cores=cores_for_each(roles=1 if rank == CURATOR else job.parties),
+            watch=lambda role: roles.__setitem__(rank, role),
+            transport="threads",
+        )
+
+    def position() -> None:
+        show({rank: role.position for rank, role in list(roles.items())})
+
+    try:
+        results = play_on_threads(wires, play, meanwhile=position)
+    except KeyboardInterrupt:
+        where = f"{roles[CURATOR].where}: " if CURATOR in roles else ""
+        line = f"{where}interrupted; all roles were ended and nothing was written"
+        raise RunFailed(line, status=INTERRUPTED) from None
+    except RoleError as failure:
+        error = failure.error
+        if isinstance(error, SottovoceError):
+            raise error from None
+        role = roles.get(failure.rank)
+        line, trace = describe(error, where=None if role is None else role.where)
+        raise RunFailed(line, status=3, traceback=trace) from error
+    record = results[CURATOR]
+    if record is None:
+        raise RunFailed("the curator ended without a result", status=3)
+    return record
+
+
+class RoleError(Exception):
+    """The first error of any role, with its rank."""
+
+    def __init__(self, rank: int, error: BaseException) -> None:
+        super().__init__(rank, error)
+        self.rank = rank
+        self.error = error
+
+
+def play_on_threads(
+    wires: Sequence[Wire],
+    play: Callable[[int], T],
+    *,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> dict[int, T]:
+    """Run `play(rank)` on a thread for each wire and return the results by rank.
+
+    Raises:
+        RoleError: the first error of any role; the other roles have been ended by then.
+    """
+    results: dict[int, T] = {}
+    errors: list[RoleError] = []
+
+    def target(rank: int) -> None:
+        try:
+            results[rank] = play(rank)
+        except PeerFailedError:
+            pass  # another role failed first; its error is the one that is raised
+        except BaseException as error:  # noqa: BLE001 - raised below, after the others were ended
+            errors.append(RoleError(rank, error))
+            _abort(wires)
+
+    threads = [
+        threading.Thread(target=target, args=(rank,), daemon=True, name=f"rank {rank}")
+        for rank in range(len(wires))
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        while not errors and any(thread.is_alive() for thread in threads):
+            for thread in threads:
+                thread.join(timeout=LOOK_EVERY if thread.is_alive() else 0)
+            meanwhile()
+    finally:
+        _abort(wires)  # a role that computes goes on until its next verb; nobody waits for it
+        for thread in threads:
+            thread.join(timeout=2 * LOOK_EVERY)
+    if errors:
+        raise errors[0]
+    return results
+
+
+def _abort(wires: Sequence[Wire]) -> None:
+    with contextlib.suppress(PeerFailedError):
+        wires[0].abort(3)
+
+
+def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
+    """Put an error in one line, with its place; add the traceback when it is not one of ours."""
+    if isinstance(error, SottovoceError):
+        placed = isinstance(error, ConversationError) and error.where is not None
+        return (str(error) if where is None or placed else f"{where}: {error}"), ""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, SystemExit):
+        text = f"it left early by SystemExit({error.code})"
+    trace = "".join(traceback.format_exception(error))
+    return (f"{where}: {text}" if where else text), trace
