@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-import msgspec
-
 from ..messages import SottovoceError, UsageError
-from ..runs.job import Job
+from ..messages.ledger import totals
+from ..runs.job import Job, Placement
 from .mpiexec import find_launcher, inside_mpi_job
 from .run import run_job
 
@@ -68,13 +67,13 @@ def _findings(mpiexec: str | None) -> Iterator[tuple[str, str]]:
     yield "library", _library()
     started = time.perf_counter()
     job = Job(protocol="head-count", parties=3, rows=300, seed=1, timeout=30)
-    files = run_job(job, transport="mpi", mpiexec=mpiexec)
-    report = msgspec.json.decode(files["report.json"])
-    sent, hosts = report["communication"], ", ".join(sorted(set(report["mpi"]["hosts"])))
+    record = run_job(job, placement=Placement(transport="mpi", mpiexec=mpiexec))
+    sent = totals(record.entries)
+    hosts = ", ".join(sorted({notes.host for notes in record.roles}))
     seconds = time.perf_counter() - started
     yield (
         "exchange",
-        f"4 ranks on {hosts}: {sent['messages']} messages, {sent['frame_bytes']} bytes, {seconds:.1f} s in all",
+        f"4 ranks on {hosts}: {sent.messages} messages, {sent.frame_bytes} bytes, {seconds:.1f} s in all",
     )
     yield "verdict", "MPI works"
 
@@ -84,7 +83,11 @@ def _library() -> str:
     code = "from mpi4py import MPI; print(MPI.Get_library_version())"
     try:
         said = subprocess.run(
-            [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-P", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise UsageError(

@@ -27,6 +27,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from ..messages import Position
+from ..runs.record import RunRecord
 
 __all__ = ["Address", "At", "Event", "Failed", "Finished", "Hello", "Lifeline", "Lost", "Server"]
 
@@ -65,10 +66,10 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):
-    """A rank has done its part; the curator brings what is published, as files."""
+    """A rank has done its part; the curator brings the record of the run."""
 
     rank: int
-    files: dict[str, bytes] = {}
+    record: RunRecord | None = None
 
 
 class Lost(msgspec.Struct, frozen=True, tag=True):

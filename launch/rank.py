@@ -14,21 +14,26 @@ import contextlib
 import hashlib
 import os
 import sys
-import traceback
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
 
-from ..messages import CURATOR, ConversationError, Role, SottovoceError, UsageError, Where
+from ..messages import CURATOR, Role, SottovoceError, UsageError
 from ..messages.mpi import MPIWire, wait_until
 from ..parties import Records, Schema
-from ..report.folder import published_files
+from ..runs.failure import INTERRUPTED, describe
 from ..runs.identities import read_identities
 from ..runs.job import Job, instantiate
-from ..runs.take_part import Concluded, cores, own_records, own_schema, settle, take_part
+from ..runs.part import play_role
+from ..runs.record import RunRecord
+from ..runs.setup import (
+    agree_on_schema,
+    contribute_schema,
+    cores_for_each,
+    load_records,
+)
 from .lifeline import Address, Failed, Finished, Lifeline
 
 if TYPE_CHECKING:
@@ -55,10 +60,11 @@ def main() -> None:
 
 
 def be_a_rank(
-    job: Job, *, address: Address | None, conclude: Callable[[dict[str, bytes]], None] | None = None
+    job: Job, *, address: Address | None, conclude: Callable[[RunRecord], None] | None = None
 ) -> None:
-    """Take this rank's role; `conclude` is called on the curator's rank when there is no launcher
-    to send the files to.
+    """Play this rank's role.
+
+    `conclude` is called on the curator's rank when there is no launcher to send the record to.
     """
     from mpi4py import MPI
 
@@ -82,15 +88,19 @@ def be_a_rank(
 
     try:
         records, schema = _prepare(comm, job)
-        concluded = take_part(
-            MPIWire(comm), job, records=records, schema=schema, cores=_cores(comm), watch=watch
+        record = play_role(
+            MPIWire(comm),
+            job,
+            records=records,
+            schema=schema,
+            cores=_cores(comm),
+            watch=watch,
+            transport="mpi",
+            library=_library(),
         )
-        files: dict[str, bytes] = {}
-        if concluded is not None:
-            files = _files(job, concluded)
-            if conclude is not None:
-                conclude(files)
-        lifeline.say(Finished(rank, files))
+        if record is not None and conclude is not None:
+            conclude(record)
+        lifeline.say(Finished(rank, record))
     except _OthersMistake as mistake:
         lifeline.close()
         sys.exit(mistake.status)
@@ -138,12 +148,12 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
             return None
         # Here, where everybody learns of what is wrong; it is read again when it is used.
         read_identities(job.identities, party=rank, parties=size - 1)
-        return own_schema(job, party=rank, needed=instantiate(job).needs_schema)
+        return contribute_schema(job, party=rank, needed=instantiate(job).needs_schema)
 
     schema = _together(comm, contribute)
 
     def agree() -> Schema | None:
-        settled = settle(_exchange(comm, schema))
+        settled = agree_on_schema(_exchange(comm, schema))
         # Each settles by itself: roles with different orders of categories would publish nonsense
         # without noticing.
         if any(other != settled for other in _exchange(comm, settled)):
@@ -154,7 +164,7 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
 
     schema = _together(comm, agree)
     records = _together(
-        comm, lambda: None if rank == CURATOR else own_records(job, party=rank, schema=schema)
+        comm, lambda: None if rank == CURATOR else load_records(job, party=rank, schema=schema)
     )
     return records, schema
 
@@ -169,7 +179,8 @@ def _cores(comm: MPI.Comm) -> int:
     ranks = np.zeros(here.Get_size(), np.int64)
     here.Allgather(np.array([comm.Get_rank()]), ranks)
     here.Free()
-    return cores(sharing=1 if comm.Get_rank() == CURATOR else int((ranks != CURATOR).sum()))
+    parties_here = int((ranks != CURATOR).sum())
+    return cores_for_each(roles=1 if comm.Get_rank() == CURATOR else parties_here)
 
 
 def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
@@ -208,36 +219,12 @@ def _exchange(comm: MPI.Comm, schema: Schema | None) -> list[Schema | None]:
     return [msgspec.json.decode(part.tobytes(), type=Schema | None) for part in parts]
 
 
-def _files(job: Job, concluded: Concluded) -> dict[str, bytes]:
+def _library() -> str:
+    """Name the MPI library in one line."""
     from mpi4py import MPI
 
-    library = (
-        MPI.Get_library_version()
-        .partition("\n")[0]
-        .partition(", package")[0]
-        .replace("\x00", "")
-        .strip()
-    )
-    return published_files(
-        job, concluded, transport="mpi", library=" ".join(library.split()), ended=datetime.now(UTC)
-    )
-
-
-def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
-    """Put an error in one line, with its place, and add the traceback when it is not one of
-    ours.
-    """
-    if isinstance(error, SottovoceError):
-        line = str(error)
-        if where is not None and not (
-            isinstance(error, ConversationError) and error.where is not None
-        ):
-            line = f"{where}: {line}"
-        return line, ""
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
-    if isinstance(error, SystemExit):
-        text = f"it left early by SystemExit({error.code})"
-    return (f"{where}: {text}" if where else text), "".join(traceback.format_exception(error))
+    first = MPI.Get_library_version().partition("\n")[0].partition(", package")[0]
+    return " ".join(first.replace("\x00", "").split())
 
 
 def _fail(
@@ -250,7 +237,7 @@ def _fail(
     status = (
         error.exit_status
         if isinstance(error, SottovoceError)
-        else 130
+        else INTERRUPTED
         if isinstance(error, KeyboardInterrupt)
         else 3
     )

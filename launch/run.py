@@ -3,70 +3,112 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import json
+import functools
 import tempfile
-import threading
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..messages import CURATOR, PeerFailedError, Role, SottovoceError, Wire, thread_wires
-from ..parties import read_schema
-from ..privacy import Domain
-from ..report.folder import leave, paged, published_files
-from ..report.judgement import Judging, judged
+from ..messages import UsageError
+from ..report.judgement import Judging, judge_run
+from ..report.making import make_report
 from ..report.progress import Progress
-from ..runs.failure import INTERRUPTED, RunFailed
-from ..runs.identities import read_identities
-from ..runs.job import Job, Transport, instantiate
-from ..runs.settings import Settings
-from ..runs.take_part import Concluded, cores, own_records, own_schema, settle, take_part
+from ..report.report import as_dictionary
+from ..report.reported import ReportedRun
+from ..runs.job import Job, Placement, Transport, instantiate
+from ..runs.record import RunRecord
+from ..runs.settings import settings
+from ..runs.threads import run_on_threads
 from .mpiexec import find_launcher
-from .rank import describe
-from .supervise import Hosts, run_with_mpi
+from .supervise import run_with_mpi
 
 if TYPE_CHECKING:
     import os
 
     import pandas as pd
 
-__all__ = ["Run", "run", "run_job", "run_settings"]
+    from ..privacy import Domain
+
+__all__ = ["Run", "run", "run_job", "start_run"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class Run:
-    """What a run gave."""
+    """What a run published, what it cost, and how good it is."""
 
-    synthetic: pd.DataFrame | None
-    marginals: pd.DataFrame | None
-    model: Any
-    report: dict[str, Any]
-    ledger: pd.DataFrame
-    files: dict[str, bytes]
-    """Everything as it would stand in the folder, but for the page."""
+    record: RunRecord
+    """What happened, as one typed object."""
+    reported: ReportedRun
+    """The report and the judgement, as typed objects."""
 
-    def page(self) -> str:
-        """Make report.html."""
-        return paged(self.files)["report.html"].decode()
+    @functools.cached_property
+    def synthetic(self) -> pd.DataFrame | None:
+        """The synthetic table, if the protocol publishes one."""
+        table = self.record.outcome.synthetic
+        return None if table is None else table.frame()
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Leave everything in a folder, as `sottovoce run --out` does."""
-        leave(self.files, folder=Path(folder))
+    @functools.cached_property
+    def marginals(self) -> pd.DataFrame | None:
+        """The noisy marginals, if the protocol publishes them."""
+        table = self.record.outcome.marginals
+        return None if table is None else table.frame()
+
+    @property
+    def model(self) -> Any:
+        """The protocol's model, as model.json has it, if it publishes one."""
+        return self.record.outcome.model
+
+    @functools.cached_property
+    def report(self) -> dict[str, Any]:
+        """The report as a dictionary, as report.json has it; infinity is a float."""
+        return as_dictionary(self.reported.report)
+
+    @functools.cached_property
+    def judgement(self) -> dict[str, Any] | None:
+        """What was measured on the real table, as judgement.json has it. It is not private."""
+        judgement = self.reported.judgement
+        return None if judgement is None else msgspec.to_builtins(judgement)
+
+    @functools.cached_property
+    def ledger(self) -> pd.DataFrame:
+        """Every message, a row each."""
+        import io
+
+        import pandas as pd
+
+        from ..report.folder import ledger_csv
+
+        return pd.read_csv(io.BytesIO(ledger_csv(self.record.entries)))
+
+    @functools.cached_property
+    def files(self) -> dict[str, bytes]:
+        """Everything as it would stand in the folder, but for the page."""
+        from ..report.folder import run_files
+
+        return run_files(self.record, self.reported)
 
     @property
     def domain(self) -> Domain | None:
         """The public domain of what was published, if the protocol has one."""
-        return (
-            read_schema(json.loads(self.files["schema.json"])).domain
-            if "schema.json" in self.files
-            else None
-        )
+        schema = self.record.schema
+        return None if schema is None else schema.domain
+
+    def page(self) -> str:
+        """Make report.html."""
+        from ..report.folder import page_of
+
+        record = self.record
+        page = page_of(self.reported, entries=record.entries, model=record.outcome.model)
+        return page.decode()
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Leave everything in a folder, as `sottovoce run --out` does."""
+        from ..report.folder import write_run
+
+        write_run(self.record, self.reported, folder=Path(folder))
 
 
 def run(
@@ -94,201 +136,106 @@ def run(
 ) -> Run:
     """Run a protocol and return what it published.
 
-    Args: protocol: a name that `sottovoce protocols` lists, or `module:Class`. data: one table to
-        split among the parties, or one for each: paths, DataFrames, or "demo". parties: how many
-        parties, 3 or one for each table; the curator comes on top. seed: makes the run reproducible
-        to the byte, and not private. mode: "rigorous", or "paper" for the algorithm as printed
-        where a protocol offers it. transport: "threads" (in this process) or "mpi" (starts
-        mpiexec). rows: take only so many rows of the data. split: how one table is split: "even",
-        "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH". schema: what categories and bins there are: a
-        JSON file, or the same as a dictionary; inferred without it. identities: a folder made by
-        `sottovoce identity`; without it identities are made for the run. key_bits: of the Paillier
-        key, for protocols that encrypt. insecure_test_keys: allow less than 2048. timeout: seconds
-        that any wait may last. transcript: digest everything that is said, edge by edge. judge:
-        measure what was published against the data, after the run. classify: measure how well these
-        are predicted from what was published: "income", "education>=Bachelors". parameters: the
-        protocol's own, such as `epsilon=0.8`.
+    Args:
+        protocol: A name that `sottovoce protocols` lists, or `module:Class`.
+        data: One table to split among the parties, or one for each: paths, DataFrames, or "demo".
+        parties: Number of parties, 3 or one for each table; the curator comes on top.
+        seed: Makes the run reproducible to the byte, and not private.
+        mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
+        transport: "threads" (in this process) or "mpi" (starts mpiexec).
+        rows: Take only so many rows of the data.
+        split: How one table is split: "even", "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH".
+        schema: Categories and bins: a JSON file, or a dictionary. Without it they are inferred.
+        identities: A folder made by `sottovoce identity`. Without it they are made for the run.
+        key_bits: Bits of the Paillier key, for protocols that encrypt.
+        insecure_test_keys: Allow less than 2048.
+        timeout: Seconds that any wait may last.
+        transcript: Digest every message, edge by edge.
+        judge: Measure what was published against the data, after the run.
+        classify: Labels to predict from what was published: "income", "education>=Bachelors".
+        parameters: The protocol's own, such as `epsilon=0.8`.
 
     Raises:
-        UsageError: something asked for cannot be.
-        ConversationError: the conversation failed; its `where` says at which rank, phase and step.
+        UsageError: An option, a parameter or the data cannot be used.
+        ConversationError: The conversation failed; its `where` names rank, phase and step.
     """
     import pandas as pd
 
-    given = (
-        [data]
-        if isinstance(data, pd.DataFrame) or not isinstance(data, Sequence) or isinstance(data, str)
-        else [*data]
-    )
-    tables = tuple(item for item in given if isinstance(item, pd.DataFrame))
+    tables: list[str | pd.DataFrame] = [
+        source if isinstance(source, pd.DataFrame) else str(source) for source in _sources(data)
+    ]
+    frames = tuple(table for table in tables if isinstance(table, pd.DataFrame))
     with contextlib.ExitStack() as stack:
-        if tables and (transport == "mpi" or len(tables) < len(given)):
+        if frames and (transport == "mpi" or len(frames) < len(tables)):
             # Ranks are other processes: tables reach them as files.
-            spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sottovoce-")))
-            given = [
-                _spooled(item, spool / f"{n}.csv") if isinstance(item, pd.DataFrame) else item
-                for n, item in enumerate(given)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sottovoce-")))
+            tables = [
+                _written(table, folder / f"{number}.csv") for number, table in enumerate(tables)
             ]
-            tables = ()
-        job = msgspec.convert(
+            frames = ()
+        chosen = settings(
             {
-                "parties": parties if parties is not None else len(given) if len(given) > 1 else 3,
                 "protocol": protocol,
-                "parameters": parameters,
-                "mode": mode,
+                "data": ["<table>" for _ in frames] or tables,
+                "parties": parties,
                 "seed": seed,
+                "mode": mode,
+                "transport": transport,
                 "rows": rows,
                 "split": split,
-                "timeout": timeout,
-                "transcript": transcript,
+                "schema": schema if schema is None or isinstance(schema, Mapping) else str(schema),
+                "identities": None if identities is None else str(identities),
                 "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys,
-                "identities": None if identities is None else str(identities),
-                "schema": read_schema(schema) if schema is not None else None,
-                "data": ["<table>" for _ in tables] or [str(item) for item in given],
-            },
-            Job,
+                "timeout": timeout,
+                "transcript": transcript,
+                "set": parameters,
+            }
         )
-        files = run_job(job, transport=transport, tables=tables)
+        record = run_job(chosen.job, placement=chosen.placement, tables=frames)
+        judgement = None
         if judge:
-            files = judged(job, files, tables=tables, judging=Judging(classify=[*classify]))
-    return _opened(files)
+            judgement = judge_run(record, tables=frames, judging=Judging(classify=[*classify]))
+    return Run(record, ReportedRun(report=make_report(record), judgement=judgement))
 
 
 def run_job(
     job: Job,
     *,
-    transport: Transport,
+    placement: Placement,
     tables: tuple[pd.DataFrame, ...] = (),
-    mpiexec: str | None = None,
-    hosts: Hosts | None = None,
     progress: Progress | None = None,
-) -> dict[str, bytes]:
-    """Run a job and return the files it publishes."""
+) -> RunRecord:
+    """Run a job where its placement says: on threads, unless that names MPI."""
     progress = progress or Progress(shown=False)
     instantiate(job)
-    if transport == "mpi":
-        return run_with_mpi(
-            job, launcher=find_launcher(mpiexec), hosts=hosts or Hosts(), progress=progress
-        )
-    concluded = _run_in_threads(job, tables=tables, progress=progress)
-    return published_files(
-        job, concluded, transport="threads", library=None, ended=datetime.now(UTC)
-    )
-
-
-def run_settings(job: Job, settings: Settings) -> dict[str, bytes]:
-    """Run a cell of a sweep: on threads, unless its settings name another transport."""
-    hosts = Hosts(
-        hosts=settings.hosts, hostfile=settings.hostfile, extra=tuple(settings.mpi_arg or ())
-    )
-    return run_job(
-        job, transport=settings.transport or "threads", mpiexec=settings.mpiexec, hosts=hosts
-    )
-
-
-def _run_in_threads(job: Job, *, tables: tuple[pd.DataFrame, ...], progress: Progress) -> Concluded:
-    """Play all roles in this process; the first error of any ends all and is raised here."""
-    needed = instantiate(job).needs_schema
-    parties = range(1, job.parties + 1)
-    for party in parties:
-        read_identities(job.identities, party=party, parties=job.parties)
-    schema = settle(
-        [own_schema(job, party=party, needed=needed, tables=tables) for party in parties]
-    )
-    records = [
-        None,
-        *(own_records(job, party=party, schema=schema, tables=tables) for party in parties),
-    ]
-    wires = thread_wires(job.parties + 1)
-    roles: dict[int, Role] = {}
-    results: list[Concluded] = []
-    errors: list[tuple[int, BaseException]] = []
-
-    def play(rank: int) -> None:
-        try:
-            concluded = take_part(
-                wires[rank],
-                job,
-                records=records[rank],
-                schema=schema,
-                cores=cores(sharing=1 if rank == CURATOR else job.parties),
-                watch=lambda role: roles.__setitem__(rank, role),
-            )
-            if concluded is not None:
-                results.append(concluded)
-        except PeerFailedError:
-            pass
-        except BaseException as error:  # noqa: BLE001 - raised again below, after the others were told
-            errors.append((rank, error))
-            _end(wires)
-
-    threads = [
-        threading.Thread(target=play, args=(rank,), daemon=True, name=f"rank {rank}")
-        for rank in range(len(wires))
-    ]
-    for thread in threads:
-        thread.start()
+    if placement.transport == "mpi":
+        launcher = find_launcher(placement.mpiexec)
+        return run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
     try:
-        while not errors and any(thread.is_alive() for thread in threads):
-            for thread in threads:
-                thread.join(timeout=0.1 if thread.is_alive() else 0)
-            progress.show({rank: role.position for rank, role in list(roles.items())})
-    except KeyboardInterrupt:
-        where = f"{roles[0].where}: " if 0 in roles else ""
-        raise RunFailed(
-            f"{where}interrupted; all roles were ended and nothing was written", status=INTERRUPTED
-        ) from None
+        return run_on_threads(job, tables=tables, show=progress.show)
     finally:
         progress.close()
-        _end(wires)  # a role that computes goes on until its next verb; nobody waits for it
-        for thread in threads:
-            thread.join(timeout=0.2)
-    if errors:
-        raise _told(*errors[0], roles=roles)
-    return results[0]
 
 
-def _end(wires: Sequence[Wire]) -> None:
-    with contextlib.suppress(PeerFailedError):
-        wires[0].abort(3)
+def start_run(job: Job, placement: Placement) -> RunRecord:
+    """Start a run of a sweep, which shows its own progress."""
+    return run_job(job, placement=placement)
 
 
-def _told(rank: int, error: BaseException, *, roles: dict[int, Role]) -> Exception:
-    """Add the place to an error that is not ours."""
-    if isinstance(error, SottovoceError):
-        return error
-    line, _ = describe(error, where=roles[rank].where if rank in roles else None)
-    failed = RunFailed(line, status=3, traceback="".join(traceback.format_exception(error)))
-    failed.__cause__ = error
-    return failed
-
-
-def _spooled(table: pd.DataFrame, path: Path) -> str:
-    table.to_csv(path, index=False)
-    return str(path)
-
-
-def _opened(files: dict[str, bytes]) -> Run:
+def _sources(data: Any) -> list[Any]:
+    """List the tables: one to split, or one for each party."""
     import pandas as pd
 
-    def table(name: str) -> pd.DataFrame | None:
-        """Read a table of labels: as text, since a label such as 01 or NA is no number and no
-        null.
-        """
-        if name not in files:
-            return None
-        numbers = {"count"} if name == "marginals.csv" else set()
-        read = pd.read_csv(io.BytesIO(files[name]), dtype=object, keep_default_na=False)
-        return read.assign(
-            **{column: pd.to_numeric(read[column]) for column in numbers & {*read.columns}}
-        )
+    if isinstance(data, str | pd.DataFrame) or not isinstance(data, Sequence):
+        return [data]
+    if not data:
+        raise UsageError("expected a table for data, found none: leave it out for the demo's")
+    return [*data]
 
-    return Run(
-        synthetic=table("synthetic.csv"),
-        marginals=table("marginals.csv"),
-        model=msgspec.json.decode(files["model.json"]) if "model.json" in files else None,
-        report=msgspec.json.decode(files["report.json"]),
-        ledger=pd.read_csv(io.BytesIO(files["ledger.csv"])),
-        files=files,
-    )
+
+def _written(table: str | pd.DataFrame, path: Path) -> str:
+    if isinstance(table, str):
+        return table
+    table.to_csv(path, index=False)
+    return str(path)

@@ -25,30 +25,18 @@ import msgspec
 from ..messages import Position, role_name
 from ..report.progress import Progress
 from ..runs.failure import INTERRUPTED, RunFailed
-from ..runs.job import Job, instantiate
+from ..runs.job import Job, Placement, instantiate
+from ..runs.record import RunRecord
 from .lifeline import At, Event, Failed, Finished, Hello, Lost, Server
 from .mpiexec import Launcher
 from .rank import JOB_VARIABLE, Assignment
 
-__all__ = ["Hosts", "run_with_mpi"]
+__all__ = ["run_with_mpi"]
 
 GRACE: Final = 0.5
 """Seconds in which the reason for a lost rank may still arrive from another one."""
 PATIENCE: Final = 2.0
 """Seconds that processes have to end by themselves before they are killed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hosts:
-    """Where ranks run, in mpiexec's own words; nothing means this machine."""
-
-    hosts: str | None = None
-    hostfile: str | None = None
-    extra: tuple[str, ...] = ()
-
-    @property
-    def several(self) -> bool:
-        return bool(self.hosts or self.hostfile or self.extra)
 
 
 @dataclass
@@ -85,30 +73,30 @@ class _Watch:
 
 
 def run_with_mpi(
-    job: Job, *, launcher: Launcher, hosts: Hosts, progress: Progress
-) -> dict[str, bytes]:
-    """Run a job as ranks of one mpiexec and return the files to publish.
+    job: Job, *, launcher: Launcher, placement: Placement, progress: Progress
+) -> RunRecord:
+    """Run a job as ranks of one mpiexec and return the record of the run.
 
-    Raises: RunFailed: with the exit status and the line for the person. No process is left when it
-        is raised. KeyboardInterrupt: after all processes have been ended.
+    Raises:
+        RunFailed: With the exit status and the line for the person. No process is left then.
     """
     protocol = instantiate(job)
-    server = Server(token=secrets.token_hex(16), everywhere=hosts.several)
+    server = Server(token=secrets.token_hex(16), everywhere=placement.several_hosts)
     assignment = msgspec.json.encode(Assignment(job, server.address)).decode()
     command = launcher.command(
         # -P: a module that lies in the working folder never replaces an installed one.
         [sys.executable, "-P", "-c", "from sottovoce.launch.rank import main; main()"],
         ranks=job.parties + 1,
         variables=[JOB_VARIABLE],
-        hosts=hosts.hosts,
-        hostfile=hosts.hostfile,
-        extra=hosts.extra,
+        hosts=placement.hosts,
+        hostfile=placement.hostfile,
+        extra=placement.mpi_arg,
     )
     watch = _Watch(protocol.name)
     process = subprocess.Popen(
         command,
         env={
-            **launcher.environment(several_hosts=bool(hosts.hosts or hosts.hostfile)),
+            **launcher.environment(several_hosts=bool(placement.hosts or placement.hostfile)),
             JOB_VARIABLE: assignment,
         },
         stdin=subprocess.DEVNULL,
@@ -135,7 +123,10 @@ def run_with_mpi(
     spoken.pass_on(everything=failed is None)
     if failed is not None:
         raise failed
-    return watch.finished[0].files
+    record = watch.finished[0].record
+    if record is None:
+        raise RunFailed("the curator ended without a result", status=3)
+    return record
 
 
 _BANNER: Final = (

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from ..runs.job import Job
+from .report import Report
 
-__all__ = ["command"]
+__all__ = ["command", "with_classify"]
 
 SHOWN: Final = (
     "mode",
@@ -72,3 +74,11 @@ def _changed(job: Job) -> dict[str, Any]:
 
 def _assigned(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def with_classify(report: Report, targets: Sequence[str]) -> Report:
+    """Add the targets of classifiers, which are an option of the judge, to the command."""
+    if not report.command.startswith("sottovoce run"):
+        return report
+    command = f"{report.command} {shlex.join(['--classify', *targets])}"
+    return msgspec.structs.replace(report, command=command)

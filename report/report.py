@@ -34,6 +34,7 @@ __all__ = [
     "Traffic",
     "as_dictionary",
     "in_json",
+    "parse_report",
     "read_report",
     "report_json",
     "report_schema",
@@ -251,10 +252,7 @@ def read_report(folder: Path) -> Report:
     """Read the report.json of a run's folder; what is wrong with it is a `UsageError`."""
     expected = f"expected report.json of a run in {folder}"
     try:
-        read = json.loads((folder / "report.json").read_text())
-        if isinstance(read, dict) and "privacy" in read:
-            read["privacy"] = _replaced(read["privacy"], _number)
-        return msgspec.convert(read, Report)
+        return parse_report(json.loads((folder / "report.json").read_text()))
     except OSError as error:
         raise UsageError(
             f"expected a run with report.json in {folder}, found {error.strerror}"
@@ -263,6 +261,13 @@ def read_report(folder: Path) -> Report:
         raise UsageError(f"{expected}, found another structure: {error}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{expected}, found {type(error).__name__}: {error}") from None
+
+
+def parse_report(read: Any) -> Report:
+    """Make a report of what `in_json` wrote; a wrong structure is a `msgspec.ValidationError`."""
+    if isinstance(read, dict) and "privacy" in read:
+        read = {**read, "privacy": _replaced(read["privacy"], _number)}
+    return msgspec.convert(read, Report)
 
 
 def _replaced(value: Any, leaf: Callable[[Any], Any]) -> Any:

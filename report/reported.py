@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from ..evaluation import Utility
 from .judgement import Judgement, read_judgement
-from .report import Report, read_report
+from .report import Report, as_dictionary, in_json, parse_report, read_report
 
-__all__ = ["ReportedRun", "read_run"]
+__all__ = ["ReportedRun", "pack_run", "read_run", "unpack_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +47,18 @@ class ReportedRun:
 def read_run(folder: Path) -> ReportedRun:
     """Read the report and the judgement of a run's folder."""
     return ReportedRun(report=read_report(folder), judgement=read_judgement(folder))
+
+
+def pack_run(run: ReportedRun) -> dict[str, Any]:
+    """Write both as one JSON object, for a sweep's results."""
+    judgement = None if run.judgement is None else msgspec.to_builtins(run.judgement)
+    return {"report": in_json(as_dictionary(run.report)), "judgement": judgement}
+
+
+def unpack_run(packed: Mapping[str, Any]) -> ReportedRun:
+    """Read what `pack_run` wrote; a wrong structure is a `msgspec.ValidationError`."""
+    judgement = packed.get("judgement")
+    return ReportedRun(
+        report=parse_report(packed.get("report")),
+        judgement=None if judgement is None else msgspec.convert(judgement, Judgement),
+    )

@@ -1,5 +1,7 @@
-"""A job: all that a role must know to take its part. Public; the same for every role; travels as
-JSON.
+"""A job: what is to be run. It is public, the same for every role, and travels as JSON.
+
+`Job` is the one list of a run's options. The command line, configuration files and `sottovoce.run`
+take their names, types, bounds and defaults from it; `settings` reads what a person gave.
 """
 
 from __future__ import annotations
@@ -15,89 +17,138 @@ from ..parties import Schema, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode
 
-__all__ = ["Job", "Transport", "instantiate"]
+__all__ = ["Job", "Placement", "Transport", "instantiate"]
 
 Transport = Literal["threads", "mpi"]
 
+MIN_KEY_BITS = 2048
+"""Shorter keys protect nothing and are only for tests."""
+
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be run."""
+    """What is to be run. Every field but `protocol` and `parameters` is an option of a run."""
 
     protocol: str
     parameters: dict[str, Any] = {}
-    data: tuple[str, ...] = ("demo",)
-    """One source that is split among the parties, or one for each party."""
-    parties: Annotated[int, msgspec.Meta(ge=1, le=65_535)] = 3
-    rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    split: str = "even"
-    """How one source is split: public, and drawn from the seed."""
-    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    """Also chooses, publicly, which rows of one file belong to which party; without it that choice
-    is 0's.
-    """
-    mode: Mode = "rigorous"
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = DEFAULT_TIMEOUT
-    schema: Schema | None = None
-    """Public: how values become codes; without it the parties infer one, if the protocol needs
-    it.
-    """
-    identities: str | None = None
-    """A folder with each party's own key and everybody's public ones; without it identities are
-    made for the run.
-    """
-    key_bits: int = 3072
-    insecure_test_keys: bool = False
-    transcript: bool = False
+    """The protocol's own; its class `Parameters` has their types."""
+    data: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(description="a table to split among the parties, or one for each; or demo"),
+    ] = ("demo",)
+    parties: Annotated[
+        int, msgspec.Meta(ge=1, le=65_535, description="number of parties (default 3)")
+    ] = 3
+    seed: Annotated[
+        Annotated[int, msgspec.Meta(ge=0)] | None,
+        msgspec.Meta(description="reproducible to the byte, and not private"),
+    ] = None
+    """Also decides, publicly, which rows of a shared table belong to which party."""
+    mode: Annotated[
+        Mode, msgspec.Meta(description="rigorous (default), or paper: as the paper prints it")
+    ] = "rigorous"
+    schema: Annotated[
+        Schema | None,
+        msgspec.Meta(description="JSON: categories and bins (default: inferred from the data)"),
+    ] = None
+    """Public. Without it the parties infer one, if the protocol needs a schema."""
+    identities: Annotated[
+        str | None, msgspec.Meta(description="folder of `sottovoce identity`")
+    ] = None
+    """Each party's own key and everybody's public ones. Without it they are made for the run."""
+    key_bits: Annotated[
+        int, msgspec.Meta(ge=64, description="bits of the Paillier key (default 3072)")
+    ] = 3072
+    insecure_test_keys: Annotated[
+        bool, msgspec.Meta(description=f"allow keys below {MIN_KEY_BITS} bits")
+    ] = False
+    rows: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None,
+        msgspec.Meta(description="take only so many rows"),
+    ] = None
+    split: Annotated[
+        str,
+        msgspec.Meta(description="of one table: even, sizes:3,1,1 or by:ATTRIBUTE,...@STRENGTH"),
+    ] = "even"
+    timeout: Annotated[
+        float, msgspec.Meta(gt=0, description="seconds that any wait may last (default 3600)")
+    ] = DEFAULT_TIMEOUT
+    transcript: Annotated[bool, msgspec.Meta(description="digest every message, edge by edge")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
-        if len(self.data) not in (1, self.parties):
+        tables = len(self.data)
+        if tables not in (1, self.parties):
             raise UsageError(
-                f"expected one --data to split, or one for each of {self.parties} parties, found {len(self.data)}"
+                f"expected one --data to split, or one for each of {self.parties} parties, "
+                f"found {tables}"
             )
         read_split(self.split, parties=self.parties)
-        if len(self.data) > 1 and self.split != "even":
+        if tables > 1 and self.split != "even":
+            raise UsageError(f"expected one --data for --split {self.split}, found {tables}")
+        if self.key_bits % 2:
+            raise UsageError(f"expected an even number for --key-bits, found {self.key_bits}")
+        if self.key_bits < MIN_KEY_BITS and not self.insecure_test_keys:
             raise UsageError(
-                f"expected one --data for --split {self.split}, found {len(self.data)}"
-            )
-        if self.key_bits < 64 or self.key_bits % 2:
-            raise UsageError(
-                f"expected --key-bits to be even and at least 64, found {self.key_bits}"
-            )
-        if self.key_bits < 2048 and not self.insecure_test_keys:
-            raise UsageError(
-                f"expected --key-bits of at least 2048, found {self.key_bits}: less needs --insecure-test-keys"
+                f"expected --key-bits of at least {MIN_KEY_BITS}, found {self.key_bits}: "
+                "less needs --insecure-test-keys"
             )
 
     @property
     def public_seed(self) -> int:
-        """What the partition and the demo table are drawn from."""
+        """Seed of the partition and of the demo table; 0 where none is given."""
         return 0 if self.seed is None else self.seed
 
 
+class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a job's roles run, in mpiexec's own words. It changes no result."""
+
+    transport: Annotated[
+        Transport | None,
+        msgspec.Meta(description="mpi: a process for each role; threads: all in this process"),
+    ] = None
+    """Default: mpi from the command line, threads from Python and in sweeps."""
+    hosts: Annotated[str | None, msgspec.Meta(description="hosts for mpiexec: a:2,b:1")] = None
+    hostfile: Annotated[str | None, msgspec.Meta(description="host file for mpiexec")] = None
+    mpiexec: Annotated[str | None, msgspec.Meta(description="which mpiexec")] = None
+    mpi_arg: Annotated[
+        tuple[str, ...], msgspec.Meta(description="a word to add to mpiexec's arguments")
+    ] = ()
+
+    @property
+    def several_hosts(self) -> bool:
+        """Whether roles may run on other hosts than this one."""
+        return bool(self.hosts or self.hostfile or self.mpi_arg)
+
+
 def instantiate(job: Job) -> AnyProtocol:
-    """Find the protocol and check mode, number of parties and parameters, so that bad input ends
-    before anything starts.
-    """
+    """Find the protocol and check mode, number of parties and parameters before anything starts."""
     kind = find(job.protocol)
     if job.mode not in kind.modes:
-        raise UsageError(
-            f"expected --mode {' or '.join(kind.modes)} for {kind.name}, found {job.mode}"
-        )
+        modes = " or ".join(kind.modes)
+        raise UsageError(f"expected --mode {modes} for {kind.name}, found {job.mode}")
     if job.parties < kind.least_parties:
         raise UsageError(
             f"expected at least {kind.least_parties} parties for {kind.name}, found {job.parties}"
         )
     if kind.most_parties is not None and job.parties > kind.most_parties:
         raise UsageError(
-            f"expected at most {kind.most_parties} parties for {kind.name}, found {job.parties}: --parties {kind.most_parties}"
+            f"expected at most {kind.most_parties} parties for {kind.name}, "
+            f"found {job.parties}: --parties {kind.most_parties}"
         )
+    parameters = _convert_parameters(kind, job.parameters)
+    return kind.variant(parameters, mode=job.mode)(parameters, mode=job.mode)
+
+
+def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
+    """Convert the protocol's parameters; an error names the parameter."""
     names = kind.Parameters.__struct_fields__
-    for name in job.parameters:
+    for name in values:
         if name not in names:
             raise UsageError(
                 f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}"
             )
-    for name, value in job.parameters.items():
+    for name, value in values.items():
         try:
             msgspec.convert({name: value}, kind.Parameters, strict=False)
         except msgspec.ValidationError as error:
@@ -107,17 +158,14 @@ def instantiate(job: Job) -> AnyProtocol:
                     f"{what[0].lower()}{what[1:]} for parameter {name}, found {value!r}"
                 ) from None
         except SottovoceError:
-            pass  # a rule between parameters: judged below, on all of them
+            pass  # a rule between parameters, which is checked below, on all of them
     try:
-        parameters = msgspec.convert(job.parameters, kind.Parameters, strict=False)
+        parameters = msgspec.convert(values, kind.Parameters, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"parameters of {kind.name}: {error}") from None
-    _check_finite(parameters)
-    return kind.variant(parameters, mode=job.mode)(parameters, mode=job.mode)
-
-
-def _check_finite(parameters: msgspec.Struct) -> None:
-    """Refuse what is no number, or endless: no bound does, and a report cannot say it."""
     for name in parameters.__struct_fields__:
-        if isinstance(value := getattr(parameters, name), float) and not math.isfinite(value):
+        # Bounds do not exclude NaN and infinity, and no report can say them.
+        value = getattr(parameters, name)
+        if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"expected a finite number for parameter {name}, found {value}")
+    return parameters

@@ -1,125 +1,141 @@
-"""Settings of a run: from the command line, over those of a TOML file, over the defaults."""
+"""Settings of a run: what a person gave, on the command line, in a TOML file or in Python.
+
+All three use the names of `Job` and `Placement`, so an option exists once. Values from the command
+line go over those of a file, and both over the defaults.
+"""
 
 from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, Final
 
 import msgspec
 
 from ..messages import UsageError
-from ..parties import read_schema
-from .job import Job, Transport
+from ..parties import Schema, read_schema
+from .job import Job, Placement
 
-__all__ = ["Settings", "parse_assignments", "read_settings"]
+__all__ = ["OPTIONS", "Settings", "merge_options", "parse_assignments", "read_options", "settings"]
+
+_JOB: Final = {
+    field.name: field.type
+    for field in msgspec.structs.fields(Job)
+    if field.name not in ("protocol", "parameters", "schema", "data")
+}
+_PLACEMENT: Final = {field.name: field.type for field in msgspec.structs.fields(Placement)}
+OPTIONS: Final[Mapping[str, Any]] = {
+    "protocol": str,
+    "data": str | list[str],
+    "epsilon": float,
+    **_JOB,
+    "schema": str | dict[str, Any] | Schema,
+    **_PLACEMENT,
+    "mpi_arg": list[str],
+    "out": str,
+    "set": dict[str, Any],
+}
+"""Every option that can be given, with its type."""
+
+Spelling = Callable[[str], str]
+"""Writes an option's name as the person gave it: --key-bits, key 'key-bits', key_bits."""
 
 
-class Settings(
-    msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename="kebab"
-):
-    """Every key of `--config FILE.toml`; the same names as the options."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A job, where it runs, and where its results go."""
 
-    protocol: str | None = None
-    data: str | list[str] | None = None
-    parties: Annotated[int, msgspec.Meta(ge=1, le=65_535)] | None = None
-    epsilon: float | None = None
+    job: Job
+    placement: Placement
     out: str | None = None
-    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    mode: str | None = None
-    transport: Transport | None = None
-    schema: str | None = None
-    identities: str | None = None
-    key_bits: int | None = None
-    insecure_test_keys: bool | None = None
-    rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    split: str | None = None
-    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    transcript: bool | None = None
-    hosts: str | None = None
-    hostfile: str | None = None
-    mpiexec: str | None = None
-    mpi_arg: list[str] | None = None
-    set: dict[str, Any] = {}
 
-    def over(self, below: Settings) -> Settings:
-        """Take what is not said here from `below`; parameters are merged one by one."""
-        said = {
-            name: value
-            for name in self.__struct_fields__
-            if (value := getattr(self, name)) is not None
-        }
-        return msgspec.structs.replace(below, **said | {"set": {**below.set, **self.set}})
 
-    def job(self) -> Job:
-        """Make the job; wrong values are a `UsageError` that names the key."""
-        if self.protocol is None:
-            raise UsageError(
-                'expected a protocol: sottovoce run PROTOCOL, or protocol = "..." in the configuration'
-            )
-        data = (
-            ["demo"]
-            if self.data is None
-            else [self.data]
-            if isinstance(self.data, str)
-            else self.data
+def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Settings:
+    """Make the settings of what was given; wrong values are a `UsageError` that names the option.
+
+    Options that were not given are absent, or `None`.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        check_option(name, value, spelling=spelling)
+    if "protocol" not in given:
+        raise UsageError(
+            'expected a protocol: sottovoce run PROTOCOL, or protocol = "..." in the configuration'
         )
-        parties = self.parties if self.parties is not None else len(data) if len(data) > 1 else 3
-        parameters = dict(self.set)
-        if self.epsilon is not None:
-            if "epsilon" in parameters and parameters["epsilon"] != self.epsilon:
-                raise UsageError("expected epsilon once, found it both as an option and under set")
-            parameters["epsilon"] = self.epsilon
-        fields: dict[str, Any] = {
-            "protocol": self.protocol,
-            "data": data,
-            "parties": parties,
-            "parameters": parameters,
-        }
-        for name in (
-            "seed",
-            "mode",
-            "key_bits",
-            "insecure_test_keys",
-            "rows",
-            "split",
-            "timeout",
-            "transcript",
-            "identities",
-        ):
-            if (value := getattr(self, name)) is not None:
-                fields[name] = value
-        if self.schema is not None:
-            fields["schema"] = read_schema(Path(self.schema))
-        try:
-            return msgspec.convert(fields, Job)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"settings: {error}") from None
+    sources = given.get("data", "demo")
+    data = [sources] if isinstance(sources, str) else [*sources]
+    if not data:
+        raise UsageError("expected a table for data, found none: leave it out for the demo's")
+    fields = {name: value for name, value in given.items() if name in _JOB}
+    fields.setdefault("parties", len(data) if len(data) > 1 else 3)
+    schema = given.get("schema")
+    if schema is not None:
+        fields["schema"] = schema if isinstance(schema, Schema) else read_schema(schema)
+    job = Job(
+        protocol=given["protocol"],
+        data=tuple(data),
+        parameters=_parameters(given),
+        **{name: _converted(name, value) for name, value in fields.items()},
+    )
+    placement = {name: given[name] for name in _PLACEMENT if name in given}
+    return Settings(job=job, placement=msgspec.convert(placement, Placement), out=given.get("out"))
 
 
-def read_settings(path: Path) -> Settings:
-    """Read a TOML file; errors name the file and the key."""
+def _converted(name: str, value: Any) -> Any:
+    return msgspec.convert(value, _JOB[name]) if name in _JOB else value
+
+
+def _parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Put epsilon among the protocol's parameters."""
+    parameters = dict(given.get("set", {}))
+    if "epsilon" in given:
+        if "epsilon" in parameters and parameters["epsilon"] != given["epsilon"]:
+            raise UsageError("expected epsilon once, found it both as an option and under set")
+        parameters["epsilon"] = given["epsilon"]
+    return parameters
+
+
+def check_option(name: str, value: Any, *, spelling: Spelling) -> None:
+    """Refuse an unknown option, and a value of a wrong type or out of bounds."""
+    if name not in OPTIONS:
+        names = [option.replace("_", "-") for option in OPTIONS]
+        close = difflib.get_close_matches(name.replace("_", "-"), names, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(names)}"
+        raise UsageError(f"unknown {spelling(name)}: {hint}")
+    if isinstance(value, Schema):
+        return
+    try:
+        msgspec.convert(value, OPTIONS[name])
+    except msgspec.ValidationError as error:
+        what = str(error).partition(" - at ")[0].replace(" | null", "")
+        raise UsageError(
+            f"{spelling(name)}: {what[0].lower()}{what[1:]}, found {value!r}"
+        ) from None
+
+
+def read_options(path: Path) -> dict[str, Any]:
+    """Read a TOML file of options; errors name the file and the key."""
     try:
         found = tomllib.loads(path.read_text())
     except OSError as error:
         raise UsageError(f"expected a configuration at {path}, found {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"expected TOML in {path}, found {error}") from None
-    known = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
+    options = {}
     for key, value in found.items():
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known keys are {', '.join(known)}"
-            raise UsageError(f"{path}: unknown key {key!r}: {hint}")
-        try:
-            msgspec.convert(value, known[key])
-        except msgspec.ValidationError as error:
-            what = str(error).partition(" - at ")[0].replace(" | null", "")
-            raise UsageError(
-                f"{path}: key {key!r}: {what[0].lower()}{what[1:]}, found {value!r}"
-            ) from None
-    return msgspec.convert(found, Settings)
+        name = key.replace("-", "_")
+        check_option(name, value, spelling=lambda name: f"key {name.replace('_', '-')!r} in {path}")
+        options[name] = value
+    return options
+
+
+def merge_options(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
+    """Put options over others; parameters are merged one by one."""
+    given = {name: value for name, value in over.items() if value is not None}
+    return {**under, **given, "set": {**under.get("set", {}), **given.get("set", {})}}
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, str]:

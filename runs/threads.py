@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..messages import (
     CURATOR,
-    ConversationError,
     PeerFailedError,
     Position,
     Role,
     SottovoceError,
-    Where,
     Wire,
     thread_wires,
 )
-from .failure import INTERRUPTED, RunFailed
+from .failure import INTERRUPTED, RunFailed, describe
 from .identities import read_identities
 from .job import Job, instantiate
 from .part import play_role
@@ -29,7 +26,7 @@ from .setup import agree_on_schema, contribute_schema, cores_for_each, load_reco
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RoleError", "describe", "play_on_threads", "run_on_threads"]
+__all__ = ["RoleError", "play_on_threads", "run_on_threads"]
 
 T = TypeVar("T")
 
@@ -149,15 +146,3 @@ def play_on_threads(
 def _abort(wires: Sequence[Wire]) -> None:
     with contextlib.suppress(PeerFailedError):
         wires[0].abort(3)
-
-
-def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
-    """Put an error in one line, with its place; add the traceback when it is not one of ours."""
-    if isinstance(error, SottovoceError):
-        placed = isinstance(error, ConversationError) and error.where is not None
-        return (str(error) if where is None or placed else f"{where}: {error}"), ""
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
-    if isinstance(error, SystemExit):
-        text = f"it left early by SystemExit({error.code})"
-    trace = "".join(traceback.format_exception(error))
-    return (f"{where}: {text}" if where else text), trace

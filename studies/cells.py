@@ -22,16 +22,25 @@ from typing import Any, Final, Protocol
 from ..messages import SottovoceError, UsageError
 from ..report.folder import BROKEN, check_folder, put
 from ..runs.failure import INTERRUPTED, RunFailed
-from ..runs.job import Job
-from ..runs.settings import Settings
+from ..runs.job import Job, Placement
+from ..runs.record import RunRecord
 
 __all__ = ["Cell", "Made", "Start", "Told", "alone_in", "done_by", "key_of", "make", "rows_of"]
 
-ROOMS: Final = ("crypto", "curator", "evaluation", "messages", "parties", "privacy", "protocols")
+ROOMS: Final = (
+    "runs",
+    "crypto",
+    "curator",
+    "evaluation",
+    "messages",
+    "parties",
+    "privacy",
+    "protocols",
+)
 NOT_OF_RESULTS: Final = ("evaluation/claims.py", "evaluation/points.py", "evaluation/series.py")
 
-Start = Callable[[Job, Settings], Mapping[str, bytes]]
-"""Starts a run as its settings say, and returns the files that it publishes."""
+Start = Callable[[Job, Placement], RunRecord]
+"""Starts a run and returns its record."""
 
 Told = Callable[[int, int, str], None]
 """Hears how many cells are done, of how many, and what is next."""

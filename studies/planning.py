@@ -24,7 +24,6 @@ run that fails is written down with its reason, and the others go on.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib.util
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +37,8 @@ import msgspec
 from ..messages import SottovoceError, UsageError
 from ..protocols import find
 from ..report.judgement import Judging
-from ..runs.job import Job, instantiate
-from ..runs.settings import Settings
+from ..runs.job import Job, Placement, instantiate
+from ..runs.settings import settings
 from .cells import Cell, Start, key_of
 from .experiments import Asked
 from .sweep import ExperimentCell, RunCell
@@ -59,7 +58,6 @@ TELLING: Final = (
     "hosts",
 )
 """Columns by which runs are called where they differ."""
-KEYS: Final = tuple(own.encode_name for own in msgspec.structs.fields(Settings))
 JUDGING: Final = tuple(Judging.__struct_fields__)
 
 
@@ -155,14 +153,11 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str, start: Start) -> I
                     )
                     yield ExperimentCell(asks=asks, seed=seed, key=key, line=line, also=also)
                 continue
-            if unknown := [name for name in chosen if name not in KEYS]:
-                near = difflib.get_close_matches(unknown[0], KEYS, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(KEYS)}"
-                raise UsageError(f"unknown key {unknown[0]!r}: {hint}")
-            settings = msgspec.convert(chosen, Settings)
-            job = settings.job()
+            options = {name.replace("-", "_"): value for name, value in chosen.items()}
+            asked = settings(options, spelling=lambda name: f"key {name!r}")
+            job, placement = asked.job, asked.placement
             instantiate(job)  # of all seeds together: what is wrong does not depend on them
-            _check_files(settings, judges)
+            _check_files(job, placement, judges)
             sources = _sources(job)
         except (SottovoceError, msgspec.ValidationError) as error:
             raise UsageError(f"{where}: {error}") from None
@@ -170,15 +165,16 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str, start: Start) -> I
             own = msgspec.structs.replace(job, seed=seed)
             told = [
                 msgspec.to_builtins(own),
-                settings.transport or "threads",
+                placement.transport or "threads",
                 msgspec.to_builtins(judges),
                 line,
                 plan.keep,
             ]
             yield RunCell(
                 start=start,
-                settings=settings,
+                options=options,
                 job=own,
+                placement=placement,
                 judging=judges,
                 key=key_of(told, files=[*job.data, judges.test], sources=sources),
                 line=line,
@@ -189,13 +185,10 @@ def _cells(plan: Plan, run: Mapping[str, Any], *, where: str, start: Start) -> I
             )
 
 
-def _check_files(settings: Settings, judges: Judging) -> None:
+def _check_files(job: Job, placement: Placement, judges: Judging) -> None:
     """Refuse tables that are not there, unless they are on other hosts."""
-    tables = [settings.data] if isinstance(settings.data, str) else settings.data or []
-    for table in [
-        *(() if settings.hosts or settings.hostfile else tables),
-        *([judges.test] if judges.test else ()),
-    ]:
+    elsewhere = placement.hosts or placement.hostfile
+    for table in [*(() if elsewhere else job.data), *([judges.test] if judges.test else ())]:
         if table != "demo" and not Path(table).is_file():
             raise UsageError(f"expected a table, found none at {table}")
 

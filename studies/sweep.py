@@ -5,18 +5,19 @@ the file).
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..evaluation import Utility
 from ..report.comparison import compare
-from ..report.folder import NOT_CLASSIFIED, leave, put
-from ..report.judgement import Judging, judged
+from ..report.folder import put, write_run
+from ..report.judgement import NOT_CLASSIFIED, Judging, judge_run
+from ..report.making import make_report
 from ..report.pages import comparison_page
-from ..runs.job import Job
-from ..runs.settings import Settings
+from ..report.reported import ReportedRun, pack_run, unpack_run
+from ..runs.job import Job, Placement
 from .cells import Cell, Made, Start, Told, done_by, make
 from .experiments import Asked
 
@@ -36,8 +37,10 @@ class RunCell:
     """One run of a protocol, and how it is judged."""
 
     start: Start
-    settings: Settings
+    options: Mapping[str, Any]
+    """What the file gives for this run."""
     job: Job
+    placement: Placement
     judging: Judging
     key: str
     line: str = ""
@@ -81,25 +84,24 @@ class RunCell:
 
     def _set_otherwise(self) -> dict[str, Any]:
         """List what else a run follows from, where it is not the default."""
-        own = self.settings
         named = {
-            "rows_asked": own.rows,
-            "split": own.split,
-            "key_bits": own.key_bits,
-            "schema": own.schema,
-            "transport": own.transport,
-            "hosts": own.hosts or own.hostfile,
+            "rows_asked": self.options.get("rows"),
+            **{name: self.options.get(name) for name in ("split", "key_bits", "schema")},
+            "transport": self.placement.transport,
+            "hosts": self.placement.hosts or self.placement.hostfile,
         }
         return {name: value for name, value in named.items() if value is not None}
 
     def make(self, *, out: Path) -> dict[str, Any]:
-        files = judged(self.job, self.start(self.job, self.settings), judging=self.judging)
+        record = self.start(self.job, self.placement)
+        judgement = judge_run(record, judging=self.judging)
+        run = ReportedRun(report=make_report(record), judgement=judgement)
         if self.keep:
-            leave(files, folder=out / "runs" / self.key)
-        return dict(json.loads(files["report.json"]))
+            write_run(record, run, folder=out / "runs" / self.key)
+        return pack_run(run)
 
     def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        return also_lines(multiplied(_figures(result), self.times), self.also)
+        return also_lines(multiplied(_figures(unpack_run(result)), self.times), self.also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,59 +182,62 @@ def sweep(cells: Sequence[Cell], *, out: Path, told: Told) -> tuple[pd.DataFrame
 
 def _page(cells: Sequence[Cell], *, out: Path) -> dict[str, bytes]:
     """Put the runs that are there side by side on a page."""
-    reports: dict[str, dict[str, Any]] = {}
+    runs: dict[str, ReportedRun] = {}
     for cell in cells:
-        if (
-            isinstance(cell, RunCell)
-            and (report := done_by(cell, folder=out / "cells")) is not None
-        ):
-            name = cell.shown if cell.shown not in reports else f"{cell.shown} ({cell.key})"
-            reports[name] = report
-    return (
-        {"comparison.html": comparison_page(compare(reports), title=out.name).encode()}
-        if reports
-        else {}
-    )
+        if not isinstance(cell, RunCell):
+            continue
+        if (result := done_by(cell, folder=out / "cells")) is not None:
+            name = cell.shown if cell.shown not in runs else f"{cell.shown} ({cell.key})"
+            runs[name] = unpack_run(result)
+    if not runs:
+        return {}
+    return {"comparison.html": comparison_page(compare(runs), title=out.name).encode()}
 
 
-def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Take from a report what sweeps are drawn by."""
-    exchanged, privacy, utility = (
-        report["communication"],
-        report["privacy"],
-        report["utility"] or {},
-    )
-    original = [own for own in utility.get("distances", ()) if own["attributes"] == "original"]
-    bits = [own for own in utility.get("distances", ()) if own["attributes"] == "binary"]
-    classified = utility.get("classification", ())
-    found = {
-        "rows": report["rows"],
-        "seconds": report["seconds"],
-        "messages": exchanged["messages"],
-        "rounds": exchanged["rounds"],
-        "payload_bytes": exchanged["payload_bytes"],
-        "ciphertext_bytes": exchanged["ciphertext_bytes"],
-        "per_user_bits": exchanged.get("per_user_bits"),
-        "claimed_epsilon": privacy["claimed_epsilon"],
-        **{f"epsilon_{view}": own for view, own in privacy["epsilon"].items()},
-        "whole_record": privacy.get("whole_record"),
-        **{f"tvd_{ways}": own for ways, own in utility.get("tvd", {}).items()},
-        **{f"tvd_synthetic_{ways}": own for ways, own in utility.get("tvd_synthetic", {}).items()},
-        **{f"floor_{own['ways']}": own["one_way"] for own in original},
-        **{f"tvd_binary_{own['ways']}": own["average"] for own in bits},
-        **{f"floor_binary_{own['ways']}": own["one_way"] for own in bits},
-        **{f"squared_{ways}": own for ways, own in utility.get("squared", {}).items()},
-        **{f"l2_{ways}": own for ways, own in utility.get("l2", {}).items()},
-        **{f"wrong_{own['target']}": own["synthetic"] for own in classified},
-        **{f"real_{own['target']}": own["real"] for own in classified},
-        **{f"majority_{own['target']}": own["majority"] for own in classified},
+def _figures(run: ReportedRun) -> dict[str, Any]:
+    """Take from a run the figures that sweeps are drawn by."""
+    exchanged, privacy = run.report.communication, run.report.privacy
+    figures: dict[str, Any] = {
+        "rows": run.rows,
+        "seconds": run.report.seconds,
+        "messages": exchanged.messages,
+        "rounds": exchanged.rounds,
+        "payload_bytes": exchanged.payload_bytes,
+        "ciphertext_bytes": exchanged.ciphertext_bytes,
+        "per_user_bits": exchanged.per_user_bits,
+        "claimed_epsilon": privacy.claimed_epsilon,
+        **{f"epsilon_{view}": loss for view, loss in privacy.epsilon.items()},
+        "whole_record": privacy.whole_record,
+        **({} if run.utility is None else _quality(run.utility)),
+        "note": next((text for text in run.warnings if text.startswith(NOT_CLASSIFIED)), None),
     }
-    if (right := utility.get("accuracy")) is not None:
-        found |= {"accuracy": right["model"], "majority": right["majority"]}
-    found["note"] = next(
-        (own for own in report["warnings"] if own.startswith(NOT_CLASSIFIED)), None
-    )
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def _quality(utility: Utility) -> dict[str, float]:
+    """Name the judge's figures as columns."""
+    figures: dict[str, float] = {}
+    for name, values in (
+        ("tvd", utility.tvd),
+        ("tvd_synthetic", utility.tvd_synthetic),
+        ("squared", utility.squared),
+        ("l2", utility.l2),
+    ):
+        figures |= {f"{name}_{ways}": value for ways, value in (values or {}).items()}
+    for line in utility.distances or ():
+        if line.attributes == "original":
+            figures[f"floor_{line.ways}"] = line.one_way
+        else:
+            figures[f"tvd_binary_{line.ways}"] = line.average
+            figures[f"floor_binary_{line.ways}"] = line.one_way
+    for target in utility.classification or ():
+        figures[f"wrong_{target.target}"] = target.synthetic
+        figures[f"real_{target.target}"] = target.real
+        figures[f"majority_{target.target}"] = target.majority
+    if utility.accuracy is not None:
+        figures["accuracy"] = utility.accuracy.model
+        figures["majority"] = utility.accuracy.majority
+    return figures
 
 
 def _tables(table: pd.DataFrame) -> dict[str, bytes]:

@@ -11,12 +11,13 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from ...messages import UsageError
+from ...messages import Entry, UsageError
 from ...protocols import available, find
-from ...report.comparison import compare, read_report
-from ...report.folder import BROKEN, paged, put
+from ...report.comparison import compare
+from ...report.folder import BROKEN, page_of, put, read_ledger
 from ...report.pages import comparison_page
-from ...report.report import summary_lines
+from ...report.reported import ReportedRun, read_run
+from ...report.summary import summary_lines
 from ...report.terminal import print_comparison, print_summary, print_table
 from .app import app
 
@@ -101,27 +102,29 @@ def report_command(
         bool, typer.Option("--public", help="leave out what was measured on the real table")
     ] = False,
 ) -> None:
-    """Write report.html anew from report.json and the ledger, and print the summary again."""
-    report = read_report(folder)
+    """Write report.html anew from the files of a run, and print the summary again."""
+    run = read_run(folder)
+    if public:
+        run = ReportedRun(report=run.report)
     try:
-        _ = [
-            *summary_lines(report),
-            *report["warnings"],
-        ]  # what is printed below, before anything is written
-        there = [
-            name
-            for name in ("report.json", "ledger.csv", "model.json")
-            if (folder / name).is_file()
-        ]
-        page = paged({name: (folder / name).read_bytes() for name in there}, public=public)[
-            "report.html"
-        ]
+        summary_lines(run)  # what is printed below, before anything is written
+        page = page_of(run, entries=_ledger_of(folder), model=_model_of(folder))
     except BROKEN as error:
         raise UsageError(
             f"expected the files of a run in {folder}, found {type(error).__name__}: {error}"
         ) from None
     put({"report.html": page}, folder=folder)
-    print_summary(report, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+    print_summary(run, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+
+
+def _ledger_of(folder: Path) -> list[Entry]:
+    path = folder / "ledger.csv"
+    return read_ledger(path.read_bytes()) if path.is_file() else []
+
+
+def _model_of(folder: Path) -> Any:
+    path = folder / "model.json"
+    return json.loads(path.read_bytes()) if path.is_file() else None
 
 
 @app.command("compare")
@@ -153,13 +156,10 @@ def compare_command(
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
     try:
-        left_out = {"utility": None, "rows": None} if public else {}
-        rows = compare(
-            {
-                name: {**read_report(folder), **left_out}
-                for name, folder in zip(names, folders, strict=True)
-            }
-        )
+        runs = {name: read_run(folder) for name, folder in zip(names, folders, strict=True)}
+        if public:
+            runs = {name: ReportedRun(report=run.report) for name, run in runs.items()}
+        rows = compare(runs)
         html = comparison_page(rows)
     except BROKEN as error:
         raise UsageError(

@@ -17,7 +17,7 @@ from ...studies.items import chosen, data_shown, items, read_item
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
 from ...studies.sweep import sweep
-from ..run import run_settings
+from ..run import start_run
 from .app import GreedyForData, app
 
 
@@ -36,7 +36,7 @@ def sweep_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
     """Make many runs from one file; what is done already is not done again."""
-    _, cells = read_plan(file, start=run_settings)
+    _, cells = read_plan(file, start=start_run)
     if dry_run:
         sys.stdout.write("".join(f"{cell.shown}\n" for cell in cells))
         return
@@ -85,9 +85,7 @@ def reproduce_command(
     for item in wanted:
         shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
-            found = reproduce(
-                item, given, quick=quick, out=out, start=run_settings, told=shown.show
-            )
+            found = reproduce(item, given, quick=quick, out=out, start=start_run, told=shown.show)
         finally:
             shown.close()
             write_index(out)

@@ -2,92 +2,57 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from ...messages import CURATOR, UsageError
-from ...report.folder import check_folder, leave
-from ...report.judgement import Judging, judged
+from ...report.command import with_classify
+from ...report.folder import check_folder, write_run
+from ...report.judgement import Judging, judge_run
+from ...report.making import make_report
 from ...report.progress import Progress
+from ...report.report import report_json
+from ...report.reported import ReportedRun
 from ...report.terminal import print_summary
 from ...runs.job import Job, instantiate
-from ...runs.settings import Settings, parse_assignments, read_settings
+from ...runs.record import RunRecord
+from ...runs.settings import merge_options, parse_assignments, read_options, settings
 from ..mpiexec import World, inside_mpi_job, this_rank
 from ..rank import be_a_rank
 from ..run import run_job
-from ..supervise import Hosts
 from .app import Greedy, app
+from .options import with_job_options
 
 
 @app.command("run", cls=Greedy)
+@with_job_options
 def run_command(
     protocol: Annotated[
         str | None, typer.Argument(help="a name that `sottovoce protocols` lists, or module:Class")
     ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option(help="a table to split among the parties, or one for each; or demo"),
-    ] = None,
-    parties: Annotated[int | None, typer.Option(help="how many parties (default 3)")] = None,
     epsilon: Annotated[float | None, typer.Option(help="privacy budget of each record")] = None,
     out: Annotated[
         Path | None, typer.Option(help="folder for the results (default runs/PROTOCOL-TIME)")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="reproducible to the byte, and not private")
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="rigorous (default), or paper: as printed")
-    ] = None,
-    transport: Annotated[
-        str | None, typer.Option(help="mpi (default), or threads: all in this process")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="JSON: categories and bins (default: inferred)")
-    ] = None,
-    identities: Annotated[Path | None, typer.Option(help="folder of `sottovoce identity`")] = None,
-    key_bits: Annotated[
-        int | None, typer.Option(help="for protocols that encrypt (default 3072)")
-    ] = None,
-    insecure_test_keys: Annotated[
-        bool, typer.Option("--insecure-test-keys", help="allow keys below 2048 bits")
-    ] = False,
-    rows: Annotated[int | None, typer.Option(help="take only so many rows")] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(help="of one table: even, sizes:3,1,1 or by:ATTRIBUTE,...@STRENGTH"),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(help="seconds that any wait may last (default 3600)")
-    ] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="a protocol's parameter")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="a protocol's parameter"),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with the same names; options win")
     ] = None,
-    hosts: Annotated[str | None, typer.Option(help="hosts for mpiexec: a:2,b:1")] = None,
-    hostfile: Annotated[str | None, typer.Option(help="host file for mpiexec")] = None,
-    mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
-    mpi_arg: Annotated[
-        list[str] | None, typer.Option(help="a word to add to mpiexec's arguments")
-    ] = None,
-    transcript: Annotated[
-        bool, typer.Option("--transcript", help="digest everything that is said, edge by edge")
-    ] = False,
     no_judge: Annotated[
-        bool, typer.Option("--no-judge", help="do not measure what was published against the data")
+        bool, typer.Option("--no-judge", help="do not compare with the real data")
     ] = False,
     classify: Annotated[
         list[str] | None,
-        typer.Option(help="measure how well these are predicted: income 'education>=Bachelors'"),
+        typer.Option(help="measure how well labels are predicted: income 'education>=Bachelors'"),
     ] = None,
     progress: Annotated[
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
@@ -96,98 +61,74 @@ def run_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="print report.json on standard output")
     ] = False,
+    **options: Any,
 ) -> None:
     """Run a protocol: one process for the curator and one for each party."""
     given = {
         "protocol": protocol,
-        "data": data or None,
-        "parties": parties,
         "epsilon": epsilon,
-        "out": str(out) if out else None,
-        "seed": seed,
-        "mode": mode,
-        "transport": transport,
-        "schema": str(schema) if schema else None,
-        "identities": str(identities) if identities else None,
-        "key-bits": key_bits,
-        "rows": rows,
-        "split": split,
-        "timeout": timeout,
-        "insecure-test-keys": insecure_test_keys or None,
-        "transcript": transcript or None,
-        "hosts": hosts,
-        "hostfile": hostfile,
-        "mpiexec": mpiexec,
-        "mpi-arg": mpi_arg or None,
+        "out": None if out is None else str(out),
         "set": parse_assignments(assignments or []),
+        **{name: value for name, value in options.items() if value != []},
     }
-    try:
-        asked = msgspec.convert(
-            {name: value for name, value in given.items() if value is not None}, Settings
-        )
-    except msgspec.ValidationError as error:
-        what, _, key = str(error).partition(" - at `$.")
-        raise UsageError(f"--{key.rstrip('`')}: {what[0].lower()}{what[1:]}") from None
-    settings = asked.over(read_settings(config)) if config else asked
+    merged = merge_options(given, read_options(config)) if config else given
     world = inside_mpi_job()
-    if (
-        world is not None
-        and world.size
-        and settings.parties is None
-        and settings.transport != "threads"
-    ):
-        settings = msgspec.structs.replace(settings, parties=world.size - 1 or None)
-    job = settings.job()
+    threads = merged.get("transport") == "threads"
+    if world is not None and world.size and merged.get("parties") is None and not threads:
+        merged["parties"] = world.size - 1 or None
+    chosen = settings(merged, spelling=lambda name: f"--{name.replace('_', '-')}")
+    job, placement = chosen.job, chosen.placement
     if classify and no_judge:
         raise UsageError(
             "expected --classify or --no-judge, found both: the judge is who classifies"
         )
     kind = instantiate(job)
-    folder = Path(settings.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    folder = Path(chosen.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     check_folder(folder)
-    if world is not None and settings.transport != "threads":
-        signal.signal(
-            signal.SIGTERM, signal.SIG_DFL
-        )  # mpirun ends its ranks with this; one of them has said why
+    if world is not None and placement.transport != "threads":
+        # mpirun ends its ranks with SIGTERM; one of them has said why.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if classify and this_rank() == CURATOR:
             sys.stderr.write(
-                "sottovoce: nothing is judged within an MPI job: `sottovoce evaluate` classifies afterwards\n"
+                "sottovoce: nothing is judged within an MPI job: "
+                "`sottovoce evaluate` classifies afterwards\n"
             )
         _join(job, world, folder=folder, quiet=quiet, as_json=as_json)
         return
+    if placement.transport is None:
+        placement = msgspec.structs.replace(placement, transport="mpi")
     shown = progress or (not quiet and sys.stderr.isatty())
-    files = run_job(
-        job,
-        transport=settings.transport or "mpi",
-        mpiexec=settings.mpiexec,
-        hosts=Hosts(
-            hosts=settings.hosts, hostfile=settings.hostfile, extra=tuple(settings.mpi_arg or ())
-        ),
-        progress=Progress(shown=shown),
-    )
-    if not no_judge:
-        files = judged(job, files, judging=Judging(classify=classify or []))
-    _leave(files, folder=folder, quiet=quiet, as_json=as_json)
+    record = run_job(job, placement=placement, progress=Progress(shown=shown))
+    judgement = None if no_judge else judge_run(record, judging=Judging(classify=classify or []))
+    report = make_report(record)
+    if judgement is not None and classify:
+        report = with_classify(report, classify)
+    run = ReportedRun(report=report, judgement=judgement)
+    _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
 
 
 def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -> None:
-    """Take this rank's part in an MPI job that somebody else started."""
+    """Play this rank's role in an MPI job that somebody else started."""
     if world.size is not None and world.size != job.parties + 1:
         raise UsageError(
-            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {world.size}: "
-            f"start the job with -n {job.parties + 1}, or say --parties {world.size - 1}"
+            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
+            f"found {world.size}: start the job with -n {job.parties + 1}, "
+            f"or say --parties {world.size - 1}"
         )
 
-    def conclude(files: dict[str, bytes]) -> None:
-        _leave(files, folder=folder, quiet=quiet, as_json=as_json)
+    def conclude(record: RunRecord) -> None:
+        run = ReportedRun(report=make_report(record))
+        _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
 
     be_a_rank(job, address=None, conclude=conclude)
 
 
-def _leave(files: dict[str, bytes], *, folder: Path, quiet: bool, as_json: bool) -> None:
-    files = leave(files, folder=folder)
-    report = json.loads(files["report.json"])
+def _write(
+    record: RunRecord, run: ReportedRun, *, folder: Path, quiet: bool, as_json: bool
+) -> None:
+    written, names = write_run(record, run, folder=folder)
     if as_json:
-        sys.stdout.write(files["report.json"].decode())
+        sys.stdout.write(report_json(written).decode())
     elif not quiet:
-        print_summary(report, folder=folder, names=sorted(files))
+        shown = ReportedRun(report=written, judgement=run.judgement)
+        print_summary(shown, folder=folder, names=names)

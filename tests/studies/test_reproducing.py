@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sottovoce.launch.run import run_settings
+from sottovoce.launch.run import start_run
 from sottovoce.messages import UsageError
 from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table
@@ -92,7 +92,7 @@ def test_every_file(name: str, given: dict[str, Given], tmp_path: Path) -> None:
         assert named <= lines, claim.says
     assert {own.line for own in item.printed} <= lines
     for quick in (True, False):
-        cells = plan_item(item, given, quick=quick, out=tmp_path, start=run_settings)
+        cells = plan_item(item, given, quick=quick, out=tmp_path, start=start_run)
         assert cells
         assert {str(own.asked["line"]) for own in cells} <= lines
     assert item.name == name
@@ -123,7 +123,7 @@ def small(name: str, **values: Any) -> Item:
 
 def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path: Path) -> None:
     item = small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4])
-    found = reproduce(item, given, quick=True, out=tmp_path, start=run_settings, told=silent)
+    found = reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=silent)
     assert (found.made.cells, found.made.before, found.made.failed) == (4, 0, {})
     folder = tmp_path / "dp-subn-figure-6"
     table = pd.read_csv(folder / "results.csv")
@@ -152,7 +152,7 @@ def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path
     assert str(tmp_path) not in page
     assert "<title>Su et al. 2016 (DP-SUBN), figure 6" in (folder / "picture.svg").read_text()
     # Nothing is made again: the same results, from the cells.
-    again = reproduce(item, given, quick=True, out=tmp_path, start=run_settings, told=_refuse)
+    again = reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=_refuse)
     assert again.made.before == 4
     assert again.rows == found.rows
     # Another size has some of the cells already.
@@ -161,7 +161,7 @@ def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path
         given,
         quick=True,
         out=tmp_path,
-        start=run_settings,
+        start=start_run,
         told=silent,
     )
     assert (more.made.cells, more.made.before) == (6, 4)
@@ -174,7 +174,7 @@ def _refuse(done: int, of: int, following: str) -> None:
 def test_experiments_are_made_and_judged(given: dict[str, Given], tmp_path: Path) -> None:
     item = read_item(items()["jtree-table-1"])
     found = reproduce(
-        item, {"adult": given["adult"]}, quick=True, out=tmp_path, start=run_settings, told=silent
+        item, {"adult": given["adult"]}, quick=True, out=tmp_path, start=start_run, told=silent
     )
     assert [(row["data"], row["rows"], row["attributes"], row["bits"]) for row in found.rows] == [
         ("adult", ROWS, 15, 52)
@@ -230,7 +230,7 @@ def test_a_run_that_fails_loses_no_other(given: dict[str, Given], tmp_path: Path
             {"line": "PriView, blocks of 8", "experiment": "priview", "set": {"ways": 99}},
         ],
     )
-    found = reproduce(broken, given, quick=True, out=tmp_path, start=run_settings, told=silent)
+    found = reproduce(broken, given, quick=True, out=tmp_path, start=start_run, told=silent)
     assert [row["status"] for row in found.rows] == ["done", "failed"]
     assert found.made.complaint.startswith(
         "1 of 2 runs failed, the first (priview): expected --ways from 1 to the 52"
@@ -249,7 +249,7 @@ def test_stand_ins_are_called_so(tmp_path: Path) -> None:
         given,
         quick=True,
         out=tmp_path / "out",
-        start=run_settings,
+        start=start_run,
         told=silent,
     )
     page = (tmp_path / "out" / "jtree-table-1" / "page.html").read_text()
@@ -375,7 +375,7 @@ def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None
             given,
             quick=True,
             out=tmp_path,
-            start=run_settings,
+            start=start_run,
         )
     with pytest.raises(UsageError, match="expected seeds, found none"):
         plan_item(
@@ -383,7 +383,7 @@ def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None
             given,
             quick=True,
             out=tmp_path,
-            start=run_settings,
+            start=start_run,
         )
 
 
@@ -488,10 +488,10 @@ def test_a_page_says_what_is_not_there_yet(given: dict[str, Given], tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(Exception, match="interrupted"):
-        reproduce(item, given, quick=True, out=tmp_path, start=run_settings, told=stop)
+        reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=stop)
     assert "22 runs have not been made" in (tmp_path / item.name / "page.html").read_text()
     assert json.loads((tmp_path / item.name / "verdict.json").read_text())["left"] == 22
-    reproduce(item, given, quick=True, out=tmp_path, start=run_settings, told=silent)
+    reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=silent)
     assert "not been made" not in (tmp_path / item.name / "page.html").read_text()
 
 
@@ -501,7 +501,7 @@ def test_an_interruption_leaves_what_there_is(given: dict[str, Given], tmp_path:
         given,
         quick=True,
         out=tmp_path,
-        start=run_settings,
+        start=start_run,
     )
 
     def stop(done: int, of: int, following: str) -> None:
@@ -522,7 +522,7 @@ def test_an_interruption_within_a_run_stops_all(
         given,
         quick=True,
         out=tmp_path,
-        start=run_settings,
+        start=start_run,
     )
     started = []
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sottovoce.launch.run import run_settings
+from sottovoce.launch.run import start_run
 from sottovoce.messages import UsageError
 from sottovoce.runs.failure import RunFailed
 from sottovoce.studies.planning import plan_of, read_plan
@@ -50,20 +50,20 @@ def plan(tmp_path: Path) -> Path:
 
 
 def test_every_combination_once(plan: Path) -> None:
-    _, cells = read_plan(plan, start=run_settings)
+    _, cells = read_plan(plan, start=start_run)
     shown = [cell.shown for cell in cells]
     assert len(shown) == len(set(shown)) == len({cell.key for cell in cells}) == 8
     assert shown[:2] == ["head-count seed=3 epsilon=1.0", "head-count seed=5 epsilon=1.0"]
     assert "noisy-marginals seed=5 ways=2 aggregator=clear epsilon=1.0" in shown
     # The same asked for twice is one run.
     plan.write_text(PLAN + '[[run]]\nprotocol = "head-count"\nepsilon = 1.0\n')
-    assert len(read_plan(plan, start=run_settings)[1]) == 8
+    assert len(read_plan(plan, start=start_run)[1]) == 8
 
 
 def test_it_goes_on_where_it_stopped(
     plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, cells = read_plan(plan, start=run_settings)
+    _, cells = read_plan(plan, start=start_run)
     out = tmp_path / "out"
     started: list[str] = []
     real = RunCell.make
@@ -106,7 +106,7 @@ def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> Non
         '[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = [60, 90]\nparties = 2\nsplit = ["even", "by:sex@1"]\n'
         'mode = "rigorous"\n'
     )
-    _, cells = read_plan(plan, start=run_settings)
+    _, cells = read_plan(plan, start=start_run)
     assert [cell.shown for cell in cells] == [
         f"head-count seed=0 epsilon=1.0 rows_asked={rows} split={split}"
         for rows in (60, 90)
@@ -148,7 +148,7 @@ def test_what_cannot_be_classified_is_said_at_the_end(tmp_path: Path) -> None:
 
 
 def test_a_broken_result_is_made_again(plan: Path, tmp_path: Path) -> None:
-    _, cells = read_plan(plan, start=run_settings)
+    _, cells = read_plan(plan, start=start_run)
     table, _ = sweep(cells, out=tmp_path / "out", told=silent)
     for cell, text in zip(cells, ("", "{}", "[]", '{"communication": 3}'), strict=False):
         (tmp_path / "out" / "cells" / f"{cell.key}.json").write_text(text)
@@ -168,10 +168,10 @@ def test_a_protocol_that_was_changed_runs_again(
     )
     plan = tmp_path / "plan.toml"
     plan.write_text('[[run]]\nprotocol = "own_census:Own"\nepsilon = 1\n')
-    first = read_plan(plan, start=run_settings)[1][0].key
-    assert read_plan(plan, start=run_settings)[1][0].key == first
+    first = read_plan(plan, start=start_run)[1][0].key
+    assert read_plan(plan, start=start_run)[1][0].key == first
     source.write_text(source.read_text() + "    # otherwise\n")
-    assert read_plan(plan, start=run_settings)[1][0].key != first
+    assert read_plan(plan, start=start_run)[1][0].key != first
 
 
 def test_other_data_are_other_runs(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_other_data_are_other_runs(tmp_path: Path) -> None:
     plan.write_text(
         f'[[run]]\nprotocol = "head-count"\nepsilon = 1\nparties = 2\ndata = "{data}"\n'
     )
-    first = read_plan(plan, start=run_settings)[1][0].key
+    first = read_plan(plan, start=start_run)[1][0].key
     data.write_text("a,b\n" + "x,y\n" * 41)
-    assert read_plan(plan, start=run_settings)[1][0].key != first
+    assert read_plan(plan, start=start_run)[1][0].key != first
 
 
 def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
 def test_folders_of_runs_are_kept_if_wanted(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('keep = true\n[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = 50\n')
-    _, cells = read_plan(plan, start=run_settings)
+    _, cells = read_plan(plan, start=start_run)
     sweep(cells, out=tmp_path / "out", told=silent)
     kept = tmp_path / "out" / "runs" / cells[0].key
     assert json.loads((kept / "report.json").read_text())["protocol"] == "head-count"
@@ -234,7 +234,7 @@ def test_folders_of_runs_are_kept_if_wanted(tmp_path: Path) -> None:
 
 
 def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
-    _, cells = read_plan(plan, start=run_settings)
+    _, cells = read_plan(plan, start=start_run)
     out = tmp_path / "out"
     out.mkdir()
     with (out / ".lock").open("w") as lock:
@@ -288,7 +288,7 @@ def test_what_cannot_be_is_said_before_anything_starts(
     plan = tmp_path / "plan.toml"
     plan.write_text(text)
     with pytest.raises(UsageError, match=reason):
-        read_plan(plan, start=run_settings)
+        read_plan(plan, start=start_run)
     done = subprocess.run(
         [sys.executable, "-m", "sottovoce", "sweep", "plan.toml"],
         cwd=tmp_path,
@@ -319,7 +319,7 @@ def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
     """PrivIncr's rounds are of its survey; the conversation has more."""
     plan = {"run": [{"protocol": "privincr", "rows": 300, "epsilon": 2, "set": {"rounds": [1, 2]}}]}
     table, made = sweep(
-        plan_of(plan, where="here", start=run_settings)[1],
+        plan_of(plan, where="here", start=start_run)[1],
         out=tmp_path / "s",
         told=lambda *_: None,
     )

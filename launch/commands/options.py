@@ -1,0 +1,78 @@
+"""The options of `sottovoce run`, made from the fields of `Job` and `Placement`.
+
+A field's description is the option's help text, and its type the type that the command line reads.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+import typer
+
+from ...runs.job import Job, Placement
+
+__all__ = ["with_job_options"]
+
+CommandT = TypeVar("CommandT", bound=Callable[..., None])
+
+POSITIONAL: Final = ("protocol", "parameters")
+_READ_AS: Final[dict[type[msgspec.inspect.Type], type]] = {
+    msgspec.inspect.IntType: int,
+    msgspec.inspect.FloatType: float,
+    msgspec.inspect.BoolType: bool,
+    msgspec.inspect.VarTupleType: list[str],
+}
+
+
+def with_job_options(command: CommandT) -> CommandT:
+    """Replace the command's `**options` by an option for each field of `Job` and `Placement`.
+
+    The command gets `None` for an option that was not given.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    own = list(signature.parameters.values())
+    made = [parameter for struct in (Job, Placement) for parameter in _options(struct)]
+    fixed = [parameter for parameter in own if parameter.kind is not parameter.VAR_KEYWORD]
+    parameters = [
+        parameter.replace(kind=parameter.KEYWORD_ONLY)
+        for parameter in (*fixed[:1], *made, *fixed[1:])
+    ]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {
+        **{parameter.name: parameter.annotation for parameter in parameters},
+        "return": None,
+    }
+    return command
+
+
+def _options(struct: type[msgspec.Struct]) -> list[inspect.Parameter]:
+    described = msgspec.inspect.type_info(struct)
+    if not isinstance(described, msgspec.inspect.StructType):
+        raise TypeError(f"expected a struct, found {struct}")
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=_annotation(field.name, field.type),
+        )
+        for field in described.fields
+        if field.name not in POSITIONAL
+    ]
+
+
+def _annotation(name: str, kind: msgspec.inspect.Type) -> Any:
+    help_text = ""
+    while isinstance(kind, msgspec.inspect.Metadata):
+        help_text = (kind.extra_json_schema or {}).get("description", help_text)
+        kind = kind.type
+    if isinstance(kind, msgspec.inspect.UnionType):
+        inner = [part for part in kind.types if not isinstance(part, msgspec.inspect.NoneType)]
+        kind = inner[0]
+        while isinstance(kind, msgspec.inspect.Metadata):
+            kind = kind.type
+    option = f"--{name.replace('_', '-')}"
+    return Annotated[_READ_AS.get(type(kind), str) | None, typer.Option(option, help=help_text)]
