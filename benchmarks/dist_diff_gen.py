@@ -54,7 +54,7 @@ def main() -> None:
                     aggregator="masks",
                     **more,
                 )
-                two = run.report["utility"]["distances"][0]
+                two = run.judgement["utility"]["distances"][0]
                 distances.append(two["average"])
                 found = classify(real, load(run.synthetic, schema=rules), asked, test=test)
                 errors.append(found.synthetic)

@@ -51,7 +51,7 @@ def main() -> None:
                     continue  # noise replacement is under encryption
                 if protocol != "independent":
                     own["aggregator"] = aggregator
-                report = sottovoce.run(
+                run = sottovoce.run(
                     protocol,
                     data,
                     parties=parties,
@@ -59,10 +59,11 @@ def main() -> None:
                     seed=1,
                     **schema,
                     **own,
-                ).report
+                )
+                report = run.report
                 exchanged, tvd, privacy = (
                     report["communication"],
-                    report["utility"]["tvd"],
+                    run.judgement["utility"]["tvd"],
                     report["privacy"]["epsilon"],
                 )
                 figures = (

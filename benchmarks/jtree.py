@@ -59,7 +59,7 @@ def main() -> None:
                         classify=targets,
                         **(settings | own),
                     )
-                    utility, sent = run.report["utility"], run.report["communication"]
+                    utility, sent = run.judgement["utility"], run.report["communication"]
                     found.append(
                         [
                             utility["tvd"]["2"],

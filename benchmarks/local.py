@@ -60,7 +60,7 @@ def main() -> None:
                     name, data, epsilon=epsilon, users=users, seed=seed, classify=targets, **given
                 )
                 seconds = sum(phase["seconds"] for phase in run.report["phases"])
-                utility = run.report["utility"]
+                utility = run.judgement["utility"]
                 synthetic = utility.get("tvd_synthetic") or (
                     utility["tvd"] if run.synthetic is not None else {}
                 )

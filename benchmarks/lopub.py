@@ -135,10 +135,11 @@ def main() -> None:
             )
     for epsilon in (1.0, 8.0, 30.1, 164.8, 441.7) if "protocol" in words else ():
         given: dict[str, Any] = {"schema": words["schema"]} if "schema" in words else {}
-        report = sottovoce.run("lopub", data or "demo", epsilon=epsilon, seed=1, **given).report
+        run = sottovoce.run("lopub", data or "demo", epsilon=epsilon, seed=1, **given)
+        report = run.report
         print(
             f"run at epsilon {epsilon:g}: {report['outcome']['edges']} edges, "
-            f"2-way distance {report['utility']['tvd']['2']:.4f}, {report['seconds']:.1f} s",
+            f"2-way distance {run.judgement['utility']['tvd']['2']:.4f}, {report['seconds']:.1f} s",
             flush=True,
         )
 

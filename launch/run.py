@@ -67,10 +67,13 @@ class Run:
         return as_dictionary(self.reported.report)
 
     @functools.cached_property
-    def judgement(self) -> dict[str, Any] | None:
-        """What was measured on the real table, as judgement.json has it. It is not private."""
+    def judgement(self) -> dict[str, Any]:
+        """What was measured on the real table, as judgement.json has it. It is not private.
+
+        It is empty where nothing was measured.
+        """
         judgement = self.reported.judgement
-        return None if judgement is None else msgspec.to_builtins(judgement)
+        return {} if judgement is None else dict(msgspec.to_builtins(judgement))
 
     @functools.cached_property
     def ledger(self) -> pd.DataFrame:

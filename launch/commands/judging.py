@@ -14,10 +14,10 @@ from ...evaluation import evaluate
 from ...evaluation.label_attacks import EPSILONS
 from ...messages import UsageError
 from ...parties.demo import DEMO_ROWS, demo_table
-from ...report.comparison import read_report
 from ...report.folder import check_folder, put
 from ...report.predicting import attack_table, predict_table
 from ...report.progress import Work
+from ...report.reported import read_run
 from ...report.terminal import print_attacks, print_verdict
 from .app import Greedy, app
 
@@ -90,11 +90,13 @@ def _demo_of(folder: Path) -> pd.DataFrame | None:
     """
     if not (folder / "report.json").is_file():
         return None
-    report = read_report(folder)
-    if report.get("data") != ["demo"]:
-        own = ", ".join(map(str, report.get("data") or ["one in memory"]))
-        raise UsageError(f"expected the table that {folder} was made of ({own}), found demo")
-    return demo_table(report.get("rows") or DEMO_ROWS, seed=report.get("seed") or 0)
+    run = read_run(folder)
+    if run.report.data != ["demo"]:
+        tables = ", ".join(run.report.data)
+        raise UsageError(
+            f"expected the table that {folder} was made of ({tables}), found demo"
+        )
+    return demo_table(run.rows or DEMO_ROWS, seed=run.report.seed or 0)
 
 
 @app.command("predict")

@@ -78,11 +78,15 @@ def test_a_run_is_judged_and_can_be_judged_again(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "utility" in ran.stdout
     report = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert set(report["utility"]["tvd"]) == {"1", "2"}
-    assert 0 < report["utility"]["tvd"]["1"] < report["utility"]["tvd"]["2"] < 1
+    assert "utility" not in report
+    judgement = json.loads((tmp_path / "out" / "judgement.json").read_text())
+    assert "not private" in next(iter(judgement.values()))  # the first key says so
+    assert judgement["rows"] == 900
+    assert set(judgement["utility"]["tvd"]) == {"1", "2"}
+    assert 0 < judgement["utility"]["tvd"]["1"] < judgement["utility"]["tvd"]["2"] < 1
     assert "Utility" not in (tmp_path / "out" / "report.html").read_text()
     assert sottovoce(*words, "--no-judge", cwd=tmp_path).returncode == 0
-    assert json.loads((tmp_path / "out" / "report.json").read_text())["utility"] is None
+    assert not (tmp_path / "out" / "judgement.json").exists()
     written = json.loads((tmp_path / "out" / "schema.json").read_text())
     assert written["age"] == {"bins": 16, "range": [17, 90]}
 
@@ -99,7 +103,7 @@ def test_labels_that_look_like_numbers_are_judged_and_returned_as_they_are() -> 
         done = package.run(
             protocol, table, schema=schema, seed=1, epsilon=50.0, aggregator="masks", **more
         )
-        assert done.report["utility"] is not None
+        assert done.judgement["utility"] is not None
         published = done.synthetic["a"] if done.synthetic is not None else done.marginals["value_1"]  # type: ignore[index]
         assert set(published) == {"01", "1", "1.0", "NA", "?"}
 
@@ -151,7 +155,8 @@ def test_the_demo_people_of_a_run_are_those_it_had(tmp_path: Path) -> None:
     ]
     ran = json.loads(sottovoce("run", "one-way", *words, cwd=tmp_path).stdout)
     found = json.loads(sottovoce("evaluate", "demo", "run", "--json", cwd=tmp_path).stdout)
-    assert found["tvd"] == ran["utility"]["tvd"]
+    judgement = json.loads((tmp_path / "run" / "judgement.json").read_text())
+    assert found["tvd"] == judgement["utility"]["tvd"]
     (tmp_path / "run" / "report.json").write_text(json.dumps({**ran, "data": ["people.csv"]}))
     other = sottovoce("evaluate", "demo", "run", cwd=tmp_path)
     assert (other.returncode, other.stderr) == (
@@ -202,7 +207,7 @@ def test_a_result_that_cannot_be_put_where_it_was_to_lie_is_put_elsewhere(
     with pytest.raises(
         UsageError, match=r"No space left on device; the results are in (.*)$"
     ) as caught:
-        run_folder.leave(run.files, folder=tmp_path / "out")
+        run.save(tmp_path / "out")
     assert (Path(str(caught.value).rsplit(" ", 1)[1]) / "report.json").is_file()
 
 

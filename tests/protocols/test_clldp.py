@@ -8,6 +8,7 @@ from math import expm1, log
 from pathlib import Path as File
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,7 +36,7 @@ from sottovoce.protocols.clldp.candidates import candidates
 from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
 from sottovoce.protocols.clldp.settings import LabelOptions, read_prior
 from sottovoce.protocols.local.asking import Enlisted
-from sottovoce.report.judgement import judged
+from sottovoce.report.judgement import judge_run
 
 NAMES = ["sex", "relationship", "education", "income"]
 
@@ -146,7 +147,7 @@ class TestEstimates:
         made = run(
             "joint", data=data, epsilon=60.0, belief="none", attributes="sex,education", judge=True
         )
-        assert made.report["utility"]["tvd"]["3"] < 0.02
+        assert made.judgement["utility"]["tvd"]["3"] < 0.02
         assert made.report["privacy"]["epsilon"]["curator"] == 60
         assert made.report["privacy"]["whole_record"] == 60  # the same: nobody was told more of it
 
@@ -575,7 +576,7 @@ class TestLearning:
             Classifier(made.model, schema), Records(demo_table(10_000, seed=2), schema=schema)
         )
         assert found.model > found.majority + least
-        judged_ = json.loads(judged_report(made, data))["utility"]["accuracy"]
+        judged_ = judged_again(made, data)["accuracy"]
         assert judged_["rows"] == 30_000
         assert judged_["model"] > judged_["majority"]
 
@@ -586,21 +587,18 @@ def test_a_model_of_somebodys_own_loses_no_run() -> None:
     """
     made = run("joint", judge=False)
     data = demo_table(4000, seed=2)[NAMES]
-    files = {**made.files, "model.json": b'{"kind": "decision-tree", "tree": {"feature": 3}}'}
-    report = json.loads(judged_report(sottovoce.Run(**{**_fields(made), "files": files}), data))
-    assert "accuracy" not in report["utility"]
-    assert report["utility"]["tvd"]["2"] > 0
+    model = {"kind": "decision-tree", "tree": {"feature": 3}}
+    outcome = msgspec.structs.replace(made.record.outcome, model=model)
+    record = msgspec.structs.replace(made.record, outcome=outcome)
+    utility = judged_again(sottovoce.Run(record, made.reported), data)
+    assert "accuracy" not in utility
+    assert utility["tvd"]["2"] > 0
 
 
-def _fields(made: sottovoce.Run) -> dict[str, Any]:
-    return {name: getattr(made, name) for name in made.__dataclass_fields__}
-
-
-def judged_report(made: sottovoce.Run, data: pd.DataFrame) -> bytes:
-    from sottovoce.runs.job import Job
-
-    job = Job(protocol=made.report["protocol"], data=("<table>",), parties=2)
-    return judged(job, made.files, tables=(data,))["report.json"]
+def judged_again(made: sottovoce.Run, data: pd.DataFrame) -> dict[str, Any]:
+    judgement = judge_run(made.record, tables=(data,))
+    assert judgement is not None
+    return dict(msgspec.to_builtins(judgement.utility))
 
 
 def test_attacks() -> None:

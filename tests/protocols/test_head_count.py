@@ -53,7 +53,6 @@ def test_the_report_holds_what_the_contract_says() -> None:
         "phases",
         "communication",
         "privacy",
-        "utility",
         "warnings",
     }
     assert contract <= report.keys()

@@ -40,7 +40,7 @@ def test_what_is_published() -> None:
     assert done.synthetic is not None
     assert len(done.synthetic) == 3000
     assert len(done.model["parents"]) == 3
-    two, three = done.report["utility"]["distances"]
+    two, three = done.judgement["utility"]["distances"]
     assert two["average"] < two["one_way"]
     assert three["average"] < three["one_way"]
 

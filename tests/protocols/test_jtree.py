@@ -513,7 +513,7 @@ def test_one_attribute_and_one_label() -> None:
         made = sottovoce.run("jtree", table, schema=schema, parties=parties, seed=1, **given)
         if made.synthetic is not None:
             assert set(made.synthetic["one"]) == {"a"}
-        assert made.report["utility"]["tvd"]["2"] < 0.1
+        assert made.judgement["utility"]["tvd"]["2"] < 0.1
 
 
 def replaced(said: Any, **new: Any) -> Any:

@@ -154,7 +154,7 @@ def test_a_randomizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_every_randomizer_serves(oracle: str) -> None:
     made = run("one-way-ldp", oracle=oracle, epsilon=4.0, users=30_000, judge=True)
-    assert made.report["utility"]["tvd"]["2"] < 0.25
+    assert made.judgement["utility"]["tvd"]["2"] < 0.25
     assert (
         made.report["communication"]["users"]["measured_bits"]
         == made.report["communication"]["users"]["bits"]
@@ -576,7 +576,7 @@ def test_three_ways() -> None:
     )
     assert made.marginals is not None
     assert len(made.marginals.groupby(["attribute_1", "attribute_2", "attribute_3"])) == 4
-    assert made.report["utility"]["tvd"]["3"] < 0.1
+    assert made.judgement["utility"]["tvd"]["3"] < 0.1
 
 
 def test_calm_is_not_worse_than_the_floor() -> None:
@@ -590,7 +590,7 @@ def test_calm_is_not_worse_than_the_floor() -> None:
             epsilon=1.0,
             rows=45_222,
             judge=True,
-        ).report["utility"]["tvd"]["2"]
+        ).judgement["utility"]["tvd"]["2"]
         for name, mode in (("calm", "rigorous"), ("calm", "paper"), ("one-way-ldp", "rigorous"))
     }
     assert found["calm", "rigorous"] < found["one-way-ldp", "rigorous"] < found["calm", "paper"]
@@ -626,7 +626,7 @@ def test_a_cohort_may_have_no_users(simulate: str) -> None:
 def test_calm_without_a_synthetic_table() -> None:
     made = run("calm", synthetic_rows=0, judge=True)
     assert made.synthetic is None
-    assert set(made.report["utility"]["tvd"]) == {"2"}
+    assert set(made.judgement["utility"]["tvd"]) == {"2"}
 
 
 def test_marginals_can_be_read_again() -> None:

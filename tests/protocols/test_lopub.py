@@ -60,7 +60,7 @@ def test_with_little_noise_the_tables_are_right() -> None:
     made = run(data=data, epsilon=1000.0, judge=True, phi=0.05)
     exact = sottovoce.run("no-priv-jtree", data, phi=0.05, base="nats", seed=5)
     assert made.model["tree"]["cliques"] == exact.model["tree"]["cliques"]
-    assert made.report["utility"]["tvd"]["2"] < 0.02
+    assert made.judgement["utility"]["tvd"]["2"] < 0.02
     assert made.report["outcome"]["edges"] == exact.report["outcome"]["edges"]
 
 
@@ -75,7 +75,7 @@ def test_a_clique_of_several() -> None:
     data["c"] = np.where(generator.random(5000) < 0.4, data["a"], data["c"])
     made = run(data=data, epsilon=200.0, phi=0.15, judge=True)
     assert ["a", "b", "c"] in made.model["tree"]["cliques"]
-    assert made.report["utility"]["tvd"]["3"] < 0.03
+    assert made.judgement["utility"]["tvd"]["3"] < 0.03
 
 
 def test_users_bits() -> None:

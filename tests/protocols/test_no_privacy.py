@@ -60,7 +60,7 @@ def test_adult(adult: Records, base: str, edges: int, distance: float) -> None:
         "no-priv-jtree", table, schema=schema, base=base, synthetic_rows=300_000, seed=1
     )
     assert made.report["outcome"]["edges"] == f"{edges} of 105"
-    assert made.report["utility"]["tvd"]["2"] == pytest.approx(distance, abs=1e-3)
+    assert made.judgement["utility"]["tvd"]["2"] == pytest.approx(distance, abs=1e-3)
     if base == "bits":
         cliques = [
             [domain.attributes.index(name) for name in own] for own in made.model["tree"]["cliques"]

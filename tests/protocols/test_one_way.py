@@ -23,7 +23,7 @@ class TestConformanceAsPrinted(ProtocolConformance):
 
 def test_it_reaches_the_floor_and_no_further() -> None:
     done = sottovoce.run("one-way", rows=20_000, seed=1, epsilon=100.0, aggregator="masks")
-    two, _ = done.report["utility"]["distances"]
+    two, _ = done.judgement["utility"]["distances"]
     assert two["average"] == pytest.approx(two["one_way"], abs=0.01)
     assert done.synthetic is not None
     assert len(done.synthetic) == 20_000

@@ -499,7 +499,7 @@ def test_reports_and_counts_have_one_law(learning: str) -> None:
         made = run(
             "privincr", learning=learning, simulate=simulate, users=30_000, epsilon=4.0, judge=True
         )
-        found.append(made.report["utility"]["tvd"]["2"])
+        found.append(made.judgement["utility"]["tvd"]["2"])
         places = sorted({tuple(own["users"]) for own in made.report["privacy"]["releases"]})
         assert all(one[1] == other[0] for one, other in pairwise(places))
         assert (places[0][0], places[-1][1]) == (0, 30_000)

@@ -61,7 +61,7 @@ def test_what_is_published() -> None:
     for name, labels in done.domain.labels.items():
         assert set(done.synthetic[name].astype(str)) <= set(labels)
     assert set(done.model["parents"]) == set(done.domain.attributes)
-    two, three = (own for own in done.report["utility"]["distances"])
+    two, three = (own for own in done.judgement["utility"]["distances"])
     assert two["average"] < two["one_way"]
     assert three["average"] < three["one_way"]
 
@@ -187,7 +187,7 @@ def test_adult(adult: Any) -> None:
             )
             for seed in range(4)
         ]
-        found = np.mean([done.report["utility"]["tvd"]["2"] for done in runs])
+        found = np.mean([done.judgement["utility"]["tvd"]["2"] for done in runs])
         assert found < most, epsilon
 
 
