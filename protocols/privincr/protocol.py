@@ -405,6 +405,7 @@ class NoIncremental(PrivIncr):
     """
 
     name = "no-incremental"
+    Parameters = NoIncrementalParameters
     summary = "PrivIncr in one round: the baseline without increments"
     paper = "Wang et al. 2023, section 6.1"
 
