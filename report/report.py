@@ -68,11 +68,11 @@ def make_report(
             f"the protocol could not say all of itself: {type(error).__name__}: {error}"
         )
     exchanged = communication(concluded.entries, predicted=predicted) | {"formulas": formulas}
-    if (said := concluded.outcome.said) is not None:
-        measured = exchanged["user_bits"] if said.simulate == "reports" else None
+    if (traffic := concluded.outcome.user_traffic) is not None:
+        measured = exchanged["user_bits"] if traffic.simulate == "reports" else None
         exchanged |= {
-            "per_user_bits": said.bits / said.reports,
-            "users": asdict(said) | {"measured_bits": measured},
+            "per_user_bits": traffic.bits / traffic.reports,
+            "users": asdict(traffic) | {"measured_bits": measured},
         }
     phases = [
         {
