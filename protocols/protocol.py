@@ -29,7 +29,6 @@ from typing import (
     ClassVar,
     Generic,
     Literal,
-    Self,
     TypeAlias,
     TypeVar,
     get_args,
@@ -197,8 +196,15 @@ class Protocol(ABC, Generic[ParametersT]):
         self.mode = mode
 
     @classmethod
-    def variant(cls, parameters: ParametersT, *, mode: Mode) -> type[Self]:  # noqa: ARG003
-        """Pick the class that runs: a subclass where mode or parameters mean another protocol.
+    def variant(
+        cls,
+        parameters: ParametersT,  # noqa: ARG003 - for subclasses
+        *,
+        mode: Mode,  # noqa: ARG003 - for subclasses
+    ) -> type[Protocol[ParametersT]]:
+        """Pick the class that runs: another one where mode or parameters mean another protocol.
+
+        It need not be a subclass, so that variants never import the class that picks them.
 
         Raises:
             UsageError: the parameters do not go together in any variant of this mode.
