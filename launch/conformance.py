@@ -24,7 +24,7 @@ from ..messages import SottovoceError, decode, to_bytes
 from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..parties.demo import demo_table
-from ..privacy import Accountant, coalition
+from ..privacy import Accountant, Mechanism, coalition
 from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
 from ..runs.job import Job, instantiate
@@ -402,14 +402,15 @@ def _looked_into(mechanism: Any) -> tuple[Any, Any]:
 class Silent:
     """A mechanism that answers nothing: all that is public of it."""
 
-    def __init__(self, mechanism: Any) -> None:
-        self.name, self.sensitivity = mechanism.name, mechanism.sensitivity
-        self.epsilon, self.scale, self.seen = mechanism.epsilon, mechanism.scale, mechanism.seen
-        self.delta = getattr(mechanism, "delta", 0.0)
-        self.by_users, self.whole_record = (
-            getattr(mechanism, "by_users", ()),
-            getattr(mechanism, "whole_record", None),
-        )
+    def __init__(self, mechanism: Mechanism[object]) -> None:
+        self.name = mechanism.name
+        self.sensitivity = mechanism.sensitivity
+        self.scale = mechanism.scale
+        self.epsilon = mechanism.epsilon
+        self.delta = mechanism.delta
+        self.seen = mechanism.seen
+        self.by_users = mechanism.by_users
+        self.whole_record = mechanism.whole_record
 
     def draw(self, _: object) -> None:
         """Draw nothing."""

@@ -31,6 +31,8 @@ class ClearReports:
 
     name = "clear-attributes"
     sensitivity = 1.0
+    delta = 0.0
+    by_users = ()
     whole_record = inf
 
     @property

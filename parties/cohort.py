@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream, UserWords
-from ..privacy import Share
+from ..privacy import UserCost
 from ..privacy.binary import Binary
 from ..privacy.local import Survey, report
 from .records import Records
@@ -98,10 +98,12 @@ class _Answers:
     values: Values
     told: Callable[[int, int], None]
     """Is told of the progress, in users."""
-    by_users: tuple[Share, ...] = field(default=(), kw_only=True)
+    by_users: tuple[UserCost, ...] = field(kw_only=True)
     """What each group's reports add to what it has told before, where users are asked more than
     once.
     """
+
+    delta = 0.0
 
     @property
     def name(self) -> str:

@@ -35,6 +35,9 @@ class FilterReports:
     words: UserWords
 
     name = "bloom"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
 
     @property
     def epsilon(self) -> float:

@@ -1,19 +1,12 @@
-"""What makes it private: mechanisms, the domain they are defined on, and the accountant."""
+"""Mechanisms, the domain they are defined on, and the accountant of their privacy loss."""
 
-from .accountant import (
-    Accountant,
-    Mechanism,
-    Neighbours,
-    Release,
-    Share,
-    coalition,
-    epsilon_by_view,
-    views,
-    with_curator,
-)
+from .accountant import Accountant, Neighbours
+from .adversary import coalition, views, with_curator
 from .binary import Binary
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace
+from .mechanism import Mechanism, UserCost
+from .releases import Release, epsilon_by_view
 from .shares import Batch, SelectedNoise, SharedLaplace
 
 __all__ = [
@@ -26,8 +19,8 @@ __all__ = [
     "Neighbours",
     "Release",
     "SelectedNoise",
-    "Share",
     "SharedLaplace",
+    "UserCost",
     "coalition",
     "epsilon_by_view",
     "laplace",

@@ -26,6 +26,9 @@ class Disclosure:
     name = "exact-counts"
     scale = 0.0
     epsilon = inf
+    delta = 0.0
+    by_users = ()
+    whole_record = None
 
     @property
     def seen(self) -> Mapping[str, float]:

@@ -50,6 +50,9 @@ class ExponentialChoice:
     epsilon: float
 
     name = "exponential"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
     seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property

@@ -31,6 +31,9 @@ class DiscreteLaplace:
     epsilon: float
 
     name = "discrete-laplace"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
     seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property

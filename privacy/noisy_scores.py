@@ -48,6 +48,9 @@ class LaplaceScores:
     epsilon: float
 
     name = "laplace-of-scores"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
     seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property
@@ -80,6 +83,8 @@ class GaussianScores:
     delta: float
 
     name = "gaussian-of-scores"
+    by_users = ()
+    whole_record = None
     seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property

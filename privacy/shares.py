@@ -161,9 +161,12 @@ class SharedLaplace:
 
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
-    seen: Mapping[str, float] = field(default_factory=dict)
+    seen: Mapping[str, float]
 
     name = "multi-party-laplace"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
 
     def __post_init__(self) -> None:
         if (
@@ -203,8 +206,12 @@ class SelectedNoise:
 
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
-    seen: Mapping[str, float] = field(default_factory=dict)
+    seen: Mapping[str, float]
     name: str = "selected-laplace"
+
+    delta = 0.0
+    by_users = ()
+    whole_record = None
 
     @property
     def sensitivity(self) -> int:

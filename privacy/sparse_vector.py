@@ -53,6 +53,9 @@ class SparseVector:
     cutoff: int
 
     name = "sparse-vector"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
     seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property
@@ -101,6 +104,9 @@ class ThresholdMechanism:
     views: tuple[str, ...]
 
     name = "threshold-mechanism"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
 
     @property
     def seen(self) -> Mapping[str, float]:

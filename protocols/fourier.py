@@ -101,7 +101,7 @@ class Fourier(OneSurvey[FourierParameters]):
         return Outcome(
             marginals=published(desk.domain, tables, users=said.users),
             summary={"users": said.users, "coefficients": len(theta), "marginals": len(tables)},
-            said=said,
+            user_traffic=said,
         )
 
 

@@ -106,7 +106,7 @@ class Independent(Protocol[IndependentParameters]):
             batch = own_batch(domain, families, rows=len(records), epsilon=epsilon - spent)
             # The curator sees these tables: the noise in them is all that hides a record.
             noisy = me.release(
-                SharedLaplace(pages=records.marginals(families), batch=batch), to=CURATOR
+                SharedLaplace(pages=records.marginals(families), batch=batch, seen={}), to=CURATOR
             )
             me.send(
                 self.Model(len(records), tuple(chosen), np.concatenate(list(noisy))), to=CURATOR

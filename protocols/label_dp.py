@@ -31,7 +31,7 @@ from ..privacy.local.clear import ClearAttributes
 from .clldp.settings import label_of
 from .local import SurveyOptions, enlist, muster, predict_users
 from .local.asking import Surveyed
-from .protocol import Cost, Mode, Outcome, Protocol, Public, Said
+from .protocol import Cost, Mode, Outcome, Protocol, Public, UserTraffic
 
 __all__ = ["LabelDP"]
 
@@ -139,7 +139,7 @@ class LabelDP(Protocol[LabelDPParameters]):
                 "attributes": desk.domain.project(names).labels,
             },
             summary={"users": heard, "label": label, "attributes": len(names)},
-            said=Said(
+            user_traffic=UserTraffic(
                 users=heard,
                 reports=heard,
                 bits=heard * how.bits,

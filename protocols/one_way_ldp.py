@@ -62,5 +62,7 @@ class OneWayLocal(OneSurvey[OneWayLocalParameters]):
             rows = min(self.parameters.synthetic_rows, said.users)
             made = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
         return Outcome(
-            synthetic=desk.domain.decode(made.codes), summary={"users": said.users}, said=said
+            synthetic=desk.domain.decode(made.codes),
+            summary={"users": said.users},
+            user_traffic=said,
         )

@@ -1,4 +1,4 @@
-"""What a protocol is: one class, both sides of the conversation, and what it says of itself.
+"""What a protocol is: one class with both sides of the conversation and a forecast of its cost.
 
     class HeadCountParameters(Options):
         epsilon: Epsilon = 1.0
@@ -13,8 +13,8 @@
         def party(self, me: Party) -> None: ...
         def curator(self, desk: Curator) -> Outcome: ...
 
-Messages nested in the class, in its bases and in the sub-protocols it names in `uses` are the kinds
-it may say.
+A protocol may send the messages that are nested in its class, in the bases of the class, and in
+the sub-protocols that the class names in `uses`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from typing import (
     ClassVar,
     Generic,
     Literal,
-    Self,
     TypeAlias,
     TypeVar,
     get_args,
@@ -57,7 +56,7 @@ __all__ = [
     "Outcome",
     "Protocol",
     "Public",
-    "Said",
+    "UserTraffic",
     "add_up",
 ]
 
@@ -68,15 +67,14 @@ Epsilon: TypeAlias = Annotated[
 
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A protocol's parameters: `--set NAME=VALUE`, checked against the types and bounds written
-    here.
-    """
+    """A protocol's parameters: `--set NAME=VALUE`, checked against types and bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A line of the predicted cost: so many messages of one kind in one phase, and their payload
-    bytes in all.
+    """A line of the predicted cost: the messages of one kind in one phase.
+
+    `payload_bytes` is the sum over these messages.
     """
 
     phase: str
@@ -87,26 +85,24 @@ class Cost:
 
 def add_up(lines: Iterable[Cost]) -> list[Cost]:
     """Add up the lines of the same kind in the same phase."""
-    found: dict[tuple[str, str], Cost] = {}
+    sums: dict[tuple[str, str], Cost] = {}
     for line in lines:
-        before = found.get(
+        before = sums.get(
             (line.phase, line.kind),
             Cost(phase=line.phase, kind=line.kind, messages=0, payload_bytes=0),
         )
-        found[line.phase, line.kind] = Cost(
+        sums[line.phase, line.kind] = Cost(
             phase=line.phase,
             kind=line.kind,
             messages=before.messages + line.messages,
             payload_bytes=before.payload_bytes + line.payload_bytes,
         )
-    return list(found.values())
+    return list(sums.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """What a paper says that a phase costs: by its formula as printed, and as it should read, for
-    this run's figures.
-    """
+    """The cost of a phase by the paper's formula, as printed and corrected, for one run."""
 
     phase: str
     printed_rounds: float
@@ -117,52 +113,52 @@ class Formula:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Public:
-    """What everybody knows of a run, and a predicted cost may depend on."""
+    """Public figures of a run, on which a predicted cost may depend."""
 
     parties: int
     rows: int
-    """Of all parties; 0 where it is secret, as neighbours differ by a record more or less."""
+    """Rows of all parties; 0 where it is secret, as neighbours add or remove a record."""
     key_bits: int
     domain: Domain | None
     model: Mapping[str, Any] | None = None
-    """What was published of the structure that was found: a cost may follow from it that nobody
-    knew beforehand.
-    """
+    """The published model. Before the run it is `None`; afterwards a cost may depend on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What users say, each for herself, in a deployment; cohorts' messages wrap it, or stand for
-    it.
+class UserTraffic:
+    """What users would send in a deployment, where each of them sends her own reports.
+
+    In a run a cohort stands for its users: its messages carry their reports, or sums of reports.
     """
 
     users: int
-    """There are."""
+    """Number of users."""
     reports: int
-    """Are made."""
+    """Number of reports of all users."""
     bits: int
-    """Of all reports together."""
+    """Size of all reports together."""
     least: int
+    """Bits of the smallest report."""
     most: int
-    """Of one report."""
+    """Bits of the largest report."""
     simulate: str
-    """Whether the reports were made, or their sums drawn."""
+    """Whether every report was made (`reports`) or sums of reports were drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the curator publishes. Everything in it may be seen by anybody."""
+    """What the curator publishes; anyone may see all of it."""
 
     synthetic: pd.DataFrame | None = None
-    """A synthetic table with original labels: synthetic.csv."""
+    """A synthetic table with the original labels, written to synthetic.csv."""
     marginals: pd.DataFrame | None = None
-    """Rows of attribute_1, value_1, ..., count: marginals.csv."""
+    """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""
     model: Mapping[str, Any] | None = None
-    """A model as JSON: model.json."""
+    """A model that JSON can hold, written to model.json."""
     summary: Mapping[str, Any] = field(default_factory=dict)
-    """A few figures for the terminal and report.json."""
-    said: Said | None = None
-    """What users say, where a protocol simulates them."""
+    """Some figures for the terminal and for report.json."""
+    user_traffic: UserTraffic | None = None
+    """What users send, where a protocol simulates users."""
 
 
 ParametersT = TypeVar("ParametersT", bound=Options)
@@ -170,26 +166,26 @@ ParametersT = TypeVar("ParametersT", bound=Options)
 
 
 class Protocol(ABC, Generic[ParametersT]):
-    """A conversation. The class in brackets, `Protocol[MyParameters]`, declares its parameters."""
+    """A protocol; the class in brackets, `Protocol[MyParameters]`, declares its parameters."""
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
-    """What it publishes, in a few words."""
+    """What the protocol publishes, as a short phrase."""
     paper: ClassVar[str] = ""
     trust: ClassVar[str] = ""
-    """Who is trusted with what, in a few words."""
+    """Who is trusted with what, as a short phrase."""
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     least_parties: ClassVar[int] = 1
     most_parties: ClassVar[int | None] = None
     neighbours: ClassVar[Neighbours]
     needs_schema: ClassVar[bool] = False
-    """Whether records come as codes of a public domain (`me.records.marginal`, `desk.domain`)."""
+    """Whether records are codes of a public domain (`me.records.marginal`, `desk.domain`)."""
     uses: ClassVar[tuple[type, ...]] = ()
     Parameters: ClassVar[type[Options]] = Options
-    """The class in the brackets of the base class. Whoever reads `--set` converts values to it."""
+    """The class in the brackets of the base class; values of `--set` are converted to it."""
 
-    def __init_subclass__(cls, **more: object) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
         for base in vars(cls).get("__orig_bases__", ()):
             for argument in get_args(base):
                 if isinstance(argument, type) and issubclass(argument, Options):
@@ -200,60 +196,68 @@ class Protocol(ABC, Generic[ParametersT]):
         self.mode = mode
 
     @classmethod
-    def variant(cls, parameters: ParametersT, *, mode: Mode) -> type[Self]:  # noqa: ARG003
-        """Pick the class that plays: a subclass where a mode or a parameter means another protocol.
+    def variant(
+        cls,
+        parameters: ParametersT,  # noqa: ARG003 - for subclasses
+        *,
+        mode: Mode,  # noqa: ARG003 - for subclasses
+    ) -> type[Protocol[ParametersT]]:
+        """Pick the class that runs: another one where mode or parameters mean another protocol.
+
+        It need not be a subclass, so that variants never import the class that picks them.
 
         Raises:
-            UsageError: the parameters do not belong to the variant that the mode asks for.
+            UsageError: the parameters do not go together in any variant of this mode.
         """
         return cls
 
     @abstractmethod
     def party(self, me: Party) -> None:
-        """Speak for one party."""
+        """Play one party."""
 
     @abstractmethod
     def curator(self, desk: Curator) -> Outcome:
-        """Speak for the curator, and publish."""
+        """Play the curator; the outcome is published."""
 
-    def predict(self, public: Public) -> Sequence[Cost] | None:  # noqa: ARG002 - part of the signature
-        """Predict the cost as a formula of public figures; `None` when it cannot be known."""
+    def predict(self, public: Public) -> Sequence[Cost] | None:  # noqa: ARG002 - for subclasses
+        """Predict the cost from public figures; `None` where it cannot be known."""
         return None
 
-    def chosen(self) -> Mapping[str, Any]:
-        """Say what parameters that were left open stand for, as far as that is known before the
-        run; for the report.
+    def chosen(self) -> Mapping[str, str | int | float]:
+        """List the values of parameters that were left open, as far as public figures give them.
+
+        The report shows them beside the parameters that were set.
         """
-        left = (
-            name
+        values = {
+            name: getattr(self, name, None)
             for name in self.Parameters.__struct_fields__
             if getattr(self.parameters, name) is None
-        )
-        own = {name: getattr(self, name, None) for name in left}
-        return {name: value for name, value in own.items() if isinstance(value, str | int | float)}
+        }
+        return {
+            name: value for name, value in values.items() if isinstance(value, str | int | float)
+        }
 
-    def formulas(self, public: Public) -> Sequence[Formula]:  # noqa: ARG002 - part of the signature
-        """Put the paper's own formulas beside their corrections, phase by phase."""
+    def formulas(self, public: Public) -> Sequence[Formula]:  # noqa: ARG002 - for subclasses
+        """Evaluate the paper's cost formulas, printed and corrected, phase by phase."""
         return ()
 
-    def warnings(self, public: Public) -> Sequence[str]:  # noqa: ARG002 - part of the signature
-        """Say in plain words what the person gives up with these parameters; they stand in every
-        report.
-        """
+    def warnings(self, public: Public) -> Sequence[str]:  # noqa: ARG002 - for subclasses
+        """List what these parameters give up, in plain words; every report shows the list."""
         return ()
 
     @property
     def colluding(self) -> int | None:
-        """How many other parties may pool what they know while the claim still holds; `None`: as
-        many as there are.
+        """Collusion threshold: how many parties may collude against another while the claim holds.
+
+        `None` means all of them.
         """
         return None
 
     @property
     def epsilon(self) -> float:
-        """The budget of each party's records: what the run claims.
+        """The epsilon that the run claims for each record.
 
-        It is the parameter of this name. A protocol without one overrides this property.
+        It is the parameter of this name; a protocol without that parameter overrides the property.
         """
         if "epsilon" not in self.Parameters.__struct_fields__:
             raise MisuseError(
@@ -263,12 +267,12 @@ class Protocol(ABC, Generic[ParametersT]):
 
     @classmethod
     def kinds(cls) -> tuple[type, ...]:
-        """List the messages that this protocol may say."""
-        found: dict[str, type] = {}
+        """List the messages that this protocol may send."""
+        kinds: dict[str, type] = {}
         for owner in (*cls.uses, cls):
             for base in reversed(owner.__mro__):
-                found |= {name: value for name, value in vars(base).items() if is_message(value)}
-        return tuple(found.values())
+                kinds |= {name: value for name, value in vars(base).items() if is_message(value)}
+        return tuple(kinds.values())
 
 
 AnyProtocol: TypeAlias = Protocol[Any]

@@ -16,7 +16,7 @@ import msgspec
 
 from ..messages import UsageError
 from ..privacy import Release
-from ..protocols.protocol import Said
+from ..protocols.protocol import UserTraffic
 
 __all__ = [
     "About",
@@ -152,7 +152,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Bits that were counted in this run; `None` where sums of reports were drawn."""
 
     @classmethod
-    def of(cls, traffic: Said, *, measured_bits: int) -> Traffic:
+    def of(cls, traffic: UserTraffic, *, measured_bits: int) -> Traffic:
         counted = measured_bits if traffic.simulate == "reports" else None
         return cls(**msgspec.to_builtins(traffic), measured_bits=counted)
 

@@ -17,7 +17,7 @@ from ..messages import Act, Entry
 from ..parties import Schema
 from ..privacy import Release
 from ..protocols import Outcome
-from ..protocols.protocol import Said
+from ..protocols.protocol import UserTraffic
 from .job import Job
 from .table import Table
 
@@ -47,7 +47,7 @@ class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The protocol's own model, as JSON has it."""
     summary: dict[str, Any] = {}
     """The protocol's own figures, as JSON has them; infinity is a float."""
-    traffic: Said | None = None
+    traffic: UserTraffic | None = None
 
     @classmethod
     def of(cls, outcome: Outcome) -> PublishedOutcome:
@@ -58,7 +58,7 @@ class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
             marginals=None if marginals is None else Table.of(marginals, numbers=("count",)),
             model=None if model is None else msgspec.json.decode(msgspec.json.encode(model)),
             summary=_plain(outcome.summary),
-            traffic=outcome.said,
+            traffic=outcome.user_traffic,
         )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import log, log1p
 
-from ..accountant import Share
+from ..mechanism import UserCost
 from .belief import Spent, excess
 
 __all__ = ["Group", "Groups"]
@@ -57,7 +57,7 @@ class Groups:
         _, own = self._find(start, end)
         return Group(start, end, own.attributes, own.spent) if own else Group(start, end)
 
-    def report(self, start: int, end: int, *, attributes: frozenset[int], spent: Spent) -> Share:
+    def report(self, start: int, end: int, *, attributes: frozenset[int], spent: Spent) -> UserCost:
         """Write down a report of these users, and say what it adds; a set that lacks what they were
         asked is a `ValueError`.
         """
@@ -73,7 +73,7 @@ class Groups:
         )
         self._lines[at : at + (own is not None)] = [part for part in parts if part.start < part.end]
         more, of_all = max(after.told - before.told, 0.0), log(spent.ratio)
-        return Share((start, end), more, of_all if abs(of_all - more) > 1e-9 else None)
+        return UserCost((start, end), more, of_all if abs(of_all - more) > 1e-9 else None)
 
     def _find(self, start: int, end: int) -> tuple[int, Group | None]:
         """Find where these users' line is, or would be."""

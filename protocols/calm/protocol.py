@@ -147,7 +147,7 @@ class CALM(OneSurvey[CALMParameters]):
             "marginals": len(tables),
         }
         marginals = published(domain, tables, users=said.users)
-        return Outcome(marginals=marginals, synthetic=synthetic, summary=summary, said=said)
+        return Outcome(marginals=marginals, synthetic=synthetic, summary=summary, user_traffic=said)
 
     def printed(self, desk: Curator, answers: Sequence[Answer]) -> Tables:
         """Steps 3 to 5 as the paper is summarised."""

@@ -26,7 +26,7 @@ from ...curator import Curator, Marginal
 from ...messages import CURATOR, MessageError, Shape, encoded_size, message
 from ...parties import Party
 from ...parties.cohort import Values, tables
-from ...privacy import Domain, Share
+from ...privacy import Domain, UserCost
 from ...privacy.local import Randomizer, Survey, SymmetricUnary
 from ...privacy.local.belief import Spent
 from ...privacy.local.groups import Groups
@@ -218,7 +218,7 @@ def _checked(
             f"expected a place, k, omega and epsilon for each of {number} groups, found others"
         )
     randomizers: list[Randomizer] = []
-    shares: list[Share] = []
+    shares: list[UserCost] = []
     known: dict[tuple[object, ...], Randomizer] = {}
     lines = zip(terms.questions, *(own.tolist() for own in columns), strict=True)
     for question, start, size, heads, belief, epsilon in lines:
@@ -279,12 +279,12 @@ def _checked(
     return Heard(survey, terms.questions, _together(shares)), groups
 
 
-def _together(shares: Sequence[Share]) -> tuple[Share, ...]:
+def _together(shares: Sequence[UserCost]) -> tuple[UserCost, ...]:
     """Put neighbours of whom the same is told into one line."""
-    found: list[Share] = []
+    found: list[UserCost] = []
     for own in shares:
         if found and found[-1].users[1] == own.users[0] and found[-1][1:] == own[1:]:
-            found[-1] = Share((found[-1].users[0], own.users[1]), *own[1:])
+            found[-1] = UserCost((found[-1].users[0], own.users[1]), *own[1:])
         else:
             found.append(own)
     return tuple(found)

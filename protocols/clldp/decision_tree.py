@@ -226,7 +226,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 "ends": len(tree.ends),
                 "attributes": ", ".join(tree.attributes) or "none",
             },
-            said=of_users(users, surveys, self.parameters),
+            user_traffic=of_users(users, surveys, self.parameters),
         )
 
     def predict(self, public: Public) -> list[Cost]:

@@ -76,7 +76,7 @@ class LabelJoint(LabelProtocol[LabelJointParameters]):
             ),
             model={"kind": "label-tables", "label": learnt.label, "asked": self.told(learnt)},
             summary={**self.figures(learnt), "tables": len(tables)},
-            said=of_users(users, learnt.surveys, self.parameters),
+            user_traffic=of_users(users, learnt.surveys, self.parameters),
         )
 
     def chosen(self) -> dict[str, Any]:

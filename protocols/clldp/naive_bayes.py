@@ -51,5 +51,5 @@ class LabelNaiveBayes(LabelProtocol[LabelOptions]):
                 "asked": self.told(learnt),
             },
             summary={**self.figures(learnt), "attributes": len(tables)},
-            said=of_users(learnt.mustered.users, learnt.surveys, self.parameters),
+            user_traffic=of_users(learnt.mustered.users, learnt.surveys, self.parameters),
         )

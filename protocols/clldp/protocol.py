@@ -22,7 +22,7 @@ from ...privacy.local import Survey
 from ...privacy.local.groups import Groups
 from ..local import Mustered, enlist, muster, predict_users
 from ..local.asking import Enlisted, Surveyed
-from ..protocol import Cost, Mode, Protocol, Public, Said
+from ..protocol import Cost, Mode, Protocol, Public, UserTraffic
 from .asking import MOST_CELLS, Asked, Labelled, Table, ask, respond, size_of_terms
 from .beliefs import Beliefs, Truth, believed, choose, disclose, in_turn, share_of
 from .settings import LabelOptions, label_of
@@ -270,10 +270,10 @@ class LabelProtocol(Protocol[LabelOptionsT]):
         }
 
 
-def of_users(learnt_users: int, surveys: Sequence[Survey], options: LabelOptions) -> Said:
+def of_users(learnt_users: int, surveys: Sequence[Survey], options: LabelOptions) -> UserTraffic:
     """Say what a user sends, in all her reports."""
     sizes = [own.bits for survey in surveys for own in survey.randomizers]
-    return Said(
+    return UserTraffic(
         users=learnt_users,
         reports=sum(own.asked for own in surveys),
         bits=sum(own.bits for own in surveys),

@@ -82,6 +82,9 @@ class Disclosure:
 
     name = "exact-counts"
     scale = 0.0
+    delta = 0.0
+    by_users = ()
+    whole_record = None
 
     @property
     def seen(self) -> Mapping[str, float]:

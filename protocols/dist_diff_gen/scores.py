@@ -87,6 +87,9 @@ class JointChoice:
     parts: tuple[ExponentialChoice, ...]
 
     name = "exponential"
+    delta = 0.0
+    by_users = ()
+    whole_record = None
     seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
 
     @property

@@ -27,7 +27,7 @@ from ...curator.shrinkage import Noisy
 from ...messages import CURATOR, USER_BITS, MessageError, Shape, UsageError, message
 from ...parties import Party
 from ...parties.cohort import Cohort, Reports, Sums, Values, public_generator
-from ...privacy import Domain, Share
+from ...privacy import Domain, UserCost
 from ...privacy.local import Randomizer, Survey
 from ...privacy.local.survey import shared_out
 from .options import SurveyOptions
@@ -193,7 +193,7 @@ class Heard:
 
     survey: Survey
     questions: tuple[tuple[int, ...], ...]
-    by_users: tuple[Share, ...] = ()
+    by_users: tuple[UserCost, ...] = ()
     """What is added for whom, where users are asked again."""
 
 
@@ -423,7 +423,7 @@ def questions_for(
     weights: Mapping[tuple[str, ...], float],
     randomizer: Callable[[tuple[str, ...]], Randomizer],
 ) -> list[Question]:
-    """Share users out over questions by weight, and let each be asked by its randomizer; nobody to
+    """UserCost users out over questions by weight, and let each be asked by its randomizer; nobody to
     ask is a `UsageError`.
     """
     sizes = shared_out(users, [*weights.values()])

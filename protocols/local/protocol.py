@@ -16,7 +16,7 @@ from ...parties import Party, Records
 from ...parties.cohort import Values, tables
 from ...privacy import Domain
 from ...privacy.local import Randomizer, Survey
-from ..protocol import Cost, Mode, Protocol, Public, Said
+from ..protocol import Cost, Mode, Protocol, Public, UserTraffic
 from .asking import (
     KEY,
     Answer,
@@ -157,7 +157,7 @@ class OneSurvey(LocalProtocol[SurveyOptionsT]):
                     me, enlisted, heard, self.values(me.records, heard.questions), self.parameters
                 )
 
-    def survey(self, desk: Curator) -> tuple[list[Answer], Said]:
+    def survey(self, desk: Curator) -> tuple[list[Answer], UserTraffic]:
         """Ask, and hear: the curator's side."""
         with desk.phase("plan"):
             mustered = muster(desk, self.parameters)
@@ -234,7 +234,7 @@ def predict_round(
     return lines
 
 
-def said(users: int, surveys: Sequence[Survey], options: SurveyOptions) -> Said:
+def said(users: int, surveys: Sequence[Survey], options: SurveyOptions) -> UserTraffic:
     """Say what a user sends: by formula, for the ledger to be compared with."""
     sizes = [
         own.bits
@@ -242,7 +242,7 @@ def said(users: int, surveys: Sequence[Survey], options: SurveyOptions) -> Said:
         for own, size in zip(survey.randomizers, survey.sizes, strict=True)
         if size
     ]
-    return Said(
+    return UserTraffic(
         users=users,
         reports=sum(own.asked for own in surveys),
         bits=sum(own.bits for own in surveys),

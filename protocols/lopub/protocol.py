@@ -52,7 +52,7 @@ from ...privacy import Domain
 from ...privacy.local.bloom import BloomFilters
 from ..local import SurveyOptions, SyntheticRows, enlist, muster, predict_users
 from ..local.asking import KEY, Surveyed
-from ..protocol import Cost, Mode, Outcome, Protocol, Public, Said
+from ..protocol import Cost, Mode, Outcome, Protocol, Public, UserTraffic
 from .asking import Filtered, Told, answer, ask, described
 from .tables import Start, Tables
 
@@ -182,7 +182,7 @@ class LoPub(Protocol[LoPubParameters]):
                 "largest clique": f"{max(map(len, tree.cliques))} attributes",
                 "steps a table": f"{sum(tables.steps) / max(len(tables.steps), 1):.1f}, {tables.stopped:,} tables stopped",
             },
-            said=self.said(told, filters),
+            user_traffic=self.said(told, filters),
         )
 
     def cliques(
@@ -210,9 +210,9 @@ class LoPub(Protocol[LoPubParameters]):
             desk.progress(float(done), of=len(tree.cliques))
         return found
 
-    def said(self, told: Told, filters: BloomFilters) -> Said:
+    def said(self, told: Told, filters: BloomFilters) -> UserTraffic:
         """Say what a user sends."""
-        return Said(
+        return UserTraffic(
             users=told.users,
             reports=told.users,
             bits=told.users * filters.bits,

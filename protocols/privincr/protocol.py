@@ -225,7 +225,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
                 "largest clique": f"{max(map(len, tree.cliques))} attributes",
                 "tables": len(questions),
             },
-            said=said(mustered.users, [*surveys, *asked], p),
+            user_traffic=said(mustered.users, [*surveys, *asked], p),
         )
 
     def adapting(self, desk: Curator, mustered: Mustered, domain: Domain) -> Outcome:
@@ -261,7 +261,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
                 "pairs asked": f"{', '.join(str(len(own['edges'])) for own in learned.rounds)} of {pairs}",
                 **({} if tree is None else {"cliques": len(tree.cliques)}),
             },
-            said=said(users, learned.surveys, self.parameters),
+            user_traffic=said(users, learned.surveys, self.parameters),
         )
 
     def groups(self, domain: Domain, edges: Sequence[Edge], *, users: int) -> list[Question]:
@@ -405,6 +405,7 @@ class NoIncremental(PrivIncr):
     """
 
     name = "no-incremental"
+    Parameters = NoIncrementalParameters
     summary = "PrivIncr in one round: the baseline without increments"
     paper = "Wang et al. 2023, section 6.1"
 

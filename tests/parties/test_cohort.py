@@ -45,9 +45,10 @@ def share(party: int, parties: int) -> Records:
 def reported(cohorts: list[Cohort], asked: Survey, *, key: bytes = b"k" * 16) -> np.ndarray:
     found = []
     for own in cohorts:
-        windows = Reports(own, asked, tables(own.records, QUESTIONS), nothing, UserWords(key)).draw(
-            RandomStream(None)
+        reports = Reports(
+            own, asked, tables(own.records, QUESTIONS), nothing, UserWords(key), by_users=()
         )
+        windows = reports.draw(RandomStream(None))
         found += [
             np.concatenate(asked.unpack(window.packed, window.users.astype(np.int64)))
             for window in windows
@@ -121,6 +122,7 @@ def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
                 tables(own, QUESTIONS),
                 nothing,
                 None if split is None else split[:, at],
+                by_users=(),
             ).draw(RandomStream(key + bytes([at]) * 16))
             for at, own in enumerate(cohorts)
         ]

@@ -132,7 +132,7 @@ class Cells(Honest):
         with me.phase("count"):
             batch = Batch(cells=2, sensitivity=1, epsilon=1.0, rows=9, parties=1, colluding=0)
             (cells,) = me.release(
-                SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch), to=CURATOR
+                SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch, seen={}), to=CURATOR
             )
             me.send(self.Said("", cells), to=CURATOR)
 
@@ -219,7 +219,7 @@ def test_exact_arrays_refuse_to_be_said(counts: Any) -> None:
 def test_a_share_must_say_what_it_costs(counts: Any) -> None:
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=0)
     with pytest.raises(ValueError, match="expected seen, what a mere share of the noise costs"):
-        SharedLaplace(pages=[counts.marginal(["sex"])], batch=batch)
+        SharedLaplace(pages=[counts.marginal(["sex"])], batch=batch, seen={})
 
 
 def test_what_selected_noise_hands_on_is_still_exact(counts: Any) -> None:
@@ -227,7 +227,7 @@ def test_what_selected_noise_hands_on_is_still_exact(counts: Any) -> None:
 
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=1)
     ((page, noise),) = SelectedNoise(
-        pages=[np.asarray(counts.marginal(["sex"]))], batch=batch
+        pages=[np.asarray(counts.marginal(["sex"]))], batch=batch, seen={}
     ).draw(RandomStream(bytes(32)))
     with pytest.raises(MisuseError, match="exact numbers"):
         Honest.Said("", page)

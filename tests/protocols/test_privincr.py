@@ -531,3 +531,14 @@ def test_a_cohort_asks_nobody_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         match="malformed Plan from the curator: expected groups of 1 to 1050 users together",
     ):
         run("privincr", epsilon=4.0)
+
+
+def test_the_baseline_has_one_round() -> None:
+    """Its parameters are its own: learning=tests and rounds=1, as a report shows."""
+    assert NoIncremental.Parameters is NoIncrementalParameters
+    made = run("no-incremental", simulate="counts", users=20_000)
+    assert (made.report["parameters"]["learning"], made.report["parameters"]["rounds"]) == (
+        "tests",
+        1,
+    )
+    assert [own["name"] for own in made.report["phases"]][:3] == ["users", "round 1", "cliques"]

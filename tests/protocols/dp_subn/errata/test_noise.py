@@ -370,7 +370,7 @@ def test_e14_exponents_are_integers() -> None:
     with pytest.raises(TypeError):
         Multiples(one, uses=1).of([float(np.random.default_rng(1).laplace(scale=40))])  # type: ignore[list-item]
     batch = Batch(cells=9, sensitivity=2, epsilon=0.05, rows=100, parties=2, colluding=0)
-    ((counts, noise),) = SelectedNoise(pages=[np.arange(9)], batch=batch).draw(
+    ((counts, noise),) = SelectedNoise(pages=[np.arange(9)], batch=batch, seen={}).draw(
         RandomStream(b"n" * 32)
     )
     assert noise.dtype == np.int64

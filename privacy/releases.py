@@ -1,0 +1,132 @@
+"""Releases: the record of what was released, and what all of them cost together.
+
+Losses of one party's releases add up in each view (sequential composition). Records of different
+parties are disjoint, so a run costs what its most expensive party costs (parallel composition).
+
+A release may be about some users only, each of whom reports for herself. Then losses add up for
+each user alone, and the largest sum over all users counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NotRequired, TypeAlias, TypedDict
+
+import msgspec
+
+from .adversary import views
+from .mechanism import UserRange
+
+__all__ = ["PrivacyLoss", "Release", "epsilon_by_view", "largest_loss", "overlap"]
+
+UserLoss: TypeAlias = tuple[UserRange | None, float]
+"""A loss, and the users who bear it; `None` stands for all records of the party."""
+
+REPORTED_VIEWS = ("public", "curator", "other_party")
+
+
+class Release(msgspec.Struct, frozen=True):
+    """One release by one party."""
+
+    party: int
+    phase: str
+    mechanism: str
+    sensitivity: float
+    scale: float
+    epsilon: float
+    to: int
+    """Rank of the receiver."""
+    seen: dict[str, float]
+    """Actual loss in each view.
+
+    It differs from `epsilon` where a printed mechanism's claim does not hold against somebody. It
+    is infinity where no epsilon holds.
+    """
+    users: UserRange | None
+    """Users whose reports these are; `None` where all records of the party are behind the value."""
+    delta: float
+    """Probability with which `epsilon` may not hold."""
+    whole_record: float | None
+    """Loss of the whole record, where `epsilon` is of a part of it."""
+
+
+class PrivacyLoss(TypedDict):
+    """The part of `report.json` that says what all releases of a run cost."""
+
+    epsilon: dict[str, float]
+    """Loss in the three views that are always reported."""
+    coalitions: dict[str, float]
+    """Loss in all other views."""
+    by_party: dict[str, dict[str, float]]
+    """Loss of each party's records, by view."""
+    delta: float
+    whole_record: NotRequired[float]
+    """Loss of whole records; absent where no mechanism protects a part alone."""
+
+
+def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> PrivacyLoss:
+    """Add up the losses of all releases, by party and by view."""
+    view_names = views(parties)
+    by_party: dict[int, list[Release]] = {party: [] for party in range(1, parties + 1)}
+    for release in releases:
+        by_party[release.party].append(release)
+    losses = {
+        str(party): {
+            view: _rounded(largest_loss((r.users, r.seen[view]) for r in party_releases))
+            for view in view_names
+        }
+        for party, party_releases in by_party.items()
+    }
+    worst = {view: max(loss[view] for loss in losses.values()) for view in view_names}
+    loss = PrivacyLoss(
+        epsilon={view: worst[view] for view in REPORTED_VIEWS},
+        coalitions={view: epsilon for view, epsilon in worst.items() if view not in REPORTED_VIEWS},
+        by_party=losses,
+        delta=max(sum(r.delta for r in party_releases) for party_releases in by_party.values()),
+    )
+    if any(r.whole_record is not None for party in by_party.values() for r in party):
+        loss["whole_record"] = _rounded(
+            max(
+                largest_loss(
+                    (r.users, r.epsilon if r.whole_record is None else r.whole_record)
+                    for r in party_releases
+                )
+                for party_releases in by_party.values()
+            )
+        )
+    return loss
+
+
+def _rounded(epsilon: float) -> float:
+    """Round away the last digits, to which thirds of an epsilon may add up."""
+    return float(f"{epsilon:.12g}")
+
+
+def overlap(first: UserRange | None, second: UserRange | None) -> bool:
+    """Tell whether two ranges have a user in common; `None` stands for all users."""
+    return first is None or second is None or max(first[0], second[0]) < min(first[1], second[1])
+
+
+def largest_loss(losses: Iterable[UserLoss]) -> float:
+    """Add up the losses of the user who bears most.
+
+    >>> largest_loss([(None, 0.25), ((0, 10), 1.0), ((10, 20), 0.5), ((15, 30), 1.0)])
+    1.75
+    """
+    of_everybody, borders = 0.0, []
+    for users, epsilon in losses:
+        if users is None:
+            of_everybody += epsilon
+        else:
+            borders += [(users[0], 1, epsilon), (users[1], 0, -epsilon)]
+    # The sum is taken anew at every border. Subtracting a loss that was added before would leave
+    # rounding errors, or infinity minus infinity.
+    open_losses: list[float] = []
+    largest = 0.0
+    for _, begins, epsilon in sorted(borders):
+        if begins:
+            open_losses.append(epsilon)
+            largest = max(largest, sum(open_losses))
+        else:
+            open_losses.remove(-epsilon)
+    return of_everybody + largest

@@ -1,0 +1,206 @@
+"""The accountant checks and records before it draws, and losses add up by party, view and user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from sottovoce.crypto import RandomStream
+from sottovoce.messages import BudgetError
+from sottovoce.privacy import Accountant, Release, UserCost, epsilon_by_view, laplace, views
+
+
+@dataclass(frozen=True)
+class FixedAnswer:
+    epsilon: float
+    by_users: tuple[UserCost, ...] = ()
+    seen: Mapping[str, float] = field(default_factory=dict)
+
+    name = "grr"
+    sensitivity = 1.0
+    scale = 1.0
+    delta = 0.0
+    whole_record = None
+
+    def draw(self, randomness: RandomStream) -> int:
+        return 7
+
+
+class CountingStream(RandomStream):
+    draws = 0
+
+    def draw(self, length: int) -> bytes:
+        self.draws += 1
+        return super().draw(length)
+
+
+def accountant_of(party: int = 1, *, budget: float = 1.0) -> Accountant:
+    return Accountant(party=party, parties=2, budget=budget, neighbours="replace-one")
+
+
+def release(accountant: Accountant, epsilon: float, users: tuple[int, int] | None) -> int:
+    return release_mechanism(accountant, FixedAnswer(epsilon), users)
+
+
+def release_mechanism(
+    accountant: Accountant, mechanism: FixedAnswer, users: tuple[int, int] | None
+) -> int:
+    stream = RandomStream(b"k" * 32)
+    return accountant.release(mechanism, to=0, phase="p", randomness=stream, users=users)
+
+
+def test_nothing_is_drawn_beyond_the_budget() -> None:
+    accountant = Accountant(party=2, parties=3, budget=1.0, neighbours="add-or-remove-one")
+    stream = CountingStream(bytes(32))
+    for _ in range(3):
+        accountant.release(
+            laplace(0, sensitivity=1, epsilon=1 / 3), to=0, phase="p", randomness=stream
+        )
+    drawn, spent = stream.draws, accountant.spent
+    with pytest.raises(BudgetError, match=r"at most epsilon 1 on party 2's records, found 1\.01"):
+        accountant.release(
+            laplace(0, sensitivity=1, epsilon=0.01), to=0, phase="p", randomness=stream
+        )
+    assert (stream.draws, accountant.spent, len(accountant.releases)) == (drawn, spent, 3)
+
+
+def test_losses_add_up_by_view_and_the_worst_party_counts() -> None:
+    def released(party: int, epsilon: float, *seers: str) -> Release:
+        seen = dict.fromkeys(views(2), 0.0) | dict.fromkeys(seers, epsilon)
+        return Release(party, "p", "m", 1, 1, epsilon, 0, seen, None, 0.0, None)
+
+    everybody = ("public", "curator", "other_party")
+    losses = epsilon_by_view(
+        [
+            released(1, 0.5, *everybody),
+            released(1, 0.25, "other_party"),
+            released(2, 0.6, *everybody),
+        ],
+        parties=2,
+    )
+    assert losses["by_party"]["1"] == {
+        "curator": 0.5,
+        "public": 0.5,
+        "other_party": 0.75,
+        "curator_and_1": 0,
+    }
+    assert losses["epsilon"] == {"curator": 0.6, "public": 0.6, "other_party": 0.75}
+
+
+def test_a_release_says_what_it_costs_in_every_view() -> None:
+    release = Release(1, "p", "m", 1, 1, 0.5, 0, {"public": 0.5}, None, 0.0, None)
+    with pytest.raises(KeyError, match="curator"):
+        epsilon_by_view([release], parties=2)
+
+
+def test_different_users_cost_one_another_nothing() -> None:
+    accountant = accountant_of()
+    for start in range(0, 100, 10):
+        assert release(accountant, 1.0, (start, start + 10)) == 7
+    assert accountant.spent == 1.0
+    assert epsilon_by_view(accountant.releases, parties=2)["epsilon"]["public"] == 1.0
+
+
+@pytest.mark.parametrize("again", [(0, 10), (9, 10), (9, 50), (3, 4), (0, 1000)])
+def test_a_second_report_is_refused(again: tuple[int, int]) -> None:
+    accountant = accountant_of()
+    release(accountant, 1.0, (0, 10))
+    with pytest.raises(
+        BudgetError, match=r"on each of the users .* found 2 after .*: some of them have reported"
+    ):
+        release(accountant, 1.0, again)
+    assert len(accountant.releases) == 1
+    release(accountant, 1.0, (10, 20))
+
+
+def test_a_release_about_all_records_costs_every_user() -> None:
+    accountant = accountant_of()
+    release(accountant, 0.25, None)
+    release(accountant, 0.75, (0, 10))
+    with pytest.raises(BudgetError):
+        release(accountant, 0.1, (5, 6))
+    release(accountant, 0.5, (10, 20))
+    with pytest.raises(BudgetError):
+        release(accountant, 0.1, None)
+    assert accountant.spent == 1.0
+
+
+def test_a_first_report_above_the_budget_is_refused() -> None:
+    with pytest.raises(
+        BudgetError, match=r"each of the users 0 to 9, found 1.5 after this grr release$"
+    ):
+        release(accountant_of(), 1.5, (0, 10))
+
+
+@pytest.mark.parametrize("users", [(5, 5), (20, 5), (-5, 3)])
+def test_impossible_ranges_of_users_are_refused(users: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="a range of users from 0 on, and not an empty one"):
+        release(accountant_of(), 1.0, users)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
+def test_impossible_epsilons_are_refused(epsilon: float) -> None:
+    with pytest.raises(ValueError, match="an epsilon of at least 0"):
+        release(accountant_of(), epsilon, None)
+
+
+def test_unknown_views_are_refused_before_anything_is_recorded() -> None:
+    accountant = accountant_of()
+    with pytest.raises(ValueError, match=r"expected views among public, .*, found 9_parties"):
+        release_mechanism(accountant, FixedAnswer(1.0, seen={"9_parties": 2.0}), None)
+    assert not accountant.releases
+
+
+def test_the_largest_loss_equals_brute_force() -> None:
+    """Ranges overlap in any way, and epsilons do not add up exactly."""
+    generator = np.random.default_rng(8)
+    for _ in range(60):
+        accountant, spent = accountant_of(budget=1e9), np.zeros(30)
+        for _ in range(8):
+            start, stop = sorted(generator.choice(31, 2, replace=False).tolist())
+            epsilon = float(generator.choice([0.1, 0.2, 1 / 3, 0.7]))
+            everybody = generator.random() < 0.1
+            release(accountant, epsilon, None if everybody else (start, stop))
+            spent[slice(None) if everybody else slice(start, stop)] += epsilon
+            assert accountant.spent == pytest.approx(spent.max(), abs=1e-12)
+        losses = epsilon_by_view(accountant.releases, parties=2)
+        assert losses["by_party"]["1"]["public"] == pytest.approx(spent.max())
+
+
+def test_users_of_different_parties_are_different() -> None:
+    first, second = accountant_of(1), accountant_of(2)
+    for accountant in (first, second):
+        release(accountant, 1.0, (0, 100))
+    losses = epsilon_by_view([*first.releases, *second.releases], parties=2)
+    assert losses["epsilon"]["curator"] == 1.0
+
+
+def test_each_range_of_users_bears_its_own_cost() -> None:
+    """Losses add up for the users of each range; those of whole records add up beside them."""
+    accountant = accountant_of()
+    first = (UserCost((0, 5), 0.4, 1.5), UserCost((5, 10), 0.7, None))
+    second = (UserCost((0, 5), 0.6, 1.0), UserCost((5, 8), 0.3, 0.9))
+    for costs in (first, second):
+        release_mechanism(accountant, FixedAnswer(1.0, by_users=costs), (0, 10))
+    losses = epsilon_by_view(accountant.releases, parties=2)
+    assert losses["epsilon"]["curator"] == 1.0
+    assert losses["whole_record"] == 2.5
+    third = (UserCost((8, 10), 0.2, None), UserCost((10, 12), 1.1, None))
+    with pytest.raises(BudgetError, match=r"each of the users 10 to 11, found 1.1"):
+        release_mechanism(accountant, FixedAnswer(1.0, by_users=third), (8, 12))
+    assert len(accountant.releases) == 4
+
+
+@pytest.mark.parametrize("ranges", [((0, 6), (5, 10)), ((5, 10), (0, 5)), ((0, 11),), ((3, 3),)])
+def test_ranges_of_one_release_do_not_overlap(ranges: tuple[tuple[int, int], ...]) -> None:
+    """Otherwise each would be checked without what the other adds."""
+    accountant = accountant_of()
+    costs = tuple(UserCost(users, 0.6, None) for users in ranges)
+    with pytest.raises(
+        ValueError, match=r"expected ranges of the users \(0, 10\) one after another"
+    ):
+        release_mechanism(accountant, FixedAnswer(0.6, by_users=costs), (0, 10))
+    assert not accountant.releases
