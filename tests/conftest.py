@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,15 +21,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sottovoce.crypto import RandomTree
 from sottovoce.curator import Curator, Marginal, dependency_graph
-from sottovoce.messages import PeerFailedError, Role, thread_wires
+from sottovoce.messages import Role, thread_wires
 from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
 from sottovoce.parties import Categories, Party, Records, Schema, blocks, infer, load, merge
-from sottovoce.privacy import Accountant, Domain
+from sottovoce.privacy import Domain
 from sottovoce.privacy.accountant import Neighbours
+from sottovoce.protocols import AnyProtocol, Options, Outcome, Protocol
 from sottovoce.protocols.noise_replacement import NoiseReplacement
+from sottovoce.runs.job import Job
+from sottovoce.runs.part import make_curator, make_party
+from sottovoce.runs.threads import RoleError, play_on_threads
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -174,60 +176,67 @@ def _converse(
     """Run `party` at every party and `curator` at the curator; the first error of any role is
     raised.
     """
-    from sottovoce.protocols import Options, Protocol
-
-    class Words(Protocol[Options]):
-        uses = (NoiseReplacement,)
-
-    wires, talk, errors = thread_wires(parties + 1), Talk(), []
+    stand_in = _stand_in(kinds=kinds, neighbours=neighbours, budget=budget)
+    job = Job(
+        protocol="test",
+        parties=parties,
+        seed=seed,
+        key_bits=key_bits,
+        insecure_test_keys=True,
+        timeout=300.0,
+    )
+    wires, talk = thread_wires(parties + 1), Talk()
     for wire in wires:
         _tap(wire, talk.heard)
-    common: dict[str, Any] = {"protocol": "test", "kinds": kinds or Words.kinds(), "timeout": 300.0}
 
     def play(rank: int) -> None:
-        tree = RandomTree(seed, role=rank)
         role: Role
-        try:
-            if rank == 0:
-                domain = None if schema is None else schema.domain
-                role = Curator(
-                    wires[0], randomness=tree, key_bits=key_bits, domain=domain, **common
-                )
-            else:
-                table = pd.DataFrame({"x": range(rows)}) if tables is None else tables[rank - 1]
-                accountant = Accountant(
-                    party=rank, parties=parties, budget=budget, neighbours=neighbours
-                )
-                role = Party(
-                    wires[rank],
-                    records=Records(table, schema=schema),
-                    accountant=accountant,
-                    randomness=tree,
-                    key_bits=key_bits,
-                    pinned=(pinned or {}).get(rank),
-                    **common,
-                )
-            talk.roles[rank] = role
-            talk.results[rank] = curator(role) if isinstance(role, Curator) else party(role)
-            role.end()
-        except PeerFailedError:
-            pass
-        except BaseException as error:
-            errors.append(error)
-            with contextlib.suppress(PeerFailedError):
-                wires[rank].abort(3)
+        if rank == 0:
+            role = make_curator(wires[0], stand_in, job, schema=schema, cores=1)
+        else:
+            table = pd.DataFrame({"x": range(rows)}) if tables is None else tables[rank - 1]
+            role = make_party(
+                wires[rank],
+                stand_in,
+                job,
+                records=Records(table, schema=schema),
+                cores=1,
+                pinned=(pinned or {}).get(rank),
+            )
+        talk.roles[rank] = role
+        talk.results[rank] = curator(role) if isinstance(role, Curator) else party(role)
+        role.end()
 
-    threads = [
-        threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(parties + 1)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(600)
-    if errors:
-        raise errors[0]
-    assert not any(thread.is_alive() for thread in threads)
+    try:
+        play_on_threads(wires, play)
+    except RoleError as failure:
+        raise failure.error from None
     return talk
+
+
+def _stand_in(
+    *, kinds: tuple[type, ...] | None, neighbours: Neighbours, budget: float
+) -> AnyProtocol:
+    """Make a protocol that has nothing but a name, its messages and a budget."""
+    relation = neighbours
+
+    class StandIn(Protocol[Options]):
+        name = "test"
+        neighbours = relation
+        uses = (NoiseReplacement,)
+        epsilon = budget
+
+        @classmethod
+        def kinds(cls) -> tuple[type, ...]:
+            return kinds or super().kinds()
+
+        def party(self, me: Party) -> None:
+            raise AssertionError
+
+        def curator(self, desk: Curator) -> Outcome:
+            raise AssertionError
+
+    return StandIn(Options(), mode="rigorous")
 
 
 def _tap(wire: Any, heard: list[Heard]) -> None:

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 from typing import Any, Final
 
 from ..comparison import DIFFERENT, FLOOR, REAL, comparison_table, legend
-from ..report import epsilon_shown
+from ..summary import epsilon_shown
 from . import charts
 from .document import document, figure, folded, note, section, table, words
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..report import epsilon_shown
+from ..summary import epsilon_shown
 from .document import folded, table, words
 from .sentences import claimed_for, view_shown
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..report import epsilon_shown
+from ..summary import epsilon_shown
 from .conversation import bytes_shown
 from .document import counted
 
