@@ -149,7 +149,7 @@ def take_part(
         rows = None if protocol.neighbours == "add-or-remove-one" else len(records)
     minutes = Minutes(role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript)
     if outcome is None:
-        role.control(What.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)
+        role.send_control(What.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)
         role.await_control(What.DISMISSAL, source=CURATOR)
         return None
     collected = [minutes]
@@ -160,7 +160,7 @@ def take_part(
     concluded = Concluded(outcome, entries, collected, time.perf_counter() - started, schema)
     concluded.releases.extend(release for own in collected for release in own.releases)
     for party in role.parties:
-        role.control(What.DISMISSAL, b"", to=party)
+        role.send_control(What.DISMISSAL, b"", to=party)
     return concluded
 
 
