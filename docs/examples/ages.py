@@ -24,9 +24,8 @@ class Ages(Protocol[AgesParameters]):
     uses = (SecureSums,)
 
     @property
-    def batch(
-        self,
-    ) -> SumBatch:  # the same for all roles: a replaced record changes two counts by 1
+    def batch(self) -> SumBatch:
+        # All roles make the same batch. A replaced record changes two counts by 1.
         return SumBatch(cells=10, sensitivity=2, epsilon=self.parameters.epsilon)
 
     def party(self, me: Party) -> None:
