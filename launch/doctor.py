@@ -84,7 +84,11 @@ def _library() -> str:
     code = "from mpi4py import MPI; print(MPI.Get_library_version())"
     try:
         said = subprocess.run(
-            [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-P", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise UsageError(

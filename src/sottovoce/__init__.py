@@ -1,37 +1,36 @@
-"""sottovoce: conversations between parties that may not show their data and a curator that may not
-see it.
+"""sottovoce: protocols between parties that may not show their data and a curator.
 
     import sottovoce
     run = sottovoce.run("head-count", parties=3, epsilon=1.0)
     run.report["outcome"], run.ledger
 
 To write a protocol, subclass `Protocol`: see docs/writing-a-protocol.md or `sottovoce new NAME`.
+
+Names are imported when they are first used, so that a process loads only what it needs.
 """
 
-from . import _working_folder  # isort: skip
-
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .curator import Curator
-from .evaluation import evaluate
-from .launch.run import Run, run
-from .messages import (
-    CIPHERTEXT,
-    CURATOR,
-    BigInts,
-    ConversationError,
-    Shape,
-    SottovoceError,
-    UsageError,
-    encoded_size,
-    message,
-)
-from .parties import Party
-from .privacy import laplace
-from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
-
 if TYPE_CHECKING:
+    from .curator import Curator
+    from .evaluation import evaluate
     from .launch.estimator import LabelClassifier
+    from .launch.run import Run, run
+    from .messages import (
+        CIPHERTEXT,
+        CURATOR,
+        BigInts,
+        ConversationError,
+        Shape,
+        SottovoceError,
+        UsageError,
+        encoded_size,
+        message,
+    )
+    from .parties import Party
+    from .privacy import laplace
+    from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
 
 __all__ = [
     "run",
@@ -58,13 +57,28 @@ __all__ = [
     "ConversationError",
 ]
 
+_ROOMS = {
+    "run": "launch.run",
+    "Run": "launch.run",
+    "LabelClassifier": "launch.estimator",
+    "evaluate": "evaluation",
+    "Party": "parties",
+    "Curator": "curator",
+    "laplace": "privacy",
+    **dict.fromkeys(("Protocol", "Options", "Epsilon", "Outcome", "Cost", "Public"), "protocols"),
+    **dict.fromkeys(("CURATOR", "message", "encoded_size", "BigInts", "Shape"), "messages"),
+    **dict.fromkeys(("CIPHERTEXT", "SottovoceError", "UsageError", "ConversationError"), "messages"),
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Find LabelClassifier when it is asked for: scikit-learn is large, and not needed for anything
-    else.
-    """
-    if name == "LabelClassifier":
-        from .launch.estimator import LabelClassifier
+    """Import a public name from its room."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    globals()[name] = value
+    return value
 
-        return LabelClassifier
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

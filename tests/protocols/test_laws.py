@@ -132,7 +132,8 @@ class Cells(Honest):
         with me.phase("count"):
             batch = Batch(cells=2, sensitivity=1, epsilon=1.0, rows=9, parties=1, colluding=0)
             (cells,) = me.release(
-                SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch, seen={}), to=CURATOR
+                SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch, seen={}),
+                to=CURATOR,
             )
             me.send(self.Said("", cells), to=CURATOR)
 
