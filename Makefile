@@ -56,6 +56,7 @@ package: $(VENV)/.done
 	bash examples/noisy-mean/check.sh $(CURDIR)/$(VENV)
 
 bench: $(VENV)/.done
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/messages.py
 	$(BIN)/python benchmarks/idle.py
 	$(BIN)/python benchmarks/roles.py

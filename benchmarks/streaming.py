@@ -18,7 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from sottovoce import Curator, Epsilon, Outcome, Party, Protocol, message
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, SumOptions
+from sottovoce.protocols.secure_sum import (
+    CuratorSums,
+    PartySums,
+    SecureSums,
+    SumBatch,
+    SumOptions,
+)
 
 BLOCK = 100_000
 
@@ -38,8 +44,13 @@ class Streaming(Protocol[StreamingParameters]):
     class Peak:
         kilobytes: int
 
-    def party(self, me: Party) -> None:
+    @property
+    def batch(self) -> SumBatch:
         cells = self.parameters.millions * 1_000_000
+        return SumBatch(cells=cells, sensitivity=2, epsilon=self.parameters.epsilon)
+
+    def party(self, me: Party) -> None:
+        cells = self.batch.cells
 
         def tables() -> Iterator[np.ndarray]:
             for at in range(0, cells, BLOCK):
@@ -48,18 +59,14 @@ class Streaming(Protocol[StreamingParameters]):
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise="shares")
         with me.phase("count"):
-            sums.contribute(tables(), cells=cells, sensitivity=2, epsilon=self.parameters.epsilon)
+            sums.contribute(tables(), self.batch)
             me.send(self.Peak(_peak()), to=0)
 
     def curator(self, desk: Curator) -> Outcome:
-        cells = self.parameters.millions * 1_000_000
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise="shares")
         with desk.phase("count"):
-            total = sum(
-                int(page.sum())
-                for page in sums.pages(cells=cells, sensitivity=2, epsilon=self.parameters.epsilon)
-            )
+            total = sum(int(page.sum()) for page in sums.pages(self.batch))
             peaks = [_peak(), *(said.kilobytes for said in desk.gather(self.Peak))]
         return Outcome(summary={"total": total, "peaks": ",".join(map(str, peaks))})
 

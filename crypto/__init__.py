@@ -5,7 +5,8 @@ randomness.
 from .ciphertexts import Ciphertexts
 from .feistel import Permutation
 from .packing import Packing
-from .paillier import Encryptor, PrivateKey, PublicKey, new_key
+from .paillier import Encryptor, PrivateKey, new_key
+from .public_key import PublicKey
 from .randomness import RandomStream, RandomTree
 from .sealed import Channel, Keypair
 from .user_words import UserWords

@@ -18,16 +18,13 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 from operator import index
-from typing import TYPE_CHECKING
 
 from gmpy2 import mpz
 
 from ..messages import BigInts, MisuseError
 from .fixed_base import FixedBase
+from .public_key import PublicKey
 from .workers import share_out
-
-if TYPE_CHECKING:
-    from .paillier import PublicKey
 
 __all__ = ["Ciphertexts", "Multiples"]
 

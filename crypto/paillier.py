@@ -36,55 +36,20 @@ import gmpy2
 from gmpy2 import mpz
 from phe import paillier as phe
 
-from ..messages import BigInts, MisuseError
+from ..messages import MisuseError
 from .ciphertexts import Ciphertexts
 from .fixed_base import FixedBase
+from .public_key import PublicKey
 from .randomness import RandomStream
 from .workers import share_out
 
-__all__ = ["Encryptor", "Exponent", "PrivateKey", "PublicKey", "new_key"]
+__all__ = ["Encryptor", "Exponent", "PrivateKey", "new_key"]
 
 Exponent: TypeAlias = Literal["half", "full"]
 PRIMALITY_ROUNDS: Final = 40
 """GMP: Baillie-PSW, then Miller-Rabin; an error below 4**-16 for the worst number, far below for a
 random one.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class PublicKey:
-    """The modulus, and how wide things are."""
-
-    n: int
-
-    @property
-    def bits(self) -> int:
-        return self.n.bit_length()
-
-    @property
-    def width(self) -> int:
-        """Bytes of a ciphertext on the wire."""
-        return 2 * -(-self.bits // 8)
-
-    @property
-    def phe(self) -> phe.PaillierPublicKey:
-        """The same key for phe."""
-        return phe.PaillierPublicKey(self.n)
-
-    def travel(self) -> BigInts:
-        """Write the key as it goes over the wire: once, never with each ciphertext."""
-        return BigInts.of([self.n], width=-(-self.bits // 8))
-
-    @classmethod
-    def received(cls, numbers: BigInts, *, bits: int) -> PublicKey:
-        """Read a key, of the length that was agreed."""
-        found = list(numbers)
-        if len(found) != 1 or found[0].bit_length() != bits or not found[0] % 2:
-            lengths = ", ".join(str(number.bit_length()) for number in found)
-            raise ValueError(
-                f"expected one odd Paillier modulus of {bits} bits, found {lengths or 'none'} bits"
-            )
-        return cls(found[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -49,4 +49,4 @@ class Curator(Role):
 
     def randomness(self, purpose: str) -> RandomStream:
         """Find the curator's stream for a purpose within the current phase."""
-        return self._randomness.stream(phase=self._phase, purpose=purpose)
+        return self._randomness.stream(phase=self.current_phase, purpose=purpose)

@@ -1,5 +1,7 @@
-"""The command line. Every error that is the person's is one line and status 2; every failed run one
-line and status 3.
+"""The command line. No bad input ends in a traceback.
+
+An error that is the person's is one line and exit status 2; a failed run is one line and status 3.
+What reports errors is imported when there is one, so that help starts quickly.
 """
 
 from __future__ import annotations
@@ -7,50 +9,57 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from typing import Final
 
 import typer
 
-from ..messages import CURATOR, SottovoceError
 from .commands import app
-from .mpiexec import this_rank
 
 __all__ = ["app", "main"]
 
-# Typer's errors of usage share a class that it does not export: its name is the same in all
-# versions.
-_WrongWords: type[Exception] = next(
-    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
-)
+INTERRUPTED: Final = 130
+LEAVE_AFTER: Final = 3.0
+"""Seconds; start-up times of ranks differ by less."""
 
 
 def main() -> None:
-    """Run the command line; no bad input ends in a traceback."""
+    """Run the command line."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" is a Ctrl-C
     try:
         app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except SottovoceError as error:
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted: all roles were ended, nothing was written")
+        sys.exit(INTERRUPTED)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except Exception as error:  # noqa: BLE001 - sorted below; what is not ours is raised again
+        sys.exit(_report(error))
+
+
+def _report(error: Exception) -> int:
+    """Say in one line what was wrong, and return the exit status."""
+    from ..messages import SottovoceError
+
+    # Typer's errors of usage share a class that it does not export under a name of its own.
+    usage = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+    if isinstance(error, SottovoceError):
         if traceback := getattr(error, "traceback", ""):
             sys.stderr.write(traceback)
         _complain(str(error))
-        sys.exit(getattr(error, "status", error.exit_status))
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted: all roles were ended, nothing was written")
-        sys.exit(130)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
-    except _WrongWords as error:
+        return int(getattr(error, "status", error.exit_status))
+    if isinstance(error, usage):
         _complain(f"{getattr(error, 'format_message', error.__str__)()} (see --help)")
-        sys.exit(2)
-
-
-LEAVE_AFTER = 3.0
-"""Seconds; start-up times of ranks differ by less."""
+        return 2
+    raise error
 
 
 def _complain(text: str) -> None:
     # In somebody else's MPI job every rank finds the same mistake on the command line; one says it.
     # The others leave after it: at the first that leaves, mpirun ends them all, and the one might
     # not have spoken yet.
+    from ..messages import CURATOR
+    from .mpiexec import this_rank
+
     if this_rank() == CURATOR:
         sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
         sys.stderr.flush()

@@ -23,14 +23,24 @@ what was found.
 from __future__ import annotations
 
 import struct
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from .errors import MessageError, MisuseError
+from .errors import MessageError, MisuseError, role_name
 
-__all__ = ["FIXED", "Frame", "Header", "What", "frame_length", "pack_header", "unpack_header"]
+__all__ = [
+    "FIXED",
+    "Frame",
+    "Header",
+    "What",
+    "describe_mismatch",
+    "frame_length",
+    "pack_header",
+    "unpack_header",
+]
 
 MAGIC: Final = b"sv"
 VERSION: Final = 1
@@ -128,6 +138,42 @@ def frame_length(start: memoryview, *, limit: int) -> int:
     if whole > limit:
         raise MessageError(f"expected frames of at most {limit} bytes, found one of {whole}")
     return whole
+
+
+def describe_mismatch(  # noqa: PLR0911 - one for each respect
+    header: Header, expected: Header, *, kinds: Container[str]
+) -> str:
+    """Say in which respect a message's header is not the one expected.
+
+    Args:
+        header: the header that arrived.
+        expected: the header that the receiver expected.
+        kinds: the names of the protocol's kinds of messages.
+    """
+    source = role_name(expected.sender)
+    if header.sender != expected.sender:
+        return f"expected {source} as the sender, found {role_name(header.sender)}"
+    if header.receiver != expected.receiver:
+        return (
+            f"expected a frame for {role_name(expected.receiver)}, "
+            f"found one for {role_name(header.receiver)}"
+        )
+    if header.protocol != expected.protocol:
+        return f"expected {expected.protocol}, found {header.protocol} from {source}"
+    if header.sequence != expected.sequence:
+        replayed = header.sequence < expected.sequence
+        reason = "a replayed message" if replayed else "a message was skipped"
+        return (
+            f"expected message {expected.sequence} from {source}, found {header.sequence}: {reason}"
+        )
+    if header.kind not in kinds:
+        return f"expected {expected.kind} from {source}, found an unknown kind, {header.kind!r}"
+    if (header.kind, header.phase) != (expected.kind, expected.phase):
+        return (
+            f"expected {expected.kind} of phase {expected.phase} from {source}, "
+            f"found {header.kind} of phase {header.phase}"
+        )
+    return f"expected {expected.kind} from {source}, found a header that is not in its one form"
 
 
 def unpack_header(frame: memoryview, *, limit: int) -> Frame:

@@ -1,12 +1,12 @@
-"""`@message`: a class body with annotated fields becomes something that can be said.
+"""`@message`: a class body with annotated fields becomes a message.
 
     @message
     class NoisyCounts:
         cells: NDArray[np.int64]
 
-A message is frozen, checked when it is made (on both sides: decoding makes it anew), compared by
-its bytes, and never shows its values when printed. A class may add a check of its own by a method
-`validate`, which raises `ValueError`.
+A message is frozen. It is checked when it is made, on both sides, since decoding makes it anew.
+Messages are compared by their bytes, and none shows its values when printed. A class may add a
+check of its own by a method `validate`, which raises `ValueError`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, dataclass_transform
 
 from .buffers import Reader, Writer
+from .composed_fields import RecordField
 from .errors import MessageError, MisuseError
-from .fields import Field
+from .fields import AnyField
 from .layout import fields_of, record_for
 
 __all__ = [
@@ -32,14 +33,15 @@ __all__ = [
 
 M = TypeVar("M")
 
-_RECORDS: Final[dict[type[Any], Field]] = {}
-"""The compiled layout of each message class; filled by the decorator, read by the codec."""
+_RECORDS: Final[dict[type, RecordField]] = {}
+"""Compiled layout of each message class; filled by the decorator, read by the codec."""
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def message(cls: type[M]) -> type[M]:
     """Make a message of an annotated class."""
-    scope = sys._getframe(1).f_locals  # noqa: SLF001 - a message nested in a protocol may name its neighbours
+    # A message nested in a protocol may name its neighbours.
+    scope = sys._getframe(1).f_locals  # noqa: SLF001
     fields = fields_of(cls, local=dict(scope))
     validate = getattr(cls, "validate", None)
 
@@ -65,61 +67,64 @@ def message(cls: type[M]) -> type[M]:
     }
     for name, value in namespace.items():
         setattr(cls, name, value)
-    made = dataclass(frozen=True, slots=True, repr=False, eq=False)(cls)
-    _RECORDS[made] = record_for(made)
-    return made
+    message_class = dataclass(frozen=True, slots=True, repr=False, eq=False)(cls)
+    _RECORDS[message_class] = record_for(message_class)
+    return message_class
 
 
-def _repr(self: Any) -> str:
-    # Values may be secret, and they are long; the size is neither.
-    return f"{type(self).__name__}({encode(self).size} bytes)"
+def _repr(self: object) -> str:
+    # Values may be secret, and they are long. The size is neither.
+    return f"{type(self).__name__}({encoded_size(self)} bytes)"
 
 
-def _eq(self: Any, other: object) -> bool:
+def _eq(self: object, other: object) -> bool:
     return type(self) is type(other) and to_bytes(self) == to_bytes(other)
 
 
 def is_message(kind: object) -> bool:
+    """Tell whether this is a message class."""
     return isinstance(kind, type) and kind in _RECORDS
 
 
-def message_fields(kind: type[Any]) -> dict[str, Field]:
-    fields: dict[str, Field] = kind.__fields__
-    return fields
+def message_fields(kind: type) -> dict[str, AnyField]:
+    """Return a message class's fields by name, in order."""
+    return dict(_RECORDS[kind].fields)
 
 
-def encode(said: object) -> Writer:
+def encode(message: object) -> Writer:
     """Write a message's fields one after another."""
-    record = _RECORDS.get(type(said))
+    record = _RECORDS.get(type(message))
     if record is None:
         raise MisuseError(
-            f"expected a message (a class under @message), found {type(said).__name__}"
+            f"expected a message (a class under @message), found {type(message).__name__}"
         )
-    out = Writer()
-    record.write(said, out)
-    return out
+    writer = Writer()
+    record.write(message, writer)
+    return writer
 
 
-def to_bytes(said: object) -> bytes:
-    return b"".join(encode(said).parts())
+def to_bytes(message: object) -> bytes:
+    """Return a message's payload."""
+    return b"".join(encode(message).parts())
 
 
-def encoded_size(said: object) -> int:
-    """Say how many payload bytes a message takes: the unit of every predicted cost."""
-    return encode(said).size
+def encoded_size(message: object) -> int:
+    """Count a message's payload bytes, the unit of every predicted cost."""
+    return encode(message).size
 
 
 def decode(kind: type[M], payload: memoryview) -> M:
-    """Read a message of the kind expected; whatever else the bytes are is a `MessageError`."""
-    source = Reader(payload)
+    """Read a message of this kind; bytes that are no such message are a `MessageError`."""
+    reader = Reader(payload)
     try:
-        said: M = _RECORDS[kind].read(source)
+        decoded: Any = _RECORDS[kind].read(reader)
     except MessageError as error:
         raise MessageError(f"malformed {kind.__name__}: {error.what}") from None
     except (MisuseError, ValueError) as error:
         raise MessageError(f"malformed {kind.__name__}: {error}") from None
-    if source.left:
+    if reader.left:
         raise MessageError(
-            f"malformed {kind.__name__}: expected its end, found {source.left} bytes left over"
+            f"malformed {kind.__name__}: expected its end, found {reader.left} bytes left over"
         )
-    return said
+    message: M = decoded
+    return message

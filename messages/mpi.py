@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from .errors import MessageError
 from .frame import frame_length
-from .wire import FRAME_LIMIT, Buffer, WireTimeout
+from .wire import MAX_FRAME_BYTES, Buffer, WireTimeout
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -53,7 +53,7 @@ LARGEST_KEPT: Final = 1 << 26
 class MPIWire:
     """One rank's end of a communicator that only sottovoce uses."""
 
-    def __init__(self, comm: MPI.Comm, *, chunk: int = CHUNK, limit: int = FRAME_LIMIT) -> None:
+    def __init__(self, comm: MPI.Comm, *, chunk: int = CHUNK, limit: int = MAX_FRAME_BYTES) -> None:
         from mpi4py import MPI
 
         self.rank = comm.Get_rank()

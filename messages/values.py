@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import Final
+from typing import Any, ClassVar, Final
+
+import numpy as np
 
 from .errors import MisuseError
 
-__all__ = ["CIPHERTEXT", "USER_BITS", "BigInts", "Ciphertext", "Shape", "UserBits"]
+__all__ = ["CIPHERTEXT", "USER_BITS", "BigInts", "Ciphertext", "Shape", "Unsendable", "UserBits"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -46,6 +48,13 @@ class UserBits:
 
 
 USER_BITS: Final = UserBits()
+
+
+class Unsendable(np.ndarray[Any, np.dtype[Any]]):
+    """An array that no message carries."""
+
+    refusal: ClassVar[str]
+    """The error that says why; every subclass has it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

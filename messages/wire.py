@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NoReturn, Protocol, TypeAlias
 
-__all__ = ["FRAME_LIMIT", "Buffer", "Wire", "WireTimeout"]
+__all__ = ["MAX_FRAME_BYTES", "Buffer", "Wire", "WireTimeout"]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-FRAME_LIMIT: Final = 1 << 36
+MAX_FRAME_BYTES: Final = 1 << 36
 """The longest frame a role accepts unless told otherwise, 64 GiB: a bound on what a wrong length
 can make us allocate.
 """

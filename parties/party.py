@@ -67,13 +67,13 @@ class Party(Role):
 
     def randomness(self, purpose: str) -> RandomStream:
         """Find this party's stream for a purpose within the current phase."""
-        return self._randomness.stream(phase=self._phase, purpose=purpose)
+        return self._randomness.stream(phase=self.current_phase, purpose=purpose)
 
     def words_of_users(self, purpose: str) -> UserWords:
         """Find the words that users draw for a purpose within the current phase; in a seeded run
         the same on every rank.
         """
-        return UserWords(self._randomness.key_of_users(phase=self._phase, purpose=purpose))
+        return UserWords(self._randomness.key_of_users(phase=self.current_phase, purpose=purpose))
 
     def release(
         self, mechanism: Mechanism[T], *, to: int, users: tuple[int, int] | None = None
@@ -82,12 +82,12 @@ class Party(Role):
 
         `users`: whose reports these are, as a run of places in a public order of all users.
         """
-        if not self._phase:
+        if not self.current_phase:
             raise MisuseError(
                 "expected a release within a phase: `with party.phase(name)`", where=self.where
             )
         stream = self.randomness(f"release {len(self.accountant.releases)}")
         answer = self.accountant.release(
-            mechanism, to=to, phase=self._phase, randomness=stream, users=users
+            mechanism, to=to, phase=self.current_phase, randomness=stream, users=users
         )
         return released(answer)  # type: ignore[no-any-return]

@@ -8,13 +8,15 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..messages.values import Unsendable
+
 __all__ = ["Exact", "exact", "released"]
 
 EMPTY: Final = frozenset((np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 """Whose results have nothing of their argument but its shape."""
 
 
-class Exact(np.ndarray[Any, np.dtype[Any]]):
+class Exact(Unsendable):
     """An array from records. What numpy computes from it is one again.
 
     A belt, not a wall: `np.asarray` takes it off, as a mechanism does that adds its noise, pandas
@@ -22,7 +24,7 @@ class Exact(np.ndarray[Any, np.dtype[Any]]):
     way is what the conformance suite looks for.
     """
 
-    unsayable: ClassVar[str] = (
+    refusal: ClassVar[str] = (
         "expected what was released, found exact numbers from records: pass them through party.release"
     )
 

@@ -289,7 +289,7 @@ class DPCCBN(SummingProtocol[DPCCBNParameters]):
         said = printed(d=d, k=k, parties=public.parties, t1=8 * ciphertext)
         cells = dict.fromkeys(said, 0)
         for phase, batch in self.batches(domain, public):
-            cells[phase] += int(batch.batch["cells"])
+            cells[phase] += batch.batch.cells
         return [
             Formula(
                 phase=phase,

@@ -1,17 +1,19 @@
-"""Noisy marginals: the 1-way, 2-way ... tables of all parties' records together, by the multi-party
-Laplace mechanism.
+"""Noisy marginals: k-way tables of all parties' records, by the multi-party Laplace mechanism.
 
-    trust       nobody with a record: the curator sees sums of all parties with full noise; parties see nothing of each other
-    collusion   up to `colluding` parties may pool what they know of their own noise. aggregator=paillier assumes that the
-                curator colludes with no party, aggregator=masks does not
-    who learns  the curator and everybody: the noisy tables
-    messages    keys: K^2 numbers of rows, K(K-1) introductions, K keys; count: K for each page of the batch
+    trust       No one sees a record. The curator sees sums of all parties with full noise; parties
+                see nothing of each other.
+    collusion   Up to `colluding` parties may collude, each knowing its own noise. With
+                aggregator=paillier the curator must not collude with a party; with
+                aggregator=masks it may.
+    who learns  The curator and the public learn the noisy tables.
+    messages    keys: K^2 numbers of rows, K(K-1) introductions, K keys; count: K for each page
     rounds      paillier: 2 + K; masks and clear: 3 and 2
-    privacy     epsilon for each record, neighbours by replacing one, which changes each marginal by at most 2 in L1:
-                M marginals have sensitivity 2 M
-    error       unbiased; each cell's noise has variance K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M)
+    privacy     epsilon for each record; neighbours replace a record. That changes each marginal by
+                at most 2 in L1, so M marginals have sensitivity 2 M.
+    error       Counts are unbiased. Each cell's noise has the variance
+                K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M).
 
-After Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016,
+Sources: Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016,
 section III-A).
 """
 
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import sqrt
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 import numpy as np
@@ -31,7 +33,9 @@ from ..privacy.domain import Domain, marginal_table
 from .protocol import Cost, Epsilon, Outcome, Public
 from .secure_sum import (
     CuratorSums,
+    Family,
     PartySums,
+    SumBatch,
     SummingProtocol,
     SumOptions,
     predict_keys,
@@ -40,8 +44,8 @@ from .secure_sum import (
 
 __all__ = ["NoisyMarginals", "requested"]
 
-MOST_CELLS: Final = 1 << 27
-"""Of all marginals together: what a curator can hold, and a file that somebody may open."""
+MAX_CELLS: Final = 1 << 27
+"""Bound on the cells of all marginals: a curator must hold them, and a reader open the file."""
 
 
 class NoisyMarginalsParameters(SumOptions):
@@ -65,60 +69,57 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
     summary = "1-way, 2-way, ... or named marginals of all parties' tables together, with noise"
     paper = "Pathak, Rane, Raj 2010; Su et al. 2016"
 
-    def batch(self, domain: Domain) -> dict[str, Any]:
-        """What everybody knows of the one batch: its size, its sensitivity and its budget."""
-        marginals = requested(domain, ways=self.parameters.ways, named=self.parameters.marginals)
-        return {
-            "cells": sum(domain.cells(attributes) for attributes in marginals),
-            "sensitivity": 2 * len(marginals),
-            "epsilon": self.parameters.epsilon,
-        }
-
     def party(self, me: Party) -> None:
-        domain = me.records.domain
-        marginals = requested(domain, ways=self.parameters.ways, named=self.parameters.marginals)
+        marginals = self.requested(me.records.domain)
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
         with me.phase("count"):
-            sums.contribute(me.records.marginals(marginals), **self.batch(domain))
+            sums.contribute(me.records.marginals(marginals), self.batch(me.records.domain))
 
     def curator(self, desk: Curator) -> Outcome:
-        domain = desk.domain
-        marginals = requested(domain, ways=self.parameters.ways, named=self.parameters.marginals)
-        batch = self.batch(domain)
+        domain, batch = desk.domain, self.batch(desk.domain)
+        marginals = self.requested(domain)
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         with desk.phase("count"):
-            cells = sums.total(**batch)
+            cells = sums.total(batch)
         ends = np.cumsum([domain.cells(attributes) for attributes in marginals])[:-1]
         return Outcome(
             marginals=marginal_table(domain, marginals, np.split(cells, ends)),
             summary={
                 "marginals": len(marginals),
-                "cells": batch["cells"],
-                "noise": f"standard deviation {sqrt(sums.variance(**batch)):.4g} in each cell",
+                "cells": batch.cells,
+                "noise": f"standard deviation {sqrt(sums.variance(batch)):.4g} in each cell",
             },
         )
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
+        batch = self.batch(public.domain)
         return [
             *predict_keys(self.parameters, public, phase="keys"),
-            *predict_sum(
-                self.parameters,
-                public,
-                noise=self.noise,
-                phase="count",
-                **self.batch(public.domain),
-            ),
+            *predict_sum(self.parameters, public, batch, noise=self.noise, phase="count"),
         ]
+
+    def requested(self, domain: Domain) -> list[Family]:
+        """List the marginals to count, in the same order for all roles."""
+        return requested(domain, ways=self.parameters.ways, named=self.parameters.marginals)
+
+    def batch(self, domain: Domain) -> SumBatch:
+        """Describe the batch of all marginals."""
+        marginals = self.requested(domain)
+        return SumBatch(
+            cells=sum(domain.cells(attributes) for attributes in marginals),
+            sensitivity=2 * len(marginals),
+            epsilon=self.parameters.epsilon,
+        )
 
 
 def ways_of(ways: str | int | list[int]) -> list[int]:
-    """Read `1,2`."""
+    """Read numbers of attributes, such as `1,2`."""
     try:
-        read = (
+        numbers = (
             [int(part) for part in ways.split(",")]
             if isinstance(ways, str)
             else [ways]
@@ -126,14 +127,18 @@ def ways_of(ways: str | int | list[int]) -> list[int]:
             else ways
         )
     except ValueError:
-        read = []
-    if not read or min(read) < 1:
+        numbers = []
+    if not numbers or min(numbers) < 1:
         raise UsageError(f"expected ways such as 1,2, found {ways!r}")
-    return sorted(set(read))
+    return sorted(set(numbers))
 
 
-def requested(domain: Domain, *, ways: str | int | list[int], named: str) -> list[tuple[str, ...]]:
-    """List the marginals to count, in an order that everybody computes."""
+def requested(domain: Domain, *, ways: str | int | list[int], named: str) -> list[Family]:
+    """List the marginals to count: those named, or all of so many attributes.
+
+    Raises:
+        UsageError: a marginal or an attribute is named twice, or the marginals are too large.
+    """
     if named:
         marginals = [tuple(part.strip() for part in text.split("*")) for text in named.split(",")]
         for attributes in marginals:
@@ -144,17 +149,20 @@ def requested(domain: Domain, *, ways: str | int | list[int], named: str) -> lis
         if len(set(marginals)) < len(marginals):
             raise UsageError(f"expected different marginals, found one twice in {named!r}")
     else:
-        if (most := max(ways_of(ways))) > len(domain.attributes):
+        largest = max(ways_of(ways))
+        if largest > len(domain.attributes):
             raise UsageError(
-                f"expected ways up to the {len(domain.attributes)} attributes of the data, found {most}"
+                f"expected ways up to the {len(domain.attributes)} attributes of the data, "
+                f"found {largest}"
             )
         marginals = [
             attributes
             for way in ways_of(ways)
             for attributes in combinations(domain.attributes, way)
         ]
-    if (cells := sum(domain.cells(attributes) for attributes in marginals)) > MOST_CELLS:
+    cells = sum(domain.cells(attributes) for attributes in marginals)
+    if cells > MAX_CELLS:
         raise UsageError(
-            f"expected at most {MOST_CELLS:,} cells in all marginals, found {cells:,}: ask for fewer"
+            f"expected at most {MAX_CELLS:,} cells in all marginals, found {cells:,}: ask for fewer"
         )
     return marginals

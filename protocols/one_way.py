@@ -1,14 +1,16 @@
-"""One-way tables: a synthetic table in which every attribute is right and nothing belongs together.
-The floor.
+"""One-way tables: a synthetic table with noisy single attributes and no dependence: the baseline.
 
-    trust       nobody with a record: the curator sees sums of all parties with full noise; parties see nothing of each other
-    collusion   as for any secure sum: `noisy_marginals` says it
-    who learns  the curator and everybody: the noisy tables of single attributes
-    privacy     epsilon for each record, neighbours by replacing one: d tables have sensitivity 2 d
-    error       that of the noise, and all dependence is lost
+    trust       No one sees a record. The curator sees sums of all parties with full noise; parties
+                see nothing of each other.
+    collusion   As for any secure sum: see `noisy_marginals`.
+    who learns  The curator and the public learn the noisy tables of single attributes.
+    messages    keys: K^2 numbers of rows, K(K-1) introductions, K keys; count: K for each page
+    rounds      as `noisy_marginals`
+    privacy     epsilon for each record; neighbours replace a record. d tables have sensitivity 2 d.
+    error       that of the noise; all dependence is lost
 
-Whatever learns how attributes belong together has to be better than this at the same epsilon, or it
-has learnt nothing.
+A protocol that learns dependences must have a smaller error than this one at the same epsilon.
+Otherwise what it learnt is not worth its budget.
 """
 
 from __future__ import annotations
@@ -31,19 +33,8 @@ class OneWay(SummingProtocol[OneWayParameters]):
     """Count every attribute by itself, and draw each from its own table."""
 
     name = "one-way"
-    summary = "a synthetic table of independent attributes: the floor"
-    paper = "the floor of Su et al. 2016 (spec E22)"
-
-    def tables(self, domain: Domain) -> Tables:
-        """What everybody knows of the one batch."""
-        if not domain.attributes:
-            raise UsageError("expected at least one attribute, found none")
-        return Tables(
-            domain,
-            tuple((name,) for name in domain.attributes),
-            self.parameters.epsilon,
-            weighted=True,
-        )
+    summary = "a synthetic table of independent attributes: the baseline"
+    paper = "the baseline of Su et al. 2016 (spec E22)"
 
     def party(self, me: Party) -> None:
         with me.phase("keys"):
@@ -58,10 +49,10 @@ class OneWay(SummingProtocol[OneWayParameters]):
         with desk.phase("count"):
             counted = self.tables(domain).receive(sums)
         with desk.phase("synthesis"):
-            settled = [estimate.table for estimate in agree(counted, total=sums.rows)]
-            chain = BayesianNetwork(domain, {}).fit(settled)
-            made = synthesise(chain, sums.rows, generator=desk.randomness("sampling").generator())
-        return Outcome(synthetic=domain.decode(made.codes), summary={"tables": len(settled)})
+            agreed = [estimate.table for estimate in agree(counted, total=sums.rows)]
+            chain = BayesianNetwork(domain, {}).fit(agreed)
+            drawn = synthesise(chain, sums.rows, generator=desk.randomness("sampling").generator())
+        return Outcome(synthetic=domain.decode(drawn.codes), summary={"tables": len(agreed)})
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
@@ -70,3 +61,14 @@ class OneWay(SummingProtocol[OneWayParameters]):
             self.parameters, public, noise=self.noise, phase="count"
         )
         return [*predict_keys(self.parameters, public, phase="keys"), *counted]
+
+    def tables(self, domain: Domain) -> Tables:
+        """Describe the batch: a table of every attribute."""
+        if not domain.attributes:
+            raise UsageError("expected at least one attribute, found none")
+        return Tables(
+            domain,
+            tuple((name,) for name in domain.attributes),
+            self.parameters.epsilon,
+            weighted=True,
+        )

@@ -123,7 +123,7 @@ def play_role(
         party.end()
     secret = protocol.neighbours == "add-or-remove-one"
     notes = _notes(party, releases=party.accountant.releases, rows=None if secret else len(records))
-    party.control(What.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
+    party.send_control(What.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
     party.await_control(What.DISMISSAL, source=CURATOR)
     return None
 
@@ -160,7 +160,7 @@ def _conclude(
         ended=datetime.now(UTC),
     )
     for party in curator.parties:
-        curator.control(What.DISMISSAL, b"", to=party)
+        curator.send_control(What.DISMISSAL, b"", to=party)
     return record
 
 

@@ -1,22 +1,88 @@
-"""What all commands belong to, and those whose options take several words."""
+"""The command line's root: its commands by name, each loaded when it is asked for.
+
+Help and shell completion need the names and summaries alone, so that neither loads numpy. What all
+commands share is here, too: options that take several words.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
 
-__all__ = ["Greedy", "GreedyForData", "app"]
+__all__ = ["COMMANDS", "Greedy", "GreedyForData", "app"]
+
+COMMANDS: Final = {
+    "run": ("running", "Run a protocol: one process for the curator and one for each party."),
+    "protocols": ("looking", "List the protocols, or one protocol's parameters and defaults."),
+    "report": ("looking", "Write report.html anew, and print the summary again."),
+    "compare": ("looking", "Put runs side by side: privacy, cost and quality, as table and page."),
+    "sweep": ("repeating", "Make many runs from one file; finished runs are not repeated."),
+    "reproduce": ("repeating", "Make tables and figures of the papers again, with verdicts."),
+    "evaluate": ("judging", "Compare a synthetic table with the real one."),
+    "predict": ("judging", "Apply a published classifier to a table."),
+    "attack": ("judging", "Guess labels from users' reports under CLLDP and LabelDP."),
+    "schema": ("preparing", "Write a schema of a table, to be edited and given with --schema."),
+    "doctor": ("preparing", "Say which MPI is used, and prove by an exchange that it works."),
+    "identity": ("preparing", "Make the key pair by which the other parties know this one."),
+    "new": ("preparing", "Write a working protocol package with a test, to start from."),
+}
+"""The module of each command, and its summary, in the order of `sottovoce --help`."""
+
+
+class LazyCommands(TyperGroup):
+    """Commands whose modules are imported when they are run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        import_module(f".{COMMANDS[cmd_name][0]}", __package__)
+        found = next(info for info in app.registered_commands if info.name == cmd_name)
+        return get_command_from_info(found, pretty_exceptions_short=False, rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in COMMANDS and (close := get_close_matches(args[0], COMMANDS, n=1)):
+            ctx.fail(f"No such command {args[0]!r}: did you mean {close[0]}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 app = typer.Typer(
-    add_completion=False,
+    cls=LazyCommands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Conversations between parties that may not show their data and a curator that may not see it.",
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"sottovoce {version('sottovoce')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="print the version"),
+    ] = False,
+) -> None:
+    """Run protocols between parties that may not show their data and a curator."""
 
 
 class Greedy(TyperCommand):
@@ -27,13 +93,8 @@ class Greedy(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         spread: list[str] = []
         option = ""
-        many = {
-            name
-            for own in self.params
-            if getattr(own, "multiple", False)
-            for name in own.opts
-            if name in self.many
-        }
+        repeated = [param for param in self.params if getattr(param, "multiple", False)]
+        many = {name for param in repeated for name in param.opts if name in self.many}
         for word in args:
             if word.startswith("-"):
                 option = word if word in many else ""
@@ -45,6 +106,6 @@ class Greedy(TyperCommand):
 
 
 class GreedyForData(Greedy):
-    """The same of --data: one word for each dataset."""
+    """The same for --data: one word for each dataset."""
 
     many = ("--data",)

@@ -59,7 +59,6 @@ from ..secure_sum import (
     SummingProtocol,
     SumOptions,
     predict_keys,
-    predict_sum,
 )
 from .leaves import count_leaves, describe, draw_rows, spread
 from .scores import Score, choose_together
@@ -182,7 +181,7 @@ class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
             else:
                 cuts = receive_cuts(me, plan, source=1 if self.simulated else CURATOR)
         with me.phase("leaves"):  # 3
-            sums.contribute([count_leaves(me.records, plan, cuts)], **plan.leaves(cuts))  # type: ignore[arg-type]
+            sums.contribute([count_leaves(me.records, plan, cuts)], plan.leaves(cuts))
 
     def curator(self, desk: Curator) -> Outcome:
         plan = self.plan(desk.domain)
@@ -199,7 +198,7 @@ class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
                 cuts = specialise(plan, tables, pick=best)
                 desk.broadcast(self.Specialised(tuple(cuts.values())))
         with desk.phase("leaves"):  # 3
-            counts = sums.total(**plan.leaves(cuts))  # type: ignore[arg-type]
+            counts = sums.total(plan.leaves(cuts))
         with desk.phase("synthesis"):  # 4
             generator = desk.randomness("sampling").generator()
             # As printed, what is below 0 is cut off and the rest keeps its proportions; the nearest
@@ -228,12 +227,11 @@ class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
             if p.aggregator == "clear":  # which does without
                 lines.append(predict_introductions(parties=public.parties, phase="keys"))
             told = (
-                encoded_size(self.ClassCounts(np.zeros(int(plan.tables.batch["cells"]), np.int64)))
-                + SEAL
+                encoded_size(self.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))) + SEAL
             )
             lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=told))
         else:
-            lines += predict_sum(p, public, noise=self.noise, phase="tables", **plan.tables.batch)  # type: ignore[arg-type]
+            lines += plan.tables.predict(p, public, noise=self.noise, phase="tables")
         if (made := plan.always_made) is not None:
             first, *others = ((0, 0) for _ in plan.predictors)
             size = encoded_size(self.Specialised(((*first, *(0,) * made), *others)))
@@ -270,7 +268,7 @@ def disclose(me: Party, plan: Plan) -> None:
     """Tell party 1 the exact class counts. Called by party 2, in mode paper."""
     tables = plan.tables
     counts = np.concatenate(list(me.records.marginals(tables.families)))
-    released = Disclosure(counts, float(tables.batch["sensitivity"]), plan.epsilon / 2)
+    released = Disclosure(counts, float(tables.batch.sensitivity), plan.epsilon / 2)
     # The leak of the simulation: exact counts, readable by party 1 and, as they are sealed, by
     # nobody else.
     me.send(DistDiffGen.ClassCounts(me.release(released, to=1)), to=1)

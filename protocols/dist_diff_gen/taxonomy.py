@@ -27,7 +27,7 @@ import numpy as np
 from ...curator.marginal import Numbers
 from ...messages import UsageError
 from ...privacy import Domain
-from ..secure_sum import Tables
+from ..secure_sum import SumBatch, Tables
 from .scores import Score, score_splits
 
 __all__ = ["Cuts", "Node", "Pick", "Plan", "are_bins", "specialise"]
@@ -134,11 +134,11 @@ class Plan:
         """Count the groups, times classes."""
         return prod(len(borders) - 1 for borders in cuts.values()) * self.classes
 
-    def leaves(self, cuts: Cuts) -> dict[str, int | float]:
+    def leaves(self, cuts: Cuts) -> SumBatch:
         """What everybody knows of the batch of leaves. A record stands in one, so a replaced one
         changes two by 1 each.
         """
-        return {"cells": self.leaf_cells(cuts), "sensitivity": 2, "epsilon": self.epsilon / 2}
+        return SumBatch(cells=self.leaf_cells(cuts), sensitivity=2, epsilon=self.epsilon / 2)
 
     @property
     def always_made(self) -> int | None:

@@ -226,7 +226,7 @@ class JTree(SummingProtocol[Choices]):
             )
         if pairs and not s.by_votes:
             batch = scored(pairs, s)
-            lines += predict_sum(self.parameters, public, noise=self.noise, phase="graph", **batch)
+            lines += predict_sum(self.parameters, public, batch, noise=self.noise, phase="graph")
         if public.model is not None and public.model["clusters"]:
             sets = [tuple(own) for own in public.model["clusters"]]
             counted = self.counted(

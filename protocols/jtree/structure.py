@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
@@ -12,7 +12,7 @@ from ...curator import Curator
 from ...messages import CURATOR, MessageError, Where, message
 from ...parties import Party
 from ...privacy import Domain
-from ..secure_sum import CuratorSums, PartySums
+from ..secure_sum import CuratorSums, PartySums, SumBatch
 from .choosing import (
     by_sparse_vector,
     by_threshold,
@@ -80,7 +80,7 @@ def name_edges(
         # Of a party with few rows a record counts for more: its scores count for less.
         values = r_of(me.records, pairs) * min(1.0, CHANGES / (3 + 2 / rows))
     if not s.by_votes:
-        sums.contribute([np.rint(values * rows * STEPS).astype(np.int64)], **scored(pairs, s))
+        sums.contribute([np.rint(values * rows * STEPS).astype(np.int64)], scored(pairs, s))
         return made
     if s.structure == "tree":
         worth = values - penalties(pairs, _sizes(domain), s, rows=sums.rows)
@@ -111,8 +111,8 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
     if not s.by_votes:
         batch = scored(pairs, s)
         values, noise = (
-            sums.total(**batch) / STEPS / rows,
-            np.sqrt(sums.variance(**batch)) / STEPS / rows,
+            sums.total(batch) / STEPS / rows,
+            np.sqrt(sums.variance(batch)) / STEPS / rows,
         )
         if tree:
             worth = values - penalties(pairs, _sizes(domain), s, rows=rows)
@@ -121,7 +121,7 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
             ), made
         ordered = _best(pairs, values, s)
     elif s.structure == "gauss":
-        heard = zip(desk.gather(Structured.Noisy), sums.shares, strict=True)
+        heard = zip(desk.gather(Structured.Noisy), sums.rows_by_party, strict=True)
         values = np.zeros(len(pairs))
         for own, share in heard:
             if own.values.shape != values.shape or not np.isfinite(own.values).all():
@@ -139,7 +139,7 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
         ordered = named[desk.parties[0]]
         if len(named) > 1:
             votes = counted_votes(
-                domain, named, dict(zip(desk.parties, sums.shares, strict=True)), s
+                domain, named, dict(zip(desk.parties, sums.rows_by_party, strict=True)), s
             )
             if tree:
                 return grow_tree(
@@ -151,14 +151,14 @@ def find_edges(desk: Curator, sums: CuratorSums, s: Settings) -> tuple[list[Pair
     return grow(domain, ordered, most_cells=float("inf") if s.printed else s.most_cells(rows)), made
 
 
-def scored(pairs: Sequence[Pair], s: Settings) -> dict[str, Any]:
+def scored(pairs: Sequence[Pair], s: Settings) -> SumBatch:
     """Say what everybody knows of the batch of scores: rows times score, in steps.
 
     A record changes n_k R_k by 3 + 2 / n_k, n_k away_k by 1, and rounding by a step.
     """
     changes = 1.0 if s.structure == "tree" else CHANGES
     sensitivity = len(pairs) * (int(np.ceil(changes * STEPS)) + 1)
-    return {"cells": len(pairs), "sensitivity": sensitivity, "epsilon": s.graph, "weight": STEPS}
+    return SumBatch(cells=len(pairs), sensitivity=sensitivity, epsilon=s.graph, weight=STEPS)
 
 
 def _read(domain: Domain, said: Structured.Edges, s: Settings, *, where: Where) -> list[Pair]:

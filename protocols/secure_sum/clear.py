@@ -1,10 +1,10 @@
-"""In the clear: no protection at all, for tests and as the baseline of what the other two cost.
+"""In the clear: no protection at all, for tests and as a baseline of cost.
 
     P_k -> T    counts_k + share_k
 
-T SEES EVERY PARTY'S TABLE with a mere share of the noise; a share alone is far from epsilon
-(`privacy.shares.excess` says how far, and the report shows that figure as the curator's real
-epsilon).
+T SEES EVERY PARTY'S TABLE with a mere share of the noise. One share alone is far from epsilon:
+`privacy.shares.excess` gives the factor, and the report shows the result as the curator's real
+epsilon.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class PartyInTheClear:
-    """A party that hides nothing."""
+    """A party's side without protection."""
 
     def __init__(self, me: Party) -> None:
         self._me = me
@@ -46,11 +46,12 @@ class PartyInTheClear:
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
             await_window(me, page, receiver=CURATOR)
-            me.send(SecureSums.Unprotected(number, page, cells), to=CURATOR)  # the leak
+            # This line leaks the party's own table with a share of the noise.
+            me.send(SecureSums.Unprotected(number, page, cells), to=CURATOR)
 
 
 class CuratorInTheClear:
-    """A curator that sees it all."""
+    """The curator's side without protection."""
 
     def __init__(self, desk: Curator) -> None:
         self._desk = desk
@@ -60,12 +61,14 @@ class CuratorInTheClear:
         for page, cells in enumerate(page_sizes(batch.cells, size=MASKED_PAGE)):
             open_window(desk, page, senders=desk.parties)
             total = np.zeros(cells, np.int64)
-            for party, said in zip(desk.parties, desk.gather(SecureSums.Unprotected), strict=True):
-                if (said.batch, said.page, said.cells.shape) != (number, page, (cells,)):
+            answers = desk.gather(SecureSums.Unprotected)
+            for party, answer in zip(desk.parties, answers, strict=True):
+                if (answer.batch, answer.page, answer.cells.shape) != (number, page, (cells,)):
                     raise MessageError(
-                        f"expected page {page} of batch {number} with {cells} cells from {role_name(party)}, "
-                        f"found page {said.page} of batch {said.batch} with {said.cells.size}",
+                        f"expected page {page} of batch {number} with {cells} cells from "
+                        f"{role_name(party)}, found page {answer.page} of batch {answer.batch} "
+                        f"with {answer.cells.size}",
                         where=desk.where,
                     )
-                total += said.cells
+                total += answer.cells
             yield total

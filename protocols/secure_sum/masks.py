@@ -1,16 +1,17 @@
-"""Masks: a star, no public-key operation but the introductions, and no trust in who talks to the
-curator.
+"""Masks: a star without public-key operations except in the introductions.
 
-    P_k -> T    counts_k + share_k + sum of m_kj over j > k - sum of m_jk over j < k    modulo 256^width
+    P_k -> T    counts_k + share_k + sum of m_kj over j > k - sum of m_jk over j < k
+                modulo 256^width
 
-m_kj is a keystream (AES-256-CTR) under a key that only P_k and P_j can compute, another for each
-batch. In the sum of all parties' answers every mask occurs once with each sign. Any smaller sum
-looks uniformly distributed to whoever does not know the keys of the parties left out: so the
-curator, even together with c parties, learns of the other K - c only their sum. Who listens in on
-all that arrives at T learns what T learns, which is private already.
+m_kj is a keystream (AES-256-CTR). Its key can be computed by P_k and P_j only, and every batch has
+another key. In the sum of all parties' answers every mask occurs once with each sign.
 
-A party that fails leaves the others' masks in the sum, which is then noise: the run fails and
-nothing is published.
+To an adversary without the keys of the parties left out, any smaller sum is uniformly distributed.
+So the curator, even together with c parties, learns of the other K - c only their sum. A listener
+to all messages that reach T learns what T learns, which is already private.
+
+If a party fails, the others' masks stay in the sum, which is then noise: the run fails and
+publishes nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ MASKED_PAGE: Final = 1 << 18
 
 
 def masked_width(batch: Batch) -> int:
-    """Bytes that hold every final sum with its sign."""
+    """Compute the bytes of a cell, which hold every final sum with its sign."""
     width = -(-(batch.bound(shares=True).bit_length() + 1) // 8)
     if width > 8:
         raise UsageError(f"expected sums below 2**63, found a bound of {batch.bound(shares=True)}")
@@ -55,17 +56,18 @@ def masked_width(batch: Batch) -> int:
 
 
 def check_cells(width: int) -> int:
-    """How many cells make 8 bytes: masks that do not cancel leave them all zero with a probability
-    of 2**-64.
+    """Count the zero cells at the end of a page, which take 8 bytes.
+
+    Masks that do not cancel leave all of them zero with a probability of 2**-64.
     """
     return -(-8 // width)
 
 
 def purpose_of(batch: Batch) -> str:
-    """Name what masks are for, with all that everybody has to agree on.
+    """Name the purpose of the masks' keys, with all figures on which the parties must agree.
 
-    Where a curator has told parties different things masks do not cancel, and noise that is too
-    little is never seen.
+    If the curator gave the parties different figures, the keys differ and the masks do not cancel.
+    So no party can be made to add too little noise.
     """
     return (
         f"masks {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} {batch.colluding}"
@@ -73,7 +75,7 @@ def purpose_of(batch: Batch) -> str:
 
 
 class MaskingParty:
-    """A party that masks."""
+    """A party's side with masks."""
 
     def __init__(self, me: Party) -> None:
         self._me = me
@@ -88,23 +90,21 @@ class MaskingParty:
         seen: Mapping[str, float],
     ) -> None:
         me, width = self._me, masked_width(batch)
-        # A key for each pair and batch, whoever asked for the batch: a keystream that served twice
-        # would show the difference of what it masked.
+        # Every pair and batch has its own key. A keystream used twice would show the difference of
+        # the two tables that it masked.
         masks = {
             peer: RandomStream(me.channels[peer].next_key(purpose_of(batch))) for peer in me.peers
         }
         pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
-            # Modulo 2**64, a multiple of 256**width; zeros at the end, to see whether the masks
-            # cancel.
-            masked = np.concatenate([cells, np.zeros(check_cells(width), np.int64)]).astype(
-                np.uint64
-            )
+            # Arithmetic is modulo 2**64, a multiple of 256**width. The zeros at the end show
+            # whether the masks cancel.
+            padded = np.concatenate([cells, np.zeros(check_cells(width), np.int64)])
+            masked = padded.astype(np.uint64)
             for peer, stream in masks.items():
-                mask = _widen(
-                    np.frombuffer(stream.draw(width * len(masked)), np.uint8), width=width
-                )
+                octets = np.frombuffer(stream.draw(width * len(masked)), np.uint8)
+                mask = _widen(octets, width=width)
                 masked = masked + mask if peer > me.rank else masked - mask
             await_window(me, page, receiver=CURATOR)
             me.send(SecureSums.Masked(number, page, _narrow(masked, width=width)), to=CURATOR)
@@ -112,7 +112,7 @@ class MaskingParty:
 
 
 class UnmaskingCurator:
-    """The curator, who adds up what cancels."""
+    """The curator's side with masks, which cancel in its sum."""
 
     def __init__(self, desk: Curator) -> None:
         self._desk = desk
@@ -125,18 +125,19 @@ class UnmaskingCurator:
             open_window(desk, page, senders=desk.parties)
             sent = cells + check_cells(width)
             total = np.zeros(sent, np.uint64)
-            for party, said in zip(desk.parties, desk.gather(SecureSums.Masked), strict=True):
-                if (said.batch, said.page, said.cells.size) != (number, page, sent * width):
+            answers = desk.gather(SecureSums.Masked)
+            for party, answer in zip(desk.parties, answers, strict=True):
+                if (answer.batch, answer.page, answer.cells.size) != (number, page, sent * width):
                     raise MessageError(
-                        f"expected page {page} of batch {number} with {sent * width} bytes from {role_name(party)}, "
-                        f"found page {said.page} of batch {said.batch} with {said.cells.size}",
+                        f"expected page {page} of batch {number} with {sent * width} bytes from "
+                        f"{role_name(party)}, found page {answer.page} of batch {answer.batch} "
+                        f"with {answer.cells.size}",
                         where=desk.where,
                     )
-                total += _widen(said.cells, width=width)
+                total += _widen(answer.cells, width=width)
             unused = np.uint64(64 - 8 * width)
-            sums: Counts = (total << unused).view(np.int64) >> unused.astype(
-                np.int64
-            )  # takes the sign along
+            # An arithmetic shift to the right extends the sign.
+            sums: Counts = (total << unused).view(np.int64) >> unused.astype(np.int64)
             if np.any(sums[cells:]):
                 raise MessageError(
                     "expected masks that cancel in the sum of all, found others: wrong keys",
@@ -160,7 +161,6 @@ def _widen(octets: npt.NDArray[np.uint8], *, width: int) -> Words:
 
 
 def _narrow(words: Words, *, width: int) -> npt.NDArray[np.uint8]:
-    octets: npt.NDArray[np.uint8] = (
-        words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].reshape(-1)
-    )
+    wide = words.astype("<u8").view(np.uint8).reshape(-1, 8)
+    octets: npt.NDArray[np.uint8] = wide[:, :width].reshape(-1)
     return octets

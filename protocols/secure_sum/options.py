@@ -1,4 +1,4 @@
-"""What can be chosen for a secure sum, what is said in one, and what the choices give up."""
+"""Secure sums: their parameters, their messages, and what the parameters give up."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ NoiseKind: TypeAlias = Literal["shares", "selected"]
 
 
 class SumOptions(Options):
-    """Parameters of a protocol that adds up secretly; derive its `Parameters` from these."""
+    """Parameters of a protocol with secure sums; its own parameters extend these."""
 
     aggregator: Annotated[
-        Aggregator, msgspec.Meta(description="who hides a party's table: a ring, a star, or nobody")
+        Aggregator,
+        msgspec.Meta(description="what hides a party's table: a ring, a star, or nothing"),
     ] = "paillier"
     noise: Annotated[
         NoiseKind | None,
@@ -54,52 +55,58 @@ class SumOptions(Options):
 
 
 def choose_noise(options: SumOptions, *, mode: Mode) -> NoiseKind:
-    """Say which noise: as asked, or what the mode stands for; a choice that cannot be is a
-    `UsageError`.
+    """Choose the noise: the parameter, or where it was left open the mode's own.
+
+    Raises:
+        UsageError: this noise does not go with the mode or with the aggregator.
     """
     noise = options.noise or (
         "selected" if mode == "paper" and options.aggregator == "paillier" else "shares"
     )
     if noise == "selected" and mode != "paper":
         raise UsageError(
-            "expected noise=shares in mode rigorous, found selected, which is not private against the parties: --mode paper"
+            "expected noise=shares in mode rigorous, found selected, which is not private against "
+            "the parties: --mode paper"
         )
     if noise == "selected" and options.aggregator != "paillier":
         raise UsageError(
-            f"expected aggregator=paillier for noise=selected, which is chosen under encryption, found {options.aggregator}"
+            "expected aggregator=paillier for noise=selected, which is chosen under encryption, "
+            f"found {options.aggregator}"
         )
     return noise
 
 
 def colluding(options: SumOptions, *, parties: int) -> int:
-    """Say how many parties may collude: of K parties at most K - 1 can, and alone nobody can."""
+    """Give the collusion threshold of a run: of K parties at most K - 1 can collude."""
     if options.colluding >= parties > 1:
         raise UsageError(
-            f"expected fewer colluding parties than the {parties} there are, found {options.colluding}"
+            f"expected fewer colluding parties than the {parties} there are, "
+            f"found {options.colluding}"
         )
     return min(options.colluding, parties - 1)
 
 
 class SecureSums(Introductions):
-    """What is said; a protocol that adds up secretly names this in `uses`."""
+    """The messages of secure sums; a protocol with secure sums names this class in `uses`."""
 
     @message
     class Rows:
-        """How many records a party has: public under replace-one, and what slots must have room
-        for.
+        """The number of a party's records.
+
+        It is public where neighbours replace a record, and it bounds the counts in a slot.
         """
 
         rows: int
 
     @message
     class EncryptionKey:
-        """The curator's Paillier modulus, once a run."""
+        """The curator's Paillier modulus, sent once a run."""
 
         modulus: BigInts
 
     @message
     class Product:
-        """The running product of the ring, a page of it."""
+        """A page of the ring's running product."""
 
         batch: int
         page: int
@@ -108,13 +115,13 @@ class SecureSums(Introductions):
 
     @message
     class Continue:
-        """To a sender whose pages were taken in: more of them may come."""
+        """To a sender: its pages have been read, and more may come."""
 
         page: int
 
     @message
     class Masked:
-        """A party's masked cells, `width` bytes each, a page of them."""
+        """A page of a party's masked cells, `width` bytes each."""
 
         batch: int
         page: int
@@ -122,9 +129,7 @@ class SecureSums(Introductions):
 
     @message
     class Unprotected:
-        """A party's cells as they are, a page of them. Only the party's share of the noise is in
-        them.
-        """
+        """A page of a party's cells, protected by the party's share of the noise alone."""
 
         batch: int
         page: int
@@ -132,31 +137,30 @@ class SecureSums(Introductions):
 
     @message
     class Indicator:
-        """Encryptions of 0, ..., 0, 1, 0, ..., 0: whose noise enters a batch (Pathak et al.)."""
+        """Encryptions of 0, ..., 0, 1, 0, ..., 0: the place of the noise that enters a batch."""
 
         batch: int
         encrypted: Annotated[BigInts, CIPHERTEXT]
 
     @message
     class Permutation:
-        """From party 1 to the others: the seed of the permutation that hides the owner from the
-        curator. Sealed.
-        """
+        """From party 1 to the others, sealed: the seed of the permutation that hides the owner."""
 
         seed: bytes
 
 
 def sum_warnings(options: SumOptions, *, noise: NoiseKind, parties: int) -> list[str]:
-    """Say what the choices give up."""
-    said = []
+    """List what the parameters give up."""
+    warnings = []
     if options.aggregator == "clear":
-        said.append(
-            "aggregator=clear protects nothing: the curator saw every party's own table with a mere share of the noise "
-            "(its real epsilon is the one shown for the curator)"
+        warnings.append(
+            "aggregator=clear protects nothing: the curator saw every party's own table with a "
+            "mere share of the noise (its real epsilon is the one shown for the curator)"
         )
     if noise == "selected" and parties > 1:
-        said.append(
-            f"noise=selected is not private against the parties: with probability 1/{parties} the noise is a party's own, "
-            "and it then knows the exact sum of the others' tables"
+        warnings.append(
+            "noise=selected is not private against the parties: with probability "
+            f"1/{parties} the noise is a party's own, and that party then knows the exact sum of "
+            "the others' tables"
         )
-    return said
+    return warnings

@@ -1,6 +1,4 @@
-"""Pages: a batch cut into pieces that fit into memory and let the ring's parties work at the same
-time.
-"""
+"""Pages: pieces of a batch that fit into memory; the ring's parties work on them in parallel."""
 
 from __future__ import annotations
 
@@ -17,26 +15,28 @@ __all__ = ["WINDOW", "await_window", "open_window", "page_sizes", "recut", "wind
 
 Counts = npt.NDArray[np.int64]
 
-
 WINDOW: Final = 16
-"""Pages that a sender may be ahead of its receiver: otherwise the faster one's pages would fill the
-memory of the slower.
+"""Pages by which a sender may be ahead of its receiver.
+
+Without this bound a fast sender's pages would fill the memory of a slow receiver.
 """
 
 
 def windows(pages: int) -> int:
-    """Count how often a receiver of so many pages says that it is ready for more."""
+    """Count the messages by which a receiver of so many pages asks for more."""
     return max(0, pages - 1) // WINDOW
 
 
 def page_sizes(cells: int, *, size: int) -> list[int]:
-    """List how many cells each page has: `size`, and the rest in the last."""
-    return [min(size, cells - at) for at in range(0, cells, size)]
+    """List the number of cells on each page: `size`, and the rest on the last page."""
+    return [min(size, cells - start) for start in range(0, cells, size)]
 
 
 def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator[Counts]:
-    """Cut tables, one after another in row-major order, into pages; a wrong number of cells or a
-    fraction is an error.
+    """Cut tables into pages of `size` cells, one table after another in row-major order.
+
+    Raises:
+        MisuseError: the tables have another number of cells in all, or are not integers.
     """
     held: list[Counts] = []
     waiting = taken = 0
@@ -65,20 +65,19 @@ def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator
 
 
 def open_window(role: Role, page: int, *, senders: Sequence[int]) -> None:
-    """Before receiving a page: let those who send go on, when it is time to. Pages that wait are at
-    most WINDOW a sender.
+    """Let the senders continue, where a window ends. Called before a page is received.
+
+    At most WINDOW pages of each sender then wait in memory.
     """
     if page and page % WINDOW == 0:
         role.broadcast(SecureSums.Continue(page), to=senders)
 
 
 def await_window(role: Role, page: int, *, receiver: int) -> None:
-    """Before sending a page: wait until the receiver has taken in those before, when it is time
-    to.
-    """
+    """Wait for the receiver, where a window ends. Called before a page is sent."""
     if page and page % WINDOW == 0:
-        said = role.receive(SecureSums.Continue, source=receiver)
-        if said.page != page:
+        reply = role.receive(SecureSums.Continue, source=receiver)
+        if reply.page != page:
             raise MessageError(
-                f"expected to go on with page {page}, found {said.page}", where=role.where
+                f"expected to continue with page {page}, found {reply.page}", where=role.where
             )

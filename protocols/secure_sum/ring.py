@@ -1,4 +1,4 @@
-"""The ring: Paillier under the curator's key, the running product passed from party to party.
+"""The ring: the running product under the curator's Paillier key passes from party to party.
 
     T        -> all      n
     P_1      -> P_2      z_1                    z_k = Enc(pack(counts_k + share_k))
@@ -6,13 +6,13 @@
     P_K      -> T        z_1 * ... * z_K        T decrypts: the sum of all counts and all shares
 
 Who learns what. P_(k+1) sees a product under a key that it does not have. T has the key, so *a
-partial product must never reach it*: each holds some parties' exact counts with less than the full
-noise. That is why every hop between parties is sealed (`introductions`), and what is lost when T
-colludes with a party: P_k gives it the product of the first k - 1. Against that, `masks`.
+partial product must never reach T*: it holds some parties' exact counts with less than the full
+noise. So every hop between parties is sealed (`introductions`). If T colludes with P_k, it learns
+the product of the first k - 1 parties; `masks` protects against that.
 
-Each party multiplies ciphertexts of its own making into what it passes on, so a listener cannot
-compare what went into a party with what came out of it. T decrypts anyway: all that it could read
-off a randomiser is that of the sum of fresh ones, which depends on nobody's counts.
+Each party multiplies fresh ciphertexts of its own into what it passes on. So a listener cannot
+relate what a party sends to what it received. T decrypts the product and may compute its
+randomiser. That is the product of fresh ones and depends on nobody's counts.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ PAGE: Final = 256
 
 
 def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
-    """Choose slots that have room for the rows and the noise of a batch; everybody computes the
-    same.
-    """
+    """Choose slots with room for the rows and the noise of a batch. All roles compute the same."""
     try:
         return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
     except ValueError as error:
@@ -54,30 +52,30 @@ def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
 def receive_product(
     role: Role, *, source: int, key: PublicKey, packing: Packing, batch: int, page: int, cells: int
 ) -> Ciphertexts:
-    """Receive a page of the running product, of this batch and packed as agreed."""
-    said = role.receive(SecureSums.Product, source=source)
-    found, expected = (said.batch, said.page, said.width), (batch, page, packing.width)
-    if found != expected:
+    """Receive a page of the running product, of the expected batch and packing."""
+    product = role.receive(SecureSums.Product, source=source)
+    expected = (batch, page, packing.width)
+    if (received := (product.batch, product.page, product.width)) != expected:
         raise MessageError(
-            f"expected batch, page and slot width {expected} from {role_name(source)}, found {found}: "
-            "do all roles run the same sottovoce with the same parameters?",
+            f"expected batch, page and slot width {expected} from {role_name(source)}, "
+            f"found {received}: do all roles run the same sottovoce with the same parameters?",
             where=role.where,
         )
     try:
-        return Ciphertexts.received(key, said.cells, count=packing.plaintexts(cells))
+        return Ciphertexts.received(key, product.cells, count=packing.plaintexts(cells))
     except ValueError as error:
         raise MessageError(f"{error}, from {role_name(source)}", where=role.where) from None
 
 
 class RingParty:
-    """A party in the ring."""
+    """A party's side in the ring."""
 
     def __init__(self, me: Party, *, exponent: Exponent) -> None:
         self.me = me
         introduce(me)
-        said = me.receive(SecureSums.EncryptionKey, source=CURATOR)
+        modulus = me.receive(SecureSums.EncryptionKey, source=CURATOR).modulus
         try:
-            self.key = PublicKey.received(said.modulus, bits=me.key_bits)
+            self.key = PublicKey.received(modulus, bits=me.key_bits)
         except ValueError as error:
             raise MessageError(f"{error}, from the curator", where=me.where) from None
         self._exponent = exponent
@@ -85,8 +83,9 @@ class RingParty:
         self._uses = 0
 
     def encryptor(self, *, uses: int) -> Encryptor:
-        """Find this party's encryptor; its table serves all batches, unless one is much larger than
-        it was made for.
+        """Give this party's encryptor.
+
+        Its table of powers serves all batches; a new one is made for a batch that is much larger.
         """
         if self._encryptor is None or uses > 8 * self._uses:
             self._uses = uses
@@ -112,20 +111,21 @@ class RingParty:
         pages = recut(tables, cells=batch.cells, size=PAGE * packing.slots)
         noisy = self.me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
-            mine = encryptor.encrypt(packing.pack(cells))
-            self.pass_on(mine, packing=packing, batch=number, page=page, cells=len(cells))
+            fresh = encryptor.encrypt(packing.pack(cells))
+            self.pass_on(fresh, packing=packing, batch=number, page=page, cells=len(cells))
             self.me.progress(page * PAGE * packing.slots + len(cells), of=batch.cells)
 
     def pass_on(
-        self, mine: Ciphertexts, *, packing: Packing, batch: int, page: int, cells: int
+        self, fresh: Ciphertexts, *, packing: Packing, batch: int, page: int, cells: int
     ) -> None:
-        """Multiply what comes from before by one's own, and pass it on; the last party's successor
-        is the curator.
+        """Multiply the predecessor's product by this party's ciphertexts, and pass it on.
+
+        The last party's successor is the curator.
         """
-        me = self.me
+        me, product = self.me, fresh
         if me.number > 1:
             open_window(me, page, senders=[me.rank - 1])
-            mine = mine + receive_product(
+            product = fresh + receive_product(
                 me,
                 source=me.rank - 1,
                 key=self.key,
@@ -136,12 +136,12 @@ class RingParty:
             )
         successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
         await_window(me, page, receiver=successor)
-        # To the next party over a sealed channel. To the curator only the product of all.
-        me.send(SecureSums.Product(batch, page, packing.width, mine.travel()), to=successor)
+        # The next party gets it over a sealed channel; the curator gets only the product of all.
+        me.send(SecureSums.Product(batch, page, packing.width, product.travel()), to=successor)
 
 
 class KeyHolder:
-    """The curator, who makes the key and opens the product of all parties' ciphertexts."""
+    """The curator's side: it makes the key and decrypts the product of all parties."""
 
     shares = True
 

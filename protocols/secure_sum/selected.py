@@ -1,21 +1,23 @@
-"""Noise by selection, packed; mode paper, as it is not private against the parties
-(`privacy.shares`).
+"""Noise by selection: one party's noise enters the sum, and the curator cannot tell whose.
 
-Pathak, Rane and Raj, "Multiparty differential privacy via aggregation of locally trained
-classifiers" (NIPS 2010).
+It is mode paper, as it is not private against the parties (`privacy.shares`). Source: Pathak, Rane
+and Raj, "Multiparty differential privacy via aggregation of locally trained classifiers" (NIPS
+2010).
 
-    T        -> all      Enc(u_1), ..., Enc(u_K): u has a single 1, at a uniformly random place; one u a batch
-    P_1      -> P_j      the seed of a permutation pi; sealed, as T must not know whose noise it is
-    P_k      takes       c_k = Enc(u_pi(k))
-    P_k      makes       z_k = c_k ^ pack(noise_k) * Enc(pack(counts_k))
-    ring                 as in `ring`: T decrypts the sum of all counts and of the one noise for which u_pi(k) = 1
+    T     -> all    Enc(u_1), ..., Enc(u_K): u has a single 1, at a uniformly random place,
+                    and every batch has its own u
+    P_1   -> P_j    the seed of a permutation pi; sealed, as T must not know whose noise it is
+    P_k   takes     c_k = Enc(u_pi(k))
+    P_k   makes     z_k = c_k ^ pack(noise_k) * Enc(pack(counts_k))
+    ring            as in `ring`: T decrypts the sum of all counts and of the one noise for which
+                    u_pi(k) = 1
 
-u_pi(k) is 0 or 1, so it multiplies the whole packed plaintext, slots and all. c_k ^ pack(noise_k)
-by itself would be stale, and shows noise_k to whoever guesses it; the factor Enc(pack(counts_k)) is
-made here, with a uniform randomiser, and hides both.
+u_pi(k) is 0 or 1, so it multiplies the whole packed plaintext with all its slots.
+c_k ^ pack(noise_k) alone is a function of c_k and noise_k, so an adversary could test a guess of
+noise_k. The factor Enc(pack(counts_k)) has a fresh uniform randomiser and hides both.
 
-T is trusted with u. If it sends only zeros, nobody adds noise and T reads the exact sum: `shares`
-leaves it no such choice.
+T is trusted with u. If it sent only zeros, nobody's noise would enter and T would read the exact
+sum. With `shares` T has no such choice.
 """
 
 from __future__ import annotations
@@ -53,13 +55,13 @@ def permutation(seed: bytes, *, parties: int) -> list[int]:
 
 
 class SelectingParty(RingParty):
-    """A party in the ring whose noise enters, or does not."""
+    """A party's side in the ring; its noise may be the one that enters."""
 
     def __init__(self, me: Party) -> None:
-        # Always r^n. What arrives at T is its own ciphertexts to powers that are the noise; only a
-        # uniform randomiser hides those powers from T, which has the factors of n: if h were an
-        # l-th power modulo p for a small l, T would read the noise modulo l off the product's l-th
-        # power character.
+        # The randomiser is always r^n. T receives its own ciphertexts raised to the noise, and only
+        # a uniform randomiser hides these exponents from T, which knows the factors of n. If h were
+        # an l-th power modulo p for a small l, the product's l-th power character would show T the
+        # noise modulo l.
         super().__init__(me, exponent="full")
 
     def contribute(
@@ -83,19 +85,19 @@ class SelectingParty(RingParty):
             me.release(SelectedNoise(pages=pages, batch=batch, seen=seen), to=CURATOR)
         ):
             selected = multiples.of(packing.pack(noise), workers=me.workers)
-            mine = selected + encryptor.encrypt(packing.pack(counts))
-            self.pass_on(mine, packing=packing, batch=number, page=page, cells=len(counts))
+            fresh = selected + encryptor.encrypt(packing.pack(counts))
+            self.pass_on(fresh, packing=packing, batch=number, page=page, cells=len(counts))
             me.progress(page * PAGE * packing.slots + len(counts), of=batch.cells)
 
     def _receive_indicator(self, number: int, *, parties: int) -> Ciphertexts:
-        said = self.me.receive(SecureSums.Indicator, source=CURATOR)
-        if said.batch != number:
+        indicator = self.me.receive(SecureSums.Indicator, source=CURATOR)
+        if indicator.batch != number:
             raise MessageError(
-                f"expected the indicator of batch {number}, found that of {said.batch}",
+                f"expected the indicator of batch {number}, found that of {indicator.batch}",
                 where=self.me.where,
             )
         try:
-            return Ciphertexts.received(self.key, said.encrypted, count=parties)
+            return Ciphertexts.received(self.key, indicator.encrypted, count=parties)
         except ValueError as error:
             raise MessageError(f"{error}, from the curator", where=self.me.where) from None
 
@@ -109,7 +111,7 @@ class SelectingParty(RingParty):
 
 
 class SelectingCurator(KeyHolder):
-    """The curator, who says obliviously whose noise enters."""
+    """The curator's side: it places the 1 without learning whose noise it selects."""
 
     shares = False
 

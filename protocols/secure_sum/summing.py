@@ -1,6 +1,4 @@
-"""What protocols have in common that see records in secure sums, and in what is as private,
-alone.
-"""
+"""The base of protocols whose records are seen in secure sums, or in releases as private alone."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
 
 
 class SummingProtocol(Protocol[SumOptionsT]):
-    """A protocol whose parameters are `SumOptions` and more."""
+    """A protocol whose parameters extend `SumOptions`."""
 
     trust = "nobody with a record; paillier: the curator colludes with no party"
     modes = ("rigorous", "paper")

@@ -1,4 +1,4 @@
-"""Both sides of a secure sum: keys once, then as many batches as there is budget for."""
+"""Both sides of a secure sum: keys once, then as many batches as the budget allows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ...curator import Curator
 from ...messages import MisuseError
 from ...parties import Party
 from ...privacy.shares import Batch
+from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
+from .collusion import loss_by_view
 from .masks import MaskingParty, UnmaskingCurator
 from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .ring import KeyHolder, RingParty
 from .selected import SelectingCurator, SelectingParty
-from .views import seen_of
 
 __all__ = ["CuratorSums", "PartySums"]
 
@@ -40,12 +41,14 @@ class Collector(Protocol):
 
 
 class PartySums:
-    """A party's side.
+    """A party's side of secure sums.
 
-    Args: me: the party, within the phase in which keys are exchanged. options: which aggregator;
-        see `SumOptions`. noise: which noise. rows: a public bound on all parties' rows together.
-        Without it each party tells its number of rows, which is public
-            when neighbours differ by a replaced record, and must not be told otherwise.
+    Args:
+        me: The party, within the phase in which keys are exchanged.
+        options: Which aggregator hides the party's tables, see `SumOptions`.
+        noise: Which noise hides the records.
+        rows: A public bound on all parties' rows together. Without it each party sends its number
+            of rows. That number is public where neighbours replace a record, and secret elsewhere.
     """
 
     def __init__(
@@ -56,9 +59,8 @@ class PartySums:
         self._noise = noise
         self._aggregator = options.aggregator
         self._batches = 0
-        told = [rows] if rows is not None else self._count_rows()
-        self.rows = sum(told)
-        """All parties' rows, or the bound on them."""
+        self.rows = self._count_rows() if rows is None else rows
+        """Rows of all parties, or the bound on them."""
         self._side: Contributor
         if options.aggregator == "clear":
             self._side = PartyInTheClear(me)
@@ -71,56 +73,42 @@ class PartySums:
 
     @property
     def ring(self) -> RingParty:
-        """The party's place in the ring, with the curator's key; for sub-protocols under the same
-        key.
-        """
+        """The party's place in the ring, for sub-protocols under the same key."""
         if not isinstance(self._side, RingParty):
             raise MisuseError(
                 "expected aggregator=paillier, found no ring and no key", where=self._me.where
             )
         return self._side
 
-    def contribute(
-        self, tables: Tables, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1
-    ) -> None:
-        """Add this party's tables to a batch, with this party's part of its noise.
+    def contribute(self, tables: Tables, batch: SumBatch) -> None:
+        """Add this party's tables to a batch, with this party's part of the noise.
 
-        A batch has noise of one scale. Tables that come multiplied by whole numbers, of which
-        `weight` is the largest, have after division the less noise for it, and the sensitivity
-        counts each by its number.
-
-        What leaves here is one release of `epsilon`, though nobody sees it but in the sum: the
-        accountant records it now.
+        What leaves here is one release of the batch's epsilon, though only the sum can be read.
+        The accountant records it now.
         """
-        batch = Batch(
-            cells=cells,
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            rows=self.rows * weight,
-            parties=len(self._me.parties),
-            colluding=self._colluding,
+        parties = len(self._me.parties)
+        noisy = batch.among(parties=parties, rows=self.rows, colluding=self._colluding)
+        losses = loss_by_view(
+            noisy, party=self._me.number, aggregator=self._aggregator, noise=self._noise
         )
-        seen = seen_of(batch, party=self._me.number, aggregator=self._aggregator, noise=self._noise)
-        self._side.contribute(tables, batch, number=self._batches, seen=seen)
+        self._side.contribute(tables, noisy, number=self._batches, seen=losses)
         self._batches += 1
 
-    def _count_rows(self) -> list[int]:
+    def _count_rows(self) -> int:
         me = self._me
         if me.accountant.neighbours != "replace-one":
             raise MisuseError(
-                f"expected a public bound on the rows, as numbers of rows are secret between {me.accountant.neighbours} "
-                "neighbours, found none: say rows=",
+                "expected a public bound on the rows, as numbers of rows are secret between "
+                f"{me.accountant.neighbours} neighbours, found none: say rows=",
                 where=me.where,
             )
         me.broadcast(SecureSums.Rows(len(me.records)))
-        return [
-            len(me.records),
-            *(said.rows for said in me.gather(SecureSums.Rows, sources=me.peers)),
-        ]
+        others = me.gather(SecureSums.Rows, sources=me.peers)
+        return len(me.records) + sum(message.rows for message in others)
 
 
 class CuratorSums:
-    """The curator's side; arguments as for the parties."""
+    """The curator's side of secure sums; the arguments are those of `PartySums`."""
 
     def __init__(
         self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
@@ -129,11 +117,12 @@ class CuratorSums:
         self._colluding = colluding(options, parties=len(desk.parties))
         self._by_shares = noise == "shares"
         self._batches = 0
-        told = [rows] if rows is not None else [said.rows for said in desk.gather(SecureSums.Rows)]
-        self.rows = sum(told)
-        """All parties' rows, or the bound on them."""
-        self.shares = told
-        """What each party has of them, as far as is known."""
+        self.rows_by_party: list[int] = []
+        """Rows of each party; empty where only a bound on all parties' rows is public."""
+        if rows is None:
+            self.rows_by_party = [message.rows for message in desk.gather(SecureSums.Rows)]
+        self.rows = sum(self.rows_by_party) if rows is None else rows
+        """Rows of all parties, or the bound on them."""
         self._side: Collector
         if options.aggregator == "clear":
             self._side = CuratorInTheClear(desk)
@@ -146,38 +135,26 @@ class CuratorSums:
 
     @property
     def key_holder(self) -> KeyHolder:
-        """The curator with its key; for sub-protocols under the same key."""
+        """The curator with its key, for sub-protocols under the same key."""
         if not isinstance(self._side, KeyHolder):
             raise MisuseError("expected aggregator=paillier, found no key", where=self._desk.where)
         return self._side
 
-    def pages(
-        self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1
-    ) -> Iterator[Counts]:
+    def pages(self, batch: SumBatch) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""
-        batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
         number, self._batches = self._batches, self._batches + 1
-        return self._side.collect(batch, number=number)
+        return self._side.collect(self.noisy(batch), number=number)
 
-    def total(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Counts:
+    def total(self, batch: SumBatch) -> Counts:
         """Receive a batch as one array."""
-        pages = list(
-            self.pages(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
-        )
+        pages = list(self.pages(batch))
         return np.concatenate(pages) if pages else np.zeros(0, np.int64)
 
-    def batch(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> Batch:
-        """Say what a batch is, its noise's variance among the rest."""
-        return Batch(
-            cells=cells,
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            rows=self.rows * weight,
-            parties=len(self._desk.parties),
-            colluding=self._colluding,
-        )
+    def noisy(self, batch: SumBatch) -> Batch:
+        """Describe a batch's noise, as all roles compute it."""
+        parties = len(self._desk.parties)
+        return batch.among(parties=parties, rows=self.rows, colluding=self._colluding)
 
-    def variance(self, *, cells: int, sensitivity: int, epsilon: float, weight: int = 1) -> float:
-        """The variance of the noise in every cell of such a batch."""
-        batch = self.batch(cells=cells, sensitivity=sensitivity, epsilon=epsilon, weight=weight)
-        return batch.variance(shares=self._by_shares)
+    def variance(self, batch: SumBatch) -> float:
+        """Compute the variance of the noise in every cell of such a batch."""
+        return self.noisy(batch).variance(shares=self._by_shares)

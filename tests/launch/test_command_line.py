@@ -508,3 +508,33 @@ def test_new_writes_a_package_that_passes_its_own_test(tmp_path: Path) -> None:
     )
     assert tested.returncode == 0, tested.stdout
     assert sottovoce("new", "noisy-sum", cwd=tmp_path).returncode == 2
+
+
+def test_help_lists_every_command_and_loads_no_numpy() -> None:
+    from typer.main import get_command
+
+    from sottovoce.launch.commands import app
+    from sottovoce.launch.commands.app import COMMANDS
+
+    group: Any = get_command(app)
+    for name in COMMANDS:
+        assert group.get_command(None, name).name == name
+    assert {info.name for info in app.registered_commands} == {*COMMANDS}
+    code = "import sys\nfrom sottovoce.launch.cli import main\ntry:\n    main()\nfinally:\n    "
+    loaded = "assert not {'numpy', 'pandas', 'rich'} & {*sys.modules}, sorted(sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", code + loaded, "--help"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert all(f"  {name} " in ran.stdout for name in COMMANDS)
+
+
+def test_the_version_and_a_command_that_does_not_exist() -> None:
+    from importlib.metadata import version
+
+    assert sottovoce("--version").stdout == f"sottovoce {version('sottovoce')}\n"
+    ran = sottovoce("swep")
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        "sottovoce: No such command 'swep': did you mean sweep? (see --help)\n",
+    )

@@ -207,7 +207,7 @@ def test_a_party_never_answers(launch: Launch) -> None:
     )
     line = one_line(said)
     assert "rank 0 (curator) in trouble, phase work, step 1" in line
-    assert "expected Word from party 2, waited 3 s in vain" in line
+    assert "expected Word from party 2, found nothing in 3 s" in line
     assert launched.process.returncode == 3
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sottovoce.messages import DeadlockError, PeerFailedError, Role, message, role, thread_wires
+from sottovoce.messages import DeadlockError, PeerFailedError, Role, exchange, message, thread_wires
 
 
 @message
@@ -47,7 +47,7 @@ def play(size: int, part: Callable[[Role], None]) -> list[BaseException]:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probe a thousand times as often as usual."""
-    monkeypatch.setattr(role, "PROBE_AFTER", 0.001)
+    monkeypatch.setattr(exchange, "PROBE_AFTER", 0.001)
 
 
 @pytest.mark.parametrize("length", [2, 3, 5])

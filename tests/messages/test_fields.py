@@ -207,7 +207,7 @@ def test_what_has_no_layout_is_refused_at_once() -> None:
         class Sequence:
             items: tuple[Nothing, ...]
 
-    with pytest.raises(MisuseError, match="belongs to an array"):
+    with pytest.raises(MisuseError, match="expected a shape at an array"):
 
         @message
         class Shaped:

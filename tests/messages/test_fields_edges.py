@@ -336,7 +336,7 @@ def test_what_users_say_is_added_up() -> None:
         Part(-1)
     with pytest.raises(MessageError, match="at least 0"):
         decode(Part, memoryview(struct.pack("<q", -1)))
-    with pytest.raises(MisuseError, match="a number of users' bits is an int"):
+    with pytest.raises(MisuseError, match="a number of users' bits as an int"):
 
         @message
         class Wrong:

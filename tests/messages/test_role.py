@@ -174,7 +174,7 @@ def test_a_wait_ends_and_says_for_whom() -> None:
     with (
         zero.phase("count"),
         pytest.raises(
-            TimeoutExpired, match=r"step 1: expected Word from party 1, waited 0\.2 s in vain"
+            TimeoutExpired, match=r"step 1: expected Word from party 1, found nothing in 0\.2 s"
         ),
     ):
         zero.receive(Word, source=1)

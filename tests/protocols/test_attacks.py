@@ -20,11 +20,19 @@ from sottovoce.messages import MessageError, decode
 from sottovoce.parties import Party
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SecureSums, SumOptions, ring
+from sottovoce.protocols.secure_sum import (
+    CuratorSums,
+    PartySums,
+    SecureSums,
+    SumBatch,
+    SumOptions,
+    ring,
+)
 from sottovoce.protocols.secure_sum.masks import purpose_of
 
 Converse = Callable[..., Any]
 COUNT = 16
+BATCH = SumBatch(cells=COUNT, sensitivity=2, epsilon=0.05)
 
 
 def cells_of(party: int) -> np.ndarray:
@@ -41,21 +49,20 @@ def talk(
 ) -> Any:
     """Sum three parties' cells; the curator's result is its private key's holder and the totals."""
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
+    batch = SumBatch(cells=COUNT, sensitivity=2, epsilon=epsilon)
 
     def party(me: Party) -> None:
         with me.phase("keys"):
             sums = PartySums(me, options, noise=noise)  # type: ignore[arg-type]
         with me.phase("count"):
             for _ in range(batches):
-                sums.contribute([cells_of(me.number)], cells=COUNT, sensitivity=2, epsilon=epsilon)
+                sums.contribute([cells_of(me.number)], batch)
 
     def curator(desk: Curator) -> Any:
         with desk.phase("keys"):
             sums = CuratorSums(desk, options, noise=noise)  # type: ignore[arg-type]
         with desk.phase("count"):
-            totals = [
-                sums.total(cells=COUNT, sensitivity=2, epsilon=epsilon) for _ in range(batches)
-            ]
+            totals = [sums.total(batch) for _ in range(batches)]
         return sums, totals
 
     return converse(party, curator)
@@ -64,7 +71,7 @@ def talk(
 def decrypted(spoken: Any, product: SecureSums.Product, *, shares: bool) -> np.ndarray:
     """What the curator's key makes of a product."""
     sums, _ = spoken.curator
-    batch = sums.batch(cells=COUNT, sensitivity=2, epsilon=0.05)
+    batch = sums.noisy(BATCH)
     packing = ring.packing_of(batch, shares=shares, key_bits=256)
     private = sums._side.private
     taken = Ciphertexts.received(private.public, product.cells, count=packing.plaintexts(COUNT))
@@ -122,9 +129,7 @@ def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Conve
         drawn = _spy_shares(patch)
         spoken = talk(converse)
     sums, _ = spoken.curator
-    packing = ring.packing_of(
-        sums.batch(cells=COUNT, sensitivity=2, epsilon=0.05), shares=True, key_bits=256
-    )
+    packing = ring.packing_of(sums.noisy(BATCH), shares=True, key_bits=256)
     partial = [int(p) for p in sums._side.private.decrypt(received[0])]
     values = packing.unpack(partial, cells=COUNT)
     assert np.array_equal(values, cells_of(1) + drawn[1][0])
@@ -141,9 +146,7 @@ def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> 
         if heard.kind == "Masked"
     }
     width = said[1].cells.size // COUNT
-    name = (
-        f"key 1 for {purpose_of(spoken.curator[0].batch(cells=COUNT, sensitivity=2, epsilon=0.05))}"
-    )
+    name = f"key 1 for {purpose_of(spoken.curator[0].noisy(BATCH))}"
     key = spoken.party(2).channels[1]._derive(name)
     mask = np.frombuffer(RandomStream(key).draw(width * COUNT), np.uint8)
 

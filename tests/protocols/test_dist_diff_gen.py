@@ -33,6 +33,7 @@ from sottovoce.protocols.dist_diff_gen.scores import (
 )
 from sottovoce.protocols.dist_diff_gen.taxonomy import Cuts, Plan, are_bins, specialise
 from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.secure_sum import SumBatch
 
 REFERENCE = "sottovoce.protocols.dist_diff_gen:DistDiffGen"
 SCORES: tuple[Score, ...] = ("max", "gain")
@@ -144,9 +145,9 @@ def test_the_plan() -> None:
     plan = plan_of(epsilon=2.0, specialisations=5)
     assert (plan.predictors, plan.numeric) == (("age", "colour"), ("age",))
     assert plan.of_one_choice == 2.0 / (2 * (1 + 10))
-    assert plan.tables.batch == {"cells": 16, "sensitivity": 4, "epsilon": 1.0, "weight": 1}
+    assert plan.tables.batch == SumBatch(cells=16, sensitivity=4, epsilon=1.0)
     cuts: Cuts = {"age": (0, 2, 5), "colour": (0, 1, 2, 3)}
-    assert plan.leaves(cuts) == {"cells": 12, "sensitivity": 2, "epsilon": 1.0}
+    assert plan.leaves(cuts) == SumBatch(cells=12, sensitivity=2, epsilon=1.0)
     assert (
         plan_of({"a": {"bins": 2, "range": [0, 1]}, "rich": ["no", "yes"]}).numeric == ()
     )  # there is nothing to choose

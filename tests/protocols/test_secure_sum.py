@@ -17,10 +17,18 @@ from sottovoce.messages import BudgetError, MessageError, MisuseError, Sottovoce
 from sottovoce.parties import Party
 from sottovoce.privacy import Batch, coalition, with_curator
 from sottovoce.privacy.shares import SelectedNoise, SharedLaplace, excess
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, masks, ring, selected
+from sottovoce.protocols.secure_sum import (
+    CuratorSums,
+    PartySums,
+    SumBatch,
+    SumOptions,
+    masks,
+    ring,
+    selected,
+)
 from sottovoce.protocols.secure_sum import pages as pages_module
 from sottovoce.protocols.secure_sum.pages import page_sizes, recut
-from sottovoce.protocols.secure_sum.views import seen_of
+from sottovoce.protocols.secure_sum.collusion import loss_by_view
 
 Converse = Callable[..., Any]
 WAYS = [("paillier", "shares"), ("masks", "shares"), ("clear", "shares"), ("paillier", "selected")]
@@ -46,6 +54,7 @@ def sum_up(
 ) -> Any:
     """Sum `cells_of` each party so many times."""
     options = SumOptions(aggregator=aggregator, colluding=colluding)  # type: ignore[arg-type]
+    batch = SumBatch(cells=count, sensitivity=2, epsilon=epsilon)
 
     def party(me: Party) -> None:
         with me.phase("keys"):
@@ -53,7 +62,7 @@ def sum_up(
         for _ in range(batches):
             with me.phase("count"):
                 tables = np.array_split(cells_of(me.number, count), chunks)
-                sums.contribute(tables, cells=count, sensitivity=2, epsilon=epsilon)
+                sums.contribute(tables, batch)
 
     def curator(desk: Curator) -> list[np.ndarray]:
         with desk.phase("keys"):
@@ -61,7 +70,7 @@ def sum_up(
         totals = []
         for _ in range(batches):
             with desk.phase("count"):
-                totals.append(sums.total(cells=count, sensitivity=2, epsilon=epsilon))
+                totals.append(sums.total(batch))
         return totals
 
     return converse(party, curator, parties=parties, **more)
@@ -197,7 +206,7 @@ def test_what_coalitions_can_work_out(parties: int) -> None:
     """
     for victim in range(1, parties + 1):
         for aggregator in ("paillier", "masks", "clear"):
-            seen = seen_of(
+            seen = loss_by_view(
                 Batch(cells=1, sensitivity=2, epsilon=0.5, rows=10, parties=parties, colluding=1),
                 party=victim,
                 aggregator=aggregator,
@@ -249,18 +258,16 @@ def test_rows_are_not_told_where_they_are_secret(converse: Converse) -> None:
 
 
 def test_a_public_bound_on_the_rows(converse: Converse) -> None:
-    options = SumOptions()
+    options, batch = SumOptions(), SumBatch(cells=1, sensitivity=1, epsilon=200.0)
 
     def party(me: Party) -> None:
         with me.phase("keys"):
             sums = PartySums(me, options, noise="shares", rows=1000)
-            sums.contribute([np.array([5])], cells=1, sensitivity=1, epsilon=200.0)
+            sums.contribute([np.array([5])], batch)
 
     def curator(desk: Curator) -> Any:
         with desk.phase("keys"):
-            return CuratorSums(desk, options, noise="shares", rows=1000).total(
-                cells=1, sensitivity=1, epsilon=200.0
-            )
+            return CuratorSums(desk, options, noise="shares", rows=1000).total(batch)
 
     talk = converse(party, curator, neighbours="add-or-remove-one")
     assert talk.curator.tolist() == [15]
@@ -273,20 +280,17 @@ def test_counts_beyond_the_bound_are_noticed(converse: Converse, aggregator: str
     lands outside is seen.)
     """
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
+    batch = SumBatch(cells=3, sensitivity=2, epsilon=200.0)
     wrong = {"paillier": 2**12, "masks": 100}[aggregator]
 
     def party(me: Party) -> None:
         with me.phase("keys"):
             sums = PartySums(me, options, noise="shares")
-            sums.contribute(
-                [np.full(3, wrong if me.number == 2 else 0)], cells=3, sensitivity=2, epsilon=200.0
-            )
+            sums.contribute([np.full(3, wrong if me.number == 2 else 0)], batch)
 
     def curator(desk: Curator) -> Any:
         with desk.phase("keys"):
-            return CuratorSums(desk, options, noise="shares").total(
-                cells=3, sensitivity=2, epsilon=200.0
-            )
+            return CuratorSums(desk, options, noise="shares").total(batch)
 
     with pytest.raises(MessageError, match=r"expected (sums of at most|zeros)"):
         converse(party, curator)
@@ -298,14 +302,13 @@ def test_roles_with_different_parameters_notice(converse: Converse) -> None:
             sums = PartySums(me, SumOptions(), noise="shares")
             cells = 4 if me.number == 1 else 5
             epsilon = 1e-4 if me.number == 1 else 1.0
-            sums.contribute(
-                [np.zeros(cells, np.int64)], cells=cells, sensitivity=2, epsilon=epsilon
-            )
+            batch = SumBatch(cells=cells, sensitivity=2, epsilon=epsilon)
+            sums.contribute([np.zeros(cells, np.int64)], batch)
 
     def curator(desk: Curator) -> None:
         with desk.phase("keys"):
             CuratorSums(desk, SumOptions(), noise="shares").total(
-                cells=5, sensitivity=2, epsilon=1.0
+                SumBatch(cells=5, sensitivity=2, epsilon=1.0)
             )
 
     with pytest.raises(MessageError, match="slot width"):
@@ -413,11 +416,9 @@ def test_the_predicted_cost_of_many_pages(
         *predict_sum(
             options,
             public,
+            SumBatch(cells=200, sensitivity=2, epsilon=1.0),
             noise=noise,  # type: ignore[arg-type]
             phase="count",
-            cells=200,
-            sensitivity=2,
-            epsilon=1.0,
         ),
     ]
     expected = sorted((line.phase, line.kind, line.messages, line.payload_bytes) for line in lines)
@@ -434,22 +435,19 @@ def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse)
     keystream.
     """
     options = SumOptions(aggregator="masks")
+    batch = SumBatch(cells=40, sensitivity=2, epsilon=200.0)
 
     def party(me: Party) -> None:
         for _ in range(2):
             with me.phase("keys"):
                 sums = PartySums(me, options, noise="shares")
-                sums.contribute([np.zeros(40, np.int64)], cells=40, sensitivity=2, epsilon=200.0)
+                sums.contribute([np.zeros(40, np.int64)], batch)
 
     def curator(desk: Curator) -> list[Any]:
         totals = []
         for _ in range(2):
             with desk.phase("keys"):
-                totals.append(
-                    CuratorSums(desk, options, noise="shares").total(
-                        cells=40, sensitivity=2, epsilon=200.0
-                    )
-                )
+                totals.append(CuratorSums(desk, options, noise="shares").total(batch))
         return totals
 
     talk = converse(party, curator)

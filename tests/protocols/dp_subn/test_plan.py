@@ -39,7 +39,7 @@ from sottovoce.protocols.dp_subn.plan import (
 )
 from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
 from sottovoce.protocols.dp_subn.settings import Budget, Choices, settle
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, Tables
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
 
 Converse = Callable[..., Any]
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5}
@@ -154,7 +154,7 @@ def test_weighted_tables(converse: Converse, aggregator: str) -> None:
     """Each table's noise is that of its weight: at a high epsilon the sums are exact."""
     tables = Tables(DOMAIN, (("a",), ("b", "c"), ("c", "e")), 400.0, weighted=True)
     assert tables.weights == [3, 6, 8]
-    assert tables.batch == {"cells": 34, "sensitivity": 34, "epsilon": 400.0, "weight": 8}
+    assert tables.batch == SumBatch(cells=34, sensitivity=34, epsilon=400.0, weight=8)
     assert Tables(DOMAIN, (("a", "b"), ("b", "a")), 1.0, weighted=True).weights == [1, 1]
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
 

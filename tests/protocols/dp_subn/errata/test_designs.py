@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sottovoce.privacy import Batch, Domain
+from sottovoce.privacy import Domain
 from sottovoce.protocols.dp_subn.covering import covering, fewest_blocks
 from sottovoce.protocols.dp_subn.galois import is_prime
 from sottovoce.protocols.dp_subn.plan import view_families
@@ -161,17 +161,10 @@ def test_e6_the_variance_of_a_cell(views: Any) -> None:
     families = view_families(bits(52), views=views, largest=12)
     count = len(families)
     batch = Tables(bits(52), families, 0.25).batch
-    assert batch["sensitivity"] == 2 * count
-    made = Batch(
-        cells=int(batch["cells"]),
-        sensitivity=2 * count,
-        epsilon=0.25,
-        rows=45222,
-        parties=3,
-        colluding=1,
-    )
+    assert batch.sensitivity == 2 * count
+    noisy = batch.among(parties=3, rows=45222, colluding=1)
     right, printed = 8 * count**2 / 0.25**2, count / 0.25**2
-    assert made.variance(shares=False) == pytest.approx(right, rel=1e-4)
+    assert noisy.variance(shares=False) == pytest.approx(right, rel=1e-4)
     assert right / printed == {"nocd": 456, "algorithm-2": 3944}[views]
 
 

@@ -30,7 +30,7 @@ from sottovoce.protocols.dp_subn import learning
 from sottovoce.protocols.dp_subn.learning import select_parents
 from sottovoce.protocols.dp_subn.plan import Sizes
 from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, Tables
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
 from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
 
 Converse = Callable[..., Any]
@@ -116,20 +116,20 @@ def test_e1_it_is_each_party_equally_often(converse: Converse, parties: int, bat
     def cells_of(party: int) -> np.ndarray:
         return np.arange(6) + 10 * party
 
-    options = SumOptions()
+    options, batch = SumOptions(), SumBatch(cells=6, sensitivity=2, epsilon=0.02)
 
     def party(me: Party) -> None:
         with me.phase("keys"):
             sums = PartySums(me, options, noise="selected")
         with me.phase("count"):
             for _ in range(batches):
-                sums.contribute([cells_of(me.number)], cells=6, sensitivity=2, epsilon=0.02)
+                sums.contribute([cells_of(me.number)], batch)
 
     def curator(desk: Curator) -> list[np.ndarray]:
         with desk.phase("keys"):
             sums = CuratorSums(desk, options, noise="selected")
         with desk.phase("count"):
-            return [sums.total(cells=6, sensitivity=2, epsilon=0.02) for _ in range(batches)]
+            return [sums.total(batch) for _ in range(batches)]
 
     with pytest.MonkeyPatch.context() as patch:
         kept = drawn_by(patch)

@@ -142,7 +142,7 @@ def test_e16_the_number_of_tables_is_that_of_maximal_families() -> None:
             any(set(family) <= set(wide) for wide in families) for family in network.families
         )
         batch = Tables(domain, families, 1.0).batch
-        assert batch["sensitivity"] == change(domain, families) == 2 * tables
+        assert batch.sensitivity == change(domain, families) == 2 * tables
     printed = 2 * (5 - 2)
     assert change(domain, other.maximal_families) / printed == pytest.approx(4 / 3)
     assert (

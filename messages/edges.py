@@ -1,0 +1,191 @@
+"""Edges: what one role keeps for each other role, and how one message crosses.
+
+An edge has sequence numbers, perhaps a seal, perhaps a digest of all bytes that were sent on it. A
+message that crosses is checked on both sides and noted for the ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from typing import NoReturn, Protocol, TypeVar
+
+from .errors import MessageError, MisuseError, role_name
+from .exchange import FrameExchange
+from .frame import Header, What, describe_mismatch, pack_header
+from .ledger import Act
+from .message import decode, encode, is_message
+from .phases import Phases
+from .wire import Buffer, Wire
+
+__all__ = ["Edges", "Seal"]
+
+M = TypeVar("M")
+
+
+class Seal(Protocol):
+    """Encrypts all messages between two roles; `crypto.sealed.Channel` is one."""
+
+    def sealed_size(self, size: int) -> int: ...
+    def seal(self, payload: bytes | memoryview, *, header: bytes, number: int) -> bytes: ...
+    def open(self, sealed: memoryview, *, header: bytes, number: int) -> memoryview: ...
+
+
+class Edges:
+    """The edges between one role and all others."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        protocol: str,
+        kinds: Iterable[type],
+        phases: Phases,
+        timeout: float,
+        clock: Callable[[], float],
+        limit: int,
+        transcript: bool,
+    ) -> None:
+        self.frames = FrameExchange(
+            wire, protocol=protocol, phases=phases, timeout=timeout, clock=clock, limit=limit
+        )
+        self.acts: list[Act] = []
+        """Messages that this role has sent and received, in its order."""
+        self.seals: dict[int, Seal] = {}
+        self._rank = wire.rank
+        self._size = wire.size
+        self._protocol = protocol
+        self._kinds = {kind.__name__: kind for kind in kinds}
+        self._phases = phases
+        self._clock = clock
+        self._start = clock()
+        self._limit = limit
+        self._received = [0] * wire.size
+        others = [rank for rank in range(wire.size) if rank != wire.rank]
+        self._digests = {to: hashlib.sha256() for to in others} if transcript else {}
+
+    @property
+    def transcript(self) -> dict[str, str]:
+        """Digest of all bytes sent on each edge, if digests were asked for."""
+        return {f"{self._rank}->{to}": digest.hexdigest() for to, digest in self._digests.items()}
+
+    def send(self, message: object, *, to: int) -> None:
+        """Send one message."""
+        self._check(type(message), to)
+        kind = type(message).__name__
+        payload = encode(message)
+        sequence = self.frames.sent[to]
+        seal = self.seals.get(to)
+        size = payload.size if seal is None else seal.sealed_size(payload.size)
+        header = pack_header(self._header(kind, size, sequence, sender=self._rank, receiver=to))
+        length = len(header) + size
+        if length > self._limit:
+            raise MisuseError(
+                f"expected frames of at most {self._limit} bytes, found {kind} of {length}",
+                where=self._phases.where,
+            )
+        parts: list[Buffer] = [header]
+        if seal is None:
+            parts += payload.parts()
+        else:
+            parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
+        self.frames.send_message(parts, to=to, kind=kind)
+        if to in self._digests:
+            for part in parts:
+                self._digests[to].update(part)
+        self._note(
+            to,
+            sequence,
+            kind,
+            sent=True,
+            payload=size,
+            frame=length,
+            ciphertext=payload.ciphertext if seal is None else size,
+            user_bits=payload.user_bits,
+        )
+
+    def receive(self, kind: type[M], *, source: int) -> M:
+        """Wait for one message of this kind from this role."""
+        self._check(kind, source)
+        name = kind.__name__
+        frame = self.frames.next_message(name, source=source)
+        sequence = self._received[source]
+        header_length = int.from_bytes(frame[4:8], "little")
+        size = len(frame) - header_length
+        expected = self._header(name, size, sequence, sender=source, receiver=self._rank)
+        header, body = bytes(frame[:header_length]), frame[header_length:]
+        if size < 0 or header != pack_header(expected):
+            self._refuse(frame, expected)
+        seal = self.seals.get(source)
+        try:
+            if seal is not None:
+                body = seal.open(body, header=header, number=sequence)
+            message = decode(kind, body)
+        except ValueError as error:
+            raise MessageError(
+                f"malformed {name} from {role_name(source)}: {error}", where=self._phases.where
+            ) from None
+        except MessageError as error:
+            raise MessageError(
+                f"{error.what}, from {role_name(source)}", where=self._phases.where
+            ) from None
+        self._received[source] = sequence + 1
+        self._note(source, sequence, name, sent=False, payload=size, frame=len(frame))
+        return message
+
+    def end(self) -> None:
+        """End this role's part, and wait until all others have ended theirs.
+
+        Raises:
+            LedgerError: a message was not read, or did not arrive.
+        """
+        self.frames.end(received=self._received)
+
+    def _header(self, kind: str, size: int, sequence: int, *, sender: int, receiver: int) -> Header:
+        phase = self._phases.current
+        return Header(What.MESSAGE, size, sequence, sender, receiver, self._protocol, phase, kind)
+
+    def _note(
+        self,
+        peer: int,
+        sequence: int,
+        kind: str,
+        *,
+        sent: bool,
+        payload: int,
+        frame: int,
+        ciphertext: int = 0,
+        user_bits: int = 0,
+    ) -> None:
+        """Note a message for the ledger."""
+        phase, step = self._phases.current, self._phases.step
+        seconds = self._clock() - self._start
+        sizes = payload, frame, ciphertext, user_bits
+        self.acts.append(Act(sent, peer, sequence, phase, step, kind, *sizes, seconds))
+
+    def _check(self, kind: type, peer: int) -> None:
+        """Refuse what is no message of this protocol, and peers that do not exist."""
+        if self._kinds.get(kind.__name__) is not kind:
+            if not is_message(kind):
+                raise MisuseError(
+                    f"expected a message (a class under @message), found {kind.__name__}",
+                    where=self._phases.where,
+                )
+            declared = ", ".join(self._kinds) or "none"
+            raise MisuseError(
+                f"expected a kind that {self._protocol} declares ({declared}), "
+                f"found {kind.__name__}",
+                where=self._phases.where,
+            )
+        if not 0 <= peer < self._size or peer == self._rank:
+            raise MisuseError(
+                f"expected another role's rank, 0 to {self._size - 1}, found {peer}",
+                where=self._phases.where,
+            )
+
+    def _refuse(self, frame: memoryview, expected: Header) -> NoReturn:
+        """Raise an error that says in which respect a frame is not the one expected."""
+        header = self.frames.unpack(frame, source=expected.sender).header
+        raise MessageError(
+            describe_mismatch(header, expected, kinds=self._kinds), where=self._phases.where
+        )
