@@ -244,8 +244,9 @@ def in_json(value: Any) -> Any:
 
 
 def report_schema() -> dict[str, Any]:
-    """Give the JSON schema of report.json."""
-    return msgspec.json.schema(Report)
+    """Give the JSON schema of report.json; docs/report-schema.json is this."""
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
+    return {**title, **msgspec.json.schema(Report)}
 
 
 def read_report(folder: Path) -> Report:

@@ -1,0 +1,98 @@
+"""Options exist once, in `Job` and `Placement`; all three ways in read them alike."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import sottovoce
+from sottovoce import SottovoceError, UsageError
+from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.settings import OPTIONS, merge_options, read_options, settings
+
+JOB = {field.name: field.default for field in msgspec.structs.fields(Job)}
+OF_THE_PROTOCOL = {"protocol", "parameters"}
+ONLY_IN_PYTHON = {"judge", "classify"}
+ONLY_OF_MPIEXEC = {"hosts", "hostfile", "mpiexec", "mpi_arg"}
+
+
+def test_python_has_the_jobs_options_with_their_defaults() -> None:
+    signature = inspect.signature(sottovoce.run).parameters
+    named = {
+        name: one.default for name, one in signature.items() if one.kind is not one.VAR_KEYWORD
+    }
+    assert named.keys() - ONLY_IN_PYTHON == (
+        JOB.keys() - OF_THE_PROTOCOL | {"protocol", "transport"}
+    )
+    for name in named.keys() & JOB.keys() - {"protocol", "data", "parties"}:
+        assert named[name] == JOB[name], name
+    assert (named["data"],) == JOB["data"]
+    assert named["parties"] is None  # 3, or one for each table
+
+
+def test_the_command_line_has_them_all() -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "run", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    ).stdout
+    for name in (JOB.keys() - OF_THE_PROTOCOL) | {*Placement.__struct_fields__}:
+        assert f"--{name.replace('_', '-')} " in said, name
+
+
+def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(
+        'protocol = "head-count"\nkey-bits = 4096\nparties = 2\nset = {epsilon = 2.0}\n'
+    )
+    options = read_options(path)
+    job = settings(merge_options({"parties": 5, "seed": None}, options)).job
+    assert (job.key_bits, job.parties, job.seed, job.parameters) == (
+        4096,
+        5,
+        None,
+        {"epsilon": 2.0},
+    )
+    assert OPTIONS.keys() >= (JOB.keys() - {"parameters"}) | {*Placement.__struct_fields__}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parties": 0}, r"parties: expected `int` >= 1, found 0"),
+        ({"parties": "three"}, r"parties: expected `int`, got `str`, found 'three'"),
+        ({"mode": "x"}, r"mode: invalid enum value 'x', found 'x'"),
+        ({"transport": "foo"}, r"transport: invalid enum value 'foo', found 'foo'"),
+        ({"seed": -1}, r"seed: expected `int` >= 0, found -1"),
+        ({"timeout": 0}, r"timeout: expected `float` > 0.0, found 0"),
+        ({"rows": 0}, r"rows: expected `int` >= 1, found 0"),
+        ({"key_bits": 512}, r"expected --key-bits of at least 2048, found 512"),
+        ({"data": []}, r"expected a table for data, found none"),
+        ({"split": "odd"}, r"split"),
+        ({"epsilom": 1.0}, r"expected a parameter of head-count \(.*\), found 'epsilom'"),
+    ],
+)
+def test_bad_options_in_python_are_usage_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sottovoce.run("head-count", **options)
+    assert issubclass(UsageError, SottovoceError)
+
+
+def test_the_same_words_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("key-bit = 3072\n")
+    with pytest.raises(
+        UsageError, match=r"unknown key 'key-bit' in .*run.toml: did you mean key-bits"
+    ):
+        read_options(path)
+    with pytest.raises(UsageError, match=r"^--key-bits: expected `int` >= 64, found 2$"):
+        settings(
+            {"protocol": "head-count", "key_bits": 2},
+            spelling=lambda name: f"--{name.replace('_', '-')}",
+        )
