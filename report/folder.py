@@ -114,12 +114,8 @@ def _apart(told: Mapping[str, Any], entries: list[Entry]) -> str:
     """Say in what a ledger differs from what report.json says of it: one of them is another run's,
     or was changed.
     """
-    counted = communication(entries, predicted=None)
-    differ = [
-        key.replace("_", " ")
-        for key, own in counted.items()
-        if key != "predicted" and told.get(key) != own
-    ]
+    counted = communication(entries)
+    differ = [key.replace("_", " ") for key, own in counted.items() if told.get(key) != own]
     if not differ:
         return ""
     return f"report.json and ledger.csv are not of the same run, or one was changed: they differ in {', '.join(differ)}"

@@ -67,7 +67,11 @@ def make_report(
         unforeseen.append(
             f"the protocol could not say all of itself: {type(error).__name__}: {error}"
         )
-    exchanged = communication(concluded.entries, predicted=predicted) | {"formulas": formulas}
+    exchanged: dict[str, Any] = {
+        **communication(concluded.entries),
+        "predicted": predicted,
+        "formulas": formulas,
+    }
     if (traffic := concluded.outcome.user_traffic) is not None:
         measured = exchanged["user_bits"] if traffic.simulate == "reports" else None
         exchanged |= {

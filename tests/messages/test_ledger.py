@@ -96,7 +96,7 @@ def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
         "ciphertext_bytes": 0,
         "user_bits": 0,
     }
-    sums = communication(entries, predicted=None)
+    sums = communication(entries)
     assert sum(edge["messages"] for edge in sums["by_edge"].values()) == len(edges)
     assert sums["rounds"] == max(longest, default=0)
 
