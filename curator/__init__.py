@@ -1,9 +1,15 @@
-"""Who may not see data, and all that is computed from released statistics alone."""
+"""The curator, who may not see data, and all that is computed from released statistics alone."""
 
 from .bayesian_network import BayesianNetwork
 from .desk import Curator
-from .estimates import Estimate, agree, combine, consistent
-from .information import correlated, dependence, entropy, information_of_all, mutual_information
+from .estimates import Estimate, agree, combine, make_consistent
+from .information import (
+    correlation_threshold,
+    dependence,
+    entropy,
+    information_of_all,
+    mutual_information,
+)
 from .junction_tree import JunctionTree, dependency_graph, junction_tree, triangulate
 from .marginal import Marginal
 from .sampling import Chain, Step, synthesise
@@ -18,13 +24,13 @@ __all__ = [
     "Step",
     "agree",
     "combine",
-    "consistent",
-    "correlated",
+    "correlation_threshold",
     "dependence",
     "dependency_graph",
     "entropy",
-    "junction_tree",
     "information_of_all",
+    "junction_tree",
+    "make_consistent",
     "mutual_information",
     "synthesise",
     "triangulate",

@@ -1,15 +1,15 @@
-"""Whether two attributes belong together: a chi-squared statistic of a noisy table, without the
-bias of its noise.
+"""Association of two attributes: a chi-squared statistic of a noisy table, without its bias.
 
 For a table P of two attributes with margins a and b
 
     X = sum over cells of (P_ij - a_i b_j)^2 / (a_i b_j)
 
-is chi-squared over n, and X / 2 is about their mutual information in nats. Of a noisy table the plug-in information says
-little: where noise is large it saturates (16 by 16 labels, independent, epsilon 1, 10,000 users: 1.7 bits). X is a quadratic
-form of the table, so its bias and its variance are known, and the bias is subtracted. Margins come from elsewhere, with less
-noise (A = 1 - a 1^T takes them out of the table), and weights 1 / a_i are bounded, so that rare labels do not decide (spec
-2.5).
+is chi-squared over n, and X / 2 is about their mutual information in nats. The plug-in information
+of a noisy table says little, because it saturates where the noise is large: 1.7 bits for 16 by 16
+independent labels with epsilon 1 and 10,000 users. X is a quadratic form of the table, so its bias
+and variance are known, and the bias is subtracted. The margins come from elsewhere, with less noise
+(A = 1 - a 1^T removes them from the table). The weights 1 / a_i are bounded, so that rare labels do
+not decide (spec 2.5).
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from .projections import norm_sub
 
 __all__ = ["Association", "Multinomial", "association"]
 
-RARE: Final = 0.25
-"""A label counts as at least so much of its share among equal ones: lambda. Chosen so that on Adult
-without noise X / 2 finds just the edges that information finds."""
-FAR: Final = 1e6
-"""A noncentrality beyond which the normal law is used."""
+MIN_SHARE: Final = 0.25
+"""Lambda: the least share of a label in a weight, as a part of 1 / (number of labels).
+
+It was chosen so that on Adult without noise X / 2 finds the same edges as the information.
+"""
+MAX_NONCENTRALITY: Final = 1e6
+"""Above it the normal distribution is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Multinomial:
-    """Of a randomizer whose report is one value: cells of its table vary together."""
+    """A randomizer whose report is one value. The cells of its table are correlated."""
 
     p: float
     q: float
@@ -45,9 +47,7 @@ class Multinomial:
 
 @dataclass(frozen=True)
 class Association:
-    """X as measured, what noise adds to it on average, and its variance where there is no
-    association.
-    """
+    """A measured X, with the bias from noise and the variance without association."""
 
     raw: float
     bias: float
@@ -55,7 +55,7 @@ class Association:
 
     @property
     def x(self) -> float:
-        """X, without bias; may be negative."""
+        """X without bias, which may be negative."""
         return self.raw - self.bias
 
     @property
@@ -65,39 +65,33 @@ class Association:
 
     @cached_property
     def _unit(self) -> float:
-        """What X is chi-squared of, if all weights were alike: Satterthwaite's scale."""
+        """Satterthwaite's scale: X over it is about chi-squared."""
         return self.variance / (2 * self.bias)
 
     def quantile(self, alpha: float, *, x: float) -> float:
-        """Compute below which X is measured with probability alpha, if the true one is x:
-        noncentral chi-squared.
-        """
+        """Compute the quantile of the measured X if the true one is x: noncentral chi-squared."""
+        if x / self._unit > MAX_NONCENTRALITY:
+            deviation = sqrt(self.variance + 4 * x * self._unit)
+            return x + self.bias + NormalDist().inv_cdf(alpha) * deviation
         from scipy.stats import ncx2
 
-        if x / self._unit > FAR:
-            return (
-                x
-                + self.bias
-                + NormalDist().inv_cdf(alpha) * sqrt(self.variance + 4 * x * self._unit)
-            )
         return float(self._unit * ncx2.ppf(alpha, 2 * self.bias**2 / self.variance, x / self._unit))
 
     def below(self, x: float, *, alpha: float) -> bool:
-        """Say whether the true one is below x: wrong with probability alpha at most, about."""
+        """Test whether the true X is below x. The error probability is at most about alpha."""
         return self.raw < self.quantile(alpha, x=x)
 
     def above(self, x: float, *, alpha: float) -> bool:
-        """Say whether it is x or more as measured, and more than noise alone makes with probability
-        alpha: chi-squared.
+        """Test whether X without bias is at least x, and noise alone would give less.
 
-        Of few degrees of freedom its tail is long; by a normal law an edge in a hundred would be
-        proven by mere noise where alpha is one in 20,000.
+        Noise alone gives as much with probability alpha, by a chi-squared distribution. With few
+        degrees of freedom its tail is long. With a normal distribution and alpha = 1 / 20,000, one
+        edge in a hundred would be confirmed by noise alone.
         """
         from scipy.stats import chi2
 
-        return self.x >= x and self.raw >= float(
-            self._unit * chi2.isf(alpha, 2 * self.bias**2 / self.variance)
-        )
+        freedom = 2 * self.bias**2 / self.variance
+        return self.x >= x and self.raw >= float(self._unit * chi2.isf(alpha, freedom))
 
 
 def association(
@@ -107,12 +101,17 @@ def association(
     *,
     base: float,
     slope: float,
-    one: Multinomial | None = None,
+    multinomial: Multinomial | None = None,
 ) -> Association:
-    """Measure it: of a table of frequencies without bias, as it came, with these margins, which are
-    distributions.
+    """Measure the association in an unbiased table of frequencies.
 
-    A cell of frequency f varies by base + slope f, cells independently; or together, as `one` says.
+    Args:
+        table: The table as released, not projected.
+        rows: Its row margin, a distribution.
+        columns: Its column margin, a distribution.
+        base: A cell of frequency f has variance base + slope f, and cells are independent.
+        slope: See `base`.
+        multinomial: The randomizer, if cells are correlated. `base` and `slope` are then not used.
     """
     left, right = _weights(rows), _weights(columns)
     # A = 1 - a 1^T on either side.
@@ -120,22 +119,26 @@ def association(
     z = z - np.outer(z.sum(axis=1), columns)
     raw = float(left @ z**2 @ right)
     m_left, m_right = _quadratic(rows, left), _quadratic(columns, right)
-    likely = norm_sub(table)
-    # Of noise with covariance S: bias tr(M S), variance 2 tr(M S M S), with M = M_a (x) M_b.
-    cells = base + slope * likely if one is None else one.q + (one.p - one.q) * likely
+    shares = norm_sub(table)
+    # For noise with covariance S the bias is tr(M S) and the variance 2 tr(M S M S), where
+    # M = M_a (x) M_b.
+    if multinomial is None:
+        cells = base + slope * shares
+    else:
+        cells = multinomial.q + (multinomial.p - multinomial.q) * shares
     bias = float(np.diag(m_left) @ cells @ np.diag(m_right))
     variance = float(np.sum(cells * (m_left**2 @ cells @ m_right**2)))
-    if one is not None:  # S = (diag(r) - r r^T) / ((p - q)^2 n)
-        through = m_left @ cells @ m_right
-        inner = float(np.sum(cells * through))
-        unit = (one.p - one.q) ** 2 * one.users
+    if multinomial is not None:  # S = (diag(r) - r r^T) / ((p - q)^2 n)
+        product = m_left @ cells @ m_right
+        inner = float(np.sum(cells * product))
+        unit = (multinomial.p - multinomial.q) ** 2 * multinomial.users
         bias = (bias - inner) / unit
-        variance = (variance - 2 * float(np.sum(cells * through**2)) + inner**2) / unit**2
+        variance = (variance - 2 * float(np.sum(cells * product**2)) + inner**2) / unit**2
     return Association(raw, bias, 2 * variance)
 
 
 def _weights(margin: Numbers) -> Numbers:
-    return np.asarray(1 / np.maximum(margin, RARE / len(margin)))
+    return np.asarray(1 / np.maximum(margin, MIN_SHARE / len(margin)))
 
 
 def _quadratic(margin: Numbers, weights: Numbers) -> Numbers:

@@ -1,6 +1,4 @@
-"""Bayesian networks: a directed acyclic graph, and each attribute's distribution given its
-parents.
-"""
+"""Bayesian networks: directed acyclic graphs with conditional distributions."""
 
 from __future__ import annotations
 
@@ -8,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from ..privacy.domain import Domain
 from .marginal import Marginal
-from .sampling import Chain, Empty, Step
+from .sampling import Chain, Fallback, Step
 
-__all__ = ["BayesianNetwork"]
+__all__ = ["BayesianNetwork", "maximal"]
 
 
 class BayesianNetwork:
-    """The structure: which attributes are each one's parents.
+    """The structure of a network: the parents of each attribute.
 
     >>> domain = Domain({name: ("0", "1") for name in "abc"})
     >>> BayesianNetwork(domain, {"c": ("a",), "a": ("b",)}).families
@@ -36,37 +34,38 @@ class BayesianNetwork:
                 )
             self.graph.add_edges_from((parent, name) for parent in parents[name])
         if not nx.is_directed_acyclic_graph(self.graph):
-            circle = [edge[0] for edge in nx.find_cycle(self.graph)]
+            cycle = [edge[0] for edge in nx.find_cycle(self.graph)]
             raise ValueError(
-                f"expected a network without circles, found {' -> '.join([*circle, circle[0]])}"
+                f"expected a network without cycles, found {' -> '.join([*cycle, cycle[0]])}"
             )
-        places = {name: at for at, name in enumerate(domain.attributes)}
+        places = {name: place for place, name in enumerate(domain.attributes)}
         self.order: tuple[str, ...] = tuple(
             nx.lexicographical_topological_sort(self.graph, key=places.__getitem__)
         )
-        """Parents before children; otherwise the domain's order."""
+        """All attributes, parents before children, otherwise in the domain's order."""
 
     @property
     def families(self) -> tuple[tuple[str, ...], ...]:
-        """List each attribute after its parents, in topological order."""
+        """Each attribute after its parents, in topological order."""
         return tuple((*self.parents[name], name) for name in self.order)
 
     @property
     def degree(self) -> int:
+        """The largest number of parents."""
         return max(map(len, self.parents.values()), default=0)
 
     @property
     def maximal_families(self) -> tuple[tuple[str, ...], ...]:
-        """List the families that no other contains: the tables from which all others follow by
-        summing out.
+        """Families that no other family contains.
 
-        Each in the domain's order, so that everybody who knows the network lists the same.
+        The tables of all others are sums of theirs. The attributes of each are in the domain's
+        order, so that all roles that know the network list the same.
         """
-        places = {name: at for at, name in enumerate(self.domain.attributes)}
+        places = {name: place for place, name in enumerate(self.domain.attributes)}
         return maximal([tuple(sorted(family, key=places.__getitem__)) for family in self.families])
 
-    def fit(self, tables: Sequence[Marginal], *, empty: Empty = "uniform") -> Chain:
-        """Take every family's conditional distribution from the smallest table that covers it."""
+    def fit(self, tables: Sequence[Marginal], *, empty: Fallback = "uniform") -> Chain:
+        """Take each family's conditional distribution from the smallest table that covers it."""
         steps = []
         for family in self.families:
             covering = [table for table in tables if table.covers(family)]
@@ -78,14 +77,17 @@ class BayesianNetwork:
 
 
 def maximal(sets: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    """Drop every set that another contains, and all but the first of equal ones.
+    """Drop every set that another one contains, and all but the first of equal ones.
 
     >>> maximal([("a",), ("b", "a"), ("c",), ("a", "b")])
     (('b', 'a'), ('c',))
     """
-    own = [frozenset(one) for one in sets]
-    return tuple(
-        one
-        for at, one in enumerate(sets)
-        if not any(own[at] < other or (own[at] == other and n < at) for n, other in enumerate(own))
-    )
+    members = [frozenset(names) for names in sets]
+
+    def is_maximal(index: int) -> bool:
+        return not any(
+            members[index] < other or (members[index] == other and earlier < index)
+            for earlier, other in enumerate(members)
+        )
+
+    return tuple(names for index, names in enumerate(sets) if is_maximal(index))

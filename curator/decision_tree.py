@@ -1,5 +1,6 @@
-"""Decision trees over codes: tests of whether an attribute has one of some values, and labels where
-they end.
+"""Decision trees over codes.
+
+A test asks whether an attribute has one of some values. A leaf has a label.
 """
 
 from __future__ import annotations
@@ -7,166 +8,183 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ..privacy.domain import Domain, intervals
+from .marginal import Codes, Numbers
 
-__all__ = ["Node", "Path", "Step", "Split", "Tree"]
+__all__ = ["Answer", "Node", "Path", "Split", "Tree"]
 
-Codes = Mapping[str, npt.NDArray[Any]]
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
+"""Tests on a path of a tree that is read."""
+
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Split(NamedTuple):
-    """Whether an attribute has one of these values."""
+    """The test whether an attribute has one of these values."""
 
     attribute: str
     values: tuple[int, ...]
 
 
-class Step(NamedTuple):
-    """A test, and its answer."""
+class Answer(NamedTuple):
+    """A test and its answer."""
 
     test: Split
     yes: bool
 
 
-Path = tuple[Step, ...]
+Path: TypeAlias = tuple[Answer, ...]
 
 
 class Node(NamedTuple):
-    """A test and where its answers lead, by number; or, without a test, an end. The label is what
-    is likeliest here.
-    """
+    """A test and the numbers of the next nodes, or a leaf, which has no test."""
 
     test: Split | None
     yes: int
     no: int
     label: int
+    """The most likely label here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Nodes, the root first, each before those to which it leads."""
+    """Nodes in an order in which each stands before the next ones. The root is the first."""
 
     nodes: tuple[Node, ...]
 
     @classmethod
     def of(cls, tests: Mapping[Path, Split], labels: Mapping[Path, int]) -> Tree:
-        """Make one of tests by path; `labels` of all ends, and of the nodes between, where they are
-        known.
+        """Make a tree from the test after each path.
+
+        `labels` has the label of every leaf, and those of inner nodes as far as they are known.
         """
         nodes: list[Node] = []
 
         def add(path: Path) -> int:
-            at = len(nodes)
+            number = len(nodes)
             nodes.append(Node(None, 0, 0, labels.get(path, 0)))
             if (test := tests.get(path)) is not None:
-                yes, no = (add((*path, Step(test, yes=answer))) for answer in (True, False))
-                nodes[at] = Node(test, yes, no, labels.get(path, 0))
-            return at
+                yes, no = (add((*path, Answer(test, yes=answer))) for answer in (True, False))
+                nodes[number] = Node(test, yes, no, labels.get(path, 0))
+            return number
 
         add(())
         return cls(tuple(nodes))
 
     @property
-    def ends(self) -> list[int]:
-        """List the nodes without a test."""
-        return [at for at, own in enumerate(self.nodes) if own.test is None]
+    def leaves(self) -> list[int]:
+        """Numbers of the nodes without a test."""
+        return [number for number, node in enumerate(self.nodes) if node.test is None]
 
     @property
-    def attributes(self) -> list[str]:
-        """List what is tested."""
-        return list(dict.fromkeys(own.test.attribute for own in self.nodes if own.test is not None))
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes that are tested."""
+        tests = (node.test for node in self.nodes)
+        return tuple(dict.fromkeys(test.attribute for test in tests if test is not None))
 
-    def end_of(self, codes: Codes, rows: int) -> npt.NDArray[np.int64]:
-        """Say at which node each row ends: all go down together."""
-        found = np.zeros(rows, np.int64)
-        for at, own in enumerate(self.nodes):
-            if own.test is None:
+    def leaf_of(self, codes: Mapping[str, Codes], people: int) -> Integers:
+        """Find the leaf of each person; all go down the tree together."""
+        nodes = np.zeros(people, np.int64)
+        for number, node in enumerate(self.nodes):
+            if node.test is None:
                 continue
-            here = np.flatnonzero(found == at)
-            has = np.isin(np.asarray(codes[own.test.attribute])[here], own.test.values)
-            found[here] = np.where(has, own.yes, own.no)
-        return found
+            here = np.flatnonzero(nodes == number)
+            passed = np.isin(np.asarray(codes[node.test.attribute])[here], node.test.values)
+            nodes[here] = np.where(passed, node.yes, node.no)
+        return nodes
 
-    def predict(self, codes: Codes, rows: int) -> npt.NDArray[np.int64]:
-        return np.array([own.label for own in self.nodes])[self.end_of(codes, rows)]
+    def predict(self, codes: Mapping[str, Codes], people: int) -> Integers:
+        """Predict the label of each person."""
+        return np.array([node.label for node in self.nodes])[self.leaf_of(codes, people)]
 
-    def labelled(self, labels: Mapping[int, int]) -> Tree:
-        """Give ends other labels, and let tests fall away of which both answers end alike."""
+    def probabilities(self, codes: Mapping[str, Codes], people: int, *, labels: int) -> Numbers:
+        """Give the predicted label of each person probability 1."""
+        return np.eye(labels)[self.predict(codes, people)]
+
+    def check(self, sizes: Mapping[str, int], *, labels: int) -> None:
+        """Raise a `ValueError` if tests or labels are outside of the attributes and the labels."""
+        if not all(0 <= node.label < labels for node in self.nodes):
+            raise ValueError(f"expected leaves with one of {labels} labels")
+        for node in self.nodes:
+            if node.test is not None and not all(
+                0 <= value < sizes[node.test.attribute] for value in node.test.values
+            ):
+                raise ValueError(
+                    f"expected tests of {node.test.attribute} for codes "
+                    f"below {sizes[node.test.attribute]}"
+                )
+
+    def relabel(self, labels: Mapping[int, int]) -> Tree:
+        """Change the labels of some leaves, and remove tests whose leaves then agree."""
         tests: dict[Path, Split] = {}
-        found: dict[Path, int] = {}
+        new_labels: dict[Path, int] = {}
 
-        def visit(at: int, path: Path) -> int | None:
-            """Return the label, where all below have the same."""
-            own = self.nodes[at]
-            found[path] = labels.get(at, own.label)
-            if own.test is None:
-                return found[path]
-            below = [
-                visit(to, (*path, Step(own.test, yes=answer)))
-                for to, answer in ((own.yes, True), (own.no, False))
-            ]
-            if below[0] is not None and below[0] == below[1]:
-                found[path] = below[0]
-                return below[0]
-            tests[path] = own.test
+        def visit(number: int, path: Path) -> int | None:
+            """Return the label if all leaves below have the same one."""
+            node = self.nodes[number]
+            new_labels[path] = labels.get(number, node.label)
+            if node.test is None:
+                return new_labels[path]
+            yes, no = (
+                visit(child, (*path, Answer(node.test, yes=answer)))
+                for child, answer in ((node.yes, True), (node.no, False))
+            )
+            if yes is not None and yes == no:
+                new_labels[path] = yes
+                return yes
+            tests[path] = node.test
             return None
 
         visit(0, ())
-        return Tree.of(tests, found)
+        return Tree.of(tests, new_labels)
 
-    def told(self, domain: Domain, *, label: str, at: int = 0) -> dict[str, Any]:
-        """Write it as JSON, from the root: codes for programs, and what they are for people."""
-        own = self.nodes[at]
-        if own.test is None:
-            return {"label": own.label, "is": domain.labels[label][own.label]}
+    def to_builtins(self, domain: Domain, *, label: str, node: int = 0) -> dict[str, object]:
+        """Make the tree of model.json from a node on: codes for programs, and texts for people."""
+        _, yes, no, code = self.nodes[node]
+        if (test := self.nodes[node].test) is None:
+            return {"label": code, "is": domain.labels[label][code]}
         return {
-            "attribute": own.test.attribute,
-            "values": list(own.test.values),
-            "is": _named(domain.labels[own.test.attribute], own.test.values),
-            "yes": self.told(domain, label=label, at=own.yes),
-            "no": self.told(domain, label=label, at=own.no),
+            "attribute": test.attribute,
+            "values": list(test.values),
+            "is": _text(domain.labels[test.attribute], test.values),
+            "yes": self.to_builtins(domain, label=label, node=yes),
+            "no": self.to_builtins(domain, label=label, node=no),
         }
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> Tree:
-        """Read what `told` wrote."""
+    def from_builtins(cls, root: Mapping[str, Any]) -> Tree:
+        """Read what `to_builtins` wrote."""
         tests: dict[Path, Split] = {}
         labels: dict[Path, int] = {}
-        waiting: list[tuple[Path, Mapping[str, Any]]] = [((), told)]
-        while waiting:
-            path, node = waiting.pop()
+        pending: list[tuple[Path, Mapping[str, Any]]] = [((), root)]
+        while pending:
+            path, node = pending.pop()
             if "label" in node:
-                labels[path] = operator.index(node["label"])  # a whole number, or a TypeError
+                labels[path] = operator.index(node["label"])  # a number with a fraction is an error
                 continue
-            if len(path) > DEEPEST:
-                raise ValueError(f"expected at most {DEEPEST} tests on a path, found more")
-            test = Split(
-                str(node["attribute"]), tuple(operator.index(value) for value in node["values"])
-            )
-            tests[path] = test
-            waiting += [
-                ((*path, Step(test, yes=answer == "yes")), node[answer]) for answer in ("yes", "no")
+            if len(path) > MAX_DEPTH:
+                raise ValueError(f"expected at most {MAX_DEPTH} tests on a path, found more")
+            values = tuple(operator.index(value) for value in node["values"])
+            test = tests[path] = Split(str(node["attribute"]), values)
+            pending += [
+                ((*path, Answer(test, yes=answer == "yes")), node[answer])
+                for answer in ("yes", "no")
             ]
         return cls.of(tests, labels)
 
 
-def _named(labels: Sequence[str], values: Sequence[int]) -> str:
-    """Name values: neighbours among intervals as one.
+def _text(labels: Sequence[str], values: Sequence[int]) -> str:
+    """Name values; neighbouring intervals become one.
 
-    >>> _named(("[0, 1]", "(1, 2]", "(2, 3]"), (0, 1)), _named(("a", "b", "c"), (0, 2))
+    >>> _text(("[0, 1]", "(1, 2]", "(2, 3]"), (0, 1)), _text(("a", "b", "c"), (0, 2))
     ('[0, 2]', 'a or c')
     """
     ordered = sorted(values)
-    if (
-        len(ordered) > 1
-        and intervals(labels)
-        and ordered == list(range(ordered[0], ordered[-1] + 1))
-    ):
+    if len(ordered) > 1 and intervals(labels) and ordered == [*range(ordered[0], ordered[-1] + 1)]:
         return f"{labels[ordered[0]].split(', ')[0]}, {labels[ordered[-1]].split(', ')[1]}"
     return " or ".join(labels[value] for value in ordered)

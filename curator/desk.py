@@ -1,5 +1,6 @@
-"""The curator: a role without data. It sees what parties release and say, and publishes what it
-computes from that.
+"""The curator: a role without data.
+
+It sees what parties send, and publishes what it computes from that.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ __all__ = ["Curator"]
 
 
 class Curator(Role):
-    """The curator in the conversation. This room cannot import `parties`: no line here can reach a
-    record.
+    """The curator's role in a protocol.
+
+    This folder cannot import `parties`, so no line here can reach a record.
     """
 
     def __init__(
@@ -36,9 +38,9 @@ class Curator(Role):
         self._randomness = randomness
         self._domain = domain
         self.workers = workers
-        """Threads that it may use."""
+        """Number of threads that it may use."""
         self.key_bits = key_bits
-        """How long a Paillier key it has to make."""
+        """Length of the Paillier key that it makes."""
 
     @property
     def domain(self) -> Domain:
@@ -48,5 +50,5 @@ class Curator(Role):
         return self._domain
 
     def randomness(self, purpose: str) -> RandomStream:
-        """Find the curator's stream for a purpose within the current phase."""
+        """Make the random stream for a purpose within the current phase."""
         return self._randomness.stream(phase=self.current_phase, purpose=purpose)

@@ -1,9 +1,9 @@
-"""Estimates: marginals with the variance of their noise, put together and made to agree.
+"""Estimates: marginals with the variance of their noise, combined and made consistent.
 
-Several noisy tables say something about one marginal. Summed over C cells each, they have C times
-the variance; the best unbiased combination weighs each by the inverse of that (PrivIncr prints 1/(C
-n), which weighs the worse more: spec E1). Where tables overlap, `consistent` makes them agree
-(Barak et al. 2007, PriView's order of sets, CALM's and JTree's weights).
+Several noisy tables estimate one marginal. A sum over C cells has C times the variance of a cell.
+The best unbiased combination weighs each table by the inverse of its variance. (PrivIncr prints
+1/(C n), which gives the worse table more weight: spec E1.) `make_consistent` makes overlapping
+tables agree (Barak et al. 2007, with the order of PriView and the weights of CALM and JTree).
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final, Literal
 
 import numpy as np
 
 from .marginal import Marginal, Numbers
 from .projections import norm_sub
 
-__all__ = ["Estimate", "agree", "combine", "consistent", "intersections"]
+__all__ = ["Estimate", "agree", "combine", "intersections", "make_consistent"]
+
+EMPTY_SET: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A table whose cells have independent noise of one variance."""
+    """A table with independent noise of one variance in all cells."""
 
     table: Marginal
     variance: float
@@ -37,21 +40,21 @@ class Estimate:
         return self.table.attributes
 
     def project(self, attributes: Sequence[str]) -> Estimate:
-        """Sum out the other attributes; variances of the cells add up."""
+        """Sum over the other attributes; the variances of the cells add up."""
         table = self.table.project(attributes)
         return Estimate(table, self.variance * (self.table.cells // table.cells))
 
 
 def combine(estimates: Iterable[Estimate], attributes: Sequence[str]) -> Estimate:
-    """Average what all that cover these attributes say of them, by inverse variance.
+    """Average by inverse variance all estimates that cover these attributes.
 
-    >>> ask = lambda value, users: Estimate(Marginal(("x",), np.array([value])), 1 / users)
-    >>> combine([ask(0.2, 1000), ask(0.1, 3000)], ["x"]).table.values.round(9).tolist()
+    >>> first = Estimate(Marginal(("x",), np.array([0.2])), 1 / 1000)
+    >>> second = Estimate(Marginal(("x",), np.array([0.1])), 1 / 3000)
+    >>> combine([first, second], ["x"]).table.values.round(9).tolist()
     [0.125]
     """
-    views = [
-        estimate.project(attributes) for estimate in estimates if estimate.table.covers(attributes)
-    ]
+    covering = [estimate for estimate in estimates if estimate.table.covers(attributes)]
+    views = [estimate.project(attributes) for estimate in covering]
     if not views:
         raise ValueError(f"expected an estimate that covers {', '.join(attributes)}, found none")
     precision = sum(1 / view.variance for view in views)
@@ -60,40 +63,42 @@ def combine(estimates: Iterable[Estimate], attributes: Sequence[str]) -> Estimat
 
 
 def intersections(sets: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
-    """List all sets that are intersections of two or more of these, the empty one included, smaller
-    ones first.
-    """
-    own = Counter(frozenset(attributes) for attributes in sets)
-    found: set[frozenset[str]] = {frozenset()}
-    new = {a & b for a, b in combinations(own, 2)} | {
-        one for one, times in own.items() if times > 1
-    }
-    while new - found:
-        found |= new
-        new = {a & b for a in new for b in own}
-    return sorted((tuple(sorted(one)) for one in found), key=lambda one: (len(one), one))
+    """List all intersections of two or more of these sets, and the empty set; the smaller first."""
+    counts = Counter(frozenset(attributes) for attributes in sets)
+    shared = {EMPTY_SET}
+    new = {a & b for a, b in combinations(counts, 2)}
+    new |= {attributes for attributes, count in counts.items() if count > 1}
+    while new - shared:
+        shared |= new
+        new = {a & b for a in new for b in counts}
+    return sorted((tuple(sorted(names)) for names in shared), key=lambda names: (len(names), names))
 
 
-def consistent(estimates: Sequence[Estimate], *, total: float | None = None) -> list[Estimate]:
-    """Make tables agree on all that they share, by the least change: their weighted average, spread
-    evenly over the cells.
+def make_consistent(estimates: Sequence[Estimate], *, total: float | None = None) -> list[Estimate]:
+    """Make tables agree on all attributes that they share, by the least change.
 
-    Sets in rising order of size, so that what agrees already stays: a later change has sum 0 over
-    every smaller set. `total` is known when the number of rows is public; without it, totals are
-    averaged like everything else. Cells may be negative. The tables keep the variances they came
-    with, though their cells now vary less, and together: do not combine them again with estimates
-    that went into them.
+    For each shared set of attributes, tables move to their weighted average, and the difference is
+    spread evenly over their cells. Smaller sets come first. They stay consistent, because a later
+    change has sum 0 over every smaller set. Cells may be negative.
+
+    The tables keep their variances, although their cells now vary less and are correlated. Do not
+    combine them again with the estimates from which they come.
+
+    Args:
+        estimates: Tables with the variance of their cells.
+        total: Sum of each table, if the number of rows is public. Otherwise the sums are averaged,
+            too.
     """
     tables = [estimate.table for estimate in estimates]
     for shared in intersections(table.attributes for table in tables):
-        here = [at for at, table in enumerate(tables) if table.covers(shared)]
-        views = [Estimate(tables[at], estimates[at].variance).project(shared) for at in here]
-        known = total is not None and not shared
-        mean = Marginal((), np.array(total)) if known else combine(views, shared).table
-        for at, view in zip(here, views, strict=True):
-            if known or len(here) > 1:
-                cells = tables[at].cells // mean.cells
-                tables[at] = tables[at] + (mean - view.table) / cells
+        indices = [index for index, table in enumerate(tables) if table.covers(shared)]
+        views = [Estimate(tables[i], estimates[i].variance).project(shared) for i in indices]
+        is_public = total is not None and not shared
+        mean = Marginal((), np.array(total)) if is_public else combine(views, shared).table
+        for index, view in zip(indices, views, strict=True):
+            if is_public or len(indices) > 1:
+                cells = tables[index].cells // mean.cells
+                tables[index] = tables[index] + (mean - view.table) / cells
     return [
         Estimate(table, estimate.variance)
         for table, estimate in zip(tables, estimates, strict=True)
@@ -106,14 +111,14 @@ def agree(
     total: float,
     sweeps: int = 5,
     project: Callable[[Numbers, float], Numbers] = norm_sub,
-    end: str = "distributions",
+    end: Literal["distributions", "consistent"] = "distributions",
 ) -> list[Estimate]:
-    """Alternate between tables that agree and tables that are distributions, ending with the one or
-    the other.
+    """Alternate between making tables consistent and making them distributions.
 
-    Each alone breaks the other: after the last projection, shared marginals differ a little; after
-    the last consistency, some cells may be a little below 0. A sweep is consistency, then
-    projection, as in CALM; JTree projects once before.
+    Each step undoes a little of the other. After the last projection, shared marginals differ a
+    little. After the last consistency step, some cells may be a little below 0. `end` says which
+    step is the last. A sweep is consistency, then projection, as in CALM. JTree projects once
+    before.
     """
     if sweeps < 1:
         raise ValueError(f"expected at least 1 sweep, found {sweeps}")
@@ -122,6 +127,6 @@ def agree(
     for _ in range(sweeps):
         estimates = [
             Estimate(estimate.table.map(lambda values: project(values, total)), estimate.variance)
-            for estimate in consistent(estimates, total=total)
+            for estimate in make_consistent(estimates, total=total)
         ]
-    return consistent(estimates, total=total) if end == "consistent" else list(estimates)
+    return make_consistent(estimates, total=total) if end == "consistent" else list(estimates)

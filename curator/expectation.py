@@ -1,21 +1,20 @@
-"""Expectation and maximisation: a table of several attributes from reports that say something of
-each of them.
+"""Expectation and maximisation: the joint table of several attributes, from users' reports.
 
-What a report says of an attribute is how likely it is from each label: its likelihood, known up to
-a factor. Given the labels a user's reports of different attributes are independent, so those of a
-cell multiply. From a table P
+A report gives the likelihood of each label of an attribute, up to a factor. Given the labels, a
+user's reports of different attributes are independent, so the likelihoods of a cell multiply. One
+step goes from a table P to the next:
 
-    expectation     each user's cell, given what she said: P(cell) times its likelihood, over the sum of that
-    maximisation    P is the average of these
+    expectation     the posterior of each user's cell: P(cell) times its likelihood, normalised
+    maximisation    the next P is the average of these posteriors
 
-until nothing changes by more than a thousandth of a cell's even share. The likelihood of all
-reports rises in each step, and has no other maximum than its highest, as its logarithm is concave
-in P.
+It ends when no cell changes by more than a thousandth of 1 / (number of cells). The likelihood of
+all reports rises in each step. Its logarithm is concave in P, so every maximum is a global one.
 
-No user's cells are written down. The attributes stand on two sides, as even in cells as can be, of
-likelihoods A and B, and a step is two products of matrices: B times P^T A, cell by cell, adds up to
-every user's sum, and A times B over these sums, times P, is all users' expectation. Users go in
-blocks, which stay in the cache, as do those of sides of several attributes, made when needed.
+The posteriors are never written down. The attributes are put on two sides with about equally many
+cells, with likelihoods A and B. A step is then two matrix products. The cell-by-cell product of B
+and P^T A sums to the evidence of each user. A times (B over these sums), times P, is the sum of all
+posteriors. Users are processed in blocks that fit in the cache. The likelihoods of a side with
+several attributes are made block by block, too.
 """
 
 from __future__ import annotations
@@ -23,111 +22,123 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .marginal import Numbers
 
-__all__ = ["ITERATIONS", "Likelihood", "MostLikely", "most_likely"]
+__all__ = ["MAX_ITERATIONS", "Likelihood", "LikelihoodFit", "most_likely"]
 
-Likelihood = npt.NDArray[np.floating[Any]]
-"""A line a label, a column a user; each column up to a factor."""
+Likelihood: TypeAlias = npt.NDArray[np.floating[Any]]
+"""A row for each label and a column for each user; each column is known up to a factor."""
 
-ITERATIONS: Final = 1000
-CHANGE: Final = 1e-3
-"""Of a cell, in even shares, that is worth another step."""
+MAX_ITERATIONS: Final = 1000
+MIN_CHANGE: Final = 1e-3
+"""Change of a cell that requires another step, as a share of 1 / (number of cells)."""
 BLOCK: Final = 1 << 18
-"""Numbers of both sides together, of the users of a block."""
+"""Numbers on both sides for the users of one block."""
+MIN_BLOCK_USERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class MostLikely:
-    """A distribution, an axis an attribute, and in how many steps it was found."""
+class LikelihoodFit:
+    """The fitted distribution, with an axis for each attribute, and the number of steps."""
 
     table: Numbers
     iterations: int
-    settled: bool
-    """Whether it stopped by itself."""
+    converged: bool
+    """Whether it ended before the largest number of steps."""
 
 
 def most_likely(
-    likelihoods: Sequence[Likelihood], *, start: Numbers | None = None, iterations: int = ITERATIONS
-) -> MostLikely:
-    """Find the table from which the reports are most likely, from `start` or all cells alike; a
-    cell of 0 stays 0.
+    likelihoods: Sequence[Likelihood],
+    *,
+    start: Numbers | None = None,
+    iterations: int = MAX_ITERATIONS,
+) -> LikelihoodFit:
+    """Find the table under which the reports are most likely.
 
-    Computes in the precision of the likelihoods, and adds blocks up in double.
+    It computes in the precision of the likelihoods, and adds up blocks in double precision.
 
-    >>> said = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])  # a, a, b, and one who says nothing
-    >>> most_likely([said]).table.round(2).tolist()
+    Args:
+        likelihoods: Likelihoods of each attribute.
+        start: The table to start from; a cell of 0 stays 0. The default is the uniform table.
+        iterations: The largest number of steps.
+
+    Two users report the first label, one the second, and one report says nothing:
+
+    >>> likelihood = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+    >>> most_likely([likelihood]).table.round(2).tolist()
     [0.67, 0.33]
     """
     shape = _shape(likelihoods)
     table = np.full(shape, 1 / prod(shape)) if start is None else np.asarray(start, np.float64)
     if table.shape != shape or not (table.min() >= 0 and table.sum() > 0):
         raise ValueError(
-            f"expected a start of {'x'.join(map(str, shape))} cells, none below 0, found {table.shape}"
+            f"expected a start of {'x'.join(map(str, shape))} cells, none below 0, "
+            f"found {table.shape}"
         )
     left, right = _sides(shape)
     order = (*left, *right)
-    sides = [likelihoods[at] for at in left], [likelihoods[at] for at in right]
-    p = (table / table.sum()).transpose(order).reshape(prod(shape[at] for at in left), -1)
-    done, settled = 0, False
-    while done < iterations and not settled:
-        after = p * _expected(p, *sides)
+    sides = [likelihoods[axis] for axis in left], [likelihoods[axis] for axis in right]
+    p = (table / table.sum()).transpose(order).reshape(prod(shape[axis] for axis in left), -1)
+    steps, converged = 0, False
+    while steps < iterations and not converged:
+        after = p * _evidence(p, *sides)
         after /= after.sum()
-        settled = bool(np.abs(after - p).max() < CHANGE / p.size)
-        p, done = after, done + 1
-    back = np.argsort(order)
-    return MostLikely(p.reshape([shape[at] for at in order]).transpose(back), done, settled)
+        converged = bool(np.abs(after - p).max() < MIN_CHANGE / p.size)
+        p, steps = after, steps + 1
+    result = p.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+    return LikelihoodFit(result, steps, converged)
 
 
 def _shape(likelihoods: Sequence[Likelihood]) -> tuple[int, ...]:
     if (
-        any(own.ndim != 2 for own in likelihoods)
-        or len({own.shape[-1] for own in likelihoods}) != 1
+        any(likelihood.ndim != 2 for likelihood in likelihoods)
+        or len({likelihood.shape[-1] for likelihood in likelihoods}) != 1
         or not likelihoods[0].size
     ):
         raise ValueError(
-            f"expected a column for each of the same users, found {[own.shape for own in likelihoods]}"
+            "expected a column for each of the same users, "
+            f"found {[likelihood.shape for likelihood in likelihoods]}"
         )
-    return tuple(len(own) for own in likelihoods)
+    return tuple(len(likelihood) for likelihood in likelihoods)
 
 
 def _sides(shape: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Put the attributes on two sides, the largest first, each where there are fewer cells."""
+    """Put each attribute, the largest first, on the side that has fewer cells."""
     sides: tuple[list[int], list[int]] = [], []
     cells = [1, 1]
-    for at in sorted(range(len(shape)), key=lambda at: (-shape[at], at)):
+    for axis in sorted(range(len(shape)), key=lambda axis: (-shape[axis], axis)):
         side = int(cells[1] < cells[0])
-        sides[side].append(at)
-        cells[side] *= shape[at]
+        sides[side].append(axis)
+        cells[side] *= shape[axis]
     return sides
 
 
-def _expected(p: Numbers, left: Sequence[Likelihood], right: Sequence[Likelihood]) -> Numbers:
-    """Add up over users how likely their reports are from each cell, over how likely from all."""
-    kind = np.result_type(*left, *right)
-    found, of = np.zeros(p.shape), np.ascontiguousarray(p.T).astype(kind)
-    step, users = max(64, BLOCK // sum(p.shape)), left[0].shape[1]
+def _evidence(p: Numbers, left: Sequence[Likelihood], right: Sequence[Likelihood]) -> Numbers:
+    """Sum over users, for each cell, the likelihood of their reports divided by that under `p`."""
+    precision = np.result_type(*left, *right)
+    sums, transposed = np.zeros(p.shape), np.ascontiguousarray(p.T).astype(precision)
+    step, users = max(MIN_BLOCK_USERS, BLOCK // sum(p.shape)), left[0].shape[1]
     for start in range(0, users, step):
-        part = slice(start, min(start + step, users))
-        one, other = _together(left, part, kind), _together(right, part, kind)
-        told = of @ one
-        told *= other
-        sums = told.sum(axis=0)
-        # From a table with zeros somebody's report may be impossible: it says nothing then.
-        over = np.divide(1, sums, out=np.zeros_like(sums), where=sums > 0)
-        found += one @ np.multiply(other, over, out=told).T
-    return found
+        block = slice(start, min(start + step, users))
+        a, b = _product(left, block, precision), _product(right, block, precision)
+        weighted = transposed @ a
+        weighted *= b
+        totals = weighted.sum(axis=0)
+        # If the table has zeros, a report may be impossible. It then counts for nothing.
+        inverse = np.divide(1, totals, out=np.zeros_like(totals), where=totals > 0)
+        sums += a @ np.multiply(b, inverse, out=weighted).T
+    return sums
 
 
-def _together(side: Sequence[Likelihood], part: slice, kind: np.dtype[Any]) -> Likelihood:
-    """Multiply out what these users' reports say of all attributes of a side."""
-    users = part.stop - part.start
-    found: Likelihood = side[0][:, part] if side else np.ones((1, users), kind)
-    for own in side[1:]:
-        found = (found[:, np.newaxis] * own[:, part]).reshape(-1, users)
-    return found
+def _product(side: Sequence[Likelihood], block: slice, precision: np.dtype[Any]) -> Likelihood:
+    """Multiply the likelihoods of all attributes of a side for the users of a block."""
+    users = block.stop - block.start
+    product: Likelihood = side[0][:, block] if side else np.ones((1, users), precision)
+    for likelihood in side[1:]:
+        product = (product[:, np.newaxis] * likelihood[:, block]).reshape(-1, users)
+    return product

@@ -1,10 +1,9 @@
-"""Junction trees: a graph of dependences made chordal, its cliques, and a tree along which they
-agree.
+"""Junction trees: the cliques of a chordal graph of dependences, joined to a tree.
 
 The joint distribution of a chordal graph is the product of its cliques' distributions over that of
-the separators, so rows are drawn clique by clique, each given what it shares with the one before.
-Nothing larger than a clique is ever built, and a clique that is too large can be given as steps of
-its own (`JunctionTree.chain`).
+the separators. So rows are drawn clique by clique, each conditional on the separator from the one
+before. Nothing larger than a clique is ever built, and a clique that is too large can have several
+steps of its own (`JunctionTree.chain_of_steps`).
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..privacy.domain import Domain
 from .marginal import Marginal
-from .sampling import Chain, Empty, Step
+from .sampling import Chain, Step
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,66 +30,64 @@ def dependency_graph(domain: Domain, edges: Iterable[tuple[str, str]]) -> nx.Gra
 
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(domain.attributes)
-    for one, other in edges:
-        domain.shape((one, other))
-        if one == other:
+    for first, second in edges:
+        domain.shape((first, second))
+        if first == second:
             raise ValueError(
-                f"expected edges between different attributes, found one from {one} to itself"
+                f"expected edges between different attributes, found one from {first} to itself"
             )
-        graph.add_edge(one, other)
+        graph.add_edge(first, second)
     return graph
 
 
 def triangulate(
     domain: Domain, graph: nx.Graph[str]
 ) -> tuple[nx.Graph[str], tuple[tuple[str, ...], ...]]:
-    """Add edges until every circle of four or more has a chord; return the graph and its maximal
-    cliques.
+    """Add edges until every cycle of four or more has a chord.
 
-    By elimination, the vertex that needs the fewest new edges first (min-fill); ties go to the
-    smaller new clique in cells, then to the domain's order. Cliques are sorted, their attributes in
-    the domain's order.
+    This is elimination: the vertex that needs the fewest new edges comes first (min-fill). Ties go
+    to the new clique with fewer cells, then to the domain's order.
+
+    Returns:
+        The graph, and its maximal cliques in order, with their attributes in the domain's order.
     """
-    places = {name: at for at, name in enumerate(domain.attributes)}
+    places = {name: place for place, name in enumerate(domain.attributes)}
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
-    chordal, left = graph.copy(), {name: set(graph[name]) - {name} for name in domain.attributes}
+    chordal = graph.copy()
+    neighbours = {name: set(graph[name]) - {name} for name in domain.attributes}
+    """Neighbours among the vertices that are not eliminated yet."""
     cliques: list[frozenset[str]] = []
 
     def cost(name: str) -> tuple[int, float, int]:
-        near = left[name]
-        fill = sum(other not in left[one] for one, other in combinations(near, 2))
-        return (
-            fill,
-            round(log(sizes[name]) + sum(sorted(log(sizes[other]) for other in near)), 9),
-            places[name],
-        )
+        near = neighbours[name]
+        fill = sum(second not in neighbours[first] for first, second in combinations(near, 2))
+        # Sorted, so that rounding does not depend on the order of a set.
+        log_cells = log(sizes[name]) + sum(sorted(log(sizes[other]) for other in near))
+        return fill, round(log_cells, 9), places[name]
 
-    while left:
-        name = min(left, key=cost)
-        near = left.pop(name)
+    while neighbours:
+        name = min(neighbours, key=cost)
+        near = neighbours.pop(name)
         cliques.append(frozenset({name, *near}))
-        for one, other in combinations(near, 2):
-            left[one].add(other)
-            left[other].add(one)
-            chordal.add_edge(one, other)
+        for first, second in combinations(near, 2):
+            neighbours[first].add(second)
+            neighbours[second].add(first)
+            chordal.add_edge(first, second)
         for other in near:
-            left[other].discard(name)
+            neighbours[other].discard(name)
     largest = [clique for clique in cliques if not any(clique < other for other in cliques)]
-    return chordal, tuple(
-        sorted(
-            (tuple(sorted(clique, key=places.__getitem__)) for clique in largest),
-            key=lambda c: [places[a] for a in c],
-        )
-    )
+    ordered = (tuple(sorted(clique, key=places.__getitem__)) for clique in largest)
+    return chordal, tuple(sorted(ordered, key=lambda clique: [places[name] for name in clique]))
 
 
 @dataclass(frozen=True, slots=True)
 class JunctionTree:
-    """Cliques, and the edges of a forest over them: places of two cliques and what these share."""
+    """Cliques, and the edges of a forest over them."""
 
     domain: Domain
     cliques: tuple[tuple[str, ...], ...]
     edges: tuple[tuple[int, int, tuple[str, ...]], ...]
+    """The numbers of two cliques, and the attributes that these share."""
 
     @property
     def separators(self) -> tuple[tuple[str, ...], ...]:
@@ -98,87 +95,83 @@ class JunctionTree:
 
     @property
     def cells(self) -> int:
-        """Count the cells of all cliques."""
+        """Number of cells of all cliques."""
         return sum(self.domain.cells(clique) for clique in self.cliques)
 
-    def told(self) -> dict[str, Any]:
-        """Write it as what is published: cliques, and which two share what."""
-        return {
-            "cliques": self.cliques,
-            "edges": [[one, other, shared] for one, other, shared in self.edges],
-        }
+    def to_builtins(self) -> dict[str, object]:
+        """Make the entries of model.json."""
+        return {"cliques": self.cliques, "edges": [list(edge) for edge in self.edges]}
 
     def walk(self) -> list[tuple[int, tuple[str, ...]]]:
-        """List the cliques in the order in which they are drawn, each with its separator from the
-        one before; () at roots.
+        """List the cliques in the order in which they are drawn.
+
+        Each has its number and its separator from the one before, which is () at a root.
         """
-        near: dict[int, list[tuple[int, tuple[str, ...]]]] = {
-            at: [] for at in range(len(self.cliques))
+        neighbours: dict[int, list[tuple[int, tuple[str, ...]]]] = {
+            number: [] for number in range(len(self.cliques))
         }
-        for one, other, shared in self.edges:
-            near[one].append((other, shared))
-            near[other].append((one, shared))
-        walked: dict[int, tuple[str, ...]] = {}
+        for first, second, shared in self.edges:
+            neighbours[first].append((second, shared))
+            neighbours[second].append((first, shared))
+        separators: dict[int, tuple[str, ...]] = {}
         for root in range(len(self.cliques)):
-            waiting: list[tuple[int, tuple[str, ...]]] = [(root, ())] if root not in walked else []
-            while waiting:
-                at, shared = waiting.pop()
-                walked[at] = shared
-                waiting += [
-                    (then, between) for then, between in reversed(near[at]) if then not in walked
-                ]
-        return list(walked.items())
-
-    def chain(
-        self,
-        tables: Mapping[int, Sequence[Step]] | Sequence[Marginal],
-        *,
-        empty: Empty = "marginal",
-    ) -> Chain:
-        """Make the distribution: from tables that cover the cliques, or from steps of one's own for
-        each clique.
-
-        Of several tables that cover a clique the smallest is taken. A clique's own steps must draw
-        its attributes without the separator, given the separator and what they drew before.
-        """
-        steps: list[Step] = []
-        for at, shared in self.walk():
-            if isinstance(tables, Mapping):
-                steps.extend(tables[at])
-                continue
-            covering = [table for table in tables if table.covers(self.cliques[at])]
-            if not covering:
-                raise ValueError(
-                    f"expected a table that covers {', '.join(self.cliques[at])}, found none"
-                )
-            heads = tuple(name for name in self.cliques[at] if name not in shared)
-            steps.append(
-                Step(
-                    heads,
-                    shared,
-                    min(covering, key=lambda table: table.cells).project(self.cliques[at]),
-                )
+            pending: list[tuple[int, tuple[str, ...]]] = (
+                [(root, ())] if root not in separators else []
             )
-        return Chain(self.domain, steps, empty=empty)
+            while pending:
+                number, shared = pending.pop()
+                separators[number] = shared
+                pending += [
+                    (neighbour, separator)
+                    for neighbour, separator in reversed(neighbours[number])
+                    if neighbour not in separators
+                ]
+        return list(separators.items())
+
+    def chain(self, tables: Sequence[Marginal]) -> Chain:
+        """Make the joint distribution from tables that cover the cliques.
+
+        If several tables cover a clique, the smallest is taken.
+        """
+        steps = {}
+        for number, separator in self.walk():
+            clique = self.cliques[number]
+            covering = [table for table in tables if table.covers(clique)]
+            if not covering:
+                raise ValueError(f"expected a table that covers {', '.join(clique)}, found none")
+            smallest = min(covering, key=lambda table: table.cells)
+            heads = tuple(name for name in clique if name not in separator)
+            steps[number] = [Step(heads, separator, smallest.project(clique))]
+        return self.chain_of_steps(steps)
+
+    def chain_of_steps(self, steps: Mapping[int, Sequence[Step]]) -> Chain:
+        """Make the joint distribution from steps for each clique, by its number.
+
+        The steps of a clique must draw its attributes outside of the separator, each conditional on
+        the separator and on what was drawn before.
+        """
+        return Chain(self.domain, [step for number, _ in self.walk() for step in steps[number]])
 
 
 def junction_tree(domain: Domain, graph: nx.Graph[str]) -> JunctionTree:
     """Triangulate, and join the cliques by a spanning forest of the largest separators.
 
-    Ties go to the separator with more cells, then to the cliques' order.
+    Ties go to the separator with more cells, then to the order of the cliques.
     """
     _, cliques = triangulate(domain, graph)
-    places = {name: at for at, name in enumerate(domain.attributes)}
+    places = {name: place for place, name in enumerate(domain.attributes)}
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
-    joints = []
-    for one, other in combinations(range(len(cliques)), 2):
-        if shared := tuple(sorted({*cliques[one]} & {*cliques[other]}, key=places.__getitem__)):
-            joints.append((-len(shared), -prod(sizes[name] for name in shared), one, other, shared))
-    tree = list(range(len(cliques)))
+    candidates = []
+    for first, second in combinations(range(len(cliques)), 2):
+        if shared := tuple(sorted({*cliques[first]} & {*cliques[second]}, key=places.__getitem__)):
+            cells = prod(sizes[name] for name in shared)
+            candidates.append((-len(shared), -cells, first, second, shared))
+    components = list(range(len(cliques)))
+    """The component of each clique in the forest so far."""
     edges = []
-    for _, _, one, other, shared in sorted(joints):
-        if tree[one] != tree[other]:
-            edges.append((one, other, shared))
-            joined, into = tree[other], tree[one]
-            tree = [into if own == joined else own for own in tree]
+    for _, _, first, second, shared in sorted(candidates):
+        if components[first] != components[second]:
+            edges.append((first, second, shared))
+            old, new = components[second], components[first]
+            components = [new if component == old else component for component in components]
     return JunctionTree(domain, cliques, tuple(edges))

@@ -1,9 +1,8 @@
-"""What noisy joint tables of a label and attributes tell: how the label goes with them, and how
-surely.
+"""What noisy joint tables of a label and attributes say about their relation, and how surely.
 
-A table is an unbiased estimate of the joint distribution, a line for each label. Its cells vary
-alike and, as a report is a set of fixed size, against one another: a sum of cells has a variance of
-its own (`privacy.local.heads.variance_of_set`).
+A table is an unbiased estimate of the joint distribution, with a row for each label. All cells have
+the same variance. They are negatively correlated, because a report is a set of fixed size, so a sum
+of cells has its own variance (`privacy.local.heads.variance_of_set`).
 """
 
 from __future__ import annotations
@@ -17,46 +16,63 @@ import numpy as np
 from .marginal import Numbers
 from .projections import norm_sub
 
-__all__ = ["SURE", "pooled", "upper_beliefs"]
+__all__ = ["DEFAULT_DEVIATIONS", "pool", "upper_beliefs"]
 
-SURE: Final = 3.0
-"""Standard deviations: none of Adult's bounds was too small in 560 runs at each epsilon (spec
-A4).
+DEFAULT_DEVIATIONS: Final = 3.0
+"""Standard deviations added to a bound.
+
+With three, none of Adult's bounds was too small in 560 runs at each epsilon (spec A4).
 """
 
 
-def upper_beliefs(joint: Numbers, *, variance: float, users: int, sure: float = SURE) -> Numbers:
+def upper_beliefs(
+    joint: Numbers, *, variance: float, users: int, sure: float = DEFAULT_DEVIATIONS
+) -> Numbers:
     """Bound omega(1), omega(2), ... from above (`privacy.local.belief`).
 
-    `variance`: of each cell's estimate; `users`: how many were asked. What k cells' noise and the
-    sample itself may be off is added, for a label as rare as it may be; one that may not be there
-    at all makes omega 1. If `sure` is 0 the estimate stays as it is: too small in a third of all
-    cases, so that more than epsilon is told (spec C11).
+    The bound adds `sure` standard deviations, for the noise of k cells and for the sample itself,
+    and it takes each label to be as rare as it may be. A label that may not occur at all makes
+    omega 1.
+
+    If `sure` is 0 nothing is added. The estimate is then too small in a third of all cases, so that
+    the privacy loss exceeds epsilon (spec C11).
+
+    Args:
+        joint: An unbiased estimate, with a row for each label.
+        variance: Variance of the estimate of each cell.
+        users: Number of users who were asked.
+        sure: Standard deviations to add.
     """
-    whole = norm_sub(joint)
-    rows = whole.sum(axis=1)
+    distribution = norm_sub(joint)
+    label_shares = distribution.sum(axis=1)
     size = joint.shape[1]
     k = np.arange(1, size + 1)
-    least = np.maximum(joint.sum(axis=1), 0.0) - sure * sqrt(size * variance) if sure else rows
-    if (least <= 0).any() and sure:
-        return np.ones(size)
+    lower_shares = label_shares
+    if sure:
+        lower_shares = np.maximum(joint.sum(axis=1), 0.0) - sure * sqrt(size * variance)
+        if (lower_shares <= 0).any():
+            return np.ones(size)
     bound = np.zeros(size)
-    for line, label, low in zip(whole, rows, least, strict=True):
-        if label <= 0:
+    for row, share, lower in zip(distribution, label_shares, lower_shares, strict=True):
+        if share <= 0:
             continue
-        omega = np.minimum(np.cumsum(np.sort(line)[::-1]) / label, 1.0)
-        off = np.sqrt(k * variance / low**2 + omega * (1 - omega) / (users * low)) if sure else 0.0
-        bound = np.maximum(bound, omega + sure * off)
+        omega = np.minimum(np.cumsum(np.sort(row)[::-1]) / share, 1.0)
+        if sure:
+            sampling = omega * (1 - omega) / (users * lower)
+            omega = omega + sure * np.sqrt(k * variance / lower**2 + sampling)
+        bound = np.maximum(bound, omega)
     return np.minimum(bound, 1.0) if bound.any() else np.ones(size)
 
 
-def pooled(parts: Sequence[tuple[Numbers, float]]) -> tuple[Numbers, float]:
-    """Average estimates of the same numbers by inverse variance: what comes out, and its variance.
+def pool(estimates: Sequence[tuple[Numbers, float]]) -> tuple[Numbers, float]:
+    """Average estimates of the same numbers by inverse variance.
 
-    >>> pooled([(np.array([1.0]), 1.0), (np.array([4.0]), 0.5)])
+    Returns:
+        The average, and its variance.
+
+    >>> pool([(np.array([1.0]), 1.0), (np.array([4.0]), 0.5)])
     (array([3.]), 0.3333333333333333)
     """
-    weights = [1 / variance for _, variance in parts]
-    return np.asarray(
-        sum(w * own for w, (own, _) in zip(weights, parts, strict=True)) / sum(weights)
-    ), 1 / sum(weights)
+    weights = [1 / variance for _, variance in estimates]
+    weighted = (weight * values for weight, (values, _) in zip(weights, estimates, strict=True))
+    return np.asarray(sum(weighted) / sum(weights)), 1 / sum(weights)

@@ -1,6 +1,4 @@
-"""Least squares: of all distributions with the marginals that are said, the most even in
-squares.
-"""
+"""Least squares: the distribution of least norm among those with given marginals."""
 
 from __future__ import annotations
 
@@ -22,23 +20,24 @@ def least_squares(
     sweeps: int = 100,
     tolerance: float = 1e-9,
 ) -> Marginal:
-    """Find the distribution of least norm with these marginals.
+    """Find the distribution of least norm that has these tables as marginals.
 
-    From 0, in turn: spread what each table says more or less evenly over its cells, which is the
-    projection on the tables that agree with it, and cut what is below 0, remembering what was cut
-    (Dykstra 1983). Where no distribution has all the marginals, as they may disagree, what is found
-    lies between them.
+    This is Dykstra's algorithm (1983), started at 0. It projects on the tables that agree with each
+    marginal in turn: the difference is spread evenly over the cells. Then it cuts what is below 0,
+    and remembers what was cut. If no distribution has all the marginals, the result lies between
+    them.
     """
     names = tuple(attributes)
-    found = Marginal(names, np.zeros(domain.shape(names)))
-    cut = found
+    estimate = Marginal(names, np.zeros(domain.shape(names)))
+    cut = estimate
     for _ in range(sweeps):
-        before = found
+        before = estimate
         for table in tables:
-            found = found + (table - found.project(table.attributes)) / (found.cells / table.cells)
-        found = (found + cut).project(names)
-        positive = found.map(lambda values: np.maximum(values, 0.0))
-        cut, found = found - positive, positive
-        if np.abs((found - before).values).sum() < tolerance:
+            difference = table - estimate.project(table.attributes)
+            estimate = estimate + difference / (estimate.cells / table.cells)
+        estimate = (estimate + cut).project(names)
+        positive = estimate.map(lambda values: np.maximum(values, 0.0))
+        cut, estimate = estimate - positive, positive
+        if np.abs((estimate - before).values).sum() < tolerance:
             break
-    return found.normalise() if found.total > 0 else Marginal.uniform(domain, names)
+    return estimate.normalise() if estimate.total > 0 else Marginal.uniform(domain, names)

@@ -1,8 +1,8 @@
-"""Maximum entropy: the marginal that assumes nothing beyond what overlapping tables say of it.
+"""Maximum entropy: the marginal that follows from overlapping tables without other assumptions.
 
-By iterative proportional fitting from the uniform table: each table in turn rescales the estimate
-until all agree (Deming and Stephan 1940); the limit is the distribution of largest entropy that has
-these marginals (Csiszar 1975).
+It is found by iterative proportional fitting from the uniform table. Each table in turn rescales
+the estimate, until all agree (Deming and Stephan 1940). The limit is the distribution of largest
+entropy that has these marginals (Csiszar 1975).
 """
 
 from __future__ import annotations
@@ -28,22 +28,30 @@ def fit(
     sweeps: int = 100,
     tolerance: float = 1e-9,
 ) -> Marginal:
-    """Find the distribution over `attributes` of largest entropy with these tables for marginals.
+    """Find the distribution over `attributes` of largest entropy that has these marginals.
 
-    The tables must not be negative. Where some distribution has them all this finds it in the
-    limit, slowly where they leave cells that only the limit has at 0; it stops when a sweep moves
-    less than `tolerance`, in L1, or after so many sweeps. Where none has, what is found lies
-    between them, the last counting most; it is uniform where they leave no cell at all.
+    The tables must not be negative. If a distribution has all these marginals, this converges to
+    it. Convergence is slow if a cell is 0 only in the limit. If no distribution has them, the
+    result lies between the tables, and the last one counts most. If they leave no cell above 0, the
+    result is uniform.
+
+    Args:
+        domain: The attributes and their labels.
+        attributes: Attributes of the result.
+        tables: Marginals of the result.
+        sweeps: The largest number of sweeps over all tables.
+        tolerance: It ends when a sweep moves less than this, in L1.
     """
     targets = [table.normalise() for table in tables]
-    found = Marginal.uniform(domain, attributes)
+    estimate = Marginal.uniform(domain, attributes)
     for _ in range(sweeps):
-        before = found
+        before = estimate
         for target in targets:
-            found = (found * (target / found.project(target.attributes))).project(attributes)
-        if np.abs((found - before).values).sum() < tolerance:
+            factor = target / estimate.project(target.attributes)
+            estimate = (estimate * factor).project(attributes)
+        if np.abs((estimate - before).values).sum() < tolerance:
             break
-    return found.normalise() if found.total > 0 else Marginal.uniform(domain, attributes)
+    return estimate.normalise() if estimate.total > 0 else Marginal.uniform(domain, attributes)
 
 
 def reconstruct(
@@ -54,27 +62,32 @@ def reconstruct(
     total: float = 1.0,
     sweeps: int = 100,
 ) -> Marginal:
-    """Say what estimates, tables that sum to about `total`, say of one marginal, as CALM does: as a
-    distribution.
+    """Reconstruct a marginal, as a distribution, from estimates of others, as CALM does.
 
-    Where some cover it, their combination by inverse variance; otherwise the maximum entropy under
-    all that they say of the largest subsets of it, each subset's estimates combined. What is said
-    of smaller subsets is left out, so make the estimates `consistent` first.
+    If estimates cover it, they are combined by inverse variance. Otherwise it has the maximum
+    entropy under the estimates of its largest covered subsets. Estimates of smaller subsets are not
+    used, so make all of them consistent first.
+
+    Args:
+        domain: The attributes and their labels.
+        attributes: Attributes of the marginal.
+        estimates: Tables that sum to about `total`.
+        total: Sum of each table.
+        sweeps: See `fit`.
     """
 
-    def distribution(own: Sequence[str]) -> Marginal:
-        return combine(estimates, own).table.map(lambda values: norm_sub(values / total))
+    def distribution(names: Sequence[str]) -> Marginal:
+        return combine(estimates, names).table.map(lambda values: norm_sub(values / total))
 
     if any(estimate.table.covers(attributes) for estimate in estimates):
         return distribution(attributes)
-    wanted = set(attributes)
-    parts = maximal(
+    subsets = maximal(
         [
             tuple(name for name in attributes if name in estimate.attributes)
             for estimate in estimates
         ]
     )
-    if not wanted <= {name for part in parts for name in part}:
-        missing = sorted(wanted - {name for part in parts for name in part})
-        raise ValueError(f"expected estimates that cover {', '.join(missing)}, found none")
-    return fit(domain, attributes, [distribution(part) for part in parts if part], sweeps=sweeps)
+    if missing := set(attributes).difference(*subsets):
+        raise ValueError(f"expected estimates that cover {', '.join(sorted(missing))}, found none")
+    tables = [distribution(subset) for subset in subsets if subset]
+    return fit(domain, attributes, tables, sweeps=sweeps)

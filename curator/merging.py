@@ -1,19 +1,20 @@
-"""OptimalMerging: cliques put together into fewer clusters, so that each cluster's table gets more
-of the budget.
+"""OptimalMerging: cliques are merged into fewer clusters, so that each table gets more budget.
 
 With m clusters each table has noise of scale 2 m / epsilon in every cell. A cluster CL of |CL|
 cliques serves each of them, so the variance of all cliques' tables is (JTree, definition 2)
 
-    8 m^2 / epsilon^2 * sum over clusters of |CL| * product over its attributes of their labels
+    8 m^2 / epsilon^2 * sum over clusters of |CL| * (cells of the cluster)
 
-where all have the same budget. Where budgets go by size, cluster j gets a share as sqrt(S_j), with
-S_j the sum over its cliques C of sqrt(cells of CL * cells of C), the absolute error of their tables
-at one scale; all errors together are then least, as the square of the sum of sqrt(S_j).
+if all have the same budget. If budgets depend on size, cluster j gets a share proportional to
+sqrt(S_j). S_j is the sum over its cliques C of sqrt(cells of CL * cells of C), the absolute error
+of their tables at one scale. The total error is then the least possible: the square of the sum of
+sqrt(S_j).
 
-NP-hard. Few cliques: exactly, over all partitions by subsets. More: every number of clusters from
-all to one by the cheapest union, and from the best of them downhill by single moves. The paper's
-integer program (equation 6) has the same value for every partition, as its exponent should be
-max(0, sum - 1) (spec J4): what CCCP finds there is not what is looked for.
+The problem is NP-hard. For few cliques all partitions are searched, by subsets. For more cliques
+the cheapest union gives a partition for every number of clusters, and from the best of these single
+moves go downhill. The paper's integer program (equation 6) has the same value for every partition,
+because its exponent should be max(0, sum - 1) (spec J4). So CCCP does not find the best merging
+there.
 """
 
 from __future__ import annotations
@@ -33,70 +34,80 @@ __all__ = ["merge", "printed_objective", "variance_of"]
 Budgets: TypeAlias = Literal["equal", "by size"]
 Clique: TypeAlias = tuple[str, ...]
 Partition: TypeAlias = tuple[int, ...]
-"""Sets of cliques, each as bits of a number."""
+"""Blocks of cliques. A block is a number: its bits say which cliques belong to it."""
 Cost: TypeAlias = Callable[[int], float]
-"""Of a set of cliques that are one cluster."""
+"""Cost of a block of cliques that become one cluster."""
 
-EXACT: Final = 12
-"""Cliques that are partitioned exactly: 3^12 / 2 pairs of sets."""
-LEVELS: Final = 6
-"""Numbers of clusters from which we go downhill, of more cliques than that."""
+MAX_EXACT: Final = 12
+"""Largest number of cliques for which all partitions are searched: 3^12 / 2 pairs of sets."""
+STARTS: Final = 6
+"""Number of partitions from which single moves go downhill."""
 
 
 def variance_of(clusters: Sequence[Sequence[Clique]], domain: Domain, *, epsilon: float) -> float:
-    """Compute definition 2 of a partition of cliques.
+    """Compute the variance of a partition of cliques by definition 2.
 
-    >>> domain = Domain({name: tuple("abcd"[:size]) for name, size in zip("123456", (2, 2, 3, 4, 3, 2))})
-    >>> one, two, three, four = (("1", "2"), ("2", "3", "4"), ("3", "4", "5"), ("4", "6"))
-    >>> [variance_of(own, domain, epsilon=1) for own in ([[one], [two], [three], [four]], [[one, four], [two, three]])]
-    [9216.0, 6656.0]
+    >>> sizes = dict(zip("123456", (2, 2, 3, 4, 3, 2)))
+    >>> domain = Domain({name: tuple("abcd"[:size]) for name, size in sizes.items()})
+    >>> a, b, c, d = (("1", "2"), ("2", "3", "4"), ("3", "4", "5"), ("4", "6"))
+    >>> variance_of([[a], [b], [c], [d]], domain, epsilon=1)
+    9216.0
+    >>> variance_of([[a, d], [b, c]], domain, epsilon=1)
+    6656.0
     """
     cells = sum(
-        len(own) * domain.cells(sorted({name for clique in own for name in clique}))
-        for own in clusters
+        len(cluster) * domain.cells(sorted({name for clique in cluster for name in clique}))
+        for cluster in clusters
     )
     return 8 * len(clusters) ** 2 / epsilon**2 * cells
 
 
 def merge(cliques: Sequence[Clique], domain: Domain, *, budgets: Budgets = "equal") -> list[Clique]:
-    """Find clusters of the least variance, or nearly; what is contained in another cluster is
-    dropped.
+    """Find clusters with the least or nearly the least variance.
+
+    A cluster that another one contains is dropped.
     """
     if not cliques:
         return []
     sizes = domain.shape(domain.attributes)
-    places = {name: at for at, name in enumerate(domain.attributes)}
-    members = [frozenset(places[name] for name in own) for own in cliques]
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    members = [frozenset(places[name] for name in clique) for clique in cliques]
+
+    def union(block: int) -> frozenset[int]:
+        return frozenset[int]().union(*(members[index] for index in _bits(block)))
 
     @cache
     def cost(block: int) -> float:
-        union = frozenset[int]().union(*(members[at] for at in _bits(block)))
-        cells = prod(sizes[at] for at in union)
+        cells = prod(sizes[place] for place in union(block))
         if budgets == "equal":
             return float(block.bit_count() * cells)
-        return sqrt(
-            sum(sqrt(cells * prod(sizes[own] for own in members[at])) for at in _bits(block))
+        cells_of_cliques = (
+            prod(sizes[place] for place in members[index]) for index in _bits(block)
         )
+        return sqrt(sum(sqrt(cells * own_cells) for own_cells in cells_of_cliques))
 
     power = 2 if budgets == "equal" else 0
-    best = (_exactly if len(cliques) <= EXACT else _downhill)(len(cliques), cost, power)
-    unions = {frozenset[int]().union(*(members[at] for at in _bits(block))) for block in best}
-    kept = sorted(sorted(own) for own in unions if not any(own < other for other in unions))
-    return [tuple(domain.attributes[at] for at in own) for own in kept]
+    search = _search_all if len(cliques) <= MAX_EXACT else _search_downhill
+    unions = {union(block) for block in search(len(cliques), cost, power)}
+    clusters = sorted(
+        sorted(places) for places in unions if not any(places < other for other in unions)
+    )
+    return [tuple(domain.attributes[place] for place in cluster) for cluster in clusters]
 
 
 def printed_objective(clusters: Sequence[Sequence[Clique]], domain: Domain) -> float:
-    """Compute the sum within the logarithm of equation 6, as printed, without the stray product
-    over j: for the record.
+    """Compute the sum within the logarithm of equation 6 as printed, to show that it is constant.
+
+    The stray product over j is left out.
     """
     total = 0.0
-    for own in clusters:
-        over = prod(domain.cells(clique) for clique in own) * len(own)
-        times = {name: sum(name in clique for clique in own) for name in domain.attributes}
-        under = prod(
-            float(domain.cells((name,))) ** (times[name] - 1) for name in domain.attributes
+    for cluster in clusters:
+        numerator = prod(domain.cells(clique) for clique in cluster) * len(cluster)
+        counts = {name: sum(name in clique for clique in cluster) for name in domain.attributes}
+        denominator = prod(
+            float(domain.cells((name,))) ** (counts[name] - 1) for name in domain.attributes
         )
-        total += over / under
+        total += numerator / denominator
     return total
 
 
@@ -107,50 +118,50 @@ def _bits(block: int) -> Iterator[int]:
         block ^= low
 
 
-def _exactly(count: int, cost: Cost, power: int) -> Partition:
-    """Go through all sets of cliques; the block that has the first of a set is chosen, the rest is
-    known.
+def _search_all(count: int, cost: Cost, power: int) -> Partition:
+    """Search all partitions, by dynamic programming over sets of cliques.
+
+    For each set the block that holds its first clique is chosen; the rest is a smaller set.
     """
     whole = 1 << count
     costs = np.array([0.0, *(cost(block) for block in range(1, whole))])
     least = np.full((count + 1, whole), np.inf)
-    """The least sum of costs of a set in so many blocks."""
-    chosen = np.zeros((count + 1, whole), np.int64)
+    """The least cost of each set, by number of blocks."""
+    choice = np.zeros((count + 1, whole), np.int64)
     least[0, 0] = 0.0
-    for own in range(1, whole):
-        blocks = np.array([own & -own])
-        for at in _bits(own & (own - 1)):
-            blocks = np.concatenate([blocks, blocks | 1 << at])
-        sums = costs[blocks] + least[:-1, own ^ blocks]
-        first = sums.argmin(axis=1)
-        least[1:, own] = sums[np.arange(count), first]
-        chosen[1:, own] = blocks[first]
+    for cliques in range(1, whole):
+        blocks = np.array([cliques & -cliques])
+        for index in _bits(cliques & (cliques - 1)):
+            blocks = np.concatenate([blocks, blocks | 1 << index])
+        sums = costs[blocks] + least[:-1, cliques ^ blocks]
+        best = sums.argmin(axis=1)
+        least[1:, cliques] = sums[np.arange(count), best]
+        choice[1:, cliques] = blocks[best]
     number = 1 + int(np.argmin(np.arange(1, count + 1) ** power * least[1:, -1]))
-    found, left = [], whole - 1
+    partition, remaining = [], whole - 1
     for blocks_left in range(number, 0, -1):
-        found.append(int(chosen[blocks_left, left]))
-        left ^= found[-1]
-    return tuple(found)
+        partition.append(int(choice[blocks_left, remaining]))
+        remaining ^= partition[-1]
+    return tuple(partition)
 
 
-def _downhill(count: int, cost: Cost, power: int) -> Partition:
-    """Unite the two blocks that this makes cheapest, from single cliques to one block; then go
-    downhill from the best.
-    """
-    level: Partition = tuple(1 << at for at in range(count))
+def _search_downhill(count: int, cost: Cost, power: int) -> Partition:
+    """Merge the two blocks whose union is cheapest until one is left; improve the best levels."""
+    level: Partition = tuple(1 << index for index in range(count))
     levels = [level]
     while len(level) > 1:
-        one, other = min(
+        first, second = min(
             combinations(level, 2),
-            key=lambda own: cost(own[0] | own[1]) - cost(own[0]) - cost(own[1]),
+            key=lambda pair: cost(pair[0] | pair[1]) - cost(pair[0]) - cost(pair[1]),
         )
-        level = (*(block for block in level if block not in (one, other)), one | other)
+        level = (*(block for block in level if block not in (first, second)), first | second)
         levels.append(level)
-    levels.sort(key=lambda own: _value(own, cost, power))
-    return min(
-        (_descend(own, cost, power) for own in levels[:LEVELS]),
-        key=lambda own: _value(own, cost, power),
-    )
+
+    def value(partition: Partition) -> float:
+        return _value(partition, cost, power)
+
+    levels.sort(key=value)
+    return min((_descend(level, cost, power) for level in levels[:STARTS]), key=value)
 
 
 def _value(partition: Partition, cost: Cost, power: int) -> float:
@@ -158,36 +169,37 @@ def _value(partition: Partition, cost: Cost, power: int) -> float:
 
 
 def _descend(partition: Partition, cost: Cost, power: int) -> Partition:
-    """Take the best of all single steps, while there is one that is better."""
+    """Take the best single move, as long as one is an improvement."""
     while True:
         total = sum(map(cost, partition))
-        best, change = _value(partition, cost, power) * (1 - 1e-12), None
-        for gone, new in _neighbours(partition):
-            blocks = len(partition) - len(gone) + len(new)
-            value = blocks**power * (total + sum(map(cost, new)) - sum(map(cost, gone)))
+        best, move = _value(partition, cost, power) * (1 - 1e-12), None
+        for old, new in _moves(partition):
+            blocks = len(partition) - len(old) + len(new)
+            value = blocks**power * (total + sum(map(cost, new)) - sum(map(cost, old)))
             if value < best:
-                best, change = value, (gone, new)
-        if change is None:
+                best, move = value, (old, new)
+        if move is None:
             return partition
-        gone, new = change
-        partition = (*(block for block in partition if block not in gone), *new)
+        old, new = move
+        partition = (*(block for block in partition if block not in old), *new)
 
 
-def _neighbours(partition: Partition) -> Iterator[tuple[Partition, Partition]]:
-    """List single steps: blocks that go, and those that come. Unite two, move a clique, split one
-    off, swap two.
+def _moves(partition: Partition) -> Iterator[tuple[Partition, Partition]]:
+    """List single moves as the blocks that they replace and the new ones.
+
+    A move splits off a clique, merges two blocks, moves a clique, or swaps two cliques.
     """
-    for own in partition:
-        if own & (own - 1):
-            for at in _bits(own):
-                yield (own,), (own ^ 1 << at, 1 << at)
-    for one, other in combinations(partition, 2):
-        yield (one, other), (one | other,)
-        for here, there in ((one, other), (other, one)):
-            if here & (here - 1):
-                for at in _bits(here):
-                    yield (here, there), (here ^ 1 << at, there | 1 << at)
-        if (one & (one - 1)) and (other & (other - 1)):
-            for at in _bits(one):
-                for to in _bits(other):
-                    yield (one, other), (one ^ 1 << at | 1 << to, other ^ 1 << to | 1 << at)
+    for block in partition:
+        if block & (block - 1):
+            for index in _bits(block):
+                yield (block,), (block ^ 1 << index, 1 << index)
+    for first, second in combinations(partition, 2):
+        yield (first, second), (first | second,)
+        for source, target in ((first, second), (second, first)):
+            if source & (source - 1):
+                for index in _bits(source):
+                    yield (source, target), (source ^ 1 << index, target | 1 << index)
+        if (first & (first - 1)) and (second & (second - 1)):
+            for i in _bits(first):
+                for j in _bits(second):
+                    yield (first, second), (first ^ 1 << i | 1 << j, second ^ 1 << j | 1 << i)

@@ -1,12 +1,10 @@
-"""Raking: rows weighed so that their tables of some attributes are what they should be (Deming,
-Stephan 1940), and drawn anew.
+"""Raking: rows get weights such that their tables have given values (Deming, Stephan 1940).
 
-Each table in turn multiplies the weights of its rows by wanted over present, cell by cell. Tables
-that can be had together are had together in the end, by the distribution that is nearest to the
-first one; tables that cannot, as noisy ones never quite, are averaged by steps that get shorter.
-What is weighed are rows of some model: an importance sample of a Markov random field with a
-potential for every table, of which nothing larger than a table is ever built. A cell that no row
-has stays empty.
+The rows are a sample from some model. Each table in turn multiplies the weights of its rows by the
+target over the present value, cell by cell. If one distribution has all these tables, the weights
+converge to the one that is nearest to the sample. Noisy tables never quite agree; they are averaged
+by steps that get shorter. This is importance sampling of a Markov random field with a potential for
+every table, and nothing larger than a table is ever built. A cell that no row has stays empty.
 """
 
 from __future__ import annotations
@@ -15,85 +13,84 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
-from .sampling import Codes
+from .sampling import SampleCodes
 
-__all__ = ["Told", "raked", "systematic", "weights_of"]
+__all__ = ["ReportProgress", "rake", "row_weights", "systematic_sample"]
 
 
-class Told(Protocol):
-    """Is told how much is done, of how much."""
+class ReportProgress(Protocol):
+    """A function that is called with the work done and the work there is."""
 
     def __call__(self, done: float, *, of: float) -> None: ...
 
 
 SWEEPS: Final = 8
-"""Half of them with whole steps, then 1, 1/2, 1/3 ... of one; twice as many gain nothing."""
-MOST: Final = 20.0
-"""That a weight may be multiplied by at once, or divided: a cell of few rows is no reason for
-more.
-"""
-LEAST: Final = 1e-9
+"""Half of them take whole steps, then steps of 1, 1/2, 1/3, ...; more sweeps gain nothing."""
+MAX_FACTOR: Final = 20.0
+"""Largest factor by which one step changes a weight, because a cell with few rows may be chance."""
+EMPTY_SHARE: Final = 1e-9
+"""Added to shares, so that an empty cell does not divide by 0."""
 
 
-def raked(
+def rake(
     domain: Domain,
-    codes: Sequence[Codes],
+    codes: Sequence[SampleCodes],
     tables: Mapping[tuple[str, ...], Marginal],
     *,
     rows: int,
     generator: np.random.Generator,
-    told: Told | None = None,
-) -> list[Codes]:
-    """Draw so many of these rows that their tables come near those wanted, which are
-    distributions.
-    """
-    weights = weights_of(domain, codes, tables, generator=generator, told=told)
-    chosen = systematic(codes, weights, rows=rows, generator=generator)
-    return [own[chosen] for own in codes]
+    progress: ReportProgress | None = None,
+) -> list[SampleCodes]:
+    """Draw rows from these, such that their tables come near the given distributions."""
+    weights = row_weights(domain, codes, tables, generator=generator, progress=progress)
+    chosen = systematic_sample(codes, weights, rows=rows, generator=generator)
+    return [column[chosen] for column in codes]
 
 
-def weights_of(
+def row_weights(
     domain: Domain,
-    codes: Sequence[Codes],
+    codes: Sequence[SampleCodes],
     tables: Mapping[tuple[str, ...], Marginal],
     *,
     generator: np.random.Generator,
     sweeps: int = SWEEPS,
-    told: Told | None = None,
+    progress: ReportProgress | None = None,
 ) -> Numbers:
-    """Weigh the rows; together 1. Tables are gone through in another order each time."""
+    """Compute the weight of each row; they sum to 1. Each sweep has another order of tables."""
     columns = dict(zip(domain.attributes, codes, strict=True))
     weights = np.full(len(codes[0]), 1 / len(codes[0]))
-    order = list(tables)
+    marginals = list(tables)
     for sweep in range(sweeps):
         step = 1.0 if sweep < sweeps // 2 else 1 / (sweep - sweeps // 2 + 1)
-        for at in generator.permutation(len(order)).tolist():
-            wanted = tables[order[at]].values.reshape(-1)
+        for index in generator.permutation(len(marginals)).tolist():
+            target = tables[marginals[index]].values.reshape(-1)
             cells = np.zeros(len(weights), np.int64)
-            for name in order[at]:
+            for name in marginals[index]:
                 cells *= len(domain.labels[name])
                 cells += columns[name]
-            present = np.bincount(cells, weights, minlength=wanted.size)
-            change = np.clip((wanted + LEAST) / (present + LEAST), 1 / MOST, MOST)
-            weights *= (change**step)[cells]
+            present = np.bincount(cells, weights, minlength=target.size)
+            ratio = (target + EMPTY_SHARE) / (present + EMPTY_SHARE)
+            factors = np.clip(ratio, 1 / MAX_FACTOR, MAX_FACTOR)
+            weights *= (factors**step)[cells]
         weights /= weights.sum()
-        if told is not None:
-            told(sweep + 1, of=sweeps)
+        if progress is not None:
+            progress(sweep + 1, of=sweeps)
     return weights
 
 
-def systematic(
-    codes: Sequence[Codes], weights: Numbers, *, rows: int, generator: np.random.Generator
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Choose rows by their weights, each as often as expected but for one, along their sorted
-    order; then shuffle.
+def systematic_sample(
+    codes: Sequence[SampleCodes], weights: Numbers, *, rows: int, generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Choose rows by their weights, in a random order.
+
+    The choice runs along the sorted rows, so each is chosen as often as expected, to within one.
     """
-    order = np.lexsort([np.asarray(own) for own in codes[::-1]])
+    order = np.lexsort([np.asarray(column) for column in codes[::-1]])
     ends = np.cumsum(weights[order])
-    at = np.searchsorted(
-        ends * (rows / ends[-1]), np.arange(rows) + generator.random(), side="right"
-    )
-    return np.asarray(generator.permutation(order[np.minimum(at, len(order) - 1)]))
+    positions = np.arange(rows) + generator.random()
+    places = np.searchsorted(ends * (rows / ends[-1]), positions, side="right")
+    return np.asarray(generator.permutation(order[np.minimum(places, len(order) - 1)]))

@@ -1,16 +1,15 @@
-"""Ancestral sampling: rows drawn attribute by attribute, each given some that stand before it.
+"""Ancestral sampling: rows are drawn attribute by attribute, each conditional on earlier ones.
 
-Bayesian networks and junction trees both end here. An attribute's conditional distributions are
-kept as alias tables (Walker 1977, in the arrangement of Vose 1991), so a value costs one uniform
-number and two look-ups however many labels there are.
+Bayesian networks and junction trees are both sampled in this way. The conditional distributions of
+an attribute are kept as alias tables (Walker 1977, in the arrangement of Vose 1991). A value then
+takes one uniform number and two look-ups, however many labels there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,248 +18,243 @@ from ..privacy.binary import Binary
 from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
 
-__all__ = ["Chain", "Sample", "Step", "synthesise"]
+__all__ = ["Chain", "Fallback", "Sample", "SampleCodes", "Step", "Synthesis", "synthesise"]
 
-Codes = npt.NDArray[np.unsignedinteger[Any]]
-CHUNK: Final = 1 << 15
-"""Rows that are drawn at a time: what is touched stays in the second cache."""
-ATTEMPTS: Final = 50
+BLOCK: Final = 1 << 15
+"""Rows drawn at a time: the working set fits in the L2 cache."""
+MAX_ATTEMPTS: Final = 50
+"""Times that a row whose bits are no code is drawn again."""
 
-Empty = Literal["uniform", "marginal"]
+SampleCodes: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+Fallback: TypeAlias = Literal["uniform", "marginal"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Draw `heads` given `given`, as `table` distributes them.
+    """Draw `heads` conditional on `parents`, as `table` distributes them.
 
-    The table may have more attributes, which are summed out, and need not sum to anything; what is
-    then negative counts as 0.
+    The table may have more attributes, which are summed out. It need not be normalised. Negative
+    cells then count as 0.
     """
 
     heads: tuple[str, ...]
-    given: tuple[str, ...]
+    parents: tuple[str, ...]
     table: Marginal
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Codes, an array an attribute, and how often a row came to a step that had no distribution for
-    it.
-    """
+    """Codes of drawn rows, an array for each attribute."""
 
-    codes: list[Codes]
+    codes: list[SampleCodes]
     undefined: int = 0
+    """Number of times that a row came to a step that had no distribution for its parents."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """One attribute's conditional distributions, a line a configuration of what is given, ready to
-    be drawn from.
-    """
+    """The conditional distributions of one attribute, a row for each configuration of parents."""
 
     head: int
-    given: tuple[int, ...]
+    parents: tuple[int, ...]
     sizes: tuple[int, ...]
     conditional: Numbers
     keep: Numbers
     alias: npt.NDArray[np.int64]
     empty: npt.NDArray[np.bool_]
-    """Lines of what the step is given, not what its earlier heads are: only for the first head of a
-    step.
-    """
+    """Whether the step has no distribution for a configuration; only for its first head."""
 
 
 class Chain:
-    """A distribution over all attributes of a domain, by steps in which they are drawn.
+    """A distribution over all attributes of a domain, as steps that draw them.
 
-    Where a step has no mass for what is given, `empty` says what stands in: the distribution of its
-    heads without regard to what is given, or all of their labels alike.
+    If a step has no mass for a configuration of parents, `empty` names the distribution that is
+    used instead: that of its heads without regard to the parents, or the uniform one.
     """
 
-    def __init__(self, domain: Domain, steps: Sequence[Step], *, empty: Empty = "marginal") -> None:
+    def __init__(
+        self, domain: Domain, steps: Sequence[Step], *, empty: Fallback = "marginal"
+    ) -> None:
         self.domain = domain
         self._draws: list[_Draw] = []
-        done: list[str] = []
+        drawn: list[str] = []
         for step in steps:
-            if wrong := [
+            misplaced = [
                 name
-                for name in (*step.heads, *step.given)
-                if (name in step.heads) == (name in done)
-            ]:
-                given = ", ".join(step.given) or "nothing"
+                for name in (*step.heads, *step.parents)
+                if (name in step.heads) == (name in drawn)
+            ]
+            if misplaced:
+                parents = ", ".join(step.parents) or "nothing"
                 raise ValueError(
-                    f"expected {', '.join(step.heads)} once, after {given}, found {wrong[0]} out of its place"
+                    f"expected {', '.join(step.heads)} once, after {parents}, "
+                    f"found {misplaced[0]} out of its place"
                 )
             self._draws += _prepare(domain, step, empty=empty)
-            done += step.heads
-        if missing := [name for name in domain.attributes if name not in done]:
+            drawn += step.heads
+        if missing := [name for name in domain.attributes if name not in drawn]:
             raise ValueError(
                 f"expected a step for every attribute, found none for {', '.join(missing)}"
             )
 
     def blocks(self, rows: int, *, generator: np.random.Generator) -> Iterator[Sample]:
-        """Draw rows, some at a time, in bounded memory."""
-        for start in range(0, rows, CHUNK):
-            yield self._block(min(CHUNK, rows - start), generator)
+        """Draw rows block by block, in bounded memory."""
+        for start in range(0, rows, BLOCK):
+            yield self._block(min(BLOCK, rows - start), generator)
 
     def sample(self, rows: int, *, generator: np.random.Generator) -> Sample:
         """Draw rows."""
         sizes = self.domain.shape(self.domain.attributes)
-        codes: list[Codes] = [np.empty(rows, _width(size)) for size in sizes]
-        undefined = at = 0
+        codes: list[SampleCodes] = [np.empty(rows, _code_type(size)) for size in sizes]
+        undefined = start = 0
         for block in self.blocks(rows, generator=generator):
             for column, part in zip(codes, block.codes, strict=True):
-                column[at : at + len(part)] = part
-            at, undefined = at + CHUNK, undefined + block.undefined
+                column[start : start + len(part)] = part
+            start, undefined = start + BLOCK, undefined + block.undefined
         return Sample(codes, undefined)
 
     def distribution(self) -> Marginal:
-        """Multiply all steps out: every cell of the whole domain, so for small ones."""
+        """Compute every cell of the whole domain, which must be small."""
         names = self.domain.attributes
-        factors = []
+        joint = Marginal((), np.array(1.0))
         for draw in self._draws:
-            shape = (
-                *(self.domain.shape([names[at]])[0] for at in draw.given),
-                draw.conditional.shape[1],
-            )
-            factors.append(
-                Marginal(
-                    (*(names[at] for at in draw.given), names[draw.head]),
-                    draw.conditional.reshape(shape),
-                )
-            )
-        return reduce(lambda one, other: one * other, factors, Marginal((), np.array(1.0))).project(
-            names
-        )
+            attributes = (*(names[parent] for parent in draw.parents), names[draw.head])
+            joint = joint * Marginal.of(self.domain, attributes, draw.conditional)
+        return joint.project(names)
 
     def _block(self, rows: int, generator: np.random.Generator) -> Sample:
-        drawn: dict[int, Codes] = {}
+        drawn: dict[int, SampleCodes] = {}
         undefined = 0
         for draw in self._draws:
-            line = np.zeros(rows, np.int64)
-            for at, size in zip(draw.given, draw.sizes, strict=True):
-                line *= size
-                line += drawn[at]
+            row = np.zeros(rows, np.int64)
+            for parent, size in zip(draw.parents, draw.sizes, strict=True):
+                row *= size
+                row += drawn[parent]
             if draw.empty.any():
-                undefined += int(draw.empty[line].sum())
+                undefined += int(draw.empty[row].sum())
             size = draw.conditional.shape[1]
             place = generator.random(rows)
             place *= size
             column = place.astype(np.int64)
             place -= column
-            line *= size
-            line += column
-            drawn[draw.head] = np.where(place < draw.keep[line], column, draw.alias[line]).astype(
-                _width(size)
-            )
-        return Sample([drawn[at] for at in range(len(drawn))], undefined)
-
-
-def _width(labels: int) -> type[np.uint8 | np.uint16]:
-    return np.uint8 if labels <= 256 else np.uint16
-
-
-def _prepare(domain: Domain, step: Step, *, empty: Empty) -> Iterator[_Draw]:
-    """Take a step apart, head by head, each given the heads before it."""
-    names = domain.attributes
-    table = step.table.project((*step.given, *step.heads))
-    if table.values.shape != domain.shape(table.attributes) or not np.isfinite(table.values).all():
-        shape = "x".join(map(str, domain.shape(table.attributes)))
-        found = "x".join(map(str, table.values.shape))
-        raise ValueError(
-            f"expected a table of {shape} finite numbers for {', '.join(table.attributes)}, found {found}"
-        )
-    weights = np.maximum(table.values, 0.0).reshape(domain.cells(step.given), -1)
-    none = ~(weights.sum(axis=1) > 0)
-    own = weights.sum(axis=0)
-    weights[none] = own if empty == "marginal" and own.sum() > 0 else 1.0
-    whole = Marginal(table.attributes, weights.reshape(table.values.shape))
-    for at, head in enumerate(step.heads):
-        given = (*step.given, *step.heads[:at])
-        size = domain.cells([head])
-        lines = whole.project((*given, head)).values.reshape(-1, size)
-        mass = lines.sum(axis=1, keepdims=True)
-        # A line without mass here begins with heads that are never drawn; any distribution will do.
-        conditional = np.divide(lines, mass, out=np.full(lines.shape, 1 / size), where=mass > 0)
-        keep, alias = _alias(conditional)
-        yield _Draw(
-            names.index(head),
-            tuple(names.index(name) for name in given),
-            domain.shape(given),
-            conditional,
-            keep.reshape(-1),
-            alias.reshape(-1),
-            none if at == 0 else none[:0],
-        )
-
-
-def _alias(conditional: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
-    """Make alias tables of all lines at once: column j of a line stays with probability keep[j],
-    else it is alias[j].
-
-    Every column holds 1/size of the mass. In order of size: while the largest left has more than
-    its share, it fills up the smallest; when it has less, the next largest fills it up. One column
-    is finished in each pass, of every line.
-    """
-    lines, size = conditional.shape
-    order = np.argsort(conditional, axis=1, kind="stable")
-    share = np.take_along_axis(conditional, order, axis=1) * size
-    keep, alias = np.ones((lines, size)), np.tile(np.arange(size), (lines, 1))
-    every = np.arange(lines)
-    small, large = np.zeros(lines, np.int64), np.full(lines, size - 1)
-    left = share[:, -1].copy()
-    for _ in range(size - 1):
-        fill = left < 1
-        taken = np.where(fill, left, share[every, small])
-        done, giver = np.where(fill, large, small), np.where(fill, large - 1, large)
-        keep[every, order[every, done]] = taken
-        alias[every, order[every, done]] = order[every, giver]
-        left = np.where(fill, share[every, giver] + left - 1, left + taken - 1)
-        small, large = small + ~fill, giver
-    return np.clip(keep, 0.0, 1.0), alias
+            row *= size
+            row += column
+            codes = np.where(place < draw.keep[row], column, draw.alias[row])
+            drawn[draw.head] = codes.astype(_code_type(size))
+        return Sample([drawn[index] for index in range(len(drawn))], undefined)
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """A synthetic table, and what had to be done for it."""
+    """A synthetic table, and how often the model could not be followed."""
 
-    codes: list[Codes]
+    codes: list[SampleCodes]
     undefined: int
-    """Values drawn where the model had no distribution."""
+    """Number of values drawn where the model had no distribution."""
     rejected: int
-    """Rows thrown away because their bits were no code."""
+    """Number of rows drawn again because their bits were no code."""
     replaced: int
-    """Values still no code after many attempts, drawn from all labels alike."""
+    """Number of values drawn from all labels alike, because many attempts gave no code."""
 
 
 def synthesise(
     chain: Chain, rows: int, *, generator: np.random.Generator, binary: Binary | None = None
 ) -> Synthesis:
-    """Draw a table; of a chain over bits, one of codes: rows with a pattern that is no code are
-    drawn again.
+    """Draw a table of codes.
+
+    If the chain is over bits, `binary` decodes them. A row with a pattern that is no code is drawn
+    again.
     """
     if binary is None:
         sample = chain.sample(rows, generator=generator)
         return Synthesis(sample.codes, sample.undefined, 0, 0)
-    codes: list[Codes] = [
-        np.zeros(rows, _width(len(labels))) for labels in binary.domain.labels.values()
+    codes: list[SampleCodes] = [
+        np.zeros(rows, _code_type(len(labels))) for labels in binary.domain.labels.values()
     ]
-    missing = np.arange(
-        rows if binary.bits.labels else 0
-    )  # without bits there is one row that anybody can have
+    # Without bits there is only one possible row.
+    missing = np.arange(rows if binary.bits.labels else 0)
     undefined = rejected = replaced = 0
-    for attempt in range(ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         sample = chain.sample(len(missing), generator=generator)
-        found, valid = binary.decode(sample.codes)
-        for column, drawn in zip(codes, found, strict=True):
+        decoded, valid = binary.decode(sample.codes)
+        for column, drawn in zip(codes, decoded, strict=True):
             column[missing] = drawn
         undefined += sample.undefined
         missing = missing[~valid]
-        if not len(missing) or attempt + 1 == ATTEMPTS:
+        if not len(missing) or attempt + 1 == MAX_ATTEMPTS:
             break
         rejected += len(missing)
     for column, labels in zip(codes, binary.domain.labels.values(), strict=True):
-        wrong = missing[column[missing] >= len(labels)]
-        column[wrong] = generator.integers(0, len(labels), len(wrong))
-        replaced += len(wrong)
+        invalid = missing[column[missing] >= len(labels)]
+        column[invalid] = generator.integers(0, len(labels), len(invalid))
+        replaced += len(invalid)
     return Synthesis(codes, undefined, rejected, replaced)
+
+
+def _code_type(labels: int) -> type[np.uint8 | np.uint16]:
+    return np.uint8 if labels <= 256 else np.uint16
+
+
+def _prepare(domain: Domain, step: Step, *, empty: Fallback) -> Iterator[_Draw]:
+    """Split a step into one draw for each head, conditional on the heads before it."""
+    names = domain.attributes
+    table = step.table.project((*step.parents, *step.heads))
+    if table.values.shape != domain.shape(table.attributes) or not np.isfinite(table.values).all():
+        raise ValueError(
+            f"expected a table of {_dimensions(domain.shape(table.attributes))} finite numbers "
+            f"for {', '.join(table.attributes)}, found {_dimensions(table.values.shape)}"
+        )
+    weights = np.maximum(table.values, 0.0).reshape(domain.cells(step.parents), -1)
+    without_mass = ~(weights.sum(axis=1) > 0)
+    margin = weights.sum(axis=0)
+    weights[without_mass] = margin if empty == "marginal" and margin.sum() > 0 else 1.0
+    complete = Marginal(table.attributes, weights.reshape(table.values.shape))
+    for index, head in enumerate(step.heads):
+        parents = (*step.parents, *step.heads[:index])
+        size = domain.cells([head])
+        rows = complete.project((*parents, head)).values.reshape(-1, size)
+        mass = rows.sum(axis=1, keepdims=True)
+        # A row without mass belongs to earlier heads that are never drawn, so any distribution
+        # will do.
+        conditional = np.divide(rows, mass, out=np.full(rows.shape, 1 / size), where=mass > 0)
+        keep, alias = _alias(conditional)
+        yield _Draw(
+            names.index(head),
+            tuple(names.index(name) for name in parents),
+            domain.shape(parents),
+            conditional,
+            keep.reshape(-1),
+            alias.reshape(-1),
+            without_mass if index == 0 else without_mass[:0],
+        )
+
+
+def _dimensions(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+def _alias(conditional: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
+    """Make the alias tables of all rows: column j stays with probability keep[j], else alias[j].
+
+    Every column holds 1/size of the mass, and columns are sorted by their share. As long as the
+    largest remaining column has more than its share, it fills up the smallest one. When it has
+    less, the next largest fills it up. Each pass finishes one column in every row.
+    """
+    rows, size = conditional.shape
+    order = np.argsort(conditional, axis=1, kind="stable")
+    share = np.take_along_axis(conditional, order, axis=1) * size
+    keep, alias = np.ones((rows, size)), np.tile(np.arange(size), (rows, 1))
+    every = np.arange(rows)
+    small, large = np.zeros(rows, np.int64), np.full(rows, size - 1)
+    rest = share[:, -1].copy()
+    """Share that is left of the largest column."""
+    for _ in range(size - 1):
+        exhausted = rest < 1
+        kept = np.where(exhausted, rest, share[every, small])
+        finished = np.where(exhausted, large, small)
+        giver = np.where(exhausted, large - 1, large)
+        keep[every, order[every, finished]] = kept
+        alias[every, order[every, finished]] = order[every, giver]
+        rest = np.where(exhausted, share[every, giver] + rest - 1, rest + kept - 1)
+        small, large = small + ~exhausted, giver
+    return np.clip(keep, 0.0, 1.0), alias

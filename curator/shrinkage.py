@@ -1,19 +1,18 @@
-"""How far to believe a noisy table of two attributes: between what was measured and what simpler
-knowledge says of it.
+"""Shrinkage of noisy tables of two attributes towards simpler estimates.
 
-A pair's table Y has noise; a centre M is what simpler knowledge makes of the pair, such as the
-product of its margins, and is nearly without noise. If P is drawn around M (Dirichlet, of precision
+A pair's table Y has noise. A centre M is a simpler estimate of the pair, such as the product of its
+margins, and has nearly no noise. If P is drawn around M (a Dirichlet distribution of precision
 kappa, in its normal approximation cell by cell)
 
     spread of P     t = M (1 - M) / (kappa + 1)
     noise of Y      s2 = base + slope M (1 - M)
     posterior       M + t / (t + s2) (Y - M), with variance t s2 / (t + s2)
 
-Which centre, and which kappa, is not known: the posterior is averaged over all, each weighted by
-how well it explains the table, and by how often it is right for all pairs together, which is
-learned from them (empirical Bayes). Infinite kappa, P = M, is among them: so a pair about which
-nothing is known but noise is believed to be its centre, and one that is far beyond its noise is
-believed as measured. Nothing here looks at anything but what was released.
+The best centre and kappa are not known, so the posterior is averaged over all of them. Each has two
+weights: how well it explains this table, and how often it is right for all pairs together, which is
+learnt from them (empirical Bayes). Infinite kappa, P = M, is among them. So a pair of which only
+noise is known shrinks to its centre, and one far beyond its noise stays as measured. All this uses
+nothing but what was released.
 """
 
 from __future__ import annotations
@@ -21,26 +20,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from .marginal import Marginal, Numbers
 
-__all__ = ["SPREADS", "Noisy", "Shrunk", "shrink", "views", "with_margins"]
+__all__ = ["SPREADS", "NoisyTable", "PairPosterior", "pooled_marginals", "shrink", "with_margins"]
 
 SPREADS: Final = (0.0, *np.geomspace(1e-6, 1.0, 25).tolist())
-"""1 / (kappa + 1)."""
-LEARNING: Final = 50
+"""Candidates for 1 / (kappa + 1)."""
+LEARNING_ROUNDS: Final = 50
+FITTING_ROUNDS: Final = 30
 
-Pair = tuple[str, ...]
+Pair: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Noisy:
-    """A table of frequencies without bias; a cell of frequency f varies by base + slope f (1 -
-    f).
-    """
+class NoisyTable:
+    """An unbiased table of frequencies. A cell f has variance base + slope f (1 - f)."""
 
     table: Marginal
     base: float
@@ -48,138 +46,155 @@ class Noisy:
 
 
 @dataclass(frozen=True, slots=True)
-class Shrunk:
-    """A pair's posterior: its mean and its cells' variances, and what it is made of."""
+class PairPosterior:
+    """The posterior of a pair's table."""
 
     mean: Numbers
     variance: Numbers
+    """Variance of each cell."""
     weight: Numbers
-    """How likely each centre with each spread is, together 1."""
-    likely: Numbers
-    """The same by this pair alone, without what all pairs say of centres and spreads; not
-    normalised.
-    """
+    """Posterior probability of each centre with each spread."""
+    likelihood: Numbers
+    """Likelihood of each centre with each spread from this pair alone, up to a factor."""
     even: Numbers
     """M (1 - M) of each centre's cells."""
 
 
-def views(tables: Sequence[Noisy], *, ways: int) -> dict[Pair, Noisy]:
-    """Say what all tables together say of each marginal of so many attributes, by inverse variance
-    at even frequencies.
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """A pair's table against its centres, with a row for each centre."""
+
+    centre: Numbers
+    residual: Numbers
+    even: Numbers
+    noise: Numbers
+
+
+def pooled_marginals(tables: Sequence[NoisyTable], *, ways: int) -> dict[Pair, NoisyTable]:
+    """Estimate each covered marginal of `ways` attributes from all tables together.
+
+    Tables are weighted by the inverse of their variance at equal frequencies.
     """
-    found: dict[Pair, list[tuple[float, Noisy]]] = {}
-    for own in tables:
-        for attributes in combinations(own.table.attributes, ways):
-            table = own.table.project(attributes)
-            summed = own.table.cells // table.cells
-            view = Noisy(table, own.base * summed, own.slope)
-            found.setdefault(attributes, []).append(
-                (1 / (view.base + view.slope / table.cells), view)
-            )
-    combined = {}
-    for attributes, weighted in found.items():
-        whole = sum(weight for weight, _ in weighted)
-        first, *rest = (view.table * (weight / whole) for weight, view in weighted)
-        combined[attributes] = Noisy(
+    weighted: dict[Pair, list[tuple[float, NoisyTable]]] = {}
+    for noisy in tables:
+        for attributes in combinations(noisy.table.attributes, ways):
+            table = noisy.table.project(attributes)
+            cells = noisy.table.cells // table.cells
+            projected = NoisyTable(table, noisy.base * cells, noisy.slope)
+            weight = 1 / (projected.base + projected.slope / table.cells)
+            weighted.setdefault(attributes, []).append((weight, projected))
+    pooled = {}
+    for attributes, parts in weighted.items():
+        total = sum(weight for weight, _ in parts)
+        first, *rest = (part.table * (weight / total) for weight, part in parts)
+        pooled[attributes] = NoisyTable(
             sum(rest, start=first),
-            sum((weight / whole) ** 2 * view.base for weight, view in weighted),
-            sum((weight / whole) ** 2 * view.slope for weight, view in weighted),
+            sum((weight / total) ** 2 * part.base for weight, part in parts),
+            sum((weight / total) ** 2 * part.slope for weight, part in parts),
         )
-    return combined
+    return pooled
 
 
 def shrink(
-    pairs: Mapping[Pair, Noisy], centres: Mapping[Pair, Sequence[Numbers]]
-) -> dict[Pair, Shrunk]:
-    """Compute each pair's posterior; every pair has the same number of centres.
+    pairs: Mapping[Pair, NoisyTable], centres: Mapping[Pair, Sequence[Numbers]]
+) -> dict[Pair, PairPosterior]:
+    """Compute the posterior of each pair. Every pair has the same number of centres.
 
-    How well a centre explains a table is judged by what margins do not determine, the residual
-    without its means over rows and columns, (c - 1)(c' - 1) numbers that count as independent.
+    How well a centre explains a table is judged by the part that the margins do not determine: the
+    residual without its means over rows and columns. These are (c - 1)(c' - 1) numbers, which count
+    as independent.
     """
-    known: dict[Pair, tuple[Numbers, Numbers, Numbers, Numbers]] = {}
-    likely = []
-    for pair, own in pairs.items():
-        shape = own.table.values.shape
-        centre = np.clip(np.stack(centres[pair]), 1e-9, 1 - 1e-9)
-        residual = own.table.values - centre
-        even = (centre * (1 - centre)).reshape(len(centre), -1)
-        noise = np.maximum(own.base + own.slope * even, 1e-18)
-        inner = _centred(residual).reshape(len(centre), -1) ** 2
-        free = (1 - 1 / shape[0]) * (1 - 1 / shape[1])
-        fits = [
-            -0.5 * (inner / (s * even + noise) + free * np.log(s * even + noise)).sum(axis=1)
-            for s in SPREADS
-        ]
-        fit = np.stack(fits, axis=1)
-        likely.append(np.exp(fit - fit.max()))
-        known[pair] = (
-            centre.reshape(len(centre), -1),
-            residual.reshape(len(centre), -1),
-            even,
-            noise,
-        )
-    every = np.stack(likely)
-    prior = np.full(every.shape[1:], 1 / every[0].size)
-    for _ in range(LEARNING):
-        posterior = prior * every
+    evidence = {pair: _evidence(noisy, centres[pair]) for pair, noisy in pairs.items()}
+    likelihoods = np.stack(
+        [_likelihood(evidence[pair], noisy.table.values.shape) for pair, noisy in pairs.items()]
+    )
+    prior = np.full(likelihoods.shape[1:], 1 / likelihoods[0].size)
+    for _ in range(LEARNING_ROUNDS):
+        posterior = prior * likelihoods
         posterior /= posterior.sum(axis=(1, 2), keepdims=True)
         prior = posterior.mean(axis=0)
-    found = {}
-    for (pair, (centre, residual, even, noise)), alone in zip(known.items(), every, strict=True):
-        weight = prior * alone / (prior * alone).sum()
-        shape = pairs[pair].table.values.shape
-        # How far the measured is believed, averaged over spreads, for each centre.
-        belief = sum(
-            (weight[:, at, None] * (s * even / (s * even + noise)) for at, s in enumerate(SPREADS)),
-            start=np.zeros_like(even),
-        )
-        mean = (weight.sum(axis=1)[:, None] * centre + belief * residual).sum(axis=0)
-        variance = (belief * noise).sum(axis=0).reshape(shape)
-        found[pair] = Shrunk(mean.reshape(shape), variance, weight, alone, even)
-    return found
+    return {
+        pair: _posterior(evidence[pair], prior, likelihood, pairs[pair].table.values.shape)
+        for pair, likelihood in zip(pairs, likelihoods, strict=True)
+    }
+
+
+def _evidence(noisy: NoisyTable, centres: Sequence[Numbers]) -> _Evidence:
+    centre = np.clip(np.stack(centres), 1e-9, 1 - 1e-9)
+    count = len(centre)
+    even = (centre * (1 - centre)).reshape(count, -1)
+    return _Evidence(
+        centre=centre.reshape(count, -1),
+        residual=(noisy.table.values - centre).reshape(count, -1),
+        even=even,
+        noise=np.maximum(noisy.base + noisy.slope * even, 1e-18),
+    )
+
+
+def _likelihood(evidence: _Evidence, shape: tuple[int, ...]) -> Numbers:
+    """Compute the likelihood of each centre with each spread, up to a factor."""
+    count = len(evidence.centre)
+    residual = evidence.residual.reshape(count, *shape)
+    squares = _without_means(residual).reshape(count, -1) ** 2
+    free_share = (1 - 1 / shape[0]) * (1 - 1 / shape[1])
+    logs = []
+    for spread in SPREADS:
+        variance = spread * evidence.even + evidence.noise
+        logs.append(-0.5 * (squares / variance + free_share * np.log(variance)).sum(axis=1))
+    log_likelihood = np.stack(logs, axis=1)
+    return np.asarray(np.exp(log_likelihood - log_likelihood.max()))
+
+
+def _posterior(
+    evidence: _Evidence, prior: Numbers, likelihood: Numbers, shape: tuple[int, ...]
+) -> PairPosterior:
+    weight = prior * likelihood / (prior * likelihood).sum()
+    # The weight of the measured table, averaged over spreads, for each centre.
+    trust = np.zeros_like(evidence.even)
+    for index, spread in enumerate(SPREADS):
+        signal = spread * evidence.even
+        trust = trust + weight[:, index, None] * (signal / (signal + evidence.noise))
+    centre_weights = weight.sum(axis=1)[:, None]
+    mean = (centre_weights * evidence.centre + trust * evidence.residual).sum(axis=0)
+    variance = (trust * evidence.noise).sum(axis=0)
+    return PairPosterior(
+        mean.reshape(shape), variance.reshape(shape), weight, likelihood, evidence.even
+    )
 
 
 def with_margins(
     mean: Numbers, variance: Numbers, rows: Numbers, columns: Numbers, *, rounds: int = 6
 ) -> Numbers:
-    """Find the distribution with these margins that is likeliest for independent normal cells,
-    about.
+    """Find about the most likely distribution with these margins, for independent normal cells.
 
-    Condition on the sums of rows and columns, a linear system in as many unknowns; clip what falls
-    below 0, and again with the cells that are left. The last steps are proportional fitting, which
-    brings the margins to within rounding where cells allow it.
+    Each round conditions on the sums of rows and columns, a linear system with as many unknowns. It
+    then cuts what falls below 0, and goes on with the cells that are left. At the end proportional
+    fitting brings the margins to within rounding, as far as the cells allow.
     """
-    found, variance = mean, variance + 1e-12 * variance.max() + 1e-18
+    table, variance = mean, variance + 1e-12 * variance.max() + 1e-18
     free = variance
     for _ in range(rounds):
         system = np.block([[np.diag(free.sum(axis=1)), free], [free.T, np.diag(free.sum(axis=0))]])
-        wrong = np.concatenate([rows - found.sum(axis=1), columns - found.sum(axis=0)])
+        errors = np.concatenate([rows - table.sum(axis=1), columns - table.sum(axis=0)])
         scale = np.sqrt(np.diag(system))
-        # Singular by one, as rows and columns have the same sum: a little on the diagonal takes the
-        # solution of least norm.
-        moved = (
-            np.linalg.solve(
-                system / np.outer(scale, scale) + 1e-9 * np.eye(len(scale)), wrong / scale
-            )
-            / scale
-        )
-        found = np.maximum(found + free * (moved[: len(rows), None] + moved[None, len(rows) :]), 0)
-        free = variance * np.where(found > 0, 1, 1e-9)
-    found = found + 1e-7 * np.outer(rows, columns)  # where a line has lost all its cells
-    for _ in range(30):
-        found = (
-            found
-            * np.divide(rows, found.sum(axis=1), out=np.zeros_like(rows), where=rows > 0)[:, None]
-        )
-        found = (
-            found
-            * np.divide(columns, found.sum(axis=0), out=np.zeros_like(columns), where=columns > 0)[
-                None, :
-            ]
-        )
-    return np.asarray(found / found.sum())
+        # The rank is one less than full, because rows and columns have the same sum. A little on
+        # the diagonal gives the solution of least norm.
+        regular = system / np.outer(scale, scale) + 1e-9 * np.eye(len(scale))
+        shifts = np.linalg.solve(regular, errors / scale) / scale
+        row_shifts, column_shifts = shifts[: len(rows), None], shifts[None, len(rows) :]
+        table = np.maximum(table + free * (row_shifts + column_shifts), 0)
+        free = variance * np.where(table > 0, 1, 1e-9)
+    table = table + 1e-7 * np.outer(rows, columns)  # where a row or column has lost all its cells
+    for _ in range(FITTING_ROUNDS):
+        table = table * _ratio(rows, table.sum(axis=1))[:, None]
+        table = table * _ratio(columns, table.sum(axis=0))[None, :]
+    return np.asarray(table / table.sum())
 
 
-def _centred(values: Numbers) -> Numbers:
+def _ratio(margin: Numbers, sums: Numbers) -> Numbers:
+    return np.asarray(np.divide(margin, sums, out=np.zeros_like(margin), where=margin > 0))
+
+
+def _without_means(values: Numbers) -> Numbers:
     rows, columns = values.mean(axis=-1, keepdims=True), values.mean(axis=-2, keepdims=True)
     return np.asarray(values - rows - columns + values.mean(axis=(-1, -2), keepdims=True))

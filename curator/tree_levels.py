@@ -1,9 +1,8 @@
-"""Growing a decision tree level by level from noisy tables of a label and sets of attributes
-(CLLDP, section 6.1).
+"""Decision trees grown level by level from noisy tables of a label and sets of attributes.
 
-What is known of a node and a candidate attribute comes from every table that has all attributes of
-the node's path and the candidate: cells that the path excludes are left out, the rest are added up,
-and tables are averaged by inverse variance (`look`).
+This is CLLDP's algorithm (section 6.1). A node and a candidate attribute are estimated from every
+table that has the candidate and all attributes of the node's path. Cells that the path excludes are
+left out, the others are summed, and tables are averaged by inverse variance (`estimate_node`).
 """
 
 from __future__ import annotations
@@ -18,90 +17,106 @@ import numpy.typing as npt
 from .decision_tree import Path
 from .marginal import Marginal, Numbers
 
-__all__ = ["Known", "Looked", "best_value", "gini", "look", "winner"]
+__all__ = ["JointTable", "NodeEstimate", "best_value", "estimate_node", "gini", "winner"]
 
 
-class Known(Protocol):
-    """A noisy table of the label, first, and attributes."""
+class JointTable(Protocol):
+    """A noisy table of the label, which is first, and attributes."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Without the label."""
+        """All but the label."""
         ...
 
     @property
     def joint(self) -> Marginal: ...
 
     def variance_of(self, size: int) -> float:
-        """The variance of so many cells together."""
+        """Compute the variance of the sum of `size` cells."""
         ...
 
 
-class Looked(NamedTuple):
-    """What is known of a node: Pr[path, l, a] of a candidate a; the variance of each number, and of
-    each label's sum.
-    """
+class NodeEstimate(NamedTuple):
+    """Estimates of Pr[path, l, a] for a node and a candidate a, a row for each label."""
 
     table: Numbers
     variance: float
-    of_sum: float
+    """Variance of each number."""
+    row_variance: float
+    """Variance of the sum of each row."""
 
 
-def look(
-    tables: Sequence[Known], path: Path, candidate: str | None, *, plain_mean: bool = False
-) -> Looked | None:
-    """Average what all tables say that have the path's attributes and the candidate; `None`: there
-    is none.
+def estimate_node(
+    tables: Sequence[JointTable], path: Path, candidate: str | None, *, plain_mean: bool = False
+) -> NodeEstimate | None:
+    """Average all tables that have the attributes of the path and the candidate.
 
-    Without a candidate the table has one column. `plain_mean`: as printed, whatever their noise.
+    Without a candidate the result has one column. `plain_mean` ignores the variances, as printed.
+    If there is no such table, the result is None.
     """
-    need = list(
-        dict.fromkeys(
-            [*(own.test.attribute for own in path), *([] if candidate is None else [candidate])]
-        )
-    )
-    parts: list[tuple[Numbers, float, float]] = []
-    for own in tables:
-        if not {*need} <= {*own.attributes}:
-            continue
-        joint = own.joint.project((own.joint.attributes[0], *need)).values
-        fine, keep = own.joint.cells // joint.size, joint
-        columns = 1
-        for at, name in enumerate(need, start=1):
-            mask = _allowed(path, name, joint.shape[at])
-            if name == candidate:
-                columns = int(mask.sum())
-                keep = np.where(
-                    mask.reshape([-1 if axis == at else 1 for axis in range(keep.ndim)]), keep, 0.0
-                )
-            else:
-                keep = np.compress(mask, keep, axis=at)
-        others = tuple(at for at, name in enumerate(need, start=1) if name != candidate)
-        cells = fine * int(np.prod([keep.shape[at] for at in others]))
-        table = keep.sum(axis=others).reshape(len(joint), -1)
-        parts.append((table, own.variance_of(cells), own.variance_of(cells * columns)))
-    if not parts:
+    tested = [answer.test.attribute for answer in path]
+    names = list(dict.fromkeys([*tested, *([] if candidate is None else [candidate])]))
+    estimates = [
+        _estimate(table, path, candidate, names)
+        for table in tables
+        if {*names} <= {*table.attributes}
+    ]
+    if not estimates:
         return None
     weights = (
-        np.ones(len(parts)) if plain_mean else np.array([1 / max(own[1], 1e-300) for own in parts])
+        np.ones(len(estimates))
+        if plain_mean
+        else np.array([1 / max(estimate.variance, 1e-300) for estimate in estimates])
     )
     weights = weights / weights.sum()
-    return Looked(
-        np.asarray(sum(w * own[0] for w, own in zip(weights, parts, strict=True))),
-        float(sum(w * w * own[1] for w, own in zip(weights, parts, strict=True))),
-        float(sum(w * w * own[2] for w, own in zip(weights, parts, strict=True))),
+    weighted = list(zip(weights, estimates, strict=True))
+    return NodeEstimate(
+        np.asarray(sum(weight * estimate.table for weight, estimate in weighted)),
+        float(sum(weight * weight * estimate.variance for weight, estimate in weighted)),
+        float(sum(weight * weight * estimate.row_variance for weight, estimate in weighted)),
+    )
+
+
+def _estimate(
+    table: JointTable, path: Path, candidate: str | None, names: Sequence[str]
+) -> NodeEstimate:
+    """Estimate a node from one table."""
+    joint = table.joint.project((table.joint.attributes[0], *names)).values
+    summed_cells = table.joint.cells // joint.size
+    selected, columns = joint, 1
+    for axis, name in enumerate(names, start=1):
+        mask = _allowed(path, name, joint.shape[axis])
+        if name == candidate:
+            columns = int(mask.sum())
+            along = [-1 if other == axis else 1 for other in range(selected.ndim)]
+            selected = np.where(mask.reshape(along), selected, 0.0)
+        else:
+            selected = np.compress(mask, selected, axis=axis)
+    others = tuple(axis for axis, name in enumerate(names, start=1) if name != candidate)
+    cells = summed_cells * int(np.prod([selected.shape[axis] for axis in others]))
+    return NodeEstimate(
+        selected.sum(axis=others).reshape(len(joint), -1),
+        table.variance_of(cells),
+        table.variance_of(cells * columns),
     )
 
 
 def gini(labels: Numbers) -> float:
-    """Compute 1 - sum of Pr[l]^2 of numbers that are not negative; of none it is 0."""
+    """Compute Gini's index 1 - sum of Pr[l]^2 from numbers of which none is negative.
+
+    If all are 0, it is 0.
+    """
     total = labels.sum()
     return float(1 - np.square(labels / total).sum()) if total > 0 else 0.0
 
 
-def best_value(looked: Looked, values: Sequence[int]) -> tuple[float, int] | None:
-    """Find the value whose test lessens Gini's index most: by how much, and which (equation 12)."""
-    table = looked.table
+def best_value(estimate: NodeEstimate, values: Sequence[int]) -> tuple[float, int] | None:
+    """Find the value whose test reduces Gini's index most (equation 12).
+
+    Returns:
+        The reduction and the value; None if no value splits the node.
+    """
+    table = estimate.table
     best: tuple[float, int] | None = None
     for value in values:
         yes = np.maximum(table[:, value], 0.0)
@@ -116,8 +131,9 @@ def best_value(looked: Looked, values: Sequence[int]) -> tuple[float, int] | Non
 
 
 def winner(labels: Numbers, *, deviation: float) -> int | None:
-    """Name the most frequent label, unless the next one is within two standard deviations of their
-    difference.
+    """Find the most frequent label.
+
+    If it leads the next one by at most two standard deviations of their difference, there is none.
     """
     order = np.argsort(-labels, kind="stable")
     if (
@@ -130,9 +146,9 @@ def winner(labels: Numbers, *, deviation: float) -> int | None:
 
 
 def _allowed(path: Path, name: str, size: int) -> npt.NDArray[np.bool_]:
-    """Say which values of an attribute the path leaves."""
+    """Mark the values of an attribute that the path allows."""
     mask = np.ones(size, np.bool_)
-    for own in path:
-        if own.test.attribute == name:
-            mask &= np.isin(np.arange(size), own.test.values) == own.yes
+    for answer in path:
+        if answer.test.attribute == name:
+            mask &= np.isin(np.arange(size), answer.test.values) == answer.yes
     return mask

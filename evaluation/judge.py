@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Bins, Categories, Records, Schema, blocks, infer, load, merge, read_schema
+from ..parties.schema import SCHEMA_FILE
 from .classification import Misclassification, Target, classify, determining, read_target
 from .dependence import compare_dependence
 from .distances import SHOWN_MARGINALS, Distance, ReportProgress, distance
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["evaluate", "judge", "judge_marginals"]
-
-SCHEMA_FILE: Final = "schema.json"
 
 SchemaSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 

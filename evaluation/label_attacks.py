@@ -136,10 +136,10 @@ def label_attacks(
         named = said_label[:, None] == np.arange(labels)
         # Of a label, a report is 1 + (theta - 1) Pr[value | label] as likely as one that names
         # another label.
-        whole = prior * (1 + (thetas[at] - 1) * named * truth.likely[name].T[said_value])
+        whole = prior * (1 + (thetas[at] - 1) * named * truth.likelihoods[name].T[said_value])
         hers = named & (said_value == columns[name][own])[:, None]
         scores = (
-            model.scores_of(name, said_value),
+            model.scores_from(name, said_value),
             whole,
             knowing[own] + np.where(hers, np.log(thetas[at]), 0.0),
         )

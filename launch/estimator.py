@@ -126,7 +126,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
         """Say how likely each label is; a decision tree is sure."""
         check_is_fitted(self)
-        return self._classifier.likely(self._rows(X))
+        return self._classifier.probabilities(self._rows(X))
 
     def _rows(self, rows: Any) -> Any:
         return _within(self._table(rows, reset=False), self._classifier.schema)

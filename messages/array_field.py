@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +33,12 @@ _HEADS: Final = tuple(struct.Struct(f"<BB{axes}Q") for axes in range(MAX_AXES + 
 _AXES: Final = tuple(struct.Struct(f"<{axes}Q") for axes in range(MAX_AXES + 1))
 _ZEROS: Final = tuple(bytes(length) for length in range(8))
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayField:
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     shape: Shape | None
     min_bytes: int = 2
     code: int = field(init=False)

@@ -1,40 +1,38 @@
-"""The ledger: every message, counted at the single gate where its bytes leave and where they
-arrive.
+"""The ledger: every message is counted at the single gate where its bytes leave and arrive.
 
-Each role keeps the list of what it sent and received, in its own order. When the conversation ends
-the curator puts the lists together: every message sent must have been received with the same kind
-and length, or the run fails. What the numbers mean, to the byte:
+Each role lists what it has sent and received, in its own order. When the protocol ends the curator
+puts the lists together. Every message that was sent must have been received with the same kind and
+length, or the run fails. What the numbers mean, to the byte:
 
-    payload     the message's fields as `fields` lays them out
-    frame       header and payload: what is handed to the transport. TCP, IP, Ethernet and MPI add their own headers below
-                (docs: what the ledger counts); the layer's own control frames (ends of edges,
-                deadlock probes, the closing minutes) are not messages of the protocol and are not
-                in the ledger
-    ciphertext  the payload bytes of fields marked CIPHERTEXT
-    user bits   what simulated users say in the message, by fields marked USER_BITS: their reports without the gaps and
-                headers of a cohort's message, which no user sends
-    rounds      the length of the longest chain of messages in which each was sent after the one before had been received
-                by its sender: what latency multiplies
-    step        the sender's n-th verb within the phase
-    seconds     since the sender's (receiver's) own start of the conversation; clocks of two hosts are not compared
+    payload     the fields of the message, as `fields` lays them out
+    frame       header and payload, which are handed to the transport. TCP, IP, Ethernet and MPI add
+                headers of their own (see the documentation of the ledger). Control frames of the
+                layer itself are not messages of the protocol and are not in the ledger: ends of
+                edges, deadlock probes, closing minutes
+    ciphertext  payload bytes of fields marked CIPHERTEXT
+    user bits   bits that simulated users send in the message, by fields marked USER_BITS. These are
+                their reports, without a cohort's gaps and headers, which no user sends
+    rounds      length of the longest chain of messages in which each was sent after its sender had
+                received the one before: delay is at least rounds times latency
+    step        how many verbs the sender has used in the phase
+    seconds     time since the sender's (receiver's) own start; clocks of two hosts are never
+                compared
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple, TypeAlias, TypedDict
 
 from .errors import LedgerError, role_name
 
-__all__ = ["Act", "Entry", "Totals", "communication", "reconcile", "totals"]
+__all__ = ["Act", "Communication", "Entry", "Totals", "communication", "reconcile", "totals"]
 
 
 class Act(NamedTuple):
-    """One role's note of one message that it sent or received, in the order of that role's own
-    acts.
-    """
+    """One role's note of one message that it has sent or received."""
 
     sent: bool
     peer: int
@@ -50,7 +48,7 @@ class Act(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One message, as both ends agree on it: a row of ledger.csv."""
+    """One message on which both ends agree: a row of ledger.csv."""
 
     message: int
     phase: str
@@ -87,123 +85,155 @@ class Totals:
         )
 
     def as_dict(self) -> dict[str, int]:
-        return {
-            "messages": self.messages,
-            "payload_bytes": self.payload_bytes,
-            "frame_bytes": self.frame_bytes,
-            "ciphertext_bytes": self.ciphertext_bytes,
-            "user_bits": self.user_bits,
-        }
+        return asdict(self)
 
 
-Edge: TypeAlias = tuple[int, int, int]
+class Communication(TypedDict):
+    """The part of `report.json` that sums up the ledger."""
+
+    messages: int
+    payload_bytes: int
+    frame_bytes: int
+    ciphertext_bytes: int
+    user_bits: int
+    rounds: int
+    by_phase: dict[str, dict[str, int]]
+    by_edge: dict[str, dict[str, int]]
+    by_kind: dict[str, dict[str, int]]
+
+
+Crossing: TypeAlias = tuple[int, int, int]
+"""One message's identity: sender, receiver, and sequence number on that edge."""
 
 
 def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
-    """Put the roles' lists together: `acts[rank]` is what that rank sent and received, in its
-    order.
+    """Put the roles' lists together.
 
-    Raises: LedgerError: a message was sent and not received, or received and not sent, or the two
-        ends disagree on it.
+    Args:
+        acts: for each rank, what it has sent and received, in its order.
+
+    Raises:
+        LedgerError: a message was sent and not received, or received and not sent, or the two ends
+            disagree on it.
     """
-    sent: dict[Edge, Act] = {}
-    received: dict[Edge, Act] = {}
-    for rank, own in enumerate(acts):
-        for act in own:
-            edge = (rank, act.peer, act.sequence) if act.sent else (act.peer, rank, act.sequence)
-            (sent if act.sent else received)[edge] = act
-    for edge in sorted(sent.keys() ^ received.keys()):
-        act = sent.get(edge) or received[edge]
-        verb = "received" if edge in sent else "sent"
+    sent: dict[Crossing, Act] = {}
+    received: dict[Crossing, Act] = {}
+    for rank, rank_acts in enumerate(acts):
+        for act in rank_acts:
+            (sent if act.sent else received)[_crossing(rank, act)] = act
+    for crossing in sorted(sent.keys() ^ received.keys()):
+        sender, receiver, _ = crossing
+        act = sent.get(crossing) or received[crossing]
+        verb = "received" if crossing in sent else "sent"
         raise LedgerError(
-            f"{act.kind} from {role_name(edge[0])} to {role_name(edge[1])} in phase {act.phase} was never {verb}"
+            f"{act.kind} from {role_name(sender)} to {role_name(receiver)} "
+            f"in phase {act.phase} was never {verb}"
         )
-    for edge, out in sent.items():
-        into = received[edge]
-        if (out.kind, out.phase, out.payload, out.frame) != (
-            into.kind,
-            into.phase,
-            into.payload,
-            into.frame,
-        ):
+    for (sender, receiver, _), departure, arrival in _both_ends(sent, received):
+        if _contents(departure) != _contents(arrival):
             raise LedgerError(
-                f"{role_name(edge[0])} sent {out.kind} of {out.frame} bytes in phase {out.phase}, "
-                f"{role_name(edge[1])} received {into.kind} of {into.frame} bytes in phase {into.phase}"
+                f"{role_name(sender)} sent {departure.kind} of {departure.frame} bytes "
+                f"in phase {departure.phase}, {role_name(receiver)} received {arrival.kind} "
+                f"of {arrival.frame} bytes in phase {arrival.phase}"
             )
     rounds = _rounds(acts)
-    order = sorted(sent, key=lambda edge: (rounds[edge], edge[0], edge[2], edge[1]))
+
+    def order(ends: tuple[Crossing, Act, Act]) -> tuple[int, int, int, int]:
+        sender, receiver, sequence = ends[0]
+        return rounds[ends[0]], sender, sequence, receiver
+
     return [
         Entry(
-            number,
-            sent[edge].phase,
-            sent[edge].step,
-            sent[edge].kind,
-            edge[0],
-            edge[1],
-            rounds[edge],
-            sent[edge].payload,
-            sent[edge].frame,
-            sent[edge].ciphertext,
-            sent[edge].user_bits,
-            sent[edge].seconds,
-            received[edge].seconds,
+            message=number,
+            phase=departure.phase,
+            step=departure.step,
+            kind=departure.kind,
+            sender=crossing[0],
+            receiver=crossing[1],
+            round=rounds[crossing],
+            payload_bytes=departure.payload,
+            frame_bytes=departure.frame,
+            ciphertext_bytes=departure.ciphertext,
+            user_bits=departure.user_bits,
+            sent_at=departure.seconds,
+            received_at=arrival.seconds,
         )
-        for number, edge in enumerate(order, start=1)
+        for number, (crossing, departure, arrival) in enumerate(
+            sorted(_both_ends(sent, received), key=order), start=1
+        )
     ]
 
 
-def _rounds(acts: Sequence[Sequence[Act]]) -> dict[Edge, int]:
-    """Number each message by the longest chain that ends with it: one more than any its sender had
-    received before.
+def _crossing(rank: int, act: Act) -> Crossing:
+    return (rank, act.peer, act.sequence) if act.sent else (act.peer, rank, act.sequence)
 
-    The lists are walked together; a receipt waits until its message has a number, which always
-    comes, because a message is sent before it is received.
+
+def _both_ends(
+    sent: dict[Crossing, Act], received: dict[Crossing, Act]
+) -> list[tuple[Crossing, Act, Act]]:
+    return [(crossing, act, received[crossing]) for crossing, act in sent.items()]
+
+
+def _contents(act: Act) -> tuple[str, str, int, int]:
+    return act.kind, act.phase, act.payload, act.frame
+
+
+def _rounds(acts: Sequence[Sequence[Act]]) -> dict[Crossing, int]:
+    """Number each message by the longest chain of dependent messages that ends with it.
+
+    It is one more than the longest chain that its sender had received before. The lists are walked
+    together. A receipt waits until its message has a number, which always comes, because a message
+    is sent before it is received.
     """
-    rounds: dict[Edge, int] = {}
-    depth = [0] * len(acts)
-    at = [0] * len(acts)
+    rounds: dict[Crossing, int] = {}
+    longest = [0] * len(acts)
+    position = [0] * len(acts)
     ready = list(range(len(acts)))
-    waiting: dict[Edge, int] = {}
+    waiting: dict[Crossing, int] = {}
     while ready:
         rank = ready.pop()
-        while at[rank] < len(acts[rank]):
-            act = acts[rank][at[rank]]
+        while position[rank] < len(acts[rank]):
+            act = acts[rank][position[rank]]
+            crossing = _crossing(rank, act)
             if act.sent:
-                edge = (rank, act.peer, act.sequence)
-                rounds[edge] = depth[rank] + 1
-                if edge in waiting:
-                    ready.append(waiting.pop(edge))
+                rounds[crossing] = longest[rank] + 1
+                if crossing in waiting:
+                    ready.append(waiting.pop(crossing))
+            elif crossing not in rounds:
+                waiting[crossing] = rank
+                break
             else:
-                edge = (act.peer, rank, act.sequence)
-                if edge not in rounds:
-                    waiting[edge] = rank
-                    break
-                depth[rank] = max(depth[rank], rounds[edge])
-            at[rank] += 1
+                longest[rank] = max(longest[rank], rounds[crossing])
+            position[rank] += 1
     return rounds
 
 
 def totals(entries: Iterable[Entry]) -> Totals:
-    summed = Totals()
+    """Sum up the ledger."""
+    total = Totals()
     for entry in entries:
-        summed += entry
-    return summed
+        total += entry
+    return total
 
 
-def communication(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Sum the ledger up as report.json has it."""
-    by: dict[str, dict[str, Totals]] = {
-        name: defaultdict(Totals) for name in ("by_phase", "by_edge", "by_kind")
-    }
-    for entry in entries:
-        by["by_phase"][entry.phase] += entry
-        by["by_edge"][f"{entry.sender}->{entry.receiver}"] += entry
-        by["by_kind"][entry.kind] += entry
-    return {
-        **totals(entries).as_dict(),
-        "rounds": max((entry.round for entry in entries), default=0),
-        **{
-            name: {key: value.as_dict() for key, value in groups.items()}
-            for name, groups in by.items()
-        },
-    }
+def communication(entries: Sequence[Entry]) -> Communication:
+    """Sum up the ledger in all, and by phase, edge and kind."""
+
+    def by(key: Callable[[Entry], str]) -> dict[str, dict[str, int]]:
+        groups: dict[str, Totals] = defaultdict(Totals)
+        for entry in entries:
+            groups[key(entry)] += entry
+        return {name: group.as_dict() for name, group in groups.items()}
+
+    total = totals(entries)
+    return Communication(
+        messages=total.messages,
+        payload_bytes=total.payload_bytes,
+        frame_bytes=total.frame_bytes,
+        ciphertext_bytes=total.ciphertext_bytes,
+        user_bits=total.user_bits,
+        rounds=max((entry.round for entry in entries), default=0),
+        by_phase=by(lambda entry: entry.phase),
+        by_edge=by(lambda entry: f"{entry.sender}->{entry.receiver}"),
+        by_kind=by(lambda entry: entry.kind),
+    )

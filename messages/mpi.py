@@ -20,7 +20,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -170,7 +170,7 @@ def _pieces(parts: Sequence[Buffer], *, chunk: int) -> list[memoryview]:
     return [view[at : at + chunk] for view in views for at in range(0, len(view), chunk)]
 
 
-def _finish(request: Any, status: MPI.Status | None = None) -> None:
+def _finish(request: MPI.Request, status: MPI.Status | None = None) -> None:
     """Wait for bytes that are on their way: the peer has begun to send, and only its death can stop
     it.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class UserBits:
 USER_BITS: Final = UserBits()
 
 
-class Unsendable(np.ndarray[Any, np.dtype[Any]]):
+class Unsendable(np.ndarray[tuple[int, ...], np.dtype[np.generic]]):
     """An array that no message carries."""
 
     refusal: ClassVar[str]

@@ -90,4 +90,4 @@ class Party(Role):
         answer = self.accountant.release(
             mechanism, to=to, phase=self.current_phase, randomness=stream, users=users
         )
-        return released(answer)  # type: ignore[no-any-return]
+        return released(answer)

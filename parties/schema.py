@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEMO_SCHEMA",
     "MISSING_TEXTS",
+    "SCHEMA_FILE",
     "Bins",
     "Categories",
     "Missing",
@@ -52,6 +53,8 @@ Codes = list[npt.NDArray[np.unsignedinteger[Any]]]
 """An array an attribute, of 8 bits where they are enough and of 16 otherwise."""
 Missing = Literal["refuse", "category", "drop"]
 
+SCHEMA_FILE: Final = "schema.json"
+"""The file in a run's folder that has its schema."""
 MISSING_TEXTS: Final = ("?", "", "NA", "N/A", "NaN", "nan", "<NA>", "null", "None")
 ABSENT, WRONG = -1, -2
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from .domain import Domain
 __all__ = ["Binary"]
 
 Bits = npt.NDArray[np.uint8]
-Codes = npt.NDArray[np.integer[Any]]
+Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
@@ -65,7 +65,7 @@ class Domain(msgspec.Struct, frozen=True):
         self.shape(attributes)
         return Domain({attribute: self.labels[attribute] for attribute in attributes})
 
-    def decode(self, codes: Sequence[npt.NDArray[np.integer[Any]]]) -> pd.DataFrame:
+    def decode(self, codes: Sequence[npt.NDArray[np.integer]]) -> pd.DataFrame:
         """Write codes, an array an attribute, as a table of labels; a code without a label is a
         `ValueError`.
         """

@@ -1,54 +1,62 @@
-"""Exact numbers: what was computed from records and not released. Messages refuse to carry them."""
+"""Exact numbers: computed from records and not released. Messages refuse to carry them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..messages.values import Unsendable
 
-__all__ = ["Exact", "exact", "released"]
+__all__ = ["ExactArray", "exact", "released"]
 
-EMPTY: Final = frozenset((np.zeros_like, np.ones_like, np.empty_like, np.full_like))
-"""Whose results have nothing of their argument but its shape."""
+T = TypeVar("T")
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+SHAPE_ONLY: Final = frozenset((np.zeros_like, np.ones_like, np.empty_like, np.full_like))
+"""Functions whose results have nothing of their argument but its shape."""
 
 
-class Exact(Unsendable):
-    """An array from records. What numpy computes from it is one again.
+class ExactArray(Unsendable):
+    """An array from records. Arrays that numpy computes from it are exact, too.
 
-    A belt, not a wall: `np.asarray` takes it off, as a mechanism does that adds its noise, pandas
-    does not know it, and a number taken out of it is a number. That no record is said in another
-    way is what the conformance suite looks for.
+    This catches mistakes; it does not stop an attacker. `np.asarray` takes the mark off, as a
+    mechanism does when it adds its noise. pandas does not know the mark, and a single number taken
+    out of the array has none. The conformance suite looks for records that leave in other ways.
     """
 
     refusal: ClassVar[str] = (
-        "expected what was released, found exact numbers from records: pass them through party.release"
+        "expected what was released, found exact numbers from records: "
+        "pass them through party.release"
     )
 
     def __array_function__(
-        self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
-    ) -> Any:
-        made = super().__array_function__(func, types, args, kwargs)
-        return np.asarray(made) if func in EMPTY else _marked(made)
+        self,
+        func: Callable[..., object],
+        types: Iterable[type],
+        args: Iterable[object],
+        kwargs: Mapping[str, object],
+    ) -> object:
+        result = super().__array_function__(func, types, args, kwargs)
+        return np.asarray(result) if func in SHAPE_ONLY else _marked(result)
 
 
-def exact(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def exact(numbers: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """Mark numbers as exact."""
-    return numbers.view(Exact)
+    return cast("npt.NDArray[Scalar]", numbers.view(ExactArray))
 
 
-def released(answer: Any) -> Any:
-    """Take the mark off what a mechanism answered, if that is an array; pages keep what they
-    have.
-    """
-    return np.asarray(answer) if isinstance(answer, Exact) else answer
+def released(answer: T) -> T:
+    """Take the mark off a mechanism's answer, if that is an array; pages keep what they have."""
+    return cast("T", np.asarray(answer)) if isinstance(answer, ExactArray) else answer
 
 
-def _marked(made: Any) -> Any:
-    if isinstance(made, tuple | list):
-        parts = [_marked(part) for part in made]
-        return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
-    return exact(made) if type(made) is np.ndarray else made
+def _marked(result: object) -> object:
+    if isinstance(result, tuple | list):
+        parts = [_marked(part) for part in result]
+        if isinstance(result, list):
+            return parts
+        return result._make(parts) if hasattr(result, "_make") else tuple(parts)
+    return result.view(ExactArray) if type(result) is np.ndarray else result

@@ -133,7 +133,7 @@ class LabelDP(Protocol[LabelDPParameters]):
         model = naive_bayes(tables)
         return Outcome(
             model={
-                **model.told(),
+                **model.to_builtins(),
                 "label": label,
                 "labels": desk.domain.labels[label],
                 "attributes": desk.domain.project(names).labels,

@@ -36,7 +36,9 @@ def predict_table(
     out = io.StringIO()
     pd.DataFrame({classifier.label: np.asarray(named)}).to_csv(out, index=False)
     try:
-        found = msgspec.to_builtins(accuracy(classifier, load(data, schema=classifier.whole)))
+        found = msgspec.to_builtins(
+            accuracy(classifier, load(data, schema=classifier.schema_with_label))
+        )
     except UsageError:  # without the label, or with others
         found = None
     return out.getvalue().encode(), found

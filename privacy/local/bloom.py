@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import exp, inf, log, nextafter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -205,8 +205,8 @@ class BloomFilters:
         return found
 
     def likelihood(
-        self, matches: Matches, *, kind: type[np.floating[Any]] = np.float32
-    ) -> npt.NDArray[np.floating[Any]]:
+        self, matches: Matches, *, kind: type[np.floating] = np.float32
+    ) -> npt.NDArray[np.floating]:
         """Say how likely reports are from each label of an attribute, by its matches."""
         return likelihood(matches, ratio=self.ratio, kind=kind)
 

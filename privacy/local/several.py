@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import log
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,8 @@ Matches = npt.NDArray[np.uint8]
 
 
 def likelihood(
-    matches: Matches, *, ratio: float, kind: type[np.floating[Any]] = np.float32
-) -> npt.NDArray[np.floating[Any]]:
+    matches: Matches, *, ratio: float, kind: type[np.floating] = np.float32
+) -> npt.NDArray[np.floating]:
     """Write out how likely each user's report is from each label, the likeliest as 1; `ratio`: the
     logarithm for a match.
 
@@ -35,7 +34,7 @@ def likelihood(
     [[0.368, 1.0], [1.0, 1.0]]
     """
     behind = matches.max(axis=0) - matches
-    found: npt.NDArray[np.floating[Any]] = np.exp(-ratio * np.arange(256)).astype(kind)[behind]
+    found: npt.NDArray[np.floating] = np.exp(-ratio * np.arange(256)).astype(kind)[behind]
     return found
 
 
@@ -69,8 +68,8 @@ class SeveralUnary:
         return out
 
     def likelihoods(
-        self, reports: Sequence[Reports], *, kind: type[np.floating[Any]] = np.float32
-    ) -> list[npt.NDArray[np.floating[Any]]]:
+        self, reports: Sequence[Reports], *, kind: type[np.floating] = np.float32
+    ) -> list[npt.NDArray[np.floating]]:
         """Say how likely the reports of each attribute are from its labels: the aggregator's
         side.
         """

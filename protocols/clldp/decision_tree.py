@@ -28,7 +28,7 @@ import numpy as np
 
 from ...curator import Curator
 from ...curator.decision_tree import Tree
-from ...curator.tree_distilled import Single, distilled, settle
+from ...curator.tree_distilled import AttributeTable, distil, label_leaves
 from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
@@ -161,12 +161,12 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
             surveys += more
         with desk.phase("ends"):
             # 2.
-            grown = distilled(
+            grown = distil(
                 [_single(domain, together(own, known)) for own in tables], depth=self.depth
             )
             # 3.
             joint, variance = None, 1.0
-            ends = len(grown.tree.ends)
+            ends = len(grown.tree.leaves)
             wanted = at_ends if ends > 1 else 0
             heads, _ = choose(
                 ends * domain.cells((label,)),
@@ -190,7 +190,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 joint, variance, more = asked_ends
                 surveys += more
             # 4.
-            tree = settle(grown, joint, variance)
+            tree = label_leaves(grown, joint, variance)
         rounds = [
             {"asked": sets, "users": [own.users for own in tables]},
             {"ends": ends, "users": wanted},
@@ -214,7 +214,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 "kind": "decision-tree",
                 "label": label,
                 "labels": domain.labels[label],
-                "tree": tree.told(domain, label=label),
+                "tree": tree.to_builtins(domain, label=label),
                 "attributes": domain.project(tree.attributes).labels,
                 "rounds": rounds,
             },
@@ -222,8 +222,8 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 "users": users,
                 "label": label,
                 "learning": self.learning,
-                "tests": len(tree.nodes) - len(tree.ends),
-                "ends": len(tree.ends),
+                "tests": len(tree.nodes) - len(tree.leaves),
+                "ends": len(tree.leaves),
                 "attributes": ", ".join(tree.attributes) or "none",
             },
             user_traffic=of_users(users, surveys, self.parameters),
@@ -239,6 +239,6 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
         )
 
 
-def _single(domain: Domain, own: Pooled) -> Single:
+def _single(domain: Domain, own: Pooled) -> AttributeTable:
     name = own.attributes[0]
-    return Single(name, own.joint, own.variance, intervals(domain.labels[name]))
+    return AttributeTable(name, own.joint, own.variance, intervals(domain.labels[name]))

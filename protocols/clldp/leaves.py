@@ -66,7 +66,7 @@ def ask_ends(
 
     With nobody to ask, say so: `None`.
     """
-    domain, ends = desk.domain, len(tree.ends)
+    domain, ends = desk.domain, len(tree.leaves)
     labels = domain.cells((label,))
     desk.broadcast(Ends.Grown(_written(tree, domain), start, size, heads))
     if not size:
@@ -95,10 +95,10 @@ def respond_at_ends(
         tree, survey = _checked(said, domain, enlisted, groups, options, label=label)
     except ValueError as error:
         raise MessageError(f"malformed Grown from the curator: {error}", where=me.where) from None
-    number = {end: at for at, end in enumerate(tree.ends)}
+    number = {end: at for at, end in enumerate(tree.leaves)}
     records = me.records
     codes: Mapping[str, Any] = {name: np.asarray(records.codes(name)) for name in tree.attributes}
-    ends = tree.end_of(codes, len(records))
+    ends = tree.leaf_of(codes, len(records))
     places = np.array([number.get(at, 0) for at in range(len(tree.nodes))])
     values = np.asarray(records.codes(label)).astype(np.int64) * len(number) + places[ends]
     return answer(me, enlisted, Heard(survey, ((),)), lambda rows, _: values[rows], options)
@@ -115,7 +115,7 @@ def _checked(
 ) -> tuple[Tree, Survey]:
     """Check what the collector asks for."""
     tree = _read(said.nodes, domain, label=label)
-    ends = len(tree.ends)
+    ends = len(tree.leaves)
     cells = ends * domain.cells((label,))
     if said.size < 1 or said.start < 0 or said.start + said.size > enlisted.users:
         raise ValueError(

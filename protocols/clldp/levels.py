@@ -24,8 +24,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...curator import Curator
-from ...curator.decision_tree import Path, Split, Step, Tree
-from ...curator.tree_levels import Looked, best_value, look, winner
+from ...curator.decision_tree import Answer, Path, Split, Tree
+from ...curator.tree_levels import NodeEstimate, best_value, estimate_node, winner
 from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
@@ -216,42 +216,42 @@ class Growing:
         """Give each branch that waits its best test, or let it end."""
         waiting, self.waiting = self.waiting, []
         for path in waiting:
-            here = look(self.tables, path, None, plain_mean=self.as_printed)
+            here = estimate_node(self.tables, path, None, plain_mean=self.as_printed)
             self.labels[path] = self._label(here, path)
             best = self._best(path, here)
             if best is None:
                 continue
             self.tests[path] = best
             for answer in (True, False):
-                child = (*path, Step(best, yes=answer))
+                child = (*path, Answer(best, yes=answer))
                 self.labels[child] = self._label(
-                    look(self.tables, child, None, plain_mean=self.as_printed), child
+                    estimate_node(self.tables, child, None, plain_mean=self.as_printed), child
                 )
                 if not last:
                     self.waiting.append(child)
 
-    def _label(self, here: Looked | None, path: Path) -> int:
+    def _label(self, here: NodeEstimate | None, path: Path) -> int:
         above = self.labels.get(path[:-1], 0)
         if here is None:
             return above
         found = winner(
-            here.table.sum(axis=1), deviation=0.0 if self.as_printed else here.of_sum**0.5
+            here.table.sum(axis=1), deviation=0.0 if self.as_printed else here.row_variance**0.5
         )
         return above if found is None else found
 
-    def _best(self, path: Path, here: Looked | None) -> Split | None:
+    def _best(self, path: Path, here: NodeEstimate | None) -> Split | None:
         """Choose the test that lessens Gini's index most; none where nothing is known of the
         node.
         """
         if not self.as_printed and (
-            here is None or here.table.sum() < 2 * (here.of_sum * len(here.table)) ** 0.5
+            here is None or here.table.sum() < 2 * (here.row_variance * len(here.table)) ** 0.5
         ):
             return None
         best: tuple[float, Split] | None = None
         for name in self.names:
             if any(own.test.attribute == name and own.yes for own in path):
                 continue
-            looked = look(self.tables, path, name, plain_mean=self.as_printed)
+            looked = estimate_node(self.tables, path, name, plain_mean=self.as_printed)
             tested = {
                 value for own in path if own.test.attribute == name for value in own.test.values
             }

@@ -44,7 +44,7 @@ class LabelNaiveBayes(LabelProtocol[LabelOptions]):
         model = naive_bayes(tables, as_printed=self.mode == "paper")
         return Outcome(
             model={
-                **model.told(),
+                **model.to_builtins(),
                 "label": learnt.label,
                 "labels": labels,
                 "attributes": desk.domain.project([own.attribute for own in tables]).labels,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ...curator import Curator
-from ...curator.labels import pooled
+from ...curator.labels import pool
 from ...curator.marginal import Numbers
 from ...messages import UsageError, encoded_size
 from ...parties import Party
@@ -45,7 +45,7 @@ class Pooled:
 def together(own: Table, more: Sequence[Table]) -> Pooled:
     """Put a table together with those of the same attributes."""
     parts = [own, *(other for other in more if other.attributes == own.attributes)]
-    joint, variance = pooled([(part.joint.values, part.variance) for part in parts])
+    joint, variance = pool([(part.joint.values, part.variance) for part in parts])
     return Pooled(own.attributes, joint, variance, sum(part.users for part in parts))
 
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ...curator.labels import SURE
+from ...curator.labels import DEFAULT_DEVIATIONS
 from ...messages import UsageError
 from ...privacy import Domain
 from ...privacy.local.heads import Heads
@@ -99,7 +99,9 @@ class LabelOptions(SurveyOptions):
 
     def sureness(self, mode: Mode) -> float:
         """Say how many standard errors above its estimate omega is taken to be."""
-        return self.sure if self.sure is not None else 0.0 if mode == "paper" else SURE
+        return (
+            self.sure if self.sure is not None else 0.0 if mode == "paper" else DEFAULT_DEVIATIONS
+        )
 
     def rule(self, mode: Mode) -> Literal["paper", "scan"]:
         """Say by what k is chosen."""

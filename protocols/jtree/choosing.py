@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from ...curator import correlated, dependency_graph, triangulate
+from ...curator import correlation_threshold, dependency_graph, triangulate
 from ...messages import CURATOR
 from ...parties import Party, Records
 from ...privacy import Domain, views
@@ -29,9 +29,9 @@ from .scores import Pair, Scores, information, r_of, sample_size, sampled_epsilo
 from .settings import Choices, Settings
 
 __all__ = [
+    "by_sparse_vector",
     "by_threshold",
     "by_top",
-    "by_sparse_vector",
     "by_tree",
     "counted_votes",
     "grow",
@@ -117,7 +117,7 @@ def by_threshold(me: Party, domain: Domain, choices: Choices, *, settings: Setti
     sensitivity = mutual_information_sensitivity(max(2, len(records)), binary=binary, base=np.e)
     asked = threshold_mechanism(
         information(records, pairs),
-        [correlated(domain, *pair, phi=choices.phi) for pair in pairs],
+        [correlation_threshold(domain, *pair, phi=choices.phi) for pair in pairs],
         sensitivity=sensitivity,
         epsilon=epsilon,
         claimed=settings.graph,

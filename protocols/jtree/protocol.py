@@ -36,7 +36,7 @@ from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annota
 from ...curator import Curator, Estimate, Marginal, dependency_graph, junction_tree, synthesise
 from ...curator.merging import merge
 from ...curator.projections import norm_sub
-from ...curator.raking import raked
+from ...curator.raking import rake
 from ...messages import CURATOR, MessageError, UsageError, Where, message
 from ...parties import Party
 from ...privacy import Domain
@@ -166,8 +166,8 @@ class JTree(SummingProtocol[Choices]):
             codes = made_up.codes
             if s.one_way:
                 wanted = {own.attributes: own / own.total for own in tables}
-                codes = raked(
-                    domain, codes, wanted, rows=rows, generator=generator, told=desk.progress
+                codes = rake(
+                    domain, codes, wanted, rows=rows, generator=generator, progress=desk.progress
                 )
         # J12: where a table has nothing that goes with what was drawn, its attributes are drawn by
         # themselves.
@@ -176,7 +176,7 @@ class JTree(SummingProtocol[Choices]):
             synthetic=domain.decode(codes),
             model={
                 "edges": edges,
-                "tree": tree.told(),
+                "tree": tree.to_builtins(),
                 "clusters": sets,
                 "epsilon of clusters": epsilon,
             },

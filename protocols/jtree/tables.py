@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from ...curator import Estimate, Marginal, agree, consistent
+from ...curator import Estimate, Marginal, agree, make_consistent
 from ...curator.marginal import Numbers
 from ...curator.projections import norm_sub, threshold
 
@@ -28,7 +28,7 @@ def as_printed(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]
     """
     return [
         own.table.map(lambda values: threshold(values, total))
-        for own in consistent(estimates, total=total)
+        for own in make_consistent(estimates, total=total)
     ]
 
 
@@ -51,7 +51,7 @@ def believed(
     comes on top (the model of `curator.shrinkage`, for tables of any number of attributes). How
     widely it is drawn is judged by the table itself.
     """
-    known = consistent([*clusters, *ones], total=total)
+    known = make_consistent([*clusters, *ones], total=total)
     margins = {
         own.attributes[0]: norm_sub(own.table.values, total) for own in known[len(clusters) :]
     }
@@ -59,7 +59,7 @@ def believed(
         Estimate(Marginal((name,), values), min(own.variance for own in ones) * 1e-9)
         for name, values in margins.items()
     ]
-    near = consistent([*clusters, *fixed], total=total)[: len(clusters)]
+    near = make_consistent([*clusters, *fixed], total=total)[: len(clusters)]
     shrunk = []
     for own in near:
         beside = [margins[name] / total for name in own.attributes]

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator, Estimate, Marginal
-from ...curator.shrinkage import Noisy
+from ...curator.shrinkage import NoisyTable
 from ...messages import CURATOR, USER_BITS, MessageError, Shape, UsageError, message
 from ...parties import Party
 from ...parties.cohort import Cohort, Reports, Sums, Values, public_generator
@@ -134,7 +134,7 @@ class Answer:
         variance = (own.total_variance + 1) / (own.cells * self.question.users)
         return Estimate(Marginal.of(domain, self.question.attributes, self.frequencies()), variance)
 
-    def noisy(self, domain: Domain) -> Noisy:
+    def noisy(self, domain: Domain) -> NoisyTable:
         """Make a marginal of frequencies that says how each cell varies, by its frequency."""
         asked, users = self.question.randomizer, self.question.users
         base = asked.variance()
@@ -142,7 +142,7 @@ class Answer:
         # (1 - f). f is about f (1 - f).
         slope = max(asked.variance(frequency=1.0) - base + 1, 0.0)
         table = Marginal.of(domain, self.question.attributes, self.frequencies())
-        return Noisy(table, base / users, slope / users)
+        return NoisyTable(table, base / users, slope / users)
 
     def __add__(self, more: Answer) -> Answer:
         """Add what other users said to the same question: what each supports adds up (PrivIncr's

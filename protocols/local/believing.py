@@ -24,7 +24,7 @@ from ...curator import Marginal
 from ...curator.latent_classes import latent_classes
 from ...curator.marginal import Numbers
 from ...curator.projections import norm_sub
-from ...curator.shrinkage import Shrunk, shrink, views, with_margins
+from ...curator.shrinkage import PairPosterior, pooled_marginals, shrink, with_margins
 from ...privacy import Domain
 from .asking import Answer
 
@@ -47,7 +47,7 @@ class Believed:
 
     ones: dict[str, Marginal]
     pairs: dict[Pair, Marginal]
-    shrunk: dict[Pair, Shrunk]
+    shrunk: dict[Pair, PairPosterior]
 
 
 def believe(
@@ -56,14 +56,14 @@ def believe(
     """Make tables of what users said; `passes` with the likeness."""
     noisy = [own.noisy(domain) for own in answers]
     # 1.
-    known = views(noisy, ways=1)
+    known = pooled_marginals(noisy, ways=1)
     ones = {
         name: known[name,].table.map(norm_sub)
         if (name,) in known
         else Marginal.uniform(domain, (name,))
         for name in domain.attributes
     }
-    pairs = views(noisy, ways=2)
+    pairs = pooled_marginals(noisy, ways=2)
     product = {pair: np.outer(ones[pair[0]].values, ones[pair[1]].values) for pair in pairs}
     every: dict[Pair, Marginal] = {
         pair: ones[pair[0]] * ones[pair[1]] for pair in combinations(ones, 2)
@@ -73,7 +73,7 @@ def believe(
 
     def fitted(
         centres: Mapping[Pair, list[Numbers]],
-    ) -> tuple[dict[Pair, Marginal], dict[Pair, Shrunk]]:
+    ) -> tuple[dict[Pair, Marginal], dict[Pair, PairPosterior]]:
         shrunk = shrink(pairs, centres)
         tables = {
             pair: Marginal(

@@ -23,8 +23,8 @@ from ...curator import (
     triangulate,
 )
 from ...curator.maximum_entropy import fit
-from ...curator.raking import Told, raked
-from ...curator.sampling import Codes
+from ...curator.raking import ReportProgress, rake
+from ...curator.sampling import SampleCodes
 from ...privacy import Domain
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def rows_of(
     *,
     rows: int,
     generator: np.random.Generator,
-    told: Told | None = None,
-) -> tuple[list[Codes], JunctionTree]:
+    told: ReportProgress | None = None,
+) -> tuple[list[SampleCodes], JunctionTree]:
     """Draw rows that have these tables of pairs, or nearly; and say along which tree."""
     tree, chain = joined(domain, pairs, singles)
     drawn = synthesise(chain, max(rows, LEAST_ROWS), generator=generator).codes
     wanted = {pair: table for pair, table in pairs.items() if min(domain.shape(pair)) > 1}
-    return raked(domain, drawn, wanted, rows=rows, generator=generator, told=told), tree
+    return rake(domain, drawn, wanted, rows=rows, generator=generator, progress=told), tree
 
 
 def joined(

@@ -40,7 +40,7 @@ from ...curator import (
     Curator,
     JunctionTree,
     Marginal,
-    correlated,
+    correlation_threshold,
     dependency_graph,
     junction_tree,
     mutual_information,
@@ -160,7 +160,7 @@ class LoPub(Protocol[LoPubParameters]):
                 pair
                 for pair, table in pairs.items()
                 if mutual_information(table, pair[:1], base=e)
-                > correlated(desk.domain, *pair, phi=p.phi)
+                > correlation_threshold(desk.domain, *pair, phi=p.phi)
             ]
             tree = junction_tree(desk.domain, dependency_graph(desk.domain, edges))
             # 5.
@@ -173,7 +173,7 @@ class LoPub(Protocol[LoPubParameters]):
                 synthetic = desk.domain.decode(made.codes)
         return Outcome(
             synthetic=synthetic,
-            model={"edges": edges, "tree": tree.told(), "spent": filters.spent},
+            model={"edges": edges, "tree": tree.to_builtins(), "spent": filters.spent},
             summary={
                 "users": told.users,
                 "f": f"{2 * float(filters.flips):.4g}",

@@ -59,7 +59,7 @@ class Tables:
             ).values
         found = most_likely(likelihoods, start=start, iterations=self.most)
         self.steps.append(found.iterations)
-        self.stopped += not found.settled
+        self.stopped += not found.converged
         return Marginal(tuple(attributes), found.table)
 
     def _lasso(self, at: int, counts: Numbers) -> Numbers:

@@ -15,7 +15,7 @@ from math import prod
 
 from ...curator import Marginal
 from ...curator.projections import norm_sub
-from ...curator.shrinkage import views
+from ...curator.shrinkage import pooled_marginals
 from ...privacy import Domain
 from ..local import Answer
 
@@ -85,5 +85,5 @@ def accumulate(
 
 def margins(domain: Domain, answers: Iterable[Answer]) -> dict[str, Marginal]:
     """Say what all tables together say of each attribute: distributions."""
-    ones = views([own.noisy(domain) for own in answers], ways=1)
+    ones = pooled_marginals([own.noisy(domain) for own in answers], ways=1)
     return {name: own.table.map(norm_sub) for (name,), own in ones.items()}

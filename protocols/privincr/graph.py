@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ...curator import Marginal, correlated
+from ...curator import Marginal, correlation_threshold
 from ...curator.projections import norm_mul, norm_sub
 from ...privacy import Domain
 from ..local import Answer
@@ -96,7 +96,7 @@ class Graph:
             users = self.told[edge].users
             least = relaxed(self.domain, edge, users=users, phi=self.phi, alpha=self.alpha)
         else:
-            least = correlated(self.domain, *edge, phi=self.phi)
+            least = correlation_threshold(self.domain, *edge, phi=self.phi)
         return information(self.table(edge).values, edge) >= least
 
     def distribution(self, table: Marginal) -> Marginal:

@@ -34,7 +34,7 @@ from ...curator import (
     Curator,
     JunctionTree,
     Marginal,
-    correlated,
+    correlation_threshold,
     dependency_graph,
     junction_tree,
     mutual_information,
@@ -132,7 +132,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
                 (one, other)
                 for (one, other), table in tables.items()
                 if mutual_information(table, (one,), base=base)
-                >= correlated(domain, one, other, phi=p.phi)
+                >= correlation_threshold(domain, one, other, phi=p.phi)
             ]
             tree = junction_tree(domain, dependency_graph(domain, edges))
             check(tree, phi=p.phi)
@@ -153,7 +153,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
             )
         return Outcome(
             synthetic=domain.decode(made.codes),
-            model={"edges": edges, "tree": tree.told()},
+            model={"edges": edges, "tree": tree.to_builtins()},
             summary={
                 "edges": f"{len(edges)} of {len(tables)}",
                 "cliques": len(tree.cliques),

@@ -32,7 +32,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...curator.shrinkage import SPREADS, Shrunk
+from ...curator.shrinkage import SPREADS, PairPosterior
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 from ..calm.design import DEPENDENCE, Cover
@@ -184,9 +184,9 @@ def _unknown(cells: float) -> Numbers:
     )
 
 
-def _curve(own: Shrunk, base: float, slope: float) -> Numbers:
+def _curve(own: PairPosterior, base: float, slope: float) -> Numbers:
     """The logarithm of a pair's predicted distance by precision."""
-    alone = own.likely.copy()
+    alone = own.likelihood.copy()
     alone[:, 0] = 0.0  # that a pair is just its centre nobody can know of it alone
     for at, spread in enumerate(SPREADS):  # nor can it be farther from it than distances go
         alone[:, at] *= HALF * np.sqrt(spread * own.even).sum(axis=1) <= 1

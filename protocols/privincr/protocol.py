@@ -211,7 +211,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         synthetic = None
         if rows := min(p.synthetic_rows, mustered.users):
             with desk.phase("synthesis"):
-                chain = tree.chain({at: steps(own, tables) for at, own in factors.items()})
+                chain = tree.chain_of_steps({at: steps(own, tables) for at, own in factors.items()})
                 made = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
                 synthetic = desk.domain.decode(made.codes)
         kept = [len(own["edges"]) for own in rounds]
@@ -254,7 +254,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
         return Outcome(
             synthetic=synthetic,
-            model={"rounds": learned.rounds, "tree": None if tree is None else tree.told()},
+            model={"rounds": learned.rounds, "tree": None if tree is None else tree.to_builtins()},
             summary={
                 "users": users,
                 "sets": ", ".join(str(len(own["asked"])) for own in learned.rounds),
@@ -432,6 +432,6 @@ def _told(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _drawn(tree: JunctionTree, factors: Mapping[int, Sequence[Factor]]) -> dict[str, Any]:
-    return tree.told() | {
+    return tree.to_builtins() | {
         "factors": [[own.heads, own.given] for parts in factors.values() for own in parts]
     }

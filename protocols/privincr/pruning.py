@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from math import log, log1p, log2, sqrt
 from typing import Final, Literal
 
-from ...curator import Marginal, correlated, mutual_information
+from ...curator import Marginal, correlation_threshold, mutual_information
 from ...curator.association import Association, Multinomial, association
 from ...curator.marginal import Numbers
 from ...privacy import Domain
@@ -55,7 +55,7 @@ def bound(users: int, *, left: int, right: int, alpha: float) -> float:
 def relaxed(domain: Domain, edge: Edge, *, users: int, phi: float, alpha: float) -> float:
     """Compute the relaxed threshold of equation 18, which has 2 alpha, in bits."""
     left, right = domain.shape(edge)
-    return correlated(domain, *edge, phi=phi) - bound(
+    return correlation_threshold(domain, *edge, phi=phi) - bound(
         users, left=left, right=right, alpha=2 * alpha
     )
 
@@ -74,7 +74,9 @@ def associated(domain: Domain, answer: Answer, margins: Mapping[str, Marginal]) 
         if isinstance(asked, DirectEncoding)
         else None
     )
-    return association(own.table.values, rows, columns, base=own.base, slope=own.slope, one=one)
+    return association(
+        own.table.values, rows, columns, base=own.base, slope=own.slope, multinomial=one
+    )
 
 
 def worth_asking(
@@ -99,5 +101,5 @@ def information(table: Numbers, edge: Edge) -> float:
 
 def _x(domain: Domain, edge: Edge, *, phi: float, base: Base) -> float:
     """Say which X stands for the threshold: X / 2 is about the information in nats."""
-    tau = correlated(domain, *edge, phi=phi)
+    tau = correlation_threshold(domain, *edge, phi=phi)
     return 2 * tau * (log(2) if base == "bits" else 1)

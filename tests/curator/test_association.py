@@ -31,7 +31,7 @@ def test_known_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     found = own(ODD, 2e-4)
     assert found.x == pytest.approx(0.381851467)
     assert sqrt(found.variance) == pytest.approx(0.002471663, abs=1e-9)
-    monkeypatch.setattr(module, "RARE", 1.0)
+    monkeypatch.setattr(module, "MIN_SHARE", 1.0)
     assert own(ODD, 2e-4).x == pytest.approx(0.359376671)
 
 
@@ -72,7 +72,7 @@ def test_bias_and_variance_where_there_is_no_association(
     for _ in range(tables):
         counts = generator.multinomial(users, truth)
         table = asked.estimate(asked.simulate(counts, generator), users=users).reshape(shape)
-        told = association(table, rows, columns, base=base, slope=slope, one=one)
+        told = association(table, rows, columns, base=base, slope=slope, multinomial=one)
         found.append(told.x)
         expected.append(told.variance)
     spread = np.std(found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from sottovoce.curator import Estimate, Marginal, agree, combine, consistent
+from sottovoce.curator import Estimate, Marginal, agree, combine, make_consistent
 from sottovoce.curator.estimates import intersections
 from sottovoce.curator.projections import threshold
 from sottovoce.privacy import Domain
@@ -68,7 +68,7 @@ def test_intersections_are_closed() -> None:
 def test_tables_agree_on_all_they_share(random: Random, total: float | None) -> None:
     domain = random.domain(attributes=5)
     views = noisy(random, domain, random.sets(domain, sets=7, most=4))
-    found = consistent(views, total=total)
+    found = make_consistent(views, total=total)
     for one, other in product(found, found):
         shared = sorted({*one.attributes} & {*other.attributes})
         assert one.table.project(shared).values == pytest.approx(
@@ -76,7 +76,7 @@ def test_tables_agree_on_all_they_share(random: Random, total: float | None) -> 
         )
     if total is not None:
         assert all(view.table.total == pytest.approx(total) for view in found)
-    again = consistent(found, total=total)
+    again = make_consistent(found, total=total)
     assert all(
         one.table.values == pytest.approx(other.table.values, abs=1e-8)
         for one, other in zip(found, again, strict=True)
@@ -89,7 +89,7 @@ def test_two_tables_agree_by_the_least_change(random: Random) -> None:
     """
     domain = random.domain(attributes=3, least=2)
     views = noisy(random, domain, [("x0", "x1"), ("x1", "x2")])
-    found = consistent(views)
+    found = make_consistent(views)
     shapes = [view.table.values.shape for view in views]
     sizes = [int(np.prod(shape)) for shape in shapes]
     rows = []
@@ -134,4 +134,4 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="an estimate that covers b, found none"):
         combine([Estimate(table, 1)], ["b"])
     with pytest.raises(ValueError, match="distributions or consistent, found 'both'"):
-        agree([Estimate(table, 1)], total=1, end="both")
+        agree([Estimate(table, 1)], total=1, end="both")  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def test_without_noise_the_users_are_counted(shape: tuple[int, ...]) -> None:
     cells = np.random.default_rng(2).integers(0, shape, (500, len(shape))).T
     said = [np.eye(size)[own].T for size, own in zip(shape, cells, strict=True)]
     found = most_likely(said)
-    assert found.settled
+    assert found.converged
     assert found.iterations == 2  # one that finds it, one that finds no change
     counts = np.zeros(shape)
     np.add.at(counts, tuple(cells), 1)
@@ -95,7 +95,7 @@ def test_of_one_coin_it_is_the_clipped_estimate(yes: int, expected: float) -> No
     """
     said = np.array([[0.25, 0.75], [0.75, 0.25]])[:, np.repeat([1, 0], [yes, 1000 - yes])]
     found = most_likely([said], iterations=100_000)
-    assert found.settled
+    assert found.converged
     assert found.table[0] == pytest.approx(expected, abs=0.02)
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sottovoce.curator import Marginal, correlated, dependence, entropy, mutual_information
+from sottovoce.curator import (
+    Marginal,
+    correlation_threshold,
+    dependence,
+    entropy,
+    mutual_information,
+)
 from sottovoce.privacy import Domain
 from sottovoce.privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
 
@@ -73,9 +79,11 @@ def test_own_marginals() -> None:
     expected = sum(
         p * log2(p / (a * 0.5)) for p, a in ((0.4, 0.6), (0.1, 0.6), (0.1, 0.4), (0.4, 0.4))
     )
-    assert mutual_information(table, ["x"], base=2, own=own) == pytest.approx(expected, abs=1e-12)
+    assert mutual_information(table, ["x"], base=2, margins=own) == pytest.approx(
+        expected, abs=1e-12
+    )
     assert mutual_information(
-        table, ["x"], base=2, own=(table.project(["x"]), table.project(["y"]))
+        table, ["x"], base=2, margins=(table.project(["x"]), table.project(["y"]))
     ) == pytest.approx(0.278071905, abs=1e-9)
 
 
@@ -83,7 +91,10 @@ def test_own_marginals_that_exclude_what_there_is() -> None:
     table = pair([[0.4, 0.1], [0.1, 0.4]])
     assert (
         mutual_information(
-            table, ["x"], base=2, own=(Marginal(("x",), np.array([1.0, 0])), table.project(["y"]))
+            table,
+            ["x"],
+            base=2,
+            margins=(Marginal(("x",), np.array([1.0, 0])), table.project(["y"])),
         )
         == np.inf
     )
@@ -104,10 +115,11 @@ def test_the_threshold_of_correlation() -> None:
         }
     )
     thresholds = [
-        correlated(domain, *names, phi=0.3) for names in (("a", "b"), ("c", "d"), ("b", "e"))
+        correlation_threshold(domain, *names, phi=0.3)
+        for names in (("a", "b"), ("c", "d"), ("b", "e"))
     ]
     assert thresholds == pytest.approx([0.045, 0.225, 0.675])
-    assert correlated(domain, "a", "b", phi=0.2) == pytest.approx(0.02)
+    assert correlation_threshold(domain, "a", "b", phi=0.2) == pytest.approx(0.02)
 
 
 def tables_of(rows: int, cells: int) -> list[tuple[int, ...]]:
@@ -200,5 +212,8 @@ def test_adult(adult: Any) -> None:
         (0.1, log(2), 38),
         (0.4, log(2), 7),
     ):
-        assert sum(bits[own] * unit >= correlated(domain, *own, phi=phi) for own in pairs) == edges
+        assert (
+            sum(bits[own] * unit >= correlation_threshold(domain, *own, phi=phi) for own in pairs)
+            == edges
+        )
     assert sum(domain.cells(own) for own in pairs) == 17290

@@ -93,8 +93,8 @@ def test_total_variation() -> None:
             lambda: Marginal(("a", "b"), np.ones((2, 2))).expand(DOMAIN, ["a"]),
             "attributes that include b, found a",
         ),
-        (lambda: Marginal(("a",), np.array([1.0, -0.1])).normalise(), "not negative"),
-        (lambda: Marginal(("a",), np.zeros(2)).normalise(), "nor all 0"),
+        (lambda: Marginal(("a",), np.array([1.0, -0.1])).normalise(), "none is negative"),
+        (lambda: Marginal(("a",), np.zeros(2)).normalise(), "not all are 0"),
     ],
 )
 def test_what_is_refused(attempt: object, message: str) -> None:

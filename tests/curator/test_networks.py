@@ -16,7 +16,7 @@ from sottovoce.curator import (
     Estimate,
     Marginal,
     Step,
-    correlated,
+    correlation_threshold,
     dependency_graph,
     junction_tree,
     mutual_information,
@@ -58,7 +58,7 @@ def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
 
 def test_circles_and_missing_tables_are_refused() -> None:
     domain = Domain(dict.fromkeys("abc", ("0", "1")))
-    with pytest.raises(ValueError, match=r"without circles, found (a -> b|b -> c|c -> a)"):
+    with pytest.raises(ValueError, match=r"without cycles, found (a -> b|b -> c|c -> a)"):
         BayesianNetwork(domain, {"b": "a", "c": "b", "a": "c"})
     with pytest.raises(ValueError, match="different parents of b, found a, a"):
         BayesianNetwork(domain, {"b": ("a", "a")})
@@ -121,7 +121,7 @@ def test_a_junction_tree_is_cliques_over_separators(random: Random) -> None:
         for at, shared in tree.walk()
         for heads in [[name for name in tree.cliques[at] if name not in shared]]
     }
-    assert tree.chain(own).distribution().distance(found) < 1e-12
+    assert tree.chain_of_steps(own).distribution().distance(found) < 1e-12
 
 
 def test_maximum_entropy_is_the_junction_tree(random: Random) -> None:
@@ -194,7 +194,7 @@ def test_known_trees() -> None:
 def test_known_edges() -> None:
     """PrivIncr's example 5.1: above 0.045 are AB, AF, BD and CE."""
     domain = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
-    assert correlated(domain, "A", "B", phi=0.3) == pytest.approx(0.045)
+    assert correlation_threshold(domain, "A", "B", phi=0.3) == pytest.approx(0.045)
 
 
 def test_adult(adult: Any) -> None:
@@ -211,7 +211,9 @@ def test_adult(adult: Any) -> None:
     }
 
     def tree(phi: float, unit: float) -> Any:
-        edges = [own for own in pairs if nats[own] * unit >= correlated(domain, *own, phi=phi)]
+        edges = [
+            own for own in pairs if nats[own] * unit >= correlation_threshold(domain, *own, phi=phi)
+        ]
         return junction_tree(domain, dependency_graph(domain, edges))
 
     bits = tree(0.3, 1 / np.log(2))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sottovoce.curator import Marginal
-from sottovoce.curator.raking import raked, systematic, weights_of
+from sottovoce.curator.raking import rake, row_weights, systematic_sample
 from sottovoce.privacy import Domain
 
 DOMAIN = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1", "2", "3")})
@@ -30,7 +30,9 @@ def test_weights_are_those_of_proportional_fitting() -> None:
     """
     generator = np.random.default_rng(1)
     wanted = tables_of(generator.dirichlet(np.full(24, 2.0)).reshape(SHAPE))
-    found = weights_of(DOMAIN, every_cell(), wanted, generator=generator, sweeps=400).reshape(SHAPE)
+    found = row_weights(DOMAIN, every_cell(), wanted, generator=generator, sweeps=400).reshape(
+        SHAPE
+    )
     expected = np.full(SHAPE, 1 / 24)
     for _ in range(2000):
         for pair, table in wanted.items():
@@ -49,14 +51,14 @@ def test_rows_have_the_tables() -> None:
     rows = np.unravel_index(generator.choice(24, 20_000, p=other), SHAPE)
     codes = [own.astype(np.uint8) for own in rows]
     wanted = tables_of(truth.reshape(SHAPE))
-    told: list[float] = []
-    drawn = raked(
+    shares: list[float] = []
+    drawn = rake(
         DOMAIN,
         codes,
         wanted,
         rows=10_000,
         generator=generator,
-        told=lambda done, *, of: told.append(done / of),
+        progress=lambda done, *, of: shares.append(done / of),
     )
     assert {len(own) for own in drawn} == {10_000}
     for pair, table in wanted.items():
@@ -71,7 +73,7 @@ def test_rows_have_the_tables() -> None:
 
         assert off(drawn) < 0.01
         assert off(codes) > 0.05
-    assert told[-1] == 1.0
+    assert shares[-1] == 1.0
 
 
 def test_what_no_row_has_stays_empty() -> None:
@@ -83,7 +85,7 @@ def test_what_no_row_has_stays_empty() -> None:
     wanted: dict[tuple[str, ...], Marginal] = {
         ("a", "c"): Marginal(("a", "c"), np.full((2, 4), 1 / 8))
     }
-    found = weights_of(DOMAIN, codes, wanted, generator=np.random.default_rng(3))
+    found = row_weights(DOMAIN, codes, wanted, generator=np.random.default_rng(3))
     assert found == pytest.approx(np.full(4, 0.25))
 
 
@@ -92,7 +94,7 @@ def test_rows_come_as_often_as_their_weights_say() -> None:
     generator = np.random.default_rng(4)
     codes = [generator.integers(0, size, 500).astype(np.uint8) for size in SHAPE]
     weights = generator.dirichlet(np.full(500, 0.3))
-    chosen = systematic(codes, weights, rows=2000, generator=generator)
+    chosen = systematic_sample(codes, weights, rows=2000, generator=generator)
     assert len(chosen) == 2000
     assert np.abs(np.bincount(chosen, minlength=500) - 2000 * weights).max() < 1 + 1e-9
     assert not np.array_equal(chosen, np.sort(chosen))

@@ -12,7 +12,7 @@ from sottovoce.curator.latent_classes import latent_classes
 from sottovoce.curator.least_squares import least_squares
 from sottovoce.curator.marginal import Numbers
 from sottovoce.curator.maximum_entropy import fit
-from sottovoce.curator.shrinkage import Noisy, shrink, views, with_margins
+from sottovoce.curator.shrinkage import NoisyTable, pooled_marginals, shrink, with_margins
 from sottovoce.privacy import Domain
 
 DOMAIN = Domain({"a": ("0", "1", "2"), "b": ("0", "1", "2", "3"), "c": ("0", "1")})
@@ -21,7 +21,7 @@ TRUTH = GENERATOR.dirichlet(np.full(24, 0.4)).reshape(3, 4, 2)
 WHOLE = Marginal(("a", "b", "c"), TRUTH)
 
 
-Pairs = dict[tuple[str, ...], Noisy]
+Pairs = dict[tuple[str, ...], NoisyTable]
 Centres = dict[tuple[str, ...], list[Numbers]]
 
 
@@ -31,7 +31,8 @@ def product(pair: tuple[str, ...]) -> np.ndarray:
 
 def test_without_noise_what_was_measured_is_believed() -> None:
     pairs: Pairs = {
-        pair: Noisy(WHOLE.project(pair), 1e-14, 0.0) for pair in combinations(("a", "b", "c"), 2)
+        pair: NoisyTable(WHOLE.project(pair), 1e-14, 0.0)
+        for pair in combinations(("a", "b", "c"), 2)
     }
     for pair, own in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
         assert own.mean == pytest.approx(pairs[pair].table.values, abs=1e-9)
@@ -47,7 +48,9 @@ def test_mere_noise_is_not_believed() -> None:
     for at in range(40):
         names = (f"x{at}", f"y{at}")
         own = np.outer(generator.dirichlet(np.ones(6)), generator.dirichlet(np.ones(8)))
-        pairs[names] = Noisy(Marginal(names, own + generator.normal(0, 0.1, own.shape)), 0.01, 0.0)
+        pairs[names] = NoisyTable(
+            Marginal(names, own + generator.normal(0, 0.1, own.shape)), 0.01, 0.0
+        )
         centres[names] = [own]
     found = shrink(pairs, centres)
     before = np.mean(
@@ -70,7 +73,7 @@ def test_the_better_centre_is_found() -> None:
         names = (f"x{at}", f"y{at}")
         two = [generator.dirichlet(np.full(30, 0.3)).reshape(5, 6) for _ in range(2)]
         truth[names] = two[at % 2]
-        pairs[names] = Noisy(
+        pairs[names] = NoisyTable(
             Marginal(names, truth[names] + generator.normal(0, 0.02, (5, 6))), 4e-4, 0.0
         )
         centres[names] = two
@@ -120,16 +123,16 @@ def test_views_are_weighed_by_their_noise() -> None:
     weighed .2 to .8.
     """
     wide = Domain({"a": ("0", "1"), "z": tuple(map(str, range(16)))})
-    one = Noisy(
+    one = NoisyTable(
         Marginal.of(wide, ("a", "z"), np.full(32, 1 / 32) + np.repeat([0.01, -0.01], 16)),
         1 / 4000,
         0.0,
     )
-    other = Noisy(Marginal.of(wide, ("a",), [0.5, 0.5]), 1 / 1000, 0.0)
-    found = views([one, other], ways=1)["a",]
+    other = NoisyTable(Marginal.of(wide, ("a",), [0.5, 0.5]), 1 / 1000, 0.0)
+    found = pooled_marginals([one, other], ways=1)["a",]
     assert found.table.values[0] == pytest.approx(0.2 * 0.66 + 0.8 * 0.5)
     assert found.base == pytest.approx(1 / (4000 / 16 + 1000))
-    assert set(views([one, other], ways=2)) == {("a", "z")}
+    assert set(pooled_marginals([one, other], ways=2)) == {("a", "z")}
 
 
 def test_latent_classes_find_a_mixture() -> None:
@@ -201,7 +204,7 @@ def test_reconstructions_have_the_marginals_of_their_parts() -> None:
 
 def test_no_noise_at_all() -> None:
     pairs: Pairs = {
-        pair: Noisy(WHOLE.project(pair), 0.0, 0.0) for pair in combinations(("a", "b", "c"), 2)
+        pair: NoisyTable(WHOLE.project(pair), 0.0, 0.0) for pair in combinations(("a", "b", "c"), 2)
     }
     for pair, own in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
         assert own.mean == pytest.approx(pairs[pair].table.values, abs=1e-6)

@@ -15,10 +15,10 @@ import pytest
 
 import sottovoce
 from sottovoce.curator import Marginal
-from sottovoce.curator.decision_tree import Node, Path, Split, Step, Tree
+from sottovoce.curator.decision_tree import Answer, Node, Path, Split, Tree
 from sottovoce.curator.naive_bayes import LabelTable, NaiveBayes, naive_bayes
-from sottovoce.curator.tree_distilled import Single, distilled, settle
-from sottovoce.curator.tree_levels import best_value, gini, look
+from sottovoce.curator.tree_distilled import AttributeTable, distil, label_leaves
+from sottovoce.curator.tree_levels import best_value, estimate_node, gini
 from sottovoce.evaluation.label_attacks import label_attacks
 from sottovoce.evaluation.label_sets import label_set, likely_of
 from sottovoce.evaluation.prediction import Classifier, accuracy
@@ -380,7 +380,7 @@ def test_who_has_reported_is_not_asked_for_her_end() -> None:
         LabelOptions(epsilon=1.0),
         label="l",
     )
-    assert tree.ends == [1, 3, 4]
+    assert tree.leaves == [1, 3, 4]
     assert survey.randomizers[0].cells == 6
 
 
@@ -422,19 +422,19 @@ class TestTreesFromExactTables:
         """Two ways: from the whole joint, and from rows that satisfy the path."""
         whole = truth(1)
         path = (
-            Step(Split("a", (1,)), yes=False),
-            Step(Split("b", (2,)), yes=True),
-            Step(Split("a", (0,)), yes=False),
+            Answer(Split("a", (1,)), yes=False),
+            Answer(Split("b", (2,)), yes=True),
+            Answer(Split("a", (0,)), yes=False),
         )
-        seen = look([Exact(whole), Exact(whole.project(("l", "b", "a", "c")))], path, "c")
+        seen = estimate_node([Exact(whole), Exact(whole.project(("l", "b", "a", "c")))], path, "c")
         assert seen is not None
         assert np.allclose(seen.table, whole.values[:, 2, 2, :])  # noqa: PD011
-        of_a = look([Exact(whole)], path[:2], "a")
+        of_a = estimate_node([Exact(whole)], path[:2], "a")
         assert of_a is not None
         expected = whole.values[:, :, 2, :].sum(axis=2)  # noqa: PD011
         expected[:, 1] = 0
         assert np.allclose(of_a.table, expected)
-        assert look([Exact(whole.project(("l", "a")))], path, "c") is None
+        assert estimate_node([Exact(whole.project(("l", "a")))], path, "c") is None
 
     def test_the_best_value_is_the_least_gini(self) -> None:
         table = truth(2).project(("l", "b")).values  # noqa: PD011
@@ -442,7 +442,7 @@ class TestTreesFromExactTables:
         for value in range(4):
             yes, no = table[:, value], table.sum(axis=1) - table[:, value]
             gains.append(gini(table.sum(axis=1)) - yes.sum() * gini(yes) - no.sum() * gini(no))
-        seen = look([Exact(truth(2).project(("l", "b")))], (), "b")
+        seen = estimate_node([Exact(truth(2).project(("l", "b")))], (), "b")
         assert seen is not None
         best = best_value(seen, range(4))
         assert best is not None
@@ -452,7 +452,7 @@ class TestTreesFromExactTables:
     def test_a_split_never_makes_gini_larger(self) -> None:
         """C10: the printed rule to stop, Gini(D) <= Gini(D, a_v), holds with equality alone."""
         for seed in range(20):
-            seen = look([Exact(truth(seed))], (), "b")
+            seen = estimate_node([Exact(truth(seed))], (), "b")
             assert seen is not None
             best = best_value(seen, range(4))
             assert best is not None
@@ -464,38 +464,38 @@ class TestTreesFromExactTables:
         """
         whole = truth(4, independent=True)
         tables = [
-            Single(name, whole.project(("l", name)).values, 1e-14, ordered=False)
+            AttributeTable(name, whole.project(("l", name)).values, 1e-14, ordered=False)
             for name in ("a", "b", "c")
         ]
-        grown = distilled(tables, depth=3)
+        grown = distil(tables, depth=3)
         shape = whole.values.shape[1:]  # noqa: PD011
         cells = np.indices(shape).reshape(3, -1)
         codes = dict(zip("abc", cells, strict=True))
-        ends = grown.tree.end_of(codes, cells.shape[1])
+        ends = grown.tree.leaf_of(codes, cells.shape[1])
         flat = whole.values.reshape(2, -1)  # noqa: PD011
-        for end in grown.tree.ends:
+        for end in grown.tree.leaves:
             assert grown.masses[end] == pytest.approx(flat[:, ends == end].sum(axis=1), abs=1e-5)
-        tree = settle(grown, None, 1.0)
+        tree = label_leaves(grown, None, 1.0)
         right = flat[tree.predict(codes, cells.shape[1]), np.arange(cells.shape[1])].sum()
         assert right >= flat.sum(axis=1).max() - 1e-9
 
     def test_what_users_say_at_the_ends_decides(self) -> None:
         """Of an end the model believes the first label a little; many users say the second."""
-        tables = [Single("a", np.array([[0.45, 0.1], [0.05, 0.4]]), 1e-10, ordered=False)]
-        grown = distilled(tables, depth=1)
-        assert len(grown.tree.ends) == 2
-        plain = settle(grown, None, 1.0)
-        order = [grown.masses[end].argmax() for end in grown.tree.ends]
+        tables = [AttributeTable("a", np.array([[0.45, 0.1], [0.05, 0.4]]), 1e-10, ordered=False)]
+        grown = distil(tables, depth=1)
+        assert len(grown.tree.leaves) == 2
+        plain = label_leaves(grown, None, 1.0)
+        order = [grown.masses[end].argmax() for end in grown.tree.leaves]
         turned = np.array([[0.0, 0.5], [0.5, 0.0]])[:, :: 1 if order[0] == 0 else -1]
-        told = settle(grown, turned, 1e-10)
+        told = label_leaves(grown, turned, 1e-10)
         codes = {"a": np.array([0, 1])}
         assert plain.predict(codes, 2).tolist() == [0, 1]
         assert told.predict(codes, 2).tolist() == [1, 0]
 
     def test_three_labels(self) -> None:
         joint = np.array([[0.3, 0.02, 0.02], [0.02, 0.3, 0.02], [0.01, 0.01, 0.3]])
-        grown = distilled([Single("a", joint, 1e-10, ordered=True)], depth=3)
-        tree = settle(grown, None, 1.0)
+        grown = distil([AttributeTable("a", joint, 1e-10, ordered=True)], depth=3)
+        tree = label_leaves(grown, None, 1.0)
         assert tree.predict({"a": np.arange(3)}, 3).tolist() == [0, 1, 2]
 
     def test_noise_makes_no_tree(self) -> None:
@@ -506,8 +506,8 @@ class TestTreesFromExactTables:
         split = 0
         for _ in range(200):
             even = np.full((2, 20), 0.5 / 20) * np.array([[1.4], [0.6]])
-            table = Single("a", even + rng.normal(0, 0.01, (2, 20)), 0.0001, ordered=True)
-            split += len(distilled([table], depth=1).tree.nodes) > 1
+            table = AttributeTable("a", even + rng.normal(0, 0.01, (2, 20)), 0.0001, ordered=True)
+            split += len(distil([table], depth=1).tree.nodes) > 1
         assert split < 60
 
 
@@ -515,16 +515,16 @@ class TestTreeAsWritten:
     def test_ends_alike_fall_together(self) -> None:
         tests: dict[Path, Split] = {
             (): Split("a", (0,)),
-            (Step(Split("a", (0,)), yes=True),): Split("b", (1,)),
+            (Answer(Split("a", (0,)), yes=True),): Split("b", (1,)),
         }
-        yes = Step(Split("a", (0,)), yes=True)
+        yes = Answer(Split("a", (0,)), yes=True)
         ends: dict[Path, int] = {
-            (yes, Step(Split("b", (1,)), yes=True)): 1,
-            (yes, Step(Split("b", (1,)), yes=False)): 1,
+            (yes, Answer(Split("b", (1,)), yes=True)): 1,
+            (yes, Answer(Split("b", (1,)), yes=False)): 1,
         }
-        tree = Tree.of(tests, {**ends, (Step(Split("a", (0,)), yes=False),): 0})
+        tree = Tree.of(tests, {**ends, (Answer(Split("a", (0,)), yes=False),): 0})
         assert len(tree.nodes) == 5
-        same = tree.labelled({})
+        same = tree.relabel({})
         assert len(same.nodes) == 3
         codes = {"a": np.array([0, 0, 1]), "b": np.array([0, 1, 0])}
         assert same.predict(codes, 3).tolist() == tree.predict(codes, 3).tolist() == [1, 1, 0]
@@ -532,9 +532,10 @@ class TestTreeAsWritten:
     def test_it_is_read_as_written(self) -> None:
         domain = Domain({"a": ("[0, 1]", "(1, 2]", "(2, 3]"), "l": ("n", "p")})
         tree = Tree((Node(Split("a", (1, 2)), 1, 2, 0), Node(None, 0, 0, 1), Node(None, 0, 0, 0)))
-        told = tree.told(domain, label="l")
-        assert told["is"] == "(1, 3]"
-        assert Tree.read(json.loads(json.dumps(told))).told(domain, label="l") == told
+        written = tree.to_builtins(domain, label="l")
+        assert written["is"] == "(1, 3]"
+        again = Tree.from_builtins(json.loads(json.dumps(written)))
+        assert again.to_builtins(domain, label="l") == written
 
 
 class TestNaiveBayesModel:
@@ -546,7 +547,9 @@ class TestNaiveBayesModel:
         cells = np.indices(whole.values.shape[1:]).reshape(3, -1)  # noqa: PD011
         scores = model.scores(dict(zip("abc", cells, strict=True)))
         assert np.allclose(np.exp(scores).T, whole.values.reshape(2, -1), rtol=1e-6)  # noqa: PD011
-        assert NaiveBayes.read(json.loads(json.dumps(model.told()))).told() == model.told()
+        written = model.to_builtins()
+        again = NaiveBayes.from_builtins(json.loads(json.dumps(written)))
+        assert again.to_builtins() == written
 
     def test_ties_go_to_the_smaller_label(self) -> None:
         model = naive_bayes([LabelTable("a", np.full((3, 2), 1 / 6), 1.0, 10)])
@@ -554,7 +557,7 @@ class TestNaiveBayesModel:
 
     def test_noise_rules_no_label_out(self) -> None:
         model = naive_bayes([LabelTable("a", np.array([[0.6, -0.1], [-0.2, 0.7]]), 1.0, 100)])
-        assert min(own.min() for own in model.likely.values()) > 0
+        assert min(own.min() for own in model.likelihoods.values()) > 0
 
 
 class TestLearning:
@@ -721,7 +724,7 @@ def test_predicting_by_hand(tmp_path: File) -> None:
     classifier = read_classifier(tmp_path)
     table = demo_table(50, seed=9)[NAMES[:-1]]
     assert set(classifier.predict(table)) <= {"<=50K", ">50K"}
-    assert classifier.likely(table).sum(axis=1) == pytest.approx(np.ones(50))
+    assert classifier.probabilities(table).sum(axis=1) == pytest.approx(np.ones(50))
     with pytest.raises(UsageError, match=r"expected a column 'sex'"):
         classifier.predict(table.drop(columns="sex"))
     schema = json.loads((tmp_path / "schema.json").read_text())

@@ -19,7 +19,7 @@ from sottovoce.curator import (
     Curator,
     Estimate,
     Marginal,
-    correlated,
+    correlation_threshold,
     dependency_graph,
     junction_tree,
 )
@@ -618,7 +618,7 @@ def test_graphs_of_adult_without_noise() -> None:
         edges = [
             pair
             for pair, nats in zip(pairs, known, strict=True)
-            if nats >= correlated(schema.domain, *pair, phi=phi)
+            if nats >= correlation_threshold(schema.domain, *pair, phi=phi)
         ]
         counts[phi] = len(edges)
         if phi == 0.2:

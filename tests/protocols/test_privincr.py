@@ -15,13 +15,13 @@ from sottovoce.curator import (
     Curator,
     Marginal,
     combine,
-    correlated,
+    correlation_threshold,
     dependency_graph,
     junction_tree,
 )
 from sottovoce.curator.association import association
 from sottovoce.curator.estimates import Estimate
-from sottovoce.curator.shrinkage import SPREADS, Shrunk
+from sottovoce.curator.shrinkage import SPREADS, PairPosterior
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
@@ -84,8 +84,12 @@ def test_example_5_1() -> None:
     """Figure 2: at phi = 0.3 the threshold of binary attributes is 0.045, and four edges are
     left.
     """
-    kept = [pair for pair, bits in INFORMATION.items() if bits >= correlated(SIX, *pair, phi=0.3)]
-    assert correlated(SIX, "A", "B", phi=0.3) == pytest.approx(0.045)
+    kept = [
+        pair
+        for pair, bits in INFORMATION.items()
+        if bits >= correlation_threshold(SIX, *pair, phi=0.3)
+    ]
+    assert correlation_threshold(SIX, "A", "B", phi=0.3) == pytest.approx(0.045)
     assert kept == ["AB", "AF", "BD", "CE"]
     tree = junction_tree(SIX, dependency_graph(SIX, [(pair[0], pair[1]) for pair in kept]))
     assert sorted("".join(own) for own in tree.cliques) == ["AB", "AF", "BD", "CE"]
@@ -98,8 +102,8 @@ def test_thresholds() -> None:
             for name, size in zip("abcd", (16, 41, 7, 6), strict=True)
         }
     )
-    assert correlated(domain, "a", "b", phi=0.3) == pytest.approx(0.675)
-    assert correlated(domain, "c", "d", phi=0.3) == pytest.approx(0.225)
+    assert correlation_threshold(domain, "a", "b", phi=0.3) == pytest.approx(0.675)
+    assert correlation_threshold(domain, "c", "d", phi=0.3) == pytest.approx(0.225)
 
 
 @pytest.mark.parametrize(
@@ -401,12 +405,12 @@ def test_users_go_where_they_help_most() -> None:
     assert best < predicted(dict.fromkeys(sets, 100000 / 6))
 
 
-def shrunk(shape: tuple[int, int], *, surely_product: bool) -> Shrunk:
+def shrunk(shape: tuple[int, int], *, surely_product: bool) -> PairPosterior:
     spreads = len(SPREADS)
     even = np.full((1, shape[0] * shape[1]), 0.05)
     weight = np.zeros((1, spreads))
     weight[0, 0 if surely_product else spreads - 4] = 1.0
-    return Shrunk(np.zeros(shape), np.ones(shape), weight, weight, even)
+    return PairPosterior(np.zeros(shape), np.ones(shape), weight, weight, even)
 
 
 def test_what_is_surely_independent_needs_nobody() -> None:
