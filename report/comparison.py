@@ -1,17 +1,34 @@
-"""Runs side by side: what each published, what it cost, what it spent, and how good it is, in one
-table.
+"""Several runs compared: what each published, its cost, its privacy loss, and its errors.
+
+Errors stand beside baselines, which no protocol should fall below: the real one-way marginals
+without noise, and for predictions the most frequent answer.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from ..messages import UsageError
+from ..evaluation import Utility
+from ..evaluation.classification import Misclassification
+from ..evaluation.prediction import Accuracy
+from .report import Report, in_json
+from .reported import ReportedRun
+from .summary import epsilon_shown
 
-__all__ = ["DIFFERENT", "FLOOR", "REAL", "compare", "comparison_table", "legend", "read_report"]
+__all__ = [
+    "BASELINE",
+    "DIFFERENT",
+    "REAL",
+    "ComparedRun",
+    "Comparison",
+    "compare",
+    "comparison_json",
+    "comparison_table",
+    "legend",
+]
 
 LEGEND: Final = (
     (
@@ -42,193 +59,276 @@ LEGEND: Final = (
     ),
 )
 
-FLOOR: Final = "floor"
+BASELINE: Final = "floor"
+"""The row of the baselines."""
 REAL: Final = "real data"
+"""The row of the errors of classifiers that learnt from the real table."""
 DIFFERENT: Final = "(not of the same records: distances cannot be compared)"
+"""The only row besides the runs where they were measured on different tables."""
 
-_VIEWS: Final = ("public", "curator", "other_party")
+LOSSES: Final = (
+    "epsilon",
+    "public",
+    "curator",
+    "other_party",
+    "delta",
+    "whole record",
+)
+"""The columns of privacy losses, and of delta."""
 
-
-def read_report(folder: Path) -> dict[str, Any]:
-    """Read the report.json of a run's folder."""
-    try:
-        report = json.loads((folder / "report.json").read_text())
-    except OSError as error:
-        raise UsageError(
-            f"expected a run with report.json in {folder}, found {error.strerror}"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"expected report.json of a run in {folder}, found {type(error).__name__}: {error}"
-        ) from None
-    if not isinstance(report, dict) or not report.keys() >= {
-        "protocol",
-        "communication",
-        "privacy",
-        "utility",
-    }:
-        raise UsageError(f"expected report.json of a run in {folder}, found something else")
-    return report
+Errors: TypeAlias = Mapping[str, float]
+"""Errors by column: "2-way" is a distance, "wrong: income" a share of wrong predictions."""
+Cell: TypeAlias = str | int | float | None
 
 
-def compare(reports: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Take from each report what runs are compared by; one dictionary a run, and one for each floor
-    that the judge knows.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """The figures by which a run is compared."""
 
-    A floor is what no protocol should fall below: the real tables of single attributes, without any
-    noise, and for a prediction the most frequent answer.
-    """
-    rows, floors, truth = [], list[dict[str, float]](), list[dict[str, float]]()
-    differ = _differ([*reports.values()])
-    guarded = [own["privacy"] for own in reports.values()]
-    telling = [
-        key
-        for key in ("neighbours", "delta", "whole_record")
-        if len({str(own.get(key)) for own in guarded}) > 1
-    ]
-    for name, report in reports.items():
-        try:
-            rows.append(_row(name, report, differ.get(report["protocol"], ()), telling))
-            utility = report["utility"] or {}
-            classified = utility.get("classification", ())
-            original = [
-                own for own in utility.get("distances", ()) if own["attributes"] == "original"
-            ]
-            floors.append({f"{own['ways']}-way": own["one_way"] for own in original})
-            floors[-1] |= {f"wrong: {own['target']}": own["majority"] for own in classified}
-            if (right := utility.get("accuracy")) is not None:
-                floors[-1] |= {_taught(right): 1 - right["majority"]}
-            truth.append({f"wrong: {own['target']}": own["real"] for own in classified})
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise UsageError(
-                f"expected report.json of a run in {name}, found {type(error).__name__}: {error}"
-            ) from None
-    agreed = [_agreed(floors), _agreed(truth)]
-    counted = {report["rows"] for report in reports.values() if report.get("rows") is not None}
-    apart = len({_data(report) for report in reports.values()}) > 1 or len(counted) > 1
-    if None in agreed or apart:
-        for row, report in zip(rows if apart else (), reports.values(), strict=False):
-            row.update(data=_data(report), rows=report.get("rows"))
-        rows.append({"run": DIFFERENT})
-    else:
-        rows += [
-            {"run": title, **own} for title, own in zip((FLOOR, REAL), agreed, strict=True) if own
-        ]
-    return rows
+    name: str
+    protocol: str
+    settings: Mapping[str, str]
+    """The settings by which the compared runs of this protocol differ."""
+    parties: int
+    epsilon: float
+    """The claimed privacy loss; the real ones follow."""
+    public: float
+    curator: float
+    other_party: float
+    neighbours: str
+    delta: float
+    whole_record: float | None
+    bytes: int
+    """Bytes of payload."""
+    rounds: int
+    seconds: float
+    errors: Errors
+    data: str
+    """The names of the tables."""
+    rows: int | None
+    """Number of records of all parties."""
+
+    @property
+    def setting(self) -> str:
+        """The settings as text."""
+        return ", ".join(f"{name}={value}" for name, value in self.settings.items())
 
 
-def _agreed(figures: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
-    """Put together what all runs were measured against; `None` if they were measured against
-    different tables.
-    """
-    found: dict[str, float] = {}
-    for own in figures:
-        if any(abs(found.get(key, value) - value) > 1e-12 for key, value in own.items()):
-            return None
-        found |= own
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Runs, and the levels that their errors are compared with."""
+
+    runs: tuple[ComparedRun, ...]
+    levels: Mapping[str, Errors] | None
+    """Baselines and errors of the real table by row; `None` if the real tables differ."""
+
+    @property
+    def rows(self) -> list[dict[str, Cell]]:
+        """The rows of the table: a row for each run, then one for each level."""
+        rows = [self._row(run) for run in self.runs]
+        if self.levels is None:
+            rows.append({"run": DIFFERENT})
+        else:
+            rows += [{"run": name, **errors} for name, errors in self.levels.items()]
+        return rows
+
+    def _row(self, run: ComparedRun) -> dict[str, Cell]:
+        """Give a run's figures by column. What is the same in all runs has no column."""
+        row: dict[str, Cell] = {"run": run.name, "protocol": run.protocol}
+        if run.settings:
+            row["with"] = run.setting
+        row |= {
+            "parties": run.parties,
+            "epsilon": run.epsilon,
+            "public": run.public,
+            "curator": run.curator,
+            "other_party": run.other_party,
+        }
+        if len({other.neighbours for other in self.runs}) > 1:
+            row["neighbours"] = run.neighbours
+        if len({other.delta for other in self.runs}) > 1:
+            row["delta"] = run.delta
+        whole_records = {other.whole_record for other in self.runs}
+        if len(whole_records) > 1 and run.whole_record is not None:
+            row["whole record"] = run.whole_record
+        row |= {"bytes": run.bytes, "rounds": run.rounds, "seconds": run.seconds, **run.errors}
+        if _other_tables(self.runs):
+            row |= {"data": run.data, "rows": run.rows}
+        return row
 
 
-def _differ(reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """List the parameters, but for epsilon, by which runs of one protocol differ."""
-    values: dict[str, dict[str, set[str]]] = {}
-    for report in reports:
-        for parameter, value in _settings(report).items():
-            if parameter != "epsilon":
-                values.setdefault(report["protocol"], {}).setdefault(parameter, set()).add(
-                    str(value)
-                )
-    return {
-        protocol: [name for name, own in found.items() if len(own) > 1]
-        for protocol, found in values.items()
-    }
-
-
-def _settings(report: Mapping[str, Any]) -> dict[str, Any]:
-    more = {name: report.get(name) for name in ("rows", "split", "transport")}
-    more |= {"data": _data(report), "key_bits": report["privacy"].get("key_bits")}
-    # Numbers that were chosen follow from others, such as a cap from epsilon: runs do not differ by
-    # them.
-    chosen = {
-        name: own for name, own in (report.get("chosen") or {}).items() if isinstance(own, str)
-    }
-    return {**(report.get("parameters") or {}), **chosen, **more}
-
-
-def _data(report: Mapping[str, Any]) -> str:
-    """Name the tables, wherever they lay."""
-    return " ".join(str(own).rsplit("/", 1)[-1] for own in report.get("data") or ())
-
-
-def _taught(right: Mapping[str, Any]) -> str:
-    """Name the error of a published classifier: on the rows whose labels taught it, and so no
-    test.
-    """
-    return f"wrong, where it learnt: {right['label']}"
-
-
-def _row(
-    name: str, report: Mapping[str, Any], differ: Sequence[str], telling: Sequence[str]
-) -> dict[str, Any]:
-    exchanged, privacy, utility = (
-        report["communication"],
-        report["privacy"],
-        report["utility"] or {},
+def compare(runs: Mapping[str, ReportedRun]) -> Comparison:
+    """Compare runs by their names."""
+    varied = _varied_settings([*runs.values()])
+    compared = tuple(
+        _compared(name, run, varied[run.report.protocol]) for name, run in runs.items()
     )
-    right = utility.get("accuracy")
-    # Tables that were published by themselves are other ones than all of a synthetic table's, and
-    # have no floor.
-    own = utility.get("tvd", {})
-    drawn = utility.get("tvd_synthetic", own if utility.get("distances") else {})
-    counted = own if drawn is not own else {}
+    baseline = _merged([_baseline(run.utility) for run in runs.values()])
+    real = _merged([_real(run.utility) for run in runs.values()])
+    if _other_tables(compared) or baseline is None or real is None:
+        return Comparison(runs=compared, levels=None)
+    levels = {name: errors for name, errors in ((BASELINE, baseline), (REAL, real)) if errors}
+    return Comparison(runs=compared, levels=levels)
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Write the rows as JSON, infinity as the word."""
+    return json.dumps(in_json(comparison.rows), indent=2) + "\n"
+
+
+def _other_tables(runs: Sequence[ComparedRun]) -> bool:
+    """Tell whether runs had tables of other names or sizes."""
+    names = {run.data for run in runs}
+    sizes = {run.rows for run in runs if run.rows is not None}
+    return len(names) > 1 or len(sizes) > 1
+
+
+def _compared(name: str, run: ReportedRun, varied: Sequence[str]) -> ComparedRun:
+    report, sent, privacy = run.report, run.report.communication, run.report.privacy
+    settings = _settings(run)
+    return ComparedRun(
+        name=name,
+        protocol=report.protocol + (" (paper)" if report.mode == "paper" else ""),
+        settings={setting: settings.get(setting, "None") for setting in varied},
+        parties=report.parties,
+        epsilon=privacy.claimed_epsilon,
+        public=privacy.epsilon["public"],
+        curator=privacy.epsilon["curator"],
+        other_party=privacy.epsilon["other_party"],
+        neighbours=privacy.neighbours,
+        delta=privacy.delta,
+        whole_record=privacy.whole_record,
+        bytes=sent.payload_bytes,
+        rounds=sent.rounds,
+        seconds=round(report.seconds, 2),
+        errors={} if run.utility is None else _errors(run.utility),
+        data=_data(report),
+        rows=run.rows,
+    )
+
+
+def _varied_settings(runs: Sequence[ReportedRun]) -> dict[str, list[str]]:
+    """List by protocol the settings, other than epsilon, by which its runs differ."""
+    values: dict[str, dict[str, set[str]]] = {}
+    for run in runs:
+        of_protocol = values.setdefault(run.report.protocol, {})
+        for name, value in _settings(run).items():
+            of_protocol.setdefault(name, set()).add(value)
     return {
-        "run": name,
-        "protocol": report["protocol"] + (" (paper)" if report["mode"] == "paper" else ""),
-        **(
-            {"with": ", ".join(f"{own}={_settings(report).get(own)}" for own in differ)}
-            if differ
-            else {}
-        ),
-        "parties": report["parties"],
-        "epsilon": privacy["claimed_epsilon"],
-        **{view: privacy["epsilon"][view] for view in _VIEWS},
-        **{key.replace("_", " "): privacy[key] for key in telling if key in privacy},
-        "bytes": int(exchanged["payload_bytes"]),
-        "rounds": int(exchanged["rounds"]),
-        "seconds": round(float(report["seconds"]), 2),
-        **{f"{ways}-way": float(value) for ways, value in drawn.items()},
-        **{f"{ways}-way, as counted": float(value) for ways, value in counted.items()},
-        **{
-            f"wrong: {own['target']}": own["synthetic"] for own in utility.get("classification", ())
-        },
-        **({} if right is None else {_taught(right): 1 - right["model"]}),
+        protocol: [
+            name for name, different in settings.items() if len(different) > 1 and name != "epsilon"
+        ]
+        for protocol, settings in values.items()
     }
 
 
-def legend(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Say what the columns mean that there are."""
-    there = {*(key for row in rows for key in row), *(FLOOR for row in rows if row["run"] == FLOOR)}
+def _settings(run: ReportedRun) -> dict[str, str]:
+    """List a run's parameters and options as text.
+
+    A number that the protocol chose follows from other settings, such as a cap from epsilon. So
+    runs do not differ by it.
+    """
+    report = run.report
+    settings = {
+        **report.parameters,
+        **{name: value for name, value in report.chosen.items() if isinstance(value, str)},
+        "rows": run.rows,
+        "split": report.split,
+        "transport": report.transport,
+        "data": _data(report),
+        "key_bits": report.privacy.key_bits,
+    }
+    return {name: str(value) for name, value in settings.items()}
+
+
+def _data(report: Report) -> str:
+    """Name the tables, without their folders."""
+    return " ".join(path.rsplit("/", 1)[-1] for path in report.data)
+
+
+def _errors(utility: Utility) -> Errors:
+    """List the errors of what was published.
+
+    Published marginals are not all marginals of a synthetic table, and they have no baseline. So
+    where there are both, the marginals have columns of their own.
+    """
+    table, counts = utility.tvd_synthetic, utility.tvd
+    if table is None:
+        table, counts = (utility.tvd, {}) if utility.distances else ({}, utility.tvd)
+    errors = {f"{ways}-way": distance for ways, distance in table.items()}
+    errors |= {f"{ways}-way, as counted": distance for ways, distance in counts.items()}
+    errors |= {f"wrong: {result.target}": result.synthetic for result in _classified(utility)}
+    if (accuracy := utility.accuracy) is not None:
+        errors[_training_error(accuracy)] = 1 - accuracy.model
+    return errors
+
+
+def _baseline(utility: Utility | None) -> Errors:
+    """List the errors of the real one-way marginals, and of the most frequent answer."""
+    if utility is None:
+        return {}
+    errors = {
+        f"{distance.ways}-way": distance.one_way
+        for distance in utility.distances or ()
+        if distance.attributes == "original"
+    }
+    errors |= {f"wrong: {result.target}": result.majority for result in _classified(utility)}
+    if (accuracy := utility.accuracy) is not None:
+        errors[_training_error(accuracy)] = 1 - accuracy.majority
+    return errors
+
+
+def _real(utility: Utility | None) -> Errors:
+    """List the errors of classifiers that learnt from the real table."""
+    if utility is None:
+        return {}
+    return {f"wrong: {result.target}": result.real for result in _classified(utility)}
+
+
+def _classified(utility: Utility) -> Sequence[Misclassification]:
+    return utility.classification or ()
+
+
+def _training_error(accuracy: Accuracy) -> str:
+    """Name the error of a published classifier. It is no test: these rows' labels taught it."""
+    return f"wrong, where it learnt: {accuracy.label}"
+
+
+def _merged(levels: Sequence[Errors]) -> Errors | None:
+    """Merge what runs were compared with; `None` if they were compared with different tables."""
+    merged: dict[str, float] = {}
+    for errors in levels:
+        if any(abs(merged.get(name, error) - error) > 1e-12 for name, error in errors.items()):
+            return None
+        merged |= errors
+    return merged
+
+
+def legend(comparison: Comparison) -> list[tuple[str, str]]:
+    """Explain the columns and rows that the comparison has."""
+    names = {name for row in comparison.rows for name in row} | {*(comparison.levels or {})}
     return [
-        (names, meaning)
-        for names, meaning in LEGEND
-        if any(own in key for own in names.split(", ") for key in there)
+        (columns, meaning)
+        for columns, meaning in LEGEND
+        if any(column in name for column in columns.split(", ") for name in names)
     ]
 
 
-def comparison_table(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[list[str]]]:
+def comparison_table(comparison: Comparison) -> tuple[tuple[str, ...], list[list[str]]]:
     """Write the rows as text, with a column for every figure that some run has."""
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    heads = tuple(key.replace("other_party", "party") for key in keys)
-    return heads, [[_text(key, row.get(key)) for key in keys] for row in rows]
+    rows = comparison.rows
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    heads = tuple(name.replace("other_party", "party") for name in columns)
+    return heads, [[_text(name, row.get(name)) for name in columns] for row in rows]
 
 
-def _text(key: str, value: float | str | None) -> str:
+def _text(column: str, value: Cell) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    if key in ("epsilon", "whole record", "delta", *_VIEWS):
-        return f"{value:.6g}"
+    if column in LOSSES:
+        return epsilon_shown(value)
     if isinstance(value, int):
         return f"{value:,}"
-    if "-way" in key or key.startswith("wrong"):
+    if "-way" in column or column.startswith("wrong"):
         return f"{value:.4f}"
     return str(value)

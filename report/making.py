@@ -54,7 +54,7 @@ def make_report(record: RunRecord) -> Report:
     warnings = _warnings(record)
     predicted: list[Predicted] | None = None
     formulas: list[Formulas] = []
-    chosen = {}
+    chosen: dict[str, str | int | float | bool | None] = {}
     try:
         predicted = _predicted(protocol, record.entries, public)
         formulas = _formulas(protocol, record.entries, public)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.table import Table
 
 from ..evaluation import Evaluation
 from ..evaluation.label_attacks import Attacked
-from .comparison import comparison_table, legend
-from .report import summary_lines
+from .comparison import Comparison, comparison_table, legend
+from .reported import ReportedRun
+from .summary import summary_lines
 
 __all__ = [
     "print_attacks",
@@ -43,9 +44,9 @@ WIDE: Final = 200
 """Columns of what is no terminal: what a program reads is not folded."""
 
 
-def print_summary(report: Mapping[str, Any], *, folder: Path, names: Sequence[str]) -> None:
-    """Print what a run's report says first."""
-    lines = [*summary_lines(report), *(("warning", text) for text in report["warnings"])]
+def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> None:
+    """Print the summary of a run, its warnings, and the names of its files."""
+    lines = [*summary_lines(run), *(("warning", text) for text in run.warnings)]
     lines.append(("written", f"{folder}/: {', '.join(names)}"))
     width = max(len(name) for name, _ in lines)
     for name, text in lines:
@@ -198,9 +199,9 @@ def print_attacks(rows: Sequence[Attacked]) -> None:
     )
 
 
-def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_comparison(comparison: Comparison) -> None:
     """Print runs side by side, and what the columns mean."""
-    heads, lines = comparison_table(rows)
+    heads, lines = comparison_table(comparison)
     columns = [
         [head, *column] for head, column in zip(heads, zip(*lines, strict=True), strict=True)
     ]
@@ -214,7 +215,7 @@ def print_comparison(rows: Sequence[Mapping[str, Any]]) -> None:
             ]
             print_table(turned[0], turned[1:])
             sys.stdout.write("\n")
-    told = legend(rows)
+    told = legend(comparison)
     for name, meaning in told:
         sys.stdout.write(f"{name:<{max(len(own) for own, _ in told)}}  {meaning}\n")
 

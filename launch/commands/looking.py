@@ -13,7 +13,7 @@ import typer
 
 from ...messages import Entry, UsageError
 from ...protocols import available, find
-from ...report.comparison import compare
+from ...report.comparison import compare, comparison_json
 from ...report.folder import BROKEN, page_of, put, read_ledger
 from ...report.pages import comparison_page
 from ...report.reported import ReportedRun, read_run
@@ -159,16 +159,16 @@ def compare_command(
         runs = {name: read_run(folder) for name, folder in zip(names, folders, strict=True)}
         if public:
             runs = {name: ReportedRun(report=run.report) for name, run in runs.items()}
-        rows = compare(runs)
-        html = comparison_page(rows)
+        comparison = compare(runs)
+        html = comparison_page(comparison)
     except BROKEN as error:
         raise UsageError(
             f"expected report.json of runs, found {type(error).__name__}: {error}"
         ) from None
     if as_json:
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        sys.stdout.write(comparison_json(comparison))
     else:
-        print_comparison(rows)
+        print_comparison(comparison)
     if out is None and as_json:
         return
     page = out or Path(os.path.relpath(folders[0].resolve().parent / PAGE))

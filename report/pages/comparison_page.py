@@ -1,77 +1,79 @@
-"""Runs side by side as a page: error against epsilon, bytes against parties, beside the floors; and
-a table of all figures.
+"""The page that compares runs.
+
+It draws errors over epsilon beside baselines, draws costs over parties, and lists all figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from math import isfinite, sqrt
+from math import isfinite, isinf, sqrt
 from statistics import mean, stdev
-from typing import Any, Final
+from typing import Final, TypeAlias
 
-from ..comparison import DIFFERENT, FLOOR, REAL, comparison_table, legend
+from ..comparison import DIFFERENT, ComparedRun, Comparison, comparison_table, legend
 from ..summary import epsilon_shown
 from . import charts
 from .document import document, figure, folded, note, section, table, words
+from .sentences import exceeds
 
 __all__ = ["comparison_page"]
 
-COSTS: Final = {"payload bytes": "bytes", "rounds": "rounds", "seconds": "seconds"}
-MEASURED: Final = "Errors and floors were measured on the real tables, without any noise: they are not to be published."
-MOST_LISTED: Final = 40
-MOST_LINES: Final = 12
-MOST_TOLD: Final = 4
+MEASURED: Final = (
+    "Errors and floors were measured on the real tables, without any noise: they are not to be "
+    "published."
+)
+MAX_LISTED: Final = 40
+MAX_LINES: Final = 12
+MAX_NAMED: Final = 4
 
-Row = Mapping[str, Any]
+Axis: TypeAlias = Callable[[ComparedRun], float]
+Height: TypeAlias = Callable[[ComparedRun], float | None]
+
+AXES: Final[Mapping[str, Axis]] = {
+    "epsilon": lambda run: run.epsilon,
+    "parties": lambda run: run.parties,
+}
+COSTS: Final[Mapping[str, Height]] = {
+    "payload bytes": lambda run: run.bytes,
+    "rounds": lambda run: run.rounds,
+    "seconds": lambda run: run.seconds,
+}
+PARTS: Final[Mapping[str, Callable[[ComparedRun], str]]] = {
+    "neighbours": lambda run: run.neighbours,
+    "epsilon": lambda run: f"epsilon {epsilon_shown(run.epsilon)}",
+    "parties": lambda run: f"parties {run.parties}",
+    "data": lambda run: f"data {run.data}",
+    "rows": lambda run: f"rows {run.rows}",
+}
+"""What parts runs of one protocol into several lines."""
 
 
-def comparison_page(rows: Sequence[Row], *, title: str = "Runs side by side") -> str:
-    """Write the page of what `compare` gave."""
-    runs = [row for row in rows if "protocol" in row]
-    apart = any(row["run"] == DIFFERENT for row in rows)
-    against = {} if apart else {row["run"]: row for row in rows if row["run"] in (FLOOR, REAL)}
-    errors = list(
-        dict.fromkeys(
-            key for row in runs for key in row if "-way" in key or key.startswith("wrong")
-        )
-    )
-    broken = [row for row in runs if _breaks(row)]
-    # Of as many parties everywhere there is nothing to be seen over parties.
-    by, other = (
-        ("parties", "epsilon")
-        if len({row["parties"] for row in runs}) > 1
-        else ("epsilon", "parties")
-    )
-    heads, cells = comparison_table(rows)
+def comparison_page(comparison: Comparison, *, title: str = "Runs side by side") -> str:
+    """Write the page."""
+    runs = comparison.runs
+    names = list(dict.fromkeys(name for run in runs for name in run.errors))
+    # With the same number of parties everywhere, nothing is seen over parties.
+    by = "parties" if len({run.parties for run in runs}) > 1 else "epsilon"
+    other = "epsilon" if by == "parties" else "parties"
+    errors = [_error_chart(runs, name, comparison.levels or {}) for name in names]
+    costs = [
+        _chart(runs, name, cost, by=by, parts=(other, "data", "rows"))
+        for name, cost in COSTS.items()
+    ]
+    heads, cells = comparison_table(comparison)
     whole = table(heads, cells)
     body = [
         f"<header><h1>{escape(title)}</h1>",
         words(_lead(runs), kind="lead"),
-        *(note(_broken(row), warn=True) for row in broken[:MOST_TOLD]),
-        *([words(f"So do {len(broken) - MOST_TOLD:,} more.")] if len(broken) > MOST_TOLD else []),
-        *([note(DIFFERENT.strip("()").capitalize() + ".", warn=True)] if apart else []),
+        *_warnings(comparison),
         "</header>",
-        section(
-            "How good",
-            note(MEASURED) if errors else "",
-            _side_by_side([_error_chart(runs, key, against) for key in errors]),
-            name="utility",
-        ),
-        section(
-            "What it costs",
-            _side_by_side(
-                [
-                    _chart(runs, name, by=by, of=of, others=(other, "data", "rows"))
-                    for name, of in COSTS.items()
-                ]
-            ),
-            name="cost",
-        ),
+        section("How good", note(MEASURED) if names else "", _side_by_side(errors), name="utility"),
+        section("What it costs", _side_by_side(costs), name="cost"),
         section(
             "All figures",
-            whole if len(cells) <= MOST_LISTED else folded(f"{len(runs):,} runs", whole),
-            table(("column", "meaning"), legend(rows)),
+            whole if len(cells) <= MAX_LISTED else folded(f"{len(runs):,} runs", whole),
+            table(("column", "meaning"), legend(comparison)),
             name="figures",
         ),
     ]
@@ -82,126 +84,127 @@ def _side_by_side(pictures: Sequence[str]) -> str:
     return f'<div class="several wider">{"".join(pictures)}</div>' if any(pictures) else ""
 
 
-def _lead(runs: Sequence[Row]) -> str:
-    protocols = list(dict.fromkeys(str(row["protocol"]) for row in runs))
-    epsilons = _range([row["epsilon"] for row in runs])
-    parties = _range([row["parties"] for row in runs])
+def _lead(runs: Sequence[ComparedRun]) -> str:
+    protocols = list(dict.fromkeys(run.protocol for run in runs))
     shown = ", ".join(protocols[:6]) + (" and others" if len(protocols) > 6 else "")
-    many = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}"
+    epsilons = _range([run.epsilon for run in runs])
+    parties = _range([run.parties for run in runs])
+    number = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}"
     return (
-        f"{many} of {shown}: epsilon {epsilons}, {parties} part{'y' if parties == '1' else 'ies'}."
+        f"{number} of {shown}: epsilon {epsilons}, "
+        f"{parties} part{'y' if parties == '1' else 'ies'}."
     )
 
 
-def _range(values: Sequence[float | str]) -> str:
-    numbers = sorted(own for own in values if not isinstance(own, str))
-    texts = ["infinity"] if len(numbers) < len(values) else []
-    if numbers:
-        texts.insert(
-            0,
-            f"{numbers[0]:g}"
-            if numbers[0] == numbers[-1]
-            else f"{numbers[0]:g} to {numbers[-1]:g}",
-        )
+def _range(values: Sequence[float]) -> str:
+    """Write the least and the largest value; infinity beside the finite ones.
+
+    >>> _range([2, 1, float("inf")]), _range([3, 3])
+    ('1 to 2 and infinity', '3')
+    """
+    texts = []
+    if finite := sorted(value for value in values if isfinite(value)):
+        first, last = finite[0], finite[-1]
+        texts.append(f"{first:g}" if first == last else f"{first:g} to {last:g}")
+    if any(map(isinf, values)):
+        texts.append("infinity")
     return " and ".join(texts)
 
 
-def _breaks(row: Row) -> bool:
-    """Say whether a run spends more than it claims, towards a view that every claim is about."""
-    return any(
-        _number(row[view]) > _number(row["epsilon"]) * (1 + 1e-9)
-        for view in ("public", "curator", "other_party")
+def _warnings(comparison: Comparison) -> list[str]:
+    """Write what a reader must know first: broken claims, and tables that differ."""
+    broken = [run for run in comparison.runs if _broken(run)]
+    warnings = [note(_broken_claim(run), warn=True) for run in broken[:MAX_NAMED]]
+    if len(broken) > MAX_NAMED:
+        warnings.append(words(f"So do {len(broken) - MAX_NAMED:,} more."))
+    if comparison.levels is None:
+        warnings.append(note(DIFFERENT.strip("()").capitalize() + ".", warn=True))
+    return warnings
+
+
+def _broken(run: ComparedRun) -> bool:
+    """Tell whether a run costs more than it claims, in a view that every claim covers."""
+    return any(exceeds(loss, run.epsilon) for loss in (run.public, run.curator, run.other_party))
+
+
+def _broken_claim(run: ComparedRun) -> str:
+    return (
+        f"{run.name} claims epsilon {epsilon_shown(run.epsilon)} and really costs more: "
+        f"public {epsilon_shown(run.public)}, curator {epsilon_shown(run.curator)}, "
+        f"other party {epsilon_shown(run.other_party)}."
     )
 
 
-def _broken(row: Row) -> str:
-    real = ", ".join(
-        f"{view.replace('_', ' ')} {epsilon_shown(row[view])}"
-        for view in ("public", "curator", "other_party")
-    )
-    return f"{row['run']} claims epsilon {epsilon_shown(row['epsilon'])} and really costs more: {real}."
-
-
-def _number(value: float | str) -> float:
-    return float("inf") if isinstance(value, str) else float(value)
-
-
-def _error_chart(runs: Sequence[Row], key: str, against: Mapping[str, Row]) -> str:
-    """Draw an error over epsilon, with what it must beat."""
-    name = f"average {key} distance" if "-way" in key else f"share predicted {key}"
-    floors = {label: float(row[key]) for label, row in against.items() if key in row}
+def _error_chart(
+    runs: Sequence[ComparedRun], name: str, levels: Mapping[str, Mapping[str, float]]
+) -> str:
+    """Draw an error over epsilon, with its levels."""
     return _chart(
         runs,
-        name,
+        f"average {name} distance" if "-way" in name else f"share predicted {name}",
+        lambda run: run.errors.get(name),
         by="epsilon",
-        of=key,
-        others=("neighbours", "parties", "data", "rows"),
-        floors=floors,
+        parts=("neighbours", "parties", "data", "rows"),
+        levels={level: errors[name] for level, errors in levels.items() if name in errors},
     )
 
 
 def _chart(
-    runs: Sequence[Row],
+    runs: Sequence[ComparedRun],
     name: str,
+    height: Height,
     *,
     by: str,
-    of: str,
-    others: Sequence[str],
-    floors: Mapping[str, float] | None = None,
+    parts: Sequence[str],
+    levels: Mapping[str, float] | None = None,
 ) -> str:
-    """Draw a figure over another: a line for each protocol, and for each value of what else
-    differs.
+    """Draw a figure over epsilon or parties.
+
+    There is a line for each protocol and setting, and for each value of the `parts` that differ.
     """
-    differ = [own for own in others if len({row.get(own) for row in runs}) > 1]
-
-    def line(row: Row) -> str:
-        more = [str(row["with"])] if row.get("with") else []
-        return ", ".join(
-            [
-                str(row["protocol"]),
-                *more,
-                *(_named(own, row[own]) for own in differ if f"{own}=" not in str(row.get("with"))),
-            ]
-        )
-
-    lines = _lines(runs, line, by=by, of=of)
+    axis = AXES[by]
+    different = [part for part in parts if len({PARTS[part](run) for run in runs}) > 1]
+    lines = _lines(runs, different, axis=axis, height=height)
     if not lines:
         return ""
     quiet = [
-        charts.Line(name=label, points=[(0, value)], kind="floor")
-        for label, value in (floors or {}).items()
+        charts.Line(name=level, points=[(0, value)], kind="floor")
+        for level, value in (levels or {}).items()
     ]
-    panel = charts.Panel(lines=[*lines[:MOST_LINES], *quiet], x=by, y=name, log_x=by == "epsilon")
+    panel = charts.Panel(lines=[*lines[:MAX_LINES], *quiet], x=by, y=name, log_x=by == "epsilon")
     drawn = charts.panels([panel], title=f"{name} over {by}")
-    more = f" The first {MOST_LINES} of {len(lines)} lines." if len(lines) > MOST_LINES else ""
-    endless = [str(row["run"]) for row in runs if of in row and not isfinite(_number(row[by]))]
-    more += f" Not drawn, as {by} is infinite: {', '.join(endless[:MOST_TOLD])}." if endless else ""
-    return figure(drawn, caption=f"{name[0].upper()}{name[1:]} over {by}.{more}", fits=True)
+    caption = f"{name[0].upper()}{name[1:]} over {by}."
+    if len(lines) > MAX_LINES:
+        caption += f" The first {MAX_LINES} of {len(lines)} lines."
+    if endless := [run.name for run in runs if height(run) is not None and isinf(axis(run))]:
+        caption += f" Not drawn, as {by} is infinite: {', '.join(endless[:MAX_NAMED])}."
+    return figure(drawn, caption=caption, fits=True)
 
 
-def _named(key: str, value: Any) -> str:
-    if key == "neighbours":
-        return str(value)
-    return f"{key} {value if value is None or isinstance(value, str) else epsilon_shown(value)}"
+def _line_name(run: ComparedRun, different: Sequence[str]) -> str:
+    parts = [PARTS[part](run) for part in different if part not in run.settings]
+    return ", ".join([run.protocol, *([run.setting] if run.settings else []), *parts])
 
 
 def _lines(
-    runs: Sequence[Row], line: Callable[[Row], str], *, by: str, of: str
+    runs: Sequence[ComparedRun], different: Sequence[str], *, axis: Axis, height: Height
 ) -> list[charts.Line]:
-    """Average what has the same name and the same place: runs that differ by their seed alone; bars
-    are two standard errors.
-    """
-    found: dict[str, dict[float, list[float]]] = {}
-    for row in runs:
-        if of in row and isfinite(place := _number(row[by])):
-            found.setdefault(line(row), {}).setdefault(place, []).append(float(row[of]))
+    """Draw the means of runs that differ by their seed alone, with two standard errors."""
+    figures: dict[str, dict[float, list[float]]] = {}
+    for run in runs:
+        value, place = height(run), axis(run)
+        if value is not None and isfinite(place):
+            line = figures.setdefault(_line_name(run, different), {})
+            line.setdefault(place, []).append(value)
     lines = []
-    for name, places in found.items():
+    for name, places in figures.items():
         points = sorted(places.items())
-        spread = [
-            2 * stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
-            for _, values in points
-        ]
+        spread = [_two_errors(values) for _, values in points]
         means = [(place, mean(values)) for place, values in points]
         lines.append(charts.Line(name=name, points=means, spread=spread if any(spread) else ()))
     return lines
+
+
+def _two_errors(values: Sequence[float]) -> float:
+    """Compute two standard errors of the mean."""
+    return 2 * stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0

@@ -1,14 +1,18 @@
-"""What was said and what it cost: the sequence diagram; bytes by phase, edge and kind, predicted
-and measured; rounds; time.
+"""The panels on messages: the sequence diagram, and bytes, rounds and seconds.
+
+Bytes are listed by phase, edge and kind, and beside what was predicted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from ...messages import CURATOR, Entry
+from ..report import Communication, Formulas, PhaseCost, Predicted, Report, Sums, Traffic
 from . import charts
 from .conversation import bytes_shown, sequence, summed_up
 from .document import counted, figure, folded, table, words
@@ -18,32 +22,35 @@ __all__ = ["conversation_panel", "cost_panel", "edge_shown"]
 FORMULAS: Final = """A round and two ciphertexts a party for every cell: as printed, and for the cells that were
 really counted, with this run's ciphertexts. Beside it what the run sent: many cells share a ciphertext, and a batch
 goes in one round."""
-MOST_EDGES: Final = 30
-MOST_LISTED: Final = 2_000
-MOST_POINTS: Final = 1_500
-MOST_SPANS: Final = 24
-MOST_ROWS: Final = 40
+MAX_EDGES: Final = 30
+MAX_LISTED: Final = 2_000
+MAX_POINTS: Final = 1_500
+MAX_SPANS: Final = 24
+MAX_ROWS: Final = 40
 """Rows of the diagram that are shown unfolded."""
+UNITS: Final = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+Columns: TypeAlias = Mapping[str, Callable[[Sums], int]]
+"""The sums that a table shows: the name of the column, and the field."""
 
 
-def conversation_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
-    """Draw who said what to whom."""
+def conversation_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
+    """Draw the messages between the roles."""
     if not entries:
         return []
-    seconds = {own["name"]: own["seconds"] for own in report["phases"]}
-    said = summed_up(entries)
-    drawn = sequence(said, parties=report["parties"], seconds=seconds)
+    groups = summed_up(entries)
+    drawn = sequence(groups, parties=report.parties, seconds=_seconds(report.phases))
     rows = [
         (
-            own.phase,
-            own.direction,
-            own.kind,
-            own.messages,
-            own.payload_bytes,
-            _rounds(own.rounds),
-            len(own.edges),
+            group.phase,
+            group.direction,
+            group.kind,
+            group.messages,
+            group.payload_bytes,
+            _range(group.rounds),
+            len(group.edges),
         )
-        for own in said
+        for group in groups
     ]
     head = ("phase", "direction", "kind", "messages", "payload bytes", "rounds", "edges")
     caption = (
@@ -51,95 +58,112 @@ def conversation_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> l
         "payload in all, and in how many rounds."
     )
     diagram = figure(drawn, caption=caption, label="Sequence diagram of the conversation")
-    if len(said) > MOST_ROWS:
-        diagram = folded(f"The diagram ({len(said):,} lines)", diagram)
+    if len(groups) > MAX_ROWS:
+        diagram = folded(f"The diagram ({len(groups):,} lines)", diagram)
     return [diagram, folded("The same as a table", table(head, rows))]
 
 
-def _rounds(rounds: set[int]) -> str:
+def _seconds(phases: Sequence[PhaseCost]) -> dict[str, float]:
+    return {phase.name: phase.seconds for phase in phases}
+
+
+def _range(rounds: set[int]) -> str:
     first, last = min(rounds), max(rounds)
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
-def cost_panel(report: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
-    """Write the bytes, and the time."""
-    exchanged = report["communication"]
-    some = tuple(name for name in ("ciphertext_bytes", "user_bits") if exchanged[name])
-    columns = ("messages", "payload_bytes", "frame_bytes", *some)
-    names = ("messages", "payload bytes", "with frames", *(name.replace("_", " ") for name in some))
-
-    def lines(by: str) -> list[tuple[Any, ...]]:
-        return [(key, *(row[name] for name in columns)) for key, row in exchanged[by].items()]
-
-    rounds = _rounds_by_phase(entries)
-    seconds = {own["name"]: own["seconds"] for own in report["phases"]}
-    phases = exchanged["by_phase"]
-    by_phase = [
-        (
-            name,
-            rounds.get(name),
-            seconds.get(name),
-            *((phases[name][own] if name in phases else 0) for own in columns),
-        )
-        for name in dict.fromkeys([*seconds, *phases])
-    ]
+def cost_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
+    """Write bytes and time."""
+    sent = report.communication
+    columns = _columns(sent)
+    by_kind = [(kind, *_figures(sums, columns)) for kind, sums in sent.by_kind.items()]
+    by_edge = [(edge_shown(edge), *_figures(sums, columns)) for edge, sums in sent.by_edge.items()]
     return [
-        words(_in_words(exchanged)),
-        table(("phase", "rounds", "seconds", *names), by_phase, caption="By phase", bar=4),
+        words(_summary(sent)),
+        _by_phase(report, entries, columns),
         _timeline(entries),
-        _predicted(exchanged),
-        _edges([(edge_shown(key), *row) for key, *row in lines("by_edge")], names),
-        table(("kind", *names), lines("by_kind"), caption="By kind of message", bar=2),
-        _formulas(exchanged),
+        _predicted(sent),
+        _edges(by_edge, list(columns)),
+        table(("kind", *columns), by_kind, caption="By kind of message", bar=2),
+        _formulas(sent.formulas),
     ]
 
 
-def _in_words(exchanged: Mapping[str, Any]) -> str:
+def _columns(sent: Communication) -> Columns:
+    """Choose the sums that tables show; not all runs have ciphertexts or users."""
+    columns: dict[str, Callable[[Sums], int]] = {
+        "messages": lambda sums: sums.messages,
+        "payload bytes": lambda sums: sums.payload_bytes,
+        "with frames": lambda sums: sums.frame_bytes,
+    }
+    if sent.ciphertext_bytes:
+        columns["ciphertext bytes"] = lambda sums: sums.ciphertext_bytes
+    if sent.user_bits:
+        columns["user bits"] = lambda sums: sums.user_bits
+    return columns
+
+
+def _figures(sums: Sums | None, columns: Columns) -> list[int]:
+    return [0 if sums is None else field(sums) for field in columns.values()]
+
+
+def _summary(sent: Communication) -> str:
     text = (
-        f"{counted(exchanged['messages'], 'message')} with {exchanged['payload_bytes']:,} bytes of payload, "
-        f"{exchanged['frame_bytes']:,} with their frames, in {counted(exchanged['rounds'], 'round')}: so often somebody had to "
+        f"{counted(sent.messages, 'message')} with {sent.payload_bytes:,} bytes of payload, "
+        f"{sent.frame_bytes:,} with their frames, in {counted(sent.rounds, 'round')}: so often somebody had to "
         f"wait for what somebody else said."
     )
-    if users := exchanged.get("users"):
-        spread = (
-            f" ({users['least']:,} to {users['most']:,})" if users["least"] < users["most"] else ""
-        )
-        how = (
-            "These reports were really made and counted."
-            if users["simulate"] == "reports"
-            else "Their sums were drawn instead."
-        )
-        text += (
-            f" In a deployment each user would send one report of {exchanged['per_user_bits']:,.4g} bits{spread} herself: "
-            f"{users['reports']:,} reports, {-(-users['bits'] // 8):,} bytes. {how}"
-        )
+    if sent.users is not None and sent.per_user_bits is not None:
+        text += f" {_one_user(sent.users, sent.per_user_bits)}"
     return text
 
 
-def _rounds_by_phase(entries: Sequence[Entry]) -> dict[str, str]:
-    """Say which rounds a phase has a part in; phases overlap, since nobody waits for a phase of
-    somebody else to end.
-    """
-    found: dict[str, set[int]] = {}
+def _one_user(users: Traffic, bits: float) -> str:
+    spread = f" ({users.least:,} to {users.most:,})" if users.least < users.most else ""
+    how = (
+        "These reports were really made and counted."
+        if users.simulate == "reports"
+        else "Their sums were drawn instead."
+    )
+    return (
+        f"In a deployment each user would send one report of {bits:,.4g} bits{spread} herself: "
+        f"{users.reports:,} reports, {-(-users.bits // 8):,} bytes. {how}"
+    )
+
+
+def _by_phase(report: Report, entries: Sequence[Entry], columns: Columns) -> str:
+    """List the costs of phases. Phases overlap, since no role waits for another's phase to end."""
+    rounds: dict[str, set[int]] = {}
     for entry in entries:
-        found.setdefault(entry.phase, set()).add(entry.round)
-    return {phase: _rounds(rounds) for phase, rounds in found.items()}
+        rounds.setdefault(entry.phase, set()).add(entry.round)
+    seconds, phases = _seconds(report.phases), report.communication.by_phase
+    rows = [
+        (
+            name,
+            _range(rounds[name]) if name in rounds else None,
+            seconds.get(name),
+            *_figures(phases.get(name), columns),
+        )
+        for name in dict.fromkeys([*seconds, *phases])
+    ]
+    return table(("phase", "rounds", "seconds", *columns), rows, caption="By phase", bar=4)
 
 
 def _timeline(entries: Sequence[Entry]) -> str:
+    """Draw the payload sent over time, and the spans of the phases."""
     if len(entries) < 2:
         return ""
     points, total = [(0.0, 0.0)], 0
-    for entry in sorted(entries, key=_when):
+    for entry in sorted(entries, key=_clock):
         total += entry.payload_bytes
-        points.append((_when(entry), float(total)))
-    if len(points) > MOST_POINTS:
-        points = [*points[:: len(points) // MOST_POINTS], points[-1]]
-    unit, size = _unit(total)
+        points.append((_clock(entry), float(total)))
+    if len(points) > MAX_POINTS:
+        points = [*points[:: len(points) // MAX_POINTS], points[-1]]
+    unit = bytes_shown(total).split()[1]
     spans = _spans(entries)
     drawn = charts.steps(
-        [(when, value / size) for when, value in points],
-        spans=spans if len(spans) <= MOST_SPANS else [],
+        [(when, value / UNITS[unit]) for when, value in points],
+        spans=spans if len(spans) <= MAX_SPANS else [],
         title="Time line",
         x="seconds",
         y=f"payload sent, {unit}",
@@ -151,38 +175,22 @@ def _timeline(entries: Sequence[Entry]) -> str:
     return figure(drawn, caption=caption, label="Time line: payload sent over seconds")
 
 
-def _when(entry: Entry) -> float:
-    """Say when a message went, by one clock where that can be: each role's starts with its own
-    part.
-    """
+def _clock(entry: Entry) -> float:
+    """Time a message by the curator's clock where it has one; each role's clock starts with it."""
     return entry.received_at if entry.receiver == CURATOR else entry.sent_at
 
 
 def _spans(entries: Sequence[Entry]) -> list[tuple[str, float, float]]:
-    found: dict[str, list[float]] = {}
-    for own in entries:
-        found.setdefault(own.phase, []).append(_when(own))
-    return [(phase, min(times), max(times)) for phase, times in found.items()]
+    times: dict[str, list[float]] = {}
+    for entry in entries:
+        times.setdefault(entry.phase, []).append(_clock(entry))
+    return [(phase, min(when), max(when)) for phase, when in times.items()]
 
 
-def _unit(total: float) -> tuple[str, float]:
-    shown = bytes_shown(total).split()[1]
-    return shown, {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}[shown]
-
-
-def _predicted(exchanged: Mapping[str, Any]) -> str:
-    lines = exchanged["predicted"]
-    if lines is None:
+def _predicted(sent: Communication) -> str:
+    """List the predicted costs beside the measured ones."""
+    if sent.predicted is None:
         return words("This protocol does not predict its cost.", kind="quiet")
-    rows = []
-    for own in lines:
-        same = all(own[key] == own[f"measured_{key}"] for key in ("messages", "payload_bytes"))
-        verdict: Any = "as predicted" if same else ('<span class="worse">differs</span>',)
-        figures = [
-            own[name]
-            for name in ("messages", "measured_messages", "payload_bytes", "measured_payload_bytes")
-        ]
-        rows.append((own["phase"], own["kind"], *figures, own.get("known", ""), verdict))
     head = (
         "phase",
         "kind",
@@ -193,18 +201,28 @@ def _predicted(exchanged: Mapping[str, Any]) -> str:
         "known",
         "",
     )
-    rest = exchanged["payload_bytes"] - sum(own["payload_bytes"] for own in lines)
-    more = (
-        words(
-            f"{rest:,} bytes more depend on what was chosen, and could not be predicted.",
-            kind="quiet",
-        )
-        if rest > 0
-        else ""
+    html = table(
+        head,
+        [_prediction(line) for line in sent.predicted],
+        caption="Predicted, before the run or from what was learnt, and measured",
     )
+    rest = sent.payload_bytes - sum(line.payload_bytes for line in sent.predicted)
+    if rest <= 0:
+        return html
+    text = f"{rest:,} bytes more depend on what was chosen, and could not be predicted."
+    return html + words(text, kind="quiet")
+
+
+def _prediction(line: Predicted) -> tuple[Any, ...]:
     return (
-        table(head, rows, caption="Predicted, before the run or from what was learnt, and measured")
-        + more
+        line.phase,
+        line.kind,
+        line.messages,
+        line.measured_messages,
+        line.payload_bytes,
+        line.measured_payload_bytes,
+        line.known,
+        "as predicted" if line.right else ('<span class="worse">differs</span>',),
     )
 
 
@@ -214,38 +232,35 @@ def edge_shown(key: str) -> str:
     >>> edge_shown("0->2")
     'curator → party 2'
     """
-    one, other = (_role(int(rank)) for rank in key.split("->"))
-    return f"{one} \N{RIGHTWARDS ARROW} {other}"
+    sender, receiver = (_role(int(rank)) for rank in key.split("->"))
+    return f"{sender} \N{RIGHTWARDS ARROW} {receiver}"
 
 
 def _role(rank: int) -> str:
     return "curator" if rank == CURATOR else f"party {rank}"
 
 
-def _edges(lines: Sequence[tuple[Any, ...]], names: Sequence[str]) -> str:
+def _edges(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> str:
     """List the edges; of many, their spread by direction, and all of them folded."""
-    whole = table(("edge", *names), lines, caption="By edge", bar=2)
-    if len(lines) <= MOST_EDGES:
+    whole = table(("edge", *names), rows, caption="By edge", bar=2)
+    if len(rows) <= MAX_EDGES:
         return whole
     directions: dict[str, list[int]] = {}
-    for key, _, payload, *_ in lines:
-        one, other = (end.split()[0] for end in key.split(" \N{RIGHTWARDS ARROW} "))
-        directions.setdefault(f"{one} \N{RIGHTWARDS ARROW} {other}", []).append(payload)
-    rows = [
-        (key, len(own), min(own), median(own), max(own), sum(own))
-        for key, own in directions.items()
+    for edge, _, payload, *_ in rows:
+        sender, receiver = (end.split()[0] for end in edge.split(" \N{RIGHTWARDS ARROW} "))
+        directions.setdefault(f"{sender} \N{RIGHTWARDS ARROW} {receiver}", []).append(payload)
+    spread = [
+        (direction, len(sizes), min(sizes), median(sizes), max(sizes), sum(sizes))
+        for direction, sizes in directions.items()
     ]
     head = ("direction", "edges", "least payload bytes", "median", "most", "all")
-    summed = table(head, rows, caption="By edge: payload bytes of one edge, by direction")
-    return summed + (
-        folded(f"All {len(lines):,} edges", whole) if len(lines) <= MOST_LISTED else ""
-    )
+    summed = table(head, spread, caption="By edge: payload bytes of one edge, by direction")
+    return summed + (folded(f"All {len(rows):,} edges", whole) if len(rows) <= MAX_LISTED else "")
 
 
-def _formulas(exchanged: Mapping[str, Any]) -> str:
-    if not exchanged.get("formulas"):
+def _formulas(formulas: Sequence[Formulas]) -> str:
+    if not formulas:
         return ""
-    head = tuple(exchanged["formulas"][0])
-    return table(
-        head, [[*line.values()] for line in exchanged["formulas"]], caption="The paper's formulas"
-    ) + words(FORMULAS, kind="quiet")
+    rows = [msgspec.structs.astuple(line) for line in formulas]
+    html = table(Formulas.__struct_fields__, rows, caption="The paper's formulas")
+    return html + words(FORMULAS, kind="quiet")

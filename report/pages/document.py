@@ -7,6 +7,7 @@ Everything that comes from a run is escaped here, in `words` and in `table`; wha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
@@ -206,6 +207,8 @@ def shown(value: Any) -> str:
         return str(value[0])
     if value is None:
         return ""
+    if isinstance(value, float) and math.isinf(value):
+        return "infinity"
     if not _is_number(value):
         text = escape(str(value))
         return text.replace(" ", "&nbsp;") if len(str(value)) <= UNBROKEN else text

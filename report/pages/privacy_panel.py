@@ -1,78 +1,109 @@
-"""Who learns how much: claimed beside real, view by view and party by party, and every release as
-an event.
+"""The panel on privacy: claimed and real privacy loss by adversary's view and by party, and all
+releases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from ...privacy import Release
+from ..report import Privacy
 from ..summary import epsilon_shown
 from .document import folded, table, words
-from .sentences import claimed_for, view_shown
+from .sentences import claimed_for, exceeds, view_shown
 
 __all__ = ["privacy_panel"]
 
 NEIGHBOURS: Final = {
-    "replace-one": "Two tables are neighbours if one record of one party is another one in the other table.",
+    "replace-one": "Two tables are neighbours if one record of one party is another one in the "
+    "other table.",
     "add-or-remove-one": "Two tables are neighbours if one has a record more than the other.",
-    "label-within-belief": "Two users are neighbours if they have the same attributes and another label, to somebody who does "
-    "not know the attributes of the user.",
+    "label-within-belief": "Two users are neighbours if they have the same attributes and another "
+    "label, to somebody who does not know the attributes of the user.",
     "label-alone": "Two users are neighbours if they have the same attributes and another label.",
 }
-MOST_VIEWS: Final = 6
-"""Who may look: columns, and lines that are not folded; of many parties coalitions of all sizes."""
-MOST_PARTIES: Final = 12
-MOST_EVENTS: Final = 25
+MAX_VIEWS: Final = 6
+"""Number of views that are columns, or rows that are not folded. Many parties have many views."""
+MAX_PARTIES: Final = 12
+MAX_EVENTS: Final = 25
 
 
-def privacy_panel(privacy: Mapping[str, Any]) -> list[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewLoss:
+    """Claimed and real privacy loss in one adversary's view."""
+
+    view: str
+    claimed: str
+    real: str
+    broken: bool
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        """The row of the table."""
+        if self.broken:
+            return (
+                self.view,
+                self.claimed,
+                (f'<strong class="worse">{self.real}: more than claimed</strong>',),
+            )
+        return (self.view, self.claimed, self.real)
+
+    def same_as(self, other: ViewLoss) -> bool:
+        """Tell whether two views of the same kind have the same losses."""
+        return (self.claimed, self.real, self.broken, self.view.split()[-1]) == (
+            other.claimed,
+            other.real,
+            other.broken,
+            other.view.split()[-1],
+        )
+
+
+def privacy_panel(privacy: Privacy) -> list[str]:
     """Write the panel."""
-    claimed = epsilon_shown(privacy["claimed_epsilon"])
-    chance = (
-        f" Delta, the chance with which epsilon may not hold, is {privacy['delta']:g}."
-        if privacy["delta"]
-        else ""
-    )
-    whole = ""
-    if "whole_record" in privacy:
-        whole = f" Of the whole record, attributes and label, somebody may learn up to {epsilon_shown(privacy['whole_record'])}."
-    told = NEIGHBOURS.get(privacy["neighbours"], f"Neighbours: {privacy['neighbours']}.")
+    claimed = epsilon_shown(privacy.claimed_epsilon)
+    neighbours = NEIGHBOURS.get(privacy.neighbours, f"Neighbours: {privacy.neighbours}.")
+    text = f"The run claims epsilon {claimed} (`{privacy.neighbours}`). {neighbours}"
+    if privacy.delta:
+        text += f" Delta, the chance with which epsilon may not hold, is {privacy.delta:g}."
+    if privacy.whole_record is not None:
+        text += (
+            " Of the whole record, attributes and label, somebody may learn up to "
+            f"{epsilon_shown(privacy.whole_record)}."
+        )
     return [
-        words(
-            f"The run claims epsilon {claimed} (`{privacy['neighbours']}`). {told}{chance}{whole}"
-        ),
+        words(text),
         _views(privacy),
-        _spent(privacy["releases"]),
-        _by_party(privacy["by_party"]),
-        _events(privacy["releases"]),
+        _budget(privacy.releases),
+        _by_party(privacy.by_party),
+        _events(privacy.releases),
     ]
 
 
-def _views(privacy: Mapping[str, Any]) -> str:
-    rows: list[tuple[str, str, Any]] = []
-    for view, real in {**privacy["epsilon"], **privacy["coalitions"]}.items():
-        claims = claimed_for(view, privacy)
-        wrong = claims and _more(real, privacy["claimed_epsilon"])
-        shown = epsilon_shown(real)
-        rows.append(
-            (
-                view_shown(view),
-                epsilon_shown(privacy["claimed_epsilon"]) if claims else "nothing",
-                (f'<strong class="worse">{shown}: more than claimed</strong>',) if wrong else shown,
-            )
-        )
-    listed = [own for at, own in enumerate(rows) if not _between(rows, at)]
+def _views(privacy: Privacy) -> str:
+    """Compare claimed and real losses view by view."""
+    losses = [
+        _view_loss(view, real, privacy)
+        for view, real in {**privacy.epsilon, **privacy.coalitions}.items()
+    ]
+    listed = [loss for index, loss in enumerate(losses) if not _between(losses, index)]
     head = ("who looks", "claimed epsilon", "real epsilon")
-    if len(listed) > 2 * MOST_VIEWS:
-        # What costs more than it claims is never folded away.
-        worse = [own for own in listed[MOST_VIEWS:-1] if isinstance(own[2], tuple)]
-        some = [*listed[:MOST_VIEWS], ("...", "", ""), *worse, listed[-1]]
-        return table(head, some, caption="Against whom") + folded(
-            f"All {len(rows)} who may look", table(head, rows)
+    if len(listed) > 2 * MAX_VIEWS:
+        # A view that costs more than it claims is never folded away.
+        broken = [loss for loss in listed[MAX_VIEWS:-1] if loss.broken]
+        rows = [
+            *(loss.cells for loss in listed[:MAX_VIEWS]),
+            ("...", "", ""),
+            *(loss.cells for loss in broken),
+            listed[-1].cells,
+        ]
+        whole = table(head, [loss.cells for loss in losses])
+        return table(head, rows, caption="Against whom") + folded(
+            f"All {len(losses)} who may look", whole
         )
-    html = table(head, listed, caption="Against whom")
-    left = len(rows) - len(listed)
+    html = table(head, [loss.cells for loss in listed], caption="Against whom")
+    left = len(losses) - len(listed)
     return html + (
         words(f"{left:,} coalitions of sizes between are as those around them.", kind="quiet")
         if left
@@ -80,122 +111,107 @@ def _views(privacy: Mapping[str, Any]) -> str:
     )
 
 
-def _between(rows: Sequence[tuple[str, str, Any]], at: int) -> bool:
-    """Say whether a line says what those before and after it say: of thirty sizes of a coalition
-    few differ.
-    """
-    return 3 < at < len(rows) - 1 and all(
-        rows[at][1:] == rows[near][1:] and rows[at][0].split()[-1] == rows[near][0].split()[-1]
-        for near in (at - 1, at + 1)
+def _view_loss(view: str, real: float, privacy: Privacy) -> ViewLoss:
+    claimed = claimed_for(view, privacy)
+    return ViewLoss(
+        view=view_shown(view),
+        claimed=epsilon_shown(privacy.claimed_epsilon) if claimed else "nothing",
+        real=epsilon_shown(real),
+        broken=claimed and exceeds(real, privacy.claimed_epsilon),
     )
 
 
-def _more(real: float | str, claimed: float | str) -> bool:
-    return not isinstance(claimed, str) and (isinstance(real, str) or real > claimed * (1 + 1e-9))
-
-
-def _spent(releases: Sequence[Mapping[str, Any]]) -> str:
-    """Say where the budget went: of the party that paid most, towards the public. Users have
-    budgets of their own.
+def _between(losses: Sequence[ViewLoss], index: int) -> bool:
+    """Tell whether a row is the same as its two neighbours: few of many sizes of coalitions
+    differ.
     """
-    if not releases or any(own["users"] is not None for own in releases):
+    return 3 < index < len(losses) - 1 and all(
+        losses[index].same_as(losses[near]) for near in (index - 1, index + 1)
+    )
+
+
+def _budget(releases: Sequence[Release]) -> str:
+    """List on what the budget was spent, of the party with the largest loss to the public.
+
+    Users have budgets of their own, so there is no such list of them.
+    """
+    if not releases or any(release.users is not None for release in releases):
         return ""
-    by_party: dict[int, dict[tuple[str, str], list[float | str]]] = {}
-    for own in releases:
-        by_party.setdefault(own["party"], {}).setdefault(
-            (own["phase"], own["mechanism"]), []
-        ).append(own["seen"]["public"])
-    sums = {
-        party: {key: _sum(values) for key, values in own.items()} for party, own in by_party.items()
-    }
-    most = max(sums, key=lambda party: _sum([*sums[party].values()]))
-    rows = [(*key, len(by_party[most][key]), value) for key, value in sums[most].items()]
-    caption = f"Where the budget of party {most} went, as the public sees it"
-    finite = all(value != float("inf") for *_, value in rows)
-    shown = (
-        rows
-        if finite
-        else [(*own[:3], "infinity" if own[3] == float("inf") else own[3]) for own in rows]
-    )
+    by_party: dict[int, dict[tuple[str, str], list[float]]] = {}
+    for release in releases:
+        by_party.setdefault(release.party, {}).setdefault(
+            (release.phase, release.mechanism), []
+        ).append(release.seen["public"])
+    party = max(by_party, key=lambda party: sum(map(sum, by_party[party].values())))
+    rows = [(*key, len(losses), sum(losses)) for key, losses in by_party[party].items()]
+    finite = all(loss < float("inf") for *_, loss in rows)
     return table(
         ("phase", "mechanism", "releases", "epsilon"),
-        shown,
-        caption=caption,
+        rows,
+        caption=f"Where the budget of party {party} went, as the public sees it",
         bar=3 if finite else None,
     )
 
 
-def _sum(values: Sequence[float | str]) -> float:
-    return sum(float("inf") if isinstance(own, str) else own for own in values)
-
-
-def _by_party(by_party: Mapping[str, Mapping[str, Any]]) -> str:
+def _by_party(by_party: Mapping[str, Mapping[str, float]]) -> str:
+    """Compare the parties' losses; report.json has all views."""
     views = list(next(iter(by_party.values()), {}))
-    views = (
-        views if len(views) <= MOST_VIEWS else [*views[: MOST_VIEWS - 2], *views[-2:]]
-    )  # report.json has them all
+    if len(views) > MAX_VIEWS:
+        views = [*views[: MAX_VIEWS - 2], *views[-2:]]
     short = {"public": "the public", "curator": "the curator", "other_party": "another party"}
     head = ("party", *(short.get(view) or view_shown(view) for view in views))
     rows = [
-        (f"party {party}", *(epsilon_shown(own[view]) for view in views))
-        for party, own in by_party.items()
+        (f"party {party}", *(epsilon_shown(losses[view]) for view in views))
+        for party, losses in by_party.items()
     ]
-    if len(rows) > 1 and len({own[1:] for own in rows}) == 1:
+    if len(rows) > 1 and len({row[1:] for row in rows}) == 1:
         rows = [(f"each of {len(rows):,} parties", *rows[0][1:])]
     html = table(head, rows, caption="Epsilon of each party's own records, by who looks")
-    return html if len(rows) <= MOST_PARTIES else folded(f"Party by party ({len(rows):,})", html)
+    return html if len(rows) <= MAX_PARTIES else folded(f"Party by party ({len(rows):,})", html)
 
 
-def _events(releases: Sequence[Mapping[str, Any]]) -> str:
-    """List every release, alike ones of several parties as one line."""
-    users = any(own["users"] is not None for own in releases)
-    seen = [
+def _events(releases: Sequence[Release]) -> str:
+    """List every release; equal releases of several parties are one row."""
+    users = any(release.users is not None for release in releases)
+    views = [
         "public",
         *(
             view
             for view in ("curator", "other_party")
-            if any(_differs(own["seen"], view) for own in releases)
+            if any(release.seen[view] != release.seen["public"] for release in releases)
         ),
     ]
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for own in releases:
-        to = "the curator" if own["to"] == 0 else f"party {own['to']}"
-        claims = (
-            epsilon_shown(own["epsilon"]),
-            *(epsilon_shown(own["seen"][view]) for view in seen),
-        )
+    for release in releases:
         key = (
-            own["phase"],
-            own["mechanism"],
-            own["sensitivity"],
-            own["scale"],
-            *claims,
-            to,
-            _range(own["users"]),
+            release.phase,
+            release.mechanism,
+            release.sensitivity,
+            release.scale,
+            epsilon_shown(release.epsilon),
+            *(epsilon_shown(release.seen[view]) for view in views),
+            "the curator" if release.to == 0 else f"party {release.to}",
+            _range(release.users),
         )
-        groups.setdefault(key, []).append(own["party"])
-    order = list(dict.fromkeys(own["phase"] for own in releases))
-    listed = sorted(groups.items(), key=lambda own: order.index(own[0][0]))
+        groups.setdefault(key, []).append(release.party)
+    order = list(dict.fromkeys(release.phase for release in releases))
+    listed = sorted(groups.items(), key=lambda group: order.index(group[0][0]))
     rows = [
         (number, *key[:2], _parties(parties), *key[2:-1], *(key[-1:] if users else ()))
         for number, (key, parties) in enumerate(listed, start=1)
     ]
-    sees = [f"{view.replace('other_party', 'another party')} sees" for view in seen]
+    sees = [f"{view.replace('other_party', 'another party')} sees" for view in views]
     head = ("", "phase", "mechanism", "of", "sensitivity", "scale", "claims", *sees, "sent to")
     html = table((*head, *(["users"] if users else ())), rows, caption="Releases, in order")
-    return html if len(rows) <= MOST_EVENTS else folded(f"All {len(releases):,} releases", html)
+    return html if len(rows) <= MAX_EVENTS else folded(f"All {len(releases):,} releases", html)
 
 
-def _differs(seen: Mapping[str, Any], view: str) -> bool:
-    return bool(seen[view] != seen["public"])
-
-
-def _range(users: Sequence[int] | None) -> str:
+def _range(users: tuple[int, int] | None) -> str:
     return "" if users is None else f"{users[0] + 1:,} to {users[1]:,}, each"
 
 
 def _parties(parties: Sequence[int]) -> str:
-    """Say which parties, and how often where it is more than once.
+    """Name parties, and how often each was named if it was more than once.
 
     >>> _parties([1, 2, 3]), _parties([2]), _parties([1, 1, 2, 2])
     ('parties 1 to 3', 'party 2', 'parties 1 to 2, 2 times each')

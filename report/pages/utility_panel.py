@@ -1,77 +1,86 @@
-"""How good it is: distances beside their floors, the marginals that came out worst, and
-classifiers.
-"""
+"""The panel on utility: distances beside baselines, the worst marginals, and classifiers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
+from ...evaluation import Utility
+from ...evaluation.classification import Misclassification
+from ...evaluation.dependence import Dependence
+from ...evaluation.distances import Distance
+from ...evaluation.prediction import Accuracy
+from ...evaluation.worst import MarginalComparison
 from .bars import Bars, bars
 from .document import figure, note, table, words
 
 __all__ = ["utility_panel"]
 
-MEASURED: Final = """What follows, and what the top of the page says of it, was measured on the real table, without any noise.
-It is for whoever may see that table, and not to be published; `sottovoce report DIR --public` writes this page without it."""
-DISTANCES: Final = """The total variation distance of two tables is the largest difference that they can have in the probability
-of anything: 0 is perfect. Beside the average over all tables of so many attributes stands what the real tables of single
-attributes alone would give, which a table should be better than, and what knowing nothing would."""
-CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that learnt from the
-synthetic table, from the real one, and by always saying the most frequent answer."""
+MEASURED: Final = """What follows, and what the top of the page says of it, was measured on the
+real table, without any noise. It is for whoever may see that table, and not to be published;
+`sottovoce report DIR --public` writes this page without it."""
+DISTANCES: Final = """The total variation distance of two tables is the largest difference that they
+can have in the probability of anything: 0 is perfect. Beside the average over all tables of so many
+attributes stands what the real tables of single attributes alone would give, which a table should
+be better than, and what knowing nothing would."""
+CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that
+learnt from the synthetic table, from the real one, and by always saying the most frequent
+answer."""
 
 
-def utility_panel(utility: Mapping[str, Any]) -> list[str]:
+def utility_panel(utility: Utility) -> list[str]:
     """Write the panel."""
     return [
         note(" ".join(MEASURED.split())),
-        *_accuracy(utility.get("accuracy")),
+        *([] if utility.accuracy is None else _accuracy(utility.accuracy)),
         *_published(utility),
-        *_distances(utility),
-        *_marginals(utility.get("marginals", ())),
-        *_classified(utility.get("classification", ())),
-        *(words(text, kind="quiet") for text in utility.get("notes", ())),
+        *_distances(utility.distances or (), utility.dependence),
+        *_marginals(utility.marginals or ()),
+        *_classifiers(utility.classification or ()),
+        *(words(text, kind="quiet") for text in utility.notes or ()),
     ]
 
 
-def _accuracy(right: Mapping[str, Any] | None) -> list[str]:
-    if right is None:
-        return []
+def _accuracy(accuracy: Accuracy) -> list[str]:
     drawn = bars(
         ["right"],
         [
-            Bars(name=name, heights=[right[key]])
-            for name, key in (("model", "model"), ("most frequent", "majority"))
+            Bars(name="model", heights=[accuracy.model]),
+            Bars(name="most frequent", heights=[accuracy.majority]),
         ],
-        title=f"{right['label']} predicted right",
+        title=f"{accuracy.label} predicted right",
         width=420,
     )
     text = (
-        f"{right['label']} is predicted right in {right['model']:.4f} of {right['rows']:,} real rows, its own; "
-        f"always saying the most frequent answer is right in {right['majority']:.4f}."
+        f"{accuracy.label} is predicted right in {accuracy.model:.4f} of {accuracy.rows:,} real "
+        "rows, its own; always saying the most frequent answer is right in "
+        f"{accuracy.majority:.4f}."
     )
     return [words(text), figure(drawn, caption="", fits=True)]
 
 
-def _published(utility: Mapping[str, Any]) -> list[str]:
-    """Say how far the published marginals are, where a synthetic table stands beside them."""
-    if utility.get("distances") and "tvd_synthetic" not in utility:
+def _published(utility: Utility) -> list[str]:
+    """List the distances of published marginals, unless the only distances are a table's."""
+    if utility.distances and utility.tvd_synthetic is None:
         return []
-    rows = [(f"{ways}-way", value) for ways, value in utility["tvd"].items()]
+    rows = [(f"{ways}-way", distance) for ways, distance in utility.tvd.items()]
     return [table(("published tables", "average distance"), rows)]
 
 
-def _distances(utility: Mapping[str, Any]) -> list[str]:
-    lines = utility.get("distances") or ()
-    if not lines:
+def _distances(distances: Sequence[Distance], dependence: Dependence | None) -> list[str]:
+    if not distances:
         return []
     names = [
-        f"{own['ways']}-way{'' if own['attributes'] == 'original' else ' of bits'}" for own in lines
+        f"{distance.ways}-way{'' if distance.attributes == 'original' else ' of bits'}"
+        for distance in distances
     ]
-    rows = {"synthetic table": "average", "single attributes": "one_way", "uniform": "uniform"}
     drawn = bars(
         names,
-        [Bars(name=name, heights=[own[key] for own in lines]) for name, key in rows.items()],
+        [
+            Bars(name="synthetic table", heights=[distance.average for distance in distances]),
+            Bars(name="single attributes", heights=[distance.one_way for distance in distances]),
+            Bars(name="uniform", heights=[distance.uniform for distance in distances]),
+        ],
         title="Average distances beside their floors",
         width=420,
     )
@@ -84,41 +93,45 @@ def _distances(utility: Mapping[str, Any]) -> list[str]:
         "the worst one",
         "compared",
     )
-    compared = [f"{own['marginals']:,} of {own['of']:,}" for own in lines]
-    told = [
+    rows = [
         (
             name,
-            own["average"],
-            own["one_way"],
-            own["uniform"],
-            own["worst"],
-            " x ".join(own["worst_marginal"]),
-            many,
+            distance.average,
+            distance.one_way,
+            distance.uniform,
+            distance.worst,
+            " x ".join(distance.worst_marginal),
+            f"{distance.marginals:,} of {distance.of:,}",
         )
-        for name, own, many in zip(names, lines, compared, strict=True)
+        for name, distance in zip(names, distances, strict=True)
     ]
-    dependence = utility.get("dependence") or {}
-    kept = ""
-    if dependence.get("largest_pair"):
-        kept = words(
-            f"The mutual information of two attributes differs by {dependence['difference']:.4f} bits on average, by "
-            f"{dependence['largest']:.4f} at most ({' x '.join(dependence['largest_pair'])})."
-        )
     return [
         words(" ".join(DISTANCES.split())),
         figure(drawn, caption="", fits=True),
-        table(head, told),
-        kept,
+        table(head, rows),
+        "" if dependence is None else _dependence(dependence),
     ]
 
 
-def _marginals(shown: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Draw the worst marginals, real against published."""
-    if not shown:
+def _dependence(dependence: Dependence) -> str:
+    if not dependence.largest_pair:
+        return ""
+    return words(
+        "The mutual information of two attributes differs by "
+        f"{dependence.difference:.4f} bits on average, by {dependence.largest:.4f} at most "
+        f"({' x '.join(dependence.largest_pair)})."
+    )
+
+
+def _marginals(marginals: Sequence[MarginalComparison]) -> list[str]:
+    """Draw the worst marginals, real beside published."""
+    if not marginals:
         return []
     parts = ["<h3>The marginals that came out worst</h3>"]
-    for ways in sorted({len(own["attributes"]) for own in shown}, reverse=True):
-        pictures = [_marginal(own) for own in shown if len(own["attributes"]) == ways]
+    for ways in sorted({len(marginal.attributes) for marginal in marginals}, reverse=True):
+        pictures = [
+            _marginal(marginal) for marginal in marginals if len(marginal.attributes) == ways
+        ]
         parts += [
             words(f"Of {ways} attribute{'' if ways == 1 else 's'}:"),
             f'<div class="several">{"".join(pictures)}</div>',
@@ -126,38 +139,48 @@ def _marginals(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     return parts
 
 
-def _marginal(own: Mapping[str, Any]) -> str:
-    title = " x ".join(own["attributes"])
+def _marginal(marginal: MarginalComparison) -> str:
+    title = " x ".join(marginal.attributes)
     drawn = bars(
-        own["cells"],
-        [Bars(name="real", heights=own["real"]), Bars(name="published", heights=own["published"])],
+        marginal.cells,
+        [
+            Bars(name="real", heights=marginal.real),
+            Bars(name="published", heights=marginal.published),
+        ],
         title=title,
     )
-    rest = ""
-    if own["rest"]:
-        many, real, published = own["rest"]
-        rest = f". The other {many:,} cells together: real {real:.3f}, published {published:.3f}"
-    return figure(drawn, caption=f"{title}: distance {own['distance']:.4f}{rest}", fits=True)
+    caption = f"{title}: distance {marginal.distance:.4f}"
+    if marginal.rest is not None:
+        cells, real, published = marginal.rest
+        caption += (
+            f". The other {cells:,} cells together: real {real:.3f}, published {published:.3f}"
+        )
+    return figure(drawn, caption=caption, fits=True)
 
 
-def _classified(classified: Sequence[Mapping[str, Any]]) -> list[str]:
+def _classifiers(classified: Sequence[Misclassification]) -> list[str]:
     if not classified:
         return []
-    rows = {
-        "from the synthetic table": "synthetic",
-        "from the real table": "real",
-        "most frequent": "majority",
-    }
     drawn = bars(
-        [own["target"] for own in classified],
-        [Bars(name=name, heights=[own[key] for own in classified]) for name, key in rows.items()],
+        [result.target for result in classified],
+        [
+            Bars(
+                name="from the synthetic table",
+                heights=[result.synthetic for result in classified],
+            ),
+            Bars(name="from the real table", heights=[result.real for result in classified]),
+            Bars(name="most frequent", heights=[result.majority for result in classified]),
+        ],
         title="Predicted wrong",
         width=480,
     )
-    head = ("target", "synthetic", "real", "majority", "tested")
+    rows = [
+        (result.target, result.synthetic, result.real, result.majority, result.tested)
+        for result in classified
+    ]
     return [
         "<h3>Classifiers</h3>",
         words(" ".join(CLASSIFIED.split())),
         figure(drawn, caption="", fits=True),
-        table(head, [[own[name] for name in head] for own in classified]),
+        table(("target", "synthetic", "real", "majority", "tested"), rows),
     ]

@@ -85,7 +85,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
                 MEASURE.format(width=width, name=f"{name}.html")
             )
     (folder / "comparison.html").write_text(
-        comparison_page(compare({name: run.report for name, run in runs.items()}))
+        comparison_page(compare({name: run.reported for name, run in runs.items()}))
     )
     (folder / "measure-comparison-360.html").write_text(
         MEASURE.format(width=360, name="comparison.html")

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 import sottovoce
+from sottovoce import UsageError
 from sottovoce.messages import Entry
 from sottovoce.parties.demo import demo_table
-from sottovoce.report.comparison import compare
+from sottovoce.report.comparison import ComparedRun, Comparison, compare
 from sottovoce.report.folder import ledger_csv, read_ledger
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.bars import Bars, bars
@@ -26,9 +28,12 @@ from sottovoce.report.pages.charts import Line, Panel, panels, standing_alone, s
 from sottovoce.report.pages.conversation import bytes_shown, sequence, summed_up
 from sottovoce.report.pages.document import STYLE, document, table
 from sottovoce.report.pages.privacy_panel import privacy_panel
-from sottovoce.report.pages.told import lead
+from sottovoce.report.pages.sentences import lead
+from sottovoce.report.report import Privacy, Sums
+from sottovoce.report.reported import ReportedRun, read_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 KEYS: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True}
@@ -177,8 +182,8 @@ def test_every_page_keeps_the_laws(runs: dict[str, sottovoce.Run]) -> None:
         page = page_of(run)
         assert page.broken == [], name
         assert page.pictures >= 2, name
-    rows = compare({name: run.report for name, run in runs.items()})
-    assert Page(comparison_page(rows)).broken == []
+    comparison = compare({name: run.reported for name, run in runs.items()})
+    assert Page(comparison_page(comparison)).broken == []
 
 
 def test_the_laws_see_what_is_wrong() -> None:
@@ -201,61 +206,59 @@ def test_the_laws_see_what_is_wrong() -> None:
 
 
 def test_two_sentences_say_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
-    said = {name: lead(run.report) for name, run in runs.items()}
-    assert said["mended"][0] == (
+    sentences = {name: lead(run.reported) for name, run in runs.items()}
+    assert sentences["mended"][0] == (
         "Three parties with the 900 records of a table in memory and a curator that saw none of them ran `dp-subn` and "
         "published a synthetic table of 900 rows and 4 attributes (`synthetic.csv`) and a model (`model.json`)."
     )
-    assert said["users"][0].startswith(
+    assert sentences["users"][0].startswith(
         "3,000 users, one for each record of a table in memory, simulated by three parties, ran "
     )
-    assert said["count"][0].endswith(
+    assert sentences["count"][0].endswith(
         "ran `head-count` and published 1 noisy table of 1 count (`marginals.csv`)."
     )
-    assert said["count"][1].startswith(
+    assert sentences["count"][1].startswith(
         "Anybody, the curator and the other parties included, learns of one person's record at most epsilon 1; the run sent "
     )
-    assert "as printed in its paper" in said["paper"][0]
-    assert "that saw none" not in said["paper"][0]  # it learns more than is claimed
-    assert said["paper"][1].startswith(
+    assert "as printed in its paper" in sentences["paper"][0]
+    assert "that saw none" not in sentences["paper"][0]  # it learns more than is claimed
+    assert sentences["paper"][1].startswith(
         "If nobody knew the seed and keys could not be broken, of one person's record, the public would learn at most epsilon "
         "12, the curator would learn at most epsilon 12, another party would learn without any bound;"
     )
     assert (
         "one person's label at most epsilon 6, unless she is one whose attributes they know"
-        in said["label"][1]
+        in sentences["label"][1]
     )
-    assert "nothing would bound what anybody learns" in said["nothing held back"][1]
-    assert "that saw none" not in said["nothing held back"][0]
+    assert "nothing would bound what anybody learns" in sentences["nothing held back"][1]
+    assert "that saw none" not in sentences["nothing held back"][0]
     for name, run in runs.items():
         text = re.sub(r"</?code>", "", run.page())
-        assert all(escape(sentence.replace("`", "")) in text for sentence in said[name])
+        assert all(escape(sentence.replace("`", "")) in text for sentence in sentences[name])
 
 
 def test_what_holds_only_of_one_alone_is_said() -> None:
-    report = sottovoce.run("one-way", rows=300, epsilon=2.0, aggregator="paillier", **KEYS).report
-    worst = max(report["privacy"]["coalitions"].values())
+    run = sottovoce.run("one-way", rows=300, epsilon=2.0, aggregator="paillier", **KEYS).reported
+    worst = max(run.report.privacy.coalitions.values())
     assert worst > 2
     assert (
         f"at most epsilon 2, and at most epsilon {worst:g} where some of them pool what they know; the run"
-        in lead(report)[1]
+        in lead(run)[1]
     )
-    report = sottovoce.run(
+    run = sottovoce.run(
         "one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2
-    ).report
-    assert (
-        "where more than 2 parties, or one and the curator, pool what they know" in lead(report)[1]
-    )
-    alone = sottovoce.run("head-count", rows=300, parties=1, epsilon=2.0).report
+    ).reported
+    assert "where more than 2 parties, or one and the curator, pool what they know" in lead(run)[1]
+    alone = sottovoce.run("head-count", rows=300, parties=1, epsilon=2.0).reported
     assert lead(alone)[1].startswith("Anybody, the curator included, learns")
-    label = sottovoce.run("label-dp", demo_table(300)[COLUMNS], epsilon=2.0).report
+    label = sottovoce.run("label-dp", demo_table(300)[COLUMNS], epsilon=2.0).reported
     assert (
         "one person's label at most epsilon 2; of the whole record without any bound; the run"
         in lead(label)[1]
     )
     drawn = sottovoce.run(
         "calm", demo_table(300)[COLUMNS], epsilon=2.0, users=5000, simulate="counts"
-    ).report
+    ).reported
     assert lead(drawn)[0].startswith(
         "5,000 made-up users, drawn with replacement from the 300 records of a table in memory"
     )
@@ -298,20 +301,20 @@ def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
 
 
 def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_away() -> None:
-    coalitions: dict[str, float | str] = {
-        f"{size}_parties": 1.0 + size / 100 for size in range(2, 30)
-    }
+    coalitions = {f"{size}_parties": 1.0 + size / 100 for size in range(2, 30)}
     coalitions |= {f"curator_and_{size}": 2.0 + size for size in range(1, 30)}
-    privacy: dict[str, Any] = {
-        "claimed_epsilon": 1.2,
-        "claimed_coalition": None,
-        "neighbours": "replace-one",
-        "delta": 0.0,
-        "releases": [],
-        "epsilon": {"public": 1.0, "curator": 1.0, "other_party": 1.0},
-        "coalitions": coalitions,
-        "by_party": {},
-    }
+    privacy = Privacy(
+        claimed_epsilon=1.2,
+        claimed_coalition=None,
+        neighbours="replace-one",
+        epsilon={"public": 1.0, "curator": 1.0, "other_party": 1.0},
+        coalitions=coalitions,
+        by_party={},
+        delta=0.0,
+        releases=[],
+        key_bits=2048,
+        identities="made for the run",
+    )
     shown = Page(document("privacy", "".join(privacy_panel(privacy)))).text.partition(
         "All 60 who may look"
     )[0]
@@ -399,7 +402,7 @@ def test_the_whole_record_is_always_said_where_epsilon_is_a_labels(
     assert privacy["whole_record"] >= privacy["epsilon"]["curator"]
     alone = sottovoce.run("clldp-joint", rows=900, seed=1, belief="none").report["privacy"]
     assert alone["whole_record"] == alone["epsilon"]["curator"] == 1.0
-    assert "whole_record" not in runs["many"].report["privacy"]
+    assert runs["many"].report["privacy"]["whole_record"] is None
     printed = sottovoce.run("clldp-naive-bayes", rows=900, seed=1, mode="paper", epsilon=4.0).report
     assert any(
         "as much as follows from omega (record_cap=0)" in text for text in printed["warnings"]
@@ -426,10 +429,10 @@ def test_the_time_line_goes_by_one_clock(runs: dict[str, sottovoce.Run]) -> None
     """A party whose clock started ten seconds later sent before, by its own, what it had been asked
     for.
     """
-    report = runs["count"].report
+    run = runs["count"].reported
     asked = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, sent_at=11.0, received_at=1.5)
     told = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, sent_at=2.0, received_at=12.25)
-    assert "count from 11 to 12.2" in Page(run_page(report, entries=[asked, told])).text
+    assert "count from 11 to 12.2" in Page(run_page(run, entries=[asked, told])).text
 
 
 def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
@@ -444,9 +447,9 @@ def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_p
         assert (written == whole) is not bool(words)
         assert ("Nothing was measured here" in written) is bool(words)
         if words:
-            for own in runs["paper"].report["utility"]["marginals"]:
+            for own in runs["paper"].judgement["utility"]["marginals"]:
                 assert f"distance {own['distance']:.4f}" not in written
-            assert f"{runs['paper'].report['utility']['tvd']['2']:.3g} off" not in written
+            assert f"{runs['paper'].judgement['utility']['tvd']['2']:.3g} off" not in written
             assert Page(written).broken == []
 
 
@@ -471,11 +474,11 @@ def test_worst_marginals_are_those_of_the_tables(runs: dict[str, sottovoce.Run])
     run = runs["paper"]
     real = demo_table(900)[COLUMNS].astype(str)
     assert run.synthetic is not None
-    shown = run.report["utility"]["marginals"]
+    shown = run.judgement["utility"]["marginals"]
     assert [len(own["attributes"]) for own in shown] == [1, 1, 1, 1, 2, 2, 2, 2]
-    assert shown[4]["distance"] == pytest.approx(run.report["utility"]["distances"][0]["worst"])
+    assert shown[4]["distance"] == pytest.approx(run.judgement["utility"]["distances"][0]["worst"])
     for own in shown:
-        keys = own["attributes"]
+        keys = list(own["attributes"])
         for table_, shares in ((real, own["real"]), (run.synthetic.astype(str), own["published"])):
             counted = table_.groupby(keys).size() / len(table_)
             cells: dict[Any, float] = counted.to_dict()
@@ -667,13 +670,9 @@ def test_bytes_for_people() -> None:
     assert shown == ["0 B", "999 B", "1 kB", "999 kB", "1 MB", "1.5 MB", "2 GB", "3 TB", "9e+03 TB"]
 
 
-def test_an_old_report_without_new_keys_still_has_a_page(runs: dict[str, sottovoce.Run]) -> None:
-    bare = {
-        key: value
-        for key, value in runs["mended"].report.items()
-        if key not in ("about", "command", "ended", "published")
-    }
-    assert Page(run_page(bare)).broken == []
+def test_a_page_needs_neither_ledger_nor_judgement(runs: dict[str, sottovoce.Run]) -> None:
+    public = ReportedRun(report=runs["mended"].reported.report)
+    assert Page(run_page(public)).broken == []
 
 
 def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
@@ -691,10 +690,10 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
         "paper claims epsilon 8 and really costs more: public 12, curator 12, other party infinity."
         in page.text
     )
-    floor = runs["mended"].report["utility"]["distances"][0]["one_way"]
+    floor = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
     assert f"floor: {floor:.4g}" in page.text
     assert re.search(
-        rf"dp-subn, [^:]*: {runs['mended'].report['utility']['tvd']['2']:.4g} at 30", page.text
+        rf"dp-subn, [^:]*: {runs['mended'].judgement['utility']['tvd']['2']:.4g} at 30", page.text
     )
     sent = f"{runs['paper'].report['communication']['payload_bytes']:,}"
     assert re.search(rf"dp-subn \(paper\), [^:]*: {sent} at 8", page.text)
@@ -730,30 +729,38 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
 
 
 def test_runs_that_differ_by_their_seed_are_averaged() -> None:
-    rows = [
-        {
-            "run": f"r{seed}",
-            "protocol": "x",
-            "parties": 3,
-            "epsilon": 1.0,
-            "public": 1.0,
-            "curator": 1.0,
-            "other_party": 1.0,
-            "bytes": 10 * seed,
-            "rounds": 2,
-            "seconds": 1.0,
-            "2-way": 0.1 * seed,
-        }
+    runs = tuple(
+        ComparedRun(
+            name=f"r{seed}",
+            protocol="x",
+            settings={},
+            parties=3,
+            epsilon=1.0,
+            public=1.0,
+            curator=1.0,
+            other_party=1.0,
+            neighbours="replace-one",
+            delta=0.0,
+            whole_record=None,
+            bytes=10 * seed,
+            rounds=2,
+            seconds=1.0,
+            errors={"2-way": 0.1 * seed},
+            data="demo",
+            rows=None,
+        )
         for seed in (1, 2, 3)
-    ]
-    text = Page(comparison_page(rows)).text
+    )
+    text = Page(comparison_page(Comparison(runs=runs, levels={}))).text
     assert "x: 0.2 at 1" in text
     assert "x: 20 at 1" in text  # over epsilon, as all have as many parties
-    more = [{**rows[0], "run": "r9", "parties": 5, "bytes": 70}]
-    assert "x: 20 at 3, 70 at 5" in Page(comparison_page([*rows, *more])).text
+    more = replace(runs[0], name="r9", parties=5, bytes=70)
+    text = Page(comparison_page(Comparison(runs=(*runs, more), levels={}))).text
+    assert "x: 20 at 3, 70 at 5" in text
 
 
 HUGE = 10**400
+SUMS = Sums.__struct_fields__
 
 
 @pytest.mark.parametrize(
@@ -761,7 +768,6 @@ HUGE = 10**400
     [
         (("seconds",), HUGE),
         (("seconds",), None),
-        (("communication", "payload_bytes"), HUGE),
         (("communication", "rounds"), "x"),
         (("privacy", "epsilon"), []),
         (("privacy", "claimed_epsilon"), None),
@@ -776,20 +782,48 @@ HUGE = 10**400
 def test_a_folder_that_was_tampered_with_is_one_line(
     runs: dict[str, sottovoce.Run], where: tuple[str, ...], value: Any, tmp_path: Path
 ) -> None:
+    runs["mended"].save(tmp_path)
+    name = "judgement.json" if where[0] == "utility" else "report.json"
+    tamper(tmp_path / name, where, value)
+    with pytest.raises(UsageError, match=f"^expected {name} of a run in ") as caught:
+        read_run(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "commands"),
+    [
+        (("seconds",), None, ("report", "compare")),
+        (("communication", "payload_bytes"), HUGE, ("report", "compare")),
+        (("communication", "by_edge"), {"0->x": dict.fromkeys(SUMS, 1)}, ("report",)),
+    ],
+)
+def test_commands_end_with_one_line_where_a_folder_was_tampered_with(
+    runs: dict[str, sottovoce.Run],
+    where: tuple[str, ...],
+    value: Any,
+    commands: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    """Also where only the page shows what is wrong."""
     runs["mended"].save(tmp_path / "run")
-    path = tmp_path / "run" / "report.json"
-    report = json.loads(path.read_text())
-    inner = report
+    tamper(tmp_path / "run" / "report.json", where, value)
+    for command in commands:
+        done = main_of(command, "run", folder=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.startswith("sottovoce: expected")
+        assert "report.json" in done.stderr or "files of a run" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def tamper(path: Path, where: Sequence[str], value: Any) -> None:
+    """Change one value of a JSON file."""
+    content = json.loads(path.read_text())
+    inner = content
     for key in where[:-1]:
         inner = inner[key]
     inner[where[-1]] = value
-    path.write_text(json.dumps(report))
-    for words in (["report", "run"], ["compare", "run"]):
-        told = main_of(*words, folder=tmp_path)
-        assert told.returncode in (0, 2)  # what a command does not read it cannot find wrong
-        assert told.returncode == 0 or told.stderr.startswith("sottovoce: expected")
-        assert told.stderr.count("\n") <= 1
-    assert "report.json" in told.stderr or not told.stderr
+    path.write_text(json.dumps(content))
 
 
 @pytest.mark.parametrize(
@@ -887,10 +921,8 @@ def test_the_command_has_the_schema_where_it_lies(
     assert main_of(*words[1:], "--out", "again", folder=tmp_path).returncode == 0
     first, again = (tmp_path / own / "synthetic.csv" for own in ("my runs/first", "again"))
     assert first.read_bytes() == again.read_bytes()
-    utility = [
-        json.loads((own.parent / "report.json").read_text())["utility"] for own in (first, again)
-    ]
-    assert utility[0] == utility[1]
+    judged, again_judged = (table_.parent / "judgement.json" for table_ in (first, again))
+    assert judged.read_bytes() == again_judged.read_bytes()
 
 
 def test_lists_are_said_in_python() -> None:

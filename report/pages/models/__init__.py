@@ -20,7 +20,7 @@ FILES: Final = ("decisions.svg", "evidence.svg", "graph.svg", "network.svg", "se
 """What there may be."""
 
 
-def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
+def pictures(model: Any) -> dict[str, str]:
     """Draw what a model has of these.
 
     Parents, of all or of each party; edges by rounds or at once, and a tree of cliques; a tree of
@@ -43,7 +43,7 @@ def pictures(model: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
 
 
-def _drawn(model: Mapping[str, Any] | None) -> dict[str, str]:
+def _drawn(model: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     if model is None:
         return found
