@@ -32,7 +32,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "data": str | list[str],
     "epsilon": float,
     **_JOB,
-    "schema": str | dict[str, Any] | Schema,
+    "schema": str | dict[str, Any],
     **_PLACEMENT,
     "mpi_arg": list[str],
     "out": str,
@@ -124,11 +124,12 @@ def read_options(path: Path) -> dict[str, Any]:
         raise UsageError(f"expected a configuration at {path}, found {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"expected TOML in {path}, found {error}") from None
-    options = {}
-    for key, value in found.items():
-        name = key.replace("-", "_")
-        check_option(name, value, spelling=lambda name: f"key {name.replace('_', '-')!r} in {path}")
-        options[name] = value
+    options = {key.replace("-", "_"): value for key, value in found.items()}
+    for name, value in options.items():
+        try:
+            check_option(name, value, spelling=lambda name: f"key {name.replace('_', '-')!r}")
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
     return options
 
 

@@ -93,9 +93,7 @@ def _demo_of(folder: Path) -> pd.DataFrame | None:
     run = read_run(folder)
     if run.report.data != ["demo"]:
         tables = ", ".join(run.report.data)
-        raise UsageError(
-            f"expected the table that {folder} was made of ({tables}), found demo"
-        )
+        raise UsageError(f"expected the table that {folder} was made of ({tables}), found demo")
     return demo_table(run.rows or DEMO_ROWS, seed=run.report.seed or 0)
 
 

@@ -95,7 +95,9 @@ def count_in_turn(me: Party, records: Records, *, rows: int, epsilon: float) -> 
     families = me.receive(Updates.Candidates, source=CURATOR).families
     batch = own_batch(records.domain, families, rows=rows, epsilon=epsilon)
     # The whole noise, not a share: the curator sees this party's tables by themselves.
-    noisy = me.release(SharedLaplace(pages=records.marginals(families), batch=batch, seen={}), to=CURATOR)
+    noisy = me.release(
+        SharedLaplace(pages=records.marginals(families), batch=batch, seen={}), to=CURATOR
+    )
     me.send(Updates.Noisy(np.concatenate(list(noisy))), to=CURATOR)
 
 

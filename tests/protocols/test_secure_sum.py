@@ -27,8 +27,8 @@ from sottovoce.protocols.secure_sum import (
     selected,
 )
 from sottovoce.protocols.secure_sum import pages as pages_module
-from sottovoce.protocols.secure_sum.pages import page_sizes, recut
 from sottovoce.protocols.secure_sum.collusion import loss_by_view
+from sottovoce.protocols.secure_sum.pages import page_sizes, recut
 
 Converse = Callable[..., Any]
 WAYS = [("paillier", "shares"), ("masks", "shares"), ("clear", "shares"), ("paillier", "selected")]

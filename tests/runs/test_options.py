@@ -87,9 +87,7 @@ def test_bad_options_in_python_are_usage_errors(options: dict[str, Any], message
 def test_the_same_words_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text("key-bit = 3072\n")
-    with pytest.raises(
-        UsageError, match=r"unknown key 'key-bit' in .*run.toml: did you mean key-bits"
-    ):
+    with pytest.raises(UsageError, match=r"run.toml: unknown key 'key-bit': did you mean key-bits"):
         read_options(path)
     with pytest.raises(UsageError, match=r"^--key-bits: expected `int` >= 64, found 2$"):
         settings(
