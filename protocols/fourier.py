@@ -31,7 +31,7 @@ from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Party, Records
 from ..parties.cohort import Values, parities
-from ..privacy import Binary, Domain
+from ..privacy import BinaryEncoding, Domain
 from ..privacy.local import DirectEncoding, Randomizer
 from ..privacy.local.hadamard import walsh_hadamard
 from .local import OneSurvey, Question, SurveyOptions, Ways, check_size, published, questions_for
@@ -65,7 +65,7 @@ class Fourier(OneSurvey[FourierParameters]):
         return DirectEncoding(cells, epsilon=self.parameters.epsilon)
 
     def numbers(self, domain: Domain, questions: Sequence[Question]) -> list[tuple[int, ...]]:
-        places = {bit: at for at, bit in enumerate(Binary(domain).bits.attributes)}
+        places = {bit: at for at, bit in enumerate(BinaryEncoding(domain).bits.attributes)}
         return [tuple(places[bit] for bit in own.attributes) for own in questions]
 
     def cells(self, domain: Domain, question: tuple[int, ...]) -> int:
@@ -107,7 +107,7 @@ class Fourier(OneSurvey[FourierParameters]):
 
 def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
     """List all sets of bits, but the empty one, that lie in at most so many attributes."""
-    binary = Binary(domain)
+    binary = BinaryEncoding(domain)
     own = {name: _subsets(binary.of(name)) for name in domain.attributes}
     groups = list(
         chain.from_iterable(combinations(domain.attributes, size) for size in range(1, ways + 1))
@@ -128,7 +128,7 @@ def reconstructed(
     domain: Domain, attributes: Sequence[str], theta: Mapping[tuple[str, ...], float]
 ) -> Marginal:
     """Transform the coefficients within these attributes to their marginal, as a distribution."""
-    binary = Binary(domain)
+    binary = BinaryEncoding(domain)
     widths = [len(binary.of(name)) for name in attributes]
     # Place alpha as a number has the same bits as a code, so that <alpha, x> is what both have in
     # common.

@@ -21,7 +21,7 @@ from sottovoce.messages import BudgetError, MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import DEMO_SCHEMA, Party, Records
 from sottovoce.parties.demo import demo_table
-from sottovoce.privacy import Binary, Domain
+from sottovoce.privacy import BinaryEncoding, Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
@@ -409,7 +409,7 @@ def test_coefficients_of_fourier() -> None:
     names = ("race", "education", "sex")
     domain = records.domain.project(names)
     codes = [np.asarray(records.codes(name), np.int64) for name in names]
-    bits = dict(zip(Binary(domain).bits.attributes, Binary(domain).encode(codes), strict=True))
+    bits = dict(zip(BinaryEncoding(domain).bits.attributes, BinaryEncoding(domain).encode(codes), strict=True))
     theta = {
         own: 1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2))
         for own in coefficients(domain, 2)
