@@ -1,49 +1,23 @@
-"""What protocols of local differential privacy share: users are asked, and their reports are
-counted.
+"""What protocols of local differential privacy share around their surveys.
+
+Before the survey a randomizer is chosen for each question. After it the curator makes tables that
+agree of the answers, draws rows from them, and publishes marginals.
 """
 
-from .asking import (
-    Answer,
-    Mustered,
-    Question,
-    Surveyed,
-    answer,
-    ask,
-    enlist,
-    hear,
-    muster,
-    questions_for,
-)
 from .believing import Believed, believe
 from .joining import rows_of
-from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
-from .protocol import LocalProtocol, OneSurvey, predict_round, predict_users, said
+from .protocol import LocalOptions, LocalProtocol, SyntheticRows, Ways, choose_randomizer
 from .publishing import check_size, published
 
 __all__ = [
-    "Answer",
     "Believed",
     "LocalOptions",
     "LocalProtocol",
-    "OneSurvey",
-    "Mustered",
-    "Question",
-    "SurveyOptions",
-    "Surveyed",
     "SyntheticRows",
     "Ways",
-    "answer",
-    "ask",
     "believe",
     "check_size",
-    "choose",
-    "enlist",
-    "hear",
-    "muster",
-    "predict_round",
-    "predict_users",
+    "choose_randomizer",
     "published",
-    "questions_for",
     "rows_of",
-    "said",
 ]

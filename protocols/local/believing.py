@@ -26,7 +26,7 @@ from ...curator.marginal import Numbers
 from ...curator.projections import norm_sub
 from ...curator.shrinkage import PairPosterior, pooled_marginals, shrink, with_margins
 from ...privacy import Domain
-from .asking import Answer
+from ..survey import Answer
 
 __all__ = ["Believed", "believe"]
 

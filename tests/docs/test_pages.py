@@ -33,6 +33,7 @@ ROOMS = (
     "protocols",
     "protocols.local",
     "protocols.secure_sum",
+    "protocols.survey",
     "evaluation",
 )
 """From which people import; all that their `__all__` names is in the reference."""

@@ -27,9 +27,9 @@ from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
 from sottovoce.protocols.fourier import coefficients, reconstructed
-from sottovoce.protocols.local import LocalOptions, asking, choose
-from sottovoce.protocols.local.asking import Surveyed
+from sottovoce.protocols.local import LocalOptions, choose_randomizer
 from sottovoce.protocols.one_way_ldp import OneWayLocal
+from sottovoce.protocols.survey import MarginalQuestions, PartySurvey, SurveyMessages
 
 SIZES = (16, 7, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
 ADULT = Domain({f"a{at}": tuple(map(str, range(size))) for at, size in enumerate(SIZES)})
@@ -171,16 +171,14 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Party, "words_of_users", words)
 
-    def twice(self: OneWayLocal, me: Any) -> None:
+    def twice(self: OneWayLocal, me: Party) -> None:
         with me.phase("plan"):
-            enlisted = asking.enlist(me, self.parameters)
-            heard = self.listen(me, enlisted)
-            assert heard is not None
+            survey = PartySurvey(me, self.parameters)
+            kind = MarginalQuestions(me.records.domain)
+            asked = survey.plan(kind, randomizer=self.randomizer)
         with me.phase("reports"):
             for _ in range(2):
-                asking.answer(
-                    me, enlisted, heard, self.values(me.records, heard.questions), self.parameters
-                )
+                survey.answer(asked)
 
     monkeypatch.setattr(OneWayLocal, "party", twice)
     with pytest.raises(
@@ -280,7 +278,7 @@ def test_a_cohort_refuses_a_plan_that_its_options_do_not_allow(
 
 
 def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]:
-    return lambda said: Surveyed.Reports(
+    return lambda said: SurveyMessages.Reports(
         said.users * size, bits, said.packed[: len(said.packed) * size], last
     )
 
@@ -307,28 +305,28 @@ def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]
         ("reports", reports(0), "expected 3000 users to report as planned, found 0"),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users, said.support[:-1]),
+            lambda said: SurveyMessages.Sums(said.users, said.support[:-1]),
             "counts of users for 15 questions",
         ),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users, said.support + 10**9),
+            lambda said: SurveyMessages.Sums(said.users, said.support + 10**9),
             "at most as many users to support a value",
         ),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users, -said.support),
+            lambda said: SurveyMessages.Sums(said.users, -said.support),
             "at most as many users to support a value",
         ),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users * 9, said.support),
+            lambda said: SurveyMessages.Sums(said.users * 9, said.support),
             "at most as many users as planned",
         ),
-        ("counts", lambda said: Surveyed.Sums(-said.users, said.support), "counts of users"),
+        ("counts", lambda said: SurveyMessages.Sums(-said.users, said.support), "counts of users"),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users - 1, said.support),
+            lambda said: SurveyMessages.Sums(said.users - 1, said.support),
             "users to report as planned|support a value",
         ),
     ],
@@ -340,7 +338,9 @@ def test_the_curator_refuses_reports_that_cannot_be(
 
     def forged(me: Party, said: Any, **more: Any) -> None:
         send(
-            me, forge(said) if isinstance(said, Surveyed.Reports | Surveyed.Sums) else said, **more
+            me,
+            forge(said) if isinstance(said, SurveyMessages.Reports | SurveyMessages.Sums) else said,
+            **more,
         )
 
     monkeypatch.setattr(Party, "send", forged)
@@ -348,9 +348,12 @@ def test_the_curator_refuses_reports_that_cannot_be(
         run("one-way-ldp", simulate=simulate)
 
 
-def replaced_reports(said: Surveyed.Reports, **new: Any) -> Surveyed.Reports:
-    return Surveyed.Reports(
-        **{name: new.get(name, getattr(said, name)) for name in message_fields(Surveyed.Reports)}
+def replaced_reports(said: SurveyMessages.Reports, **new: Any) -> SurveyMessages.Reports:
+    return SurveyMessages.Reports(
+        **{
+            name: new.get(name, getattr(said, name))
+            for name in message_fields(SurveyMessages.Reports)
+        }
     )
 
 
@@ -416,7 +419,7 @@ def test_coefficients_of_fourier() -> None:
     }
     for pair in combinations(names, 2):
         expected = records.marginal(pair) / 3000
-        found = reconstructed(domain, pair, theta).values.reshape(-1)  # noqa: PD011
+        found = reconstructed(domain, pair, theta).values.reshape(-1)
         assert found == pytest.approx(np.asarray(expected), abs=1e-12)
 
 
@@ -459,7 +462,7 @@ def test_noise_error_does_not_depend_on_how_many_sets_there_are() -> None:
                     asked.simulate(counts, generator), users=users // len(sets)
                 )
                 tables.append(Marginal.of(domain, own, estimate))
-            has = [table.project(["b0"]).values for table in tables if table.covers(["b0"])]  # noqa: PD011
+            has = [table.project(["b0"]).values for table in tables if table.covers(["b0"])]
             errors.append(((np.mean(has, axis=0) - 0.5) ** 2).sum())
         # Half the tables have b0, as l / d says. The adaptive choice is GRR here: put OUE's
         # variance in its place.
@@ -476,9 +479,9 @@ def test_designs() -> None:
     pairs = list(combinations(ADULT.attributes, 2))
 
     def chosen(epsilon: float) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
-        own = LocalOptions(epsilon=epsilon)
+        options = LocalOptions(epsilon=epsilon)
         return design(
-            ADULT, users=1_500_000, randomizer=lambda cells: choose(cells, own, mode="rigorous")
+            ADULT, users=1_500_000, randomizer=lambda cells: choose_randomizer(cells, options)
         )
 
     assert options.oracle == "best"

@@ -26,7 +26,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
-from sottovoce.protocols.local import Answer, Believed, Question, Surveyed, believe
+from sottovoce.protocols.local import Believed, believe
 from sottovoce.protocols.privincr import NoIncremental, PrivIncr
 from sottovoce.protocols.privincr.accumulation import Accumulated, accumulate, printed, printed_view
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, factorise, nested, relevant
@@ -34,6 +34,7 @@ from sottovoce.protocols.privincr.graph import Graph
 from sottovoce.protocols.privincr.planning import Planning
 from sottovoce.protocols.privincr.protocol import NoIncrementalParameters, PrivIncrParameters
 from sottovoce.protocols.privincr.pruning import bound, relaxed
+from sottovoce.protocols.survey import Answer, Question, SurveyMessages
 
 SIX = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
 INFORMATION = {
@@ -523,10 +524,10 @@ def test_a_cohort_asks_nobody_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     broadcast, plans = Curator.broadcast, []
 
     def forged(desk: Curator, said: Any, **more: Any) -> None:
-        if isinstance(said, Surveyed.Plan):
+        if isinstance(said, SurveyMessages.Plan):
             plans.append(said)
             if len(plans) == 3:
-                said = Surveyed.Plan(said.questions, said.randomizers, said.sizes * 2)
+                said = SurveyMessages.Plan(said.questions, said.randomizers, said.sizes * 2)
         broadcast(desk, said, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)
