@@ -18,8 +18,19 @@ import msgspec
 from ..crypto import RandomTree
 from ..curator import Curator
 from ..messages import CURATOR, Act, ConversationError, Entry, Role, Wire, reconcile
-from ..messages.frame import What
-from ..parties import DEMO, DEMO_SCHEMA, Party, Records, Schema, blocks, infer, load, merge, read_split
+from ..messages.frame import FrameKind
+from ..parties import (
+    DEMO,
+    DEMO_SCHEMA,
+    Party,
+    Records,
+    Schema,
+    blocks,
+    infer,
+    load,
+    merge,
+    read_split,
+)
 from ..privacy import Accountant, Release
 from ..protocols import Outcome
 from .identities import read_identities
@@ -149,18 +160,18 @@ def take_part(
         rows = None if protocol.neighbours == "add-or-remove-one" else len(records)
     minutes = Minutes(role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript)
     if outcome is None:
-        role.send_control(What.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)
-        role.await_control(What.DISMISSAL, source=CURATOR)
+        role.send_control(FrameKind.MINUTES, msgspec.msgpack.encode(minutes), to=CURATOR)
+        role.await_control(FrameKind.DISMISSAL, source=CURATOR)
         return None
     collected = [minutes]
     collected += [
-        msgspec.msgpack.decode(role.await_control(What.MINUTES, source=party), type=Minutes) for party in role.parties
+        msgspec.msgpack.decode(role.await_control(FrameKind.MINUTES, source=party), type=Minutes) for party in role.parties
     ]
     entries = reconcile([own.acts for own in collected])
     concluded = Concluded(outcome, entries, collected, time.perf_counter() - started, schema)
     concluded.releases.extend(release for own in collected for release in own.releases)
     for party in role.parties:
-        role.send_control(What.DISMISSAL, b"", to=party)
+        role.send_control(FrameKind.DISMISSAL, b"", to=party)
     return concluded
 
 

@@ -247,7 +247,8 @@ U64 = (2**64 - 1).to_bytes(8, "little")
         (
             Inner,
             bytes(8) + U64,
-            "field text: expected 18446744073709551615 more bytes, found 0: the message is truncated",
+            "field text: expected 18446744073709551615 more bytes, found 0: "
+            "the message is truncated",
         ),
         (Inner, bytes(16) + b"x", "expected its end, found 1 bytes left over"),
         (Inner, bytes(8) + b"\1" + bytes(7) + b"\xff", "expected UTF-8"),

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce.messages import MessageError, MisuseError, Role, message, thread_wires, to_bytes
-from sottovoce.messages.frame import FIXED, Header, What, frame_length, pack_header, unpack_header
+from sottovoce.messages.frame import (
+    MIN_HEADER_BYTES,
+    FrameKind,
+    Header,
+    frame_length,
+    pack_header,
+    unpack_header,
+)
 
 LIMIT = 1 << 20
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(
@@ -17,7 +24,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(
 )
 HEADERS = st.builds(
     Header,
-    what=st.sampled_from(What),
+    frame_kind=st.sampled_from(FrameKind),
     payload=st.integers(0, 200),
     sequence=st.integers(0, 2**64 - 1),
     sender=st.integers(0, 2**16 - 1),
@@ -54,7 +61,7 @@ def put(at: int, data: bytes, frame: bytes = FRAME) -> bytes:
 
 
 def test_the_header_to_the_byte() -> None:
-    header = Header(What.MESSAGE, 5, 0x0102, 3, 0x0405, "né", "a/b", "K")
+    header = Header(FrameKind.MESSAGE, 5, 0x0102, 3, 0x0405, "né", "a/b", "K")
     expected = bytes.fromhex(
         "7376 01 00 30000000 0500000000000000 0201000000000000 0300 0504 03 03 01 00"
     )
@@ -63,7 +70,7 @@ def test_the_header_to_the_byte() -> None:
 
 def test_sixteen_bytes_of_names_need_no_zeros() -> None:
     data = pack_header(RIGHT._replace(payload=0, protocol="p" * 8, phase="f" * 4, kind="k" * 4))
-    assert data[FIXED:] == b"ppppppppffffkkkk"
+    assert data[MIN_HEADER_BYTES:] == b"ppppppppffffkkkk"
     assert unpack_header(memoryview(data), limit=LIMIT).header.protocol == "p" * 8
 
 
@@ -73,7 +80,7 @@ def test_what_is_packed_is_unpacked_in_one_form(header: Header) -> None:
     payload = bytes(header.payload)
     frame = unpack_header(memoryview(head + payload), limit=LIMIT)
     assert frame.header == header
-    assert isinstance(frame.header.what, What)
+    assert isinstance(frame.header.frame_kind, FrameKind)
     assert frame.payload == payload
     assert frame.length == len(head) + len(payload) == frame_length(memoryview(head), limit=LIMIT)
     assert len(head) % 16 == 0
@@ -111,23 +118,23 @@ def test_names_have_a_limit() -> None:
 
 
 def test_a_length_is_known_from_the_fixed_part() -> None:
-    assert frame_length(memoryview(FRAME)[:FIXED], limit=len(FRAME)) == len(FRAME)
+    assert frame_length(memoryview(FRAME)[:MIN_HEADER_BYTES], limit=len(FRAME)) == len(FRAME)
     with pytest.raises(
         MessageError, match=rf"at most {len(FRAME) - 1} bytes, found one of {len(FRAME)}$"
     ):
-        frame_length(memoryview(FRAME)[:FIXED], limit=len(FRAME) - 1)
+        frame_length(memoryview(FRAME)[:MIN_HEADER_BYTES], limit=len(FRAME) - 1)
 
 
 @pytest.mark.parametrize(
     ("start", "complaint"),
     [
         (b"", "at least 32 bytes, found 0: it is truncated"),
-        (FRAME[: FIXED - 1], "at least 32 bytes, found 31: it is truncated"),
+        (FRAME[: MIN_HEADER_BYTES - 1], "at least 32 bytes, found 31: it is truncated"),
         (put(0, b"S"), "starts with b'sv', found b'Sv'"),
         (put(1, b"\0"), r"starts with b'sv', found b's\\x00'"),
         (put(2, b"\0"), "frame version 1, found 0"),
         (put(2, b"\2"), "frame version 1, found 2"),
-        (put(4, struct.pack("<I", FIXED - 1)), "header of 32 to 812 bytes, found 31"),
+        (put(4, struct.pack("<I", MIN_HEADER_BYTES - 1)), "header of 32 to 812 bytes, found 31"),
         (put(4, struct.pack("<I", 813)), "header of 32 to 812 bytes, found 813"),
         (put(4, b"\xff" * 4), "header of 32 to 812 bytes, found 4294967295"),
         (put(8, b"\xff" * 8), f"at most {LIMIT} bytes, found one of {2**64 - 1 + len(HEAD)}"),
@@ -139,14 +146,14 @@ def test_a_wrong_start_has_no_length(start: bytes, complaint: str) -> None:
             read(memoryview(start), limit=LIMIT)
 
 
-END_OF_NAMES = FIXED + len("talkcountWord")
+END_OF_NAMES = MIN_HEADER_BYTES + len("talkcountWord")
 WRONG_HEADERS = [
-    (put(3, b"\5"), "expected a frame of a known sort, found 5"),
-    (put(3, b"\xff"), "expected a frame of a known sort, found 255"),
-    (put(FIXED, b"\xff"), "expected names in UTF-8"),
-    (put(FIXED, b"\xc0\xaf"), "expected names in UTF-8"),
+    (put(3, b"\5"), "expected a frame of a known kind, found 5"),
+    (put(3, b"\xff"), "expected a frame of a known kind, found 255"),
+    (put(MIN_HEADER_BYTES, b"\xff"), "expected names in UTF-8"),
+    (put(MIN_HEADER_BYTES, b"\xc0\xaf"), "expected names in UTF-8"),
     (
-        put(FIXED + 3, "é".encode()),
+        put(MIN_HEADER_BYTES + 3, "é".encode()),
         "expected names in UTF-8",
     ),  # whole in the header, cut between two names
     (put(END_OF_NAMES, b"\1"), "ends with zeros after its names"),
@@ -242,11 +249,12 @@ def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
         (put(0, b"x"), "expected a frame that starts with b'sv', found b'xv', from the curator"),
         (
             put(2, b"\2"),
-            "expected frame version 1, found 2: do all roles run the same sottovoce.*, from the curator",
+            r"expected frame version 1, found 2 \(let all roles run one .*\), from the curator",
         ),
         (
             put(8, struct.pack("<Q", LIMIT)),
-            f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, from the curator",
+            f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, "
+            "from the curator",
         ),
         *[(frame, f"{complaint}.*, from the curator") for frame, complaint in WRONG_HEADERS],
         *[(frame, f"{complaint}.*, from the curator") for frame, complaint in WRONG_LENGTHS],

@@ -92,7 +92,7 @@ FRAMES: list[tuple[bytes, str]] = [
     (b"sv", "expected a frame of at least 32 bytes, found 2"),
     (b"xx" + pack_header(RIGHT)[2:] + PAYLOAD, "expected a frame that starts with b'sv'"),
     (b"sv\x02" + pack_header(RIGHT)[3:] + PAYLOAD, "expected frame version 1, found 2"),
-    (b"sv\x01\x09" + pack_header(RIGHT)[4:] + PAYLOAD, "expected a frame of a known sort, found 9"),
+    (b"sv\x01\x09" + pack_header(RIGHT)[4:] + PAYLOAD, "expected a frame of a known kind, found 9"),
     (
         pack_header(RIGHT._replace(payload=1 << 40)) + PAYLOAD,
         "expected frames of at most 1048576 bytes",

@@ -164,11 +164,11 @@ def main() -> None:
     """Run every law on MPI, with the usual chunk and with one that frames are cut by."""
     from mpi4py import MPI
 
-    from sottovoce.messages.mpi import CHUNK, MPIWire
+    from sottovoce.messages.mpi import MAX_CHUNK_BYTES, MPIWire
 
     world = MPI.COMM_WORLD
     for name, law in LAWS.items():
-        for chunk in (CHUNK, chunk_for(name)):
+        for chunk in (MAX_CHUNK_BYTES, chunk_for(name)):
             comm = world.Dup()
             try:
                 law(MPIWire(comm, chunk=chunk))
