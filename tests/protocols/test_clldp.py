@@ -19,7 +19,7 @@ from sottovoce.curator.naive_bayes import LabelTable, NaiveBayes, naive_bayes
 from sottovoce.curator.tree_distilled import AttributeTable, distil, label_leaves
 from sottovoce.curator.tree_levels import best_value, estimate_node, gini
 from sottovoce.evaluation.label_attacks import label_attacks
-from sottovoce.evaluation.label_sets import label_set, likely_of
+from sottovoce.evaluation.label_sets import conditional_of, label_set
 from sottovoce.evaluation.prediction import Classifier, accuracy
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import UsageError
@@ -121,7 +121,7 @@ class TestEstimates:
                 (table["value"].astype(int) - 1, table["label"].astype(int) - 1),
                 1 / len(table),
             )
-            omega = float(beliefs(likely_of(name))[0])
+            omega = float(beliefs(conditional_of(name))[0])
             schema = {
                 "value": [str(v) for v in range(1, 51)],
                 "label": [str(v) for v in range(1, 6)],
