@@ -38,7 +38,7 @@ from ..parties.cohort import Values, parities
 from ..privacy import BinaryEncoding, Domain
 from ..privacy.local import DirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard
-from .local import Ways, check_size, published
+from .local import Ways, check_marginals, user_counts
 from .protocol import Cost, Mode, Outcome, Public
 from .survey import (
     CuratorSurvey,
@@ -96,7 +96,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         """Ask as many users for each coefficient (step 1)."""
-        check_size(domain, min(self.parameters.ways, len(domain.attributes)))
+        check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
         wanted = coefficients(domain, self.parameters.ways)
         return questions_by_weight(users, dict.fromkeys(wanted, 1.0), lambda _: self._randomizer)
 
@@ -129,7 +129,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
                 for attributes in combinations(domain.attributes, ways)
             ]
         return Outcome(
-            marginals=published(domain, tables, users=survey.users),
+            marginals=user_counts(domain, tables, users=survey.users),
             summary={
                 "users": survey.users,
                 "coefficients": len(theta),

@@ -40,11 +40,11 @@ from ..local import (
     LocalProtocol,
     SyntheticRows,
     Ways,
-    believe,
-    check_size,
+    check_marginals,
     choose_randomizer,
-    published,
-    rows_of,
+    draw_rows,
+    estimate_pairs,
+    user_counts,
 )
 from ..protocol import Cost, Mode, Outcome, Public
 from ..survey import (
@@ -98,7 +98,7 @@ class CALM(LocalProtocol[CALMParameters]):
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         """Choose the sets, and how many users are asked for each (step 1)."""
-        check_size(domain, min(self.parameters.ways, len(domain.attributes)))
+        check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
         asked = domain.project([name for name in domain.attributes if domain.cells((name,)) > 1])
         if not asked.attributes:
             raise UsageError("expected at least one attribute of two labels or more, found none")
@@ -119,7 +119,7 @@ class CALM(LocalProtocol[CALMParameters]):
     def marginals(self, desk: Curator, answers: Sequence[Answer]) -> MarginalOf:
         """Estimate all pairs together, and reconstruct from them (steps 3 to 5)."""
         generator = desk.randomness("latent classes").generator()
-        pairs = believe(desk.domain, answers, generator=generator)
+        pairs = estimate_pairs(desk.domain, answers, generator=generator)
         return PairReconstruction(desk.domain, pairs, self.parameters.reconstruction).marginal
 
     def party(self, me: Party) -> None:
@@ -157,17 +157,17 @@ class CALM(LocalProtocol[CALMParameters]):
                     pair: marginal(pair) for pair in combinations(domain.attributes, 2)
                 }
                 generator = desk.randomness("sampling").generator()
-                codes, _ = rows_of(
+                codes, _ = draw_rows(
                     domain,
                     pairs,
                     singles,
                     rows=rows,
                     generator=generator,
-                    told=lambda done, of: desk.progress(done, of=of),
+                    progress=desk.progress,
                 )
                 synthetic = domain.decode(codes)
         return Outcome(
-            marginals=published(domain, tables, users=survey.users),
+            marginals=user_counts(domain, tables, users=survey.users),
             synthetic=synthetic,
             summary={
                 "users": survey.users,

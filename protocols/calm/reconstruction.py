@@ -2,7 +2,7 @@
 
 As printed, tables are averaged until they agree. A marginal that no table covers is the one of
 maximum entropy, or of least squares. By default each pair's table is first estimated from all
-answers together (`protocols.local.believing`), and larger marginals follow from their pairs.
+answers together (`protocols.local.pairs`), and larger marginals follow from their pairs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...curator import Estimate, Marginal, agree
 from ...curator.least_squares import least_squares
 from ...curator.maximum_entropy import fit, reconstruct
 from ...privacy import Domain
-from ..local import Believed
+from ..local import PairTables
 from ..survey import Answer
 
 __all__ = ["MarginalOf", "PairReconstruction", "PrintedReconstruction", "Reconstruction"]
@@ -72,18 +72,18 @@ class PairReconstruction:
     """Larger marginals from tables of pairs that agree."""
 
     domain: Domain
-    pairs: Believed
+    pairs: PairTables
     """Tables of all attributes of two labels or more, and of their pairs."""
     reconstruction: Reconstruction
 
     def marginal(self, attributes: tuple[str, ...]) -> Marginal:
         """Find a marginal."""
-        several = [name for name in attributes if name in self.pairs.ones]
+        several = [name for name in attributes if name in self.pairs.singles]
         if len(several) < len(attributes):  # some attributes have one label
             known = self.marginal(tuple(several)) if several else Marginal((), np.array(1.0))
             return known.expand(self.domain, attributes)
         if len(attributes) == 1:
-            return self.pairs.ones[attributes[0]]
+            return self.pairs.singles[attributes[0]]
         within = [self._pair(pair) for pair in combinations(attributes, 2)]
         if len(attributes) == 2:
             return within[0].project(attributes)

@@ -1,23 +1,23 @@
 """What protocols of local differential privacy share around their surveys.
 
-Before the survey a randomizer is chosen for each question. After it the curator makes tables that
-agree of the answers, draws rows from them, and publishes marginals.
+Before a survey, `LocalProtocol` chooses the randomizer of each question. After it, the curator
+estimates tables of all pairs from the answers, draws rows from them, and publishes marginals.
 """
 
-from .believing import Believed, believe
-from .joining import rows_of
+from .pairs import PairTables, estimate_pairs
 from .protocol import LocalOptions, LocalProtocol, SyntheticRows, Ways, choose_randomizer
-from .publishing import check_size, published
+from .publishing import check_marginals, user_counts
+from .rows import draw_rows
 
 __all__ = [
-    "Believed",
     "LocalOptions",
     "LocalProtocol",
+    "PairTables",
     "SyntheticRows",
     "Ways",
-    "believe",
-    "check_size",
+    "check_marginals",
     "choose_randomizer",
-    "published",
-    "rows_of",
+    "draw_rows",
+    "estimate_pairs",
+    "user_counts",
 ]

@@ -13,7 +13,7 @@ from ...curator import Curator
 from ...privacy import Domain
 from ...privacy.local.survey import shared_out
 from ..calm.design import covers, design
-from ..local import Believed, LocalProtocol, believe
+from ..local import LocalProtocol, PairTables, estimate_pairs
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, Question
 from .accumulation import accumulate
 from .planning import Planning, candidates
@@ -30,7 +30,7 @@ rounds share the rest.
 class Learned:
     """What all rounds say together, and what they asked."""
 
-    known: Believed
+    known: PairTables
     rounds: list[dict[str, Any]]
 
 
@@ -42,7 +42,7 @@ def ask_adaptively(
     *,
     rounds: int,
 ) -> Learned:
-    """Ask, believe, and plan the next round by it."""
+    """Ask, estimate all pairs, and plan the next round by them."""
     choices = covers(domain)
     weights, _ = design(domain, users=survey.users, randomizer=protocol.randomizer, choices=choices)
     planning = Planning(domain, [*(candidates(domain, choices) | weights)], protocol.randomizer)
@@ -58,7 +58,7 @@ def ask_adaptively(
             questions = _questions(protocol, domain, weights, users=users)
             answers = survey.collect(survey.plan(questions, MarginalQuestions(desk.domain)))
             said = accumulate(said, answers)
-            known = believe(
+            known = estimate_pairs(
                 domain, [*said.values()], generator=generator, passes=2 if number == rounds else 1
             )
             if number < rounds:

@@ -26,7 +26,7 @@ Wang et al., "PrivIncr: multi-dimensional data publishing with local differentia
 
 `mode=paper` follows the print, in equations 6, 11 and 18, and in what is measured (spec E1, E2, E8,
 E10); `learning=tests` is the same, corrected. The default, `learning=adaptive`, is ours: rounds ask
-users where they help most (`planning`), and rows are raked to all pairs (`local.joining`), so that
+users where they help most (`planning`), and rows are raked to all pairs (`local.rows`), so that
 neither a threshold decides nor a tree.
 """
 
@@ -49,7 +49,7 @@ from ..local import (
     LocalProtocol,
     SyntheticRows,
     choose_randomizer,
-    rows_of,
+    draw_rows,
 )
 from ..protocol import Cost, Mode, Outcome, Public
 from ..survey import (
@@ -240,13 +240,13 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         if rows := min(self.parameters.synthetic_rows, users):
             with desk.phase("synthesis"):
                 generator = desk.randomness("sampling").generator()
-                codes, tree = rows_of(
+                codes, tree = draw_rows(
                     domain,
                     known.pairs,
-                    known.ones,
+                    known.singles,
                     rows=rows,
                     generator=generator,
-                    told=desk.progress,
+                    progress=desk.progress,
                 )
                 drawn = dict(zip(domain.attributes, codes, strict=True))
                 none = np.zeros(rows, np.uint8)  # of an attribute of one label
