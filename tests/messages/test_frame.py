@@ -1,6 +1,4 @@
-"""Frames: one encoding of a header, nothing else is read, and a role says where a wrong one was
-found.
-"""
+"""A header has one encoding, all other bytes are refused, and a role says where."""
 
 import struct
 
@@ -75,7 +73,7 @@ def test_sixteen_bytes_of_names_need_no_zeros() -> None:
 
 
 @given(HEADERS)
-def test_what_is_packed_is_unpacked_in_one_form(header: Header) -> None:
+def test_a_header_has_one_encoding(header: Header) -> None:
     head = pack_header(header)
     payload = bytes(header.payload)
     frame = unpack_header(memoryview(head + payload), limit=LIMIT)
@@ -88,7 +86,7 @@ def test_what_is_packed_is_unpacked_in_one_form(header: Header) -> None:
 
 
 @given(HEADERS, st.data())
-def test_every_other_header_byte_is_another_header_or_none(
+def test_a_changed_header_byte_gives_another_header_or_none(
     header: Header, data: st.DataObject
 ) -> None:
     head = pack_header(header)
@@ -117,7 +115,7 @@ def test_names_have_a_limit() -> None:
             pack_header(header)
 
 
-def test_a_length_is_known_from_the_fixed_part() -> None:
+def test_the_fixed_part_holds_the_length() -> None:
     assert frame_length(memoryview(FRAME)[:MIN_HEADER_BYTES], limit=len(FRAME)) == len(FRAME)
     with pytest.raises(
         MessageError, match=rf"at most {len(FRAME) - 1} bytes, found one of {len(FRAME)}$"
@@ -140,7 +138,7 @@ def test_a_length_is_known_from_the_fixed_part() -> None:
         (put(8, b"\xff" * 8), f"at most {LIMIT} bytes, found one of {2**64 - 1 + len(HEAD)}"),
     ],
 )
-def test_a_wrong_start_has_no_length(start: bytes, complaint: str) -> None:
+def test_a_wrong_start_is_refused(start: bytes, complaint: str) -> None:
     for read in (frame_length, unpack_header):
         with pytest.raises(MessageError, match=complaint):
             read(memoryview(start), limit=LIMIT)
@@ -152,28 +150,22 @@ WRONG_HEADERS = [
     (put(3, b"\xff"), "expected a frame of a known kind, found 255"),
     (put(MIN_HEADER_BYTES, b"\xff"), "expected names in UTF-8"),
     (put(MIN_HEADER_BYTES, b"\xc0\xaf"), "expected names in UTF-8"),
-    (
-        put(MIN_HEADER_BYTES + 3, "é".encode()),
-        "expected names in UTF-8",
-    ),  # whole in the header, cut between two names
+    # The letter is whole in the header, but cut between two names.
+    (put(MIN_HEADER_BYTES + 3, "é".encode()), "expected names in UTF-8"),
     (put(END_OF_NAMES, b"\1"), "ends with zeros after its names"),
     (put(len(HEAD) - 1, b"\1"), "ends with zeros after its names"),
     (put(31, b"\1"), "ends with zeros after its names"),
-    (
-        put(28, b"\xff"),
-        "ends with zeros after its names",
-    ),  # names longer than the header, and than the frame
+    # The names are longer than the header, and than the frame.
+    (put(28, b"\xff"), "ends with zeros after its names"),
     (put(30, b"\x09"), "ends with zeros after its names"),
+    # The length of the header is no multiple of 16.
     (
-        put(4, struct.pack("<I", len(HEAD) + 8), HEAD)
-        + bytes(8)
-        + PAYLOAD,  # not a multiple of sixteen
+        put(4, struct.pack("<I", len(HEAD) + 8), HEAD) + bytes(8) + PAYLOAD,
         "ends with zeros after its names",
     ),
+    # There are 16 zeros too many.
     (
-        put(4, struct.pack("<I", len(HEAD) + 16), HEAD)
-        + bytes(16)
-        + PAYLOAD,  # sixteen zeros too many
+        put(4, struct.pack("<I", len(HEAD) + 16), HEAD) + bytes(16) + PAYLOAD,
         "ends with zeros after its names",
     ),
 ]
@@ -190,60 +182,63 @@ WRONG_LENGTHS = [
 
 
 @pytest.mark.parametrize(("frame", "complaint"), [*WRONG_HEADERS, *WRONG_LENGTHS])
-def test_a_wrong_header_is_not_taken_apart(frame: bytes, complaint: str) -> None:
+def test_a_wrong_header_is_refused(frame: bytes, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint):
         unpack_header(memoryview(frame), limit=LIMIT)
 
 
-def hear(*frames: bytes, limit: int = LIMIT, kind: type = Word) -> object:
-    """Let party 1 hear frames that the curator puts on the wire by hand."""
+def receive(*frames: bytes, limit: int = LIMIT, kind: type = Word) -> object:
+    """Let party 1 receive frames that the curator puts on the wire by hand."""
     wires = thread_wires(2)
     role = Role(wires[1], protocol="talk", kinds=[Word, Other, Raw], timeout=0.05, limit=limit)
     for frame in frames:
         wires[0].send([frame], to=1, timeout=1)
-    heard: object = None
+    received: object = None
     with role.phase("count"):
         for _ in frames:
-            heard = role.receive(kind, source=0)
-    return heard
+            received = role.receive(kind, source=0)
+    return received
 
 
-def test_the_right_frames_are_heard() -> None:
-    assert hear(FRAME, pack_header(RIGHT._replace(sequence=1)) + PAYLOAD) == Word(7)
+def test_the_right_frames_are_received() -> None:
+    assert receive(FRAME, pack_header(RIGHT._replace(sequence=1)) + PAYLOAD) == Word(7)
 
 
-def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
+def frame_of(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
     return pack_header(RIGHT._replace(**({"payload": len(payload)} | changes))) + payload  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("frame", "complaint"),
     [
-        (made(kind="Song"), "expected Word from the curator, found an unknown kind, 'Song'"),
+        (frame_of(kind="Song"), "expected Word from the curator, found an unknown kind, 'Song'"),
         (
-            made(kind="Other"),
+            frame_of(kind="Other"),
             "expected Word of phase count from the curator, found Other of phase count",
         ),
         (
-            made(phase="sum"),
+            frame_of(phase="sum"),
             "expected Word of phase count from the curator, found Word of phase sum",
         ),
         (
-            made(phase="count/sum"),
+            frame_of(phase="count/sum"),
             "expected Word of phase count from the curator, found Word of phase count/sum",
         ),
-        (made(sender=1), "expected the curator as the sender, found party 1"),
-        (made(sender=65535), "expected the curator as the sender, found party 65535"),
-        (made(receiver=0), "expected a frame for party 1, found one for the curator"),
-        (made(protocol="shout"), "expected talk, found shout from the curator"),
-        (made(sequence=1), "expected message 0 from the curator, found 1: a message was skipped"),
-        (made(sequence=2**64 - 1), f"found {2**64 - 1}: a message was skipped"),
+        (frame_of(sender=1), "expected the curator as the sender, found party 1"),
+        (frame_of(sender=65535), "expected the curator as the sender, found party 65535"),
+        (frame_of(receiver=0), "expected a frame for party 1, found one for the curator"),
+        (frame_of(protocol="shout"), "expected talk, found shout from the curator"),
         (
-            made(PAYLOAD[:-1]),
+            frame_of(sequence=1),
+            "expected message 0 from the curator, found 1: a message was skipped",
+        ),
+        (frame_of(sequence=2**64 - 1), f"found {2**64 - 1}: a message was skipped"),
+        (
+            frame_of(PAYLOAD[:-1]),
             "malformed Word: field number: expected 8 more bytes, found 7: .* from the curator",
         ),
         (
-            made(PAYLOAD + b"\0"),
+            frame_of(PAYLOAD + b"\0"),
             "malformed Word: expected its end, found 1 bytes left over, from the curator",
         ),
         (put(0, b"x"), "expected a frame that starts with b'sv', found b'xv', from the curator"),
@@ -253,8 +248,10 @@ def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
         ),
         (
             put(8, struct.pack("<Q", LIMIT)),
-            f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, "
-            "from the curator",
+            (
+                f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, "
+                "from the curator"
+            ),
         ),
         *[(frame, f"{complaint}.*, from the curator") for frame, complaint in WRONG_HEADERS],
         *[(frame, f"{complaint}.*, from the curator") for frame, complaint in WRONG_LENGTHS],
@@ -262,11 +259,11 @@ def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
 )
 def test_a_role_refuses_every_other_frame(frame: bytes, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint) as caught:
-        hear(frame)
-    said = str(caught.value)
-    assert said.startswith("rank 1 (party 1) in talk, phase count, step 1: ")
-    assert "expected " in said
-    assert "found " in said
+        receive(frame)
+    text = str(caught.value)
+    assert text.startswith("rank 1 (party 1) in talk, phase count, step 1: ")
+    assert "expected " in text
+    assert "found " in text
 
 
 @pytest.mark.parametrize(
@@ -277,7 +274,7 @@ def test_a_later_frame_must_be_the_next(sequence: int, complaint: str) -> None:
     with pytest.raises(
         MessageError, match=f"expected message 1 from the curator, {complaint}"
     ) as caught:
-        hear(FRAME, made(sequence=sequence))
+        receive(FRAME, frame_of(sequence=sequence))
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 2: ")
 
 
@@ -285,18 +282,18 @@ def test_a_later_frame_must_be_the_next(sequence: int, complaint: str) -> None:
     ("changes", "complaint"),
     [
         (
-            {"what": 1, "sender": 1},
+            {"frame_kind": 1, "sender": 1},
             "expected a control frame from the curator for party 1, found another's",
         ),
         (
-            {"what": 2, "receiver": 0},
+            {"frame_kind": 2, "receiver": 0},
             "expected a control frame from the curator for party 1, found another's",
         ),
     ],
 )
 def test_a_control_frame_of_others_is_refused(changes: dict[str, int], complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint) as caught:
-        hear(made(b"", **changes))
+        receive(frame_of(b"", **changes))
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 1: ")
 
 
@@ -305,19 +302,19 @@ LARGE = Raw(bytes(1000))
 
 def large_frame() -> bytes:
     payload = to_bytes(LARGE)
-    return made(payload, kind="Raw")
+    return frame_of(payload, kind="Raw")
 
 
-def test_a_frame_as_large_as_the_limit_is_heard() -> None:
-    assert hear(large_frame(), limit=len(large_frame()), kind=Raw) == LARGE
+def test_a_frame_as_large_as_the_limit_is_received() -> None:
+    assert receive(large_frame(), limit=len(large_frame()), kind=Raw) == LARGE
 
 
-def test_a_frame_above_the_limit_is_not_heard() -> None:
+def test_a_frame_above_the_limit_is_not_received() -> None:
     size = len(large_frame())
     with pytest.raises(
         MessageError, match=f"expected frames of at most {size - 1} bytes, found one of {size}"
     ) as caught:
-        hear(large_frame(), limit=size - 1, kind=Raw)
+        receive(large_frame(), limit=size - 1, kind=Raw)
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 1: ")
 
 
