@@ -16,7 +16,7 @@ Pr[l, a] is (c[l~, a] - q c[a]) / ((p - q) n), without bias, where c counts the 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -43,7 +43,12 @@ from .survey import (
 
 __all__ = ["LabelDP"]
 
-Tables = list[NDArray[np.int64]]
+Tables: TypeAlias = list[NDArray[np.int64]]
+
+LEAK: Final = (
+    "label-dp sends every user's attributes as they are; epsilon is of the label alone, and says "
+    "nothing of what follows from the attributes"
+)
 
 
 class LabelDPParameters(SurveyOptions):
@@ -60,11 +65,13 @@ class LabelDP(SurveyProtocol[LabelDPParameters]):
 
     name = "label-dp"
     summary = (
-        "a naive Bayes classifier, from users who tell all attributes and randomize the label: "
+        "a naive Bayes classifier, from users who send all attributes and randomize the label: "
         "a baseline"
     )
     paper = "Chaudhuri and Hsu 2011; LabelDP in Xue et al. 2024"
-    trust = "everybody with attributes; nobody with a label that does not follow from them"
+    trust = (
+        "attributes are public; only what they do not determine of the label is protected"
+    )
     neighbours = "label-alone"
     modes = ("rigorous", "paper")  # the same
 
@@ -141,11 +148,8 @@ class LabelDP(SurveyProtocol[LabelDPParameters]):
         """Predict all but reports, which depend on who is in which cohort."""
         return predict_opening(public, self.parameters, phase="users")
 
-    def warnings(self, public: Public) -> list[str]:
-        return [
-            "label-dp tells every user's attributes as they are; epsilon is of the label alone, "
-            "and says nothing of what follows from the attributes"
-        ]
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - of the signature
+        return [LEAK]
 
 
 def _read(message: LabelDP.Clear, encoding: ClearAttributes) -> ReportBatch[Tables]:

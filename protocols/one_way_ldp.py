@@ -45,8 +45,8 @@ class OneWayLocal(LocalProtocol[OneWayLocalParameters]):
     """Ask each user for one attribute, and draw each attribute from its own table."""
 
     name = "one-way-ldp"
-    summary = "a synthetic table of independent attributes, from users: the floor"
-    paper = "the floor of the specification (E16)"
+    summary = "a synthetic table of independent attributes, from users: a baseline"
+    paper = "the baseline of the specification (E16)"
 
     @classmethod
     def variant(cls, parameters: OneWayLocalParameters, *, mode: Mode) -> type[OneWayLocal]:  # noqa: ARG003

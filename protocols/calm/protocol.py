@@ -1,5 +1,6 @@
-"""CALM: consistent adaptive local marginals, from users who trust nobody (Zhang, Wang, Li, He, Chen,
-CCS 2018).
+"""CALM: consistent adaptive local marginals, from users who trust nobody.
+
+Zhang, Wang, Li, He, Chen, CCS 2018.
 
     trust       nobody: every user randomizes her own value of one set of attributes
     who learns  the curator and everyone: noisy tables of the sets, and what follows from them
@@ -113,8 +114,7 @@ class CALM(LocalProtocol[CALMParameters]):
         """Choose each set's share of the users, for the least predicted error."""
         if self.parameters.ways == 1:  # single attributes are all that is published
             return {(name,): 1.0 for name in domain.attributes}
-        weights, _ = design(domain, users=users, randomizer=self.randomizer)
-        return weights
+        return design(domain, users=users, randomizer=self.randomizer).weights
 
     def marginals(self, desk: Curator, answers: Sequence[Answer]) -> MarginalOf:
         """Estimate all pairs together, and reconstruct from them (steps 3 to 5)."""

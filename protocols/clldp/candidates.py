@@ -27,7 +27,7 @@ def missing_attribute(drawn: Names, branch: Names) -> str | None:
     return missing[0] if len(missing) == 1 else None
 
 
-def last_attribute(drawn: Names, branch: Names) -> str | None:
+def last_attribute(drawn: Names, branch: Names) -> str | None:  # noqa: ARG001 - as printed
     """Take the last attribute of a branch, as printed."""
     return branch[-1]
 

@@ -128,7 +128,7 @@ def _write_tree(tree: Tree, domain: Domain) -> tuple[tuple[int, ...], ...]:
 
 
 def _read_tree(nodes: tuple[tuple[int, ...], ...], domain: Domain, *, label: str) -> Tree:
-    """Read a tree in which each node is the child of one earlier node, and no test is of the label."""
+    """Read a tree: each node but the root has one parent before it, and none tests the label."""
     if not 1 <= len(nodes) <= MAX_NODES:
         raise ValueError(f"expected a tree of 1 to {MAX_NODES} nodes, found {len(nodes)}")
     reached: list[int] = [0]

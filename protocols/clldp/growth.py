@@ -99,7 +99,7 @@ class PrintedGrowth(TreeGrowth):
     def estimate(self, path: Path, candidate: str | None = None) -> NodeEstimate | None:
         return estimate_node(self.tables, path, candidate, plain_mean=True)
 
-    def is_end(self, view: NodeEstimate | None) -> bool:
+    def is_end(self, view: NodeEstimate | None) -> bool:  # noqa: ARG002 - as printed
         return False
 
     def winner(self, view: NodeEstimate) -> int | None:

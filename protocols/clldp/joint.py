@@ -60,7 +60,12 @@ class LabelJoint(LabelProtocol[LabelJointParameters]):
     summary = "tables of a label with attributes, from users whose label is protected"
 
     @classmethod
-    def variant(cls, parameters: LabelJointParameters, *, mode: Mode) -> type[LabelJoint]:
+    def variant(
+        cls,
+        parameters: LabelJointParameters,  # noqa: ARG003 - of the signature
+        *,
+        mode: Mode,
+    ) -> type[LabelJoint]:
         return PrintedLabelJoint if mode == "paper" else LabelJoint
 
     @property

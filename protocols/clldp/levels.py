@@ -100,7 +100,7 @@ class LevelRounds:
         """List the attributes that a group may draw next."""
         return candidates(drawn, branches, names)
 
-    def fixed_heads(self, group: RoundGroup) -> int:
+    def fixed_heads(self, group: RoundGroup) -> int:  # noqa: ARG002 - for the subclass
         """Find the k of a group's report where it is fixed in advance; 0 where it is chosen."""
         return self.settings.options.heads
 
@@ -185,7 +185,7 @@ class PrintedLevelRounds(LevelRounds):
     def growth(
         self,
         names: Sequence[str],
-        known: Sequence[GroupEstimate],
+        known: Sequence[GroupEstimate],  # noqa: ARG002 - as printed
     ) -> TreeGrowth:
         return PrintedGrowth(self.settings.domain, names, [])
 

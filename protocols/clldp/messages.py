@@ -1,16 +1,18 @@
 """The messages of CLLDP beside those of every survey.
 
-curator     Terms       in each round: the users and attributes of each group, with k, omega and epsilon
-curator     Grown       once: a tree, the users who go down it, and k
-cohort      Counts      LEAK: exact tables, with belief=oracle, which is for experiments
+    curator     Terms       in each round: users and attributes of each group, k, omega and epsilon
+    curator     Grown       once: a tree, the users who go down it, and k
+    cohort      Counts      LEAK: exact tables, with belief=oracle
+
+An oracle is for experiments.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
+import numpy as np  # noqa: TC002 - read at run time, as annotations of messages
+from numpy.typing import NDArray  # noqa: TC002 - the same
 
 from ...messages import Shape, message
 

@@ -37,7 +37,12 @@ class LabelNaiveBayes(LabelProtocol[LabelOptions]):
     summary = "a naive Bayes classifier, from users whose label is protected"
 
     @classmethod
-    def variant(cls, parameters: LabelOptions, *, mode: Mode) -> type[LabelNaiveBayes]:
+    def variant(
+        cls,
+        parameters: LabelOptions,  # noqa: ARG003 - of the signature
+        *,
+        mode: Mode,
+    ) -> type[LabelNaiveBayes]:
         return PrintedNaiveBayes if mode == "paper" else LabelNaiveBayes
 
     def sets(self, domain: Domain) -> list[tuple[str, ...]]:

@@ -40,8 +40,8 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
 
     paper = "Xue et al. 2024 (CLLDP)"
     trust = (
-        "nobody with a label; the collector with omega, up to record_cap: users randomize on "
-        "their own"
+        "no one with a label; the curator with omega, up to record_cap: every user randomizes her "
+        "own record"
     )
     neighbours = "label-within-belief"
     uses: ClassVar[tuple[type, ...]] = (SurveyMessages, LabelMessages)
@@ -109,12 +109,12 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
             lines.append(with_each_cohort(public, terms, phase="beliefs"))
         return [*lines, with_each_cohort(public, terms, phase="reports")]
 
-    def warnings(self, public: Public) -> list[str]:
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - of the signature
         p, cap, warnings = self.parameters, self.rules.cap, list[str]()
         if p.source == "oracle":
             warnings.append(
-                "belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is "
-                "for experiments"
+                "belief=oracle: cohorts sent exact tables to the curator, and epsilon is infinity; "
+                "this is for experiments"
             )
         elif p.source != "none":
             limit = (
@@ -123,14 +123,14 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
                 else f"at most {cap:g} (record_cap)"
             )
             warnings.append(
-                f"epsilon {p.epsilon:g} is what is told of a label to somebody who knows no user's "
-                "attributes, and if omega is not too small; to somebody who knows a user's "
-                f"attributes more is told of the label, {limit}"
+                f"epsilon {p.epsilon:g} bounds what an adversary without a user's attributes learns "
+                "of her label, if omega is not too small; an adversary who knows her attributes "
+                f"learns more of the label, {limit}"
             )
         if p.source == "sample" and self.rules.sure == 0:
             warnings.append(
-                "sure=0: omega is an estimate that is too small in about a third of all cases, "
-                "and then more is told"
+                "sure=0: omega is an estimate that is too small in about a third of all cases, and "
+                "then more than epsilon is lost"
             )
         return [*warnings, *survey_warnings(p)]
 
@@ -158,7 +158,7 @@ class AsPrinted(LabelProtocol[LabelOptionsT]):
     def pooled(
         self,
         estimates: Sequence[GroupEstimate],
-        sample: Sequence[GroupEstimate],
+        sample: Sequence[GroupEstimate],  # noqa: ARG002 - as printed
     ) -> list[PooledEstimate]:
         return [pool(estimate, []) for estimate in estimates]
 

@@ -30,7 +30,7 @@ MAX_USERS_BY_COUNTS: Final = 1_000_000_000
 """Most users whose sums numpy can draw."""
 
 BeliefSource = Literal["sample", "prior", "oracle", "none"]
-"""Source of omega: some of the users, prior knowledge, the truth (for experiments), or omega = 1."""
+"""Source of omega: some users, prior knowledge, the truth (for experiments), or omega = 1."""
 
 
 class LabelOptions(SurveyOptions):

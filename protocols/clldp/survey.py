@@ -11,7 +11,8 @@
 A survey as any other (`protocols.survey`), with terms in place of plans. omega comes from one of
 these sources before the reports:
 
-    sample   some users, who do nothing else, report by subset selection (omega = 1) with all of epsilon
+    sample   some users, who do nothing else, report by subset selection (omega = 1) with all of
+             epsilon
     prior    omega(k) is at most k omega(1), because it is concave
     oracle   LEAK: cohorts send exact tables, and the epsilon of the run is infinity
     none     omega = 1: the whole record is epsilon-locally differentially private

@@ -39,5 +39,5 @@ def check_marginals(domain: Domain, ways: int) -> None:
 
 def user_counts(domain: Domain, tables: Sequence[Marginal], *, users: int) -> pd.DataFrame:
     """Write distributions as numbers of users, to a thousandth."""
-    counts = [np.round(table.values * users, 3).reshape(-1) for table in tables]
+    counts = [np.round(table.values * users, 3).reshape(-1) for table in tables]  # noqa: PD011
     return marginal_table(domain, [table.attributes for table in tables], counts)

@@ -44,7 +44,9 @@ def ask_adaptively(
 ) -> Learned:
     """Ask, estimate all pairs, and plan the next round by them."""
     choices = covers(domain)
-    weights, _ = design(domain, users=survey.users, randomizer=protocol.randomizer, choices=choices)
+    weights = design(
+        domain, users=survey.users, randomizer=protocol.randomizer, choices=choices
+    ).weights
     planning = Planning(domain, [*(candidates(domain, choices) | weights)], protocol.randomizer)
     parts = shared_out(
         survey.users,

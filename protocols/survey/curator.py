@@ -34,7 +34,7 @@ class CuratorRound:
 
 
 class ReportBatch(NamedTuple, Generic[ContentT]):
-    """What one message of a cohort holds: users of each question, content, and whether more come."""
+    """One message of a cohort: the users of each question, the content, whether it is the last."""
 
     users: Counts
     content: ContentT

@@ -1,10 +1,12 @@
 """The messages between cohorts of users and the curator.
 
     cohort      Present     number of its rows (public: neighbouring datasets replace one record)
-    curator     Opening     number of all users, and the public key of the order in which they are asked
+    curator     Opening     number of all users, and the public key of their order
     curator     Plan        the questions of a round, their randomizers and their numbers of users
     cohort      Reports     reports of its users, at most half a million in a message; or
                 Sums        the sums of these reports, drawn from their exact distribution
+
+Users are asked in the order of a public permutation, which the key determines.
 
 A survey of several rounds has a plan and reports in each round.
 """

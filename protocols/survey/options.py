@@ -20,7 +20,8 @@ class SurveyOptions(Options):
     simulate: Annotated[
         Simulation,
         msgspec.Meta(
-            description="reports: make, send and count every user's; counts: draw their sums from the exact law"
+            description="reports: make, send and count every user's; counts: draw their sums from "
+            "the exact distribution"
         ),
     ] = "reports"
     users: Annotated[
@@ -43,12 +44,12 @@ def survey_warnings(options: SurveyOptions) -> list[str]:
     warnings = []
     if options.simulate == "counts":
         warnings.append(
-            "simulate=counts: no user's report was made; what they add up to was drawn from its exact law, "
-            "by a generator that is not for secrets"
+            "simulate=counts: no user's report was made; sums of reports were drawn from their "
+            "exact distribution, by a generator that is not for secrets"
         )
     if options.users:
         warnings.append(
-            f"{options.users:,} users were drawn from the records, with replacement: epsilon holds for each of "
-            "them, not for a record, which may stand behind several"
+            f"{options.users:,} users were drawn from the records, with replacement: epsilon holds "
+            "for each of them, not for a record, which may stand behind several"
         )
     return warnings

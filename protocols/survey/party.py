@@ -181,7 +181,8 @@ def _check_randomizers(
     """Make the randomizers that this cohort's parameters demand, and compare the plan with them."""
     if len(plan.questions) != len(plan.randomizers):
         raise ValueError(
-            f"expected a randomizer for each of {len(plan.questions)} questions, found {len(plan.randomizers)}"
+            f"expected a randomizer for each of {len(plan.questions)} questions, found "
+            f"{len(plan.randomizers)}"
         )
     randomizers = tuple(randomizer(kind.cells(question)) for question in plan.questions)
     for expected, name in zip(randomizers, plan.randomizers, strict=True):

@@ -18,7 +18,8 @@ class SurveyProtocol(Protocol[SurveyOptionsT]):
     """A protocol whose parties are cohorts of users, each of whom randomizes her own record."""
 
     trust = (
-        "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
+        "no one: every user randomizes her own record; a cohort simulates many users, and sees "
+        "their records"
     )
     neighbours: ClassVar[Neighbours] = "replace-one"
     needs_schema = True

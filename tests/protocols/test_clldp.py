@@ -418,13 +418,13 @@ class TestTreesFromExactTables:
         assert np.allclose(seen.table, whole.values[:, 2, 2, :])  # noqa: PD011
         of_a = estimate_node([Exact(whole)], path[:2], "a")
         assert of_a is not None
-        expected = whole.values[:, :, 2, :].sum(axis=2)
+        expected = whole.values[:, :, 2, :].sum(axis=2)  # noqa: PD011
         expected[:, 1] = 0
         assert np.allclose(of_a.table, expected)
         assert estimate_node([Exact(whole.project(("l", "a")))], path, "c") is None
 
     def test_the_best_value_is_the_least_gini(self) -> None:
-        table = truth(2).project(("l", "b")).values
+        table = truth(2).project(("l", "b")).values  # noqa: PD011
         gains = []
         for value in range(4):
             yes, no = table[:, value], table.sum(axis=1) - table[:, value]
@@ -531,7 +531,7 @@ class TestNaiveBayesModel:
         model = naive_bayes(
             [LabelTable(name, whole.project(("l", name)).values, 1.0, 10**12) for name in "abc"]
         )
-        cells = np.indices(whole.values.shape[1:]).reshape(3, -1)
+        cells = np.indices(whole.values.shape[1:]).reshape(3, -1)  # noqa: PD011
         scores = model.scores(dict(zip("abc", cells, strict=True)))
         assert np.allclose(np.exp(scores).T, whole.values.reshape(2, -1), rtol=1e-6)  # noqa: PD011
         written = model.to_builtins()

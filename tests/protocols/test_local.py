@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -412,14 +413,20 @@ def test_coefficients_of_fourier() -> None:
     names = ("race", "education", "sex")
     domain = records.domain.project(names)
     codes = [np.asarray(records.codes(name), np.int64) for name in names]
-    bits = dict(zip(BinaryEncoding(domain).bits.attributes, BinaryEncoding(domain).encode(codes), strict=True))
+    bits = dict(
+        zip(
+            BinaryEncoding(domain).bits.attributes,
+            BinaryEncoding(domain).encode(codes),
+            strict=True,
+        )
+    )
     theta = {
         own: 1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2))
         for own in coefficients(domain, 2)
     }
     for pair in combinations(names, 2):
         expected = records.marginal(pair) / 3000
-        found = reconstructed(domain, pair, theta).values.reshape(-1)
+        found = reconstructed(domain, pair, theta).values.reshape(-1)  # noqa: PD011
         assert found == pytest.approx(np.asarray(expected), abs=1e-12)
 
 
@@ -462,7 +469,7 @@ def test_noise_error_does_not_depend_on_how_many_sets_there_are() -> None:
                     asked.simulate(counts, generator), users=users // len(sets)
                 )
                 tables.append(Marginal.of(domain, own, estimate))
-            has = [table.project(["b0"]).values for table in tables if table.covers(["b0"])]
+            has = [table.project(["b0"]).values for table in tables if table.covers(["b0"])]  # noqa: PD011
             errors.append(((np.mean(has, axis=0) - 0.5) ** 2).sum())
         # Half the tables have b0, as l / d says. The adaptive choice is GRR here: put OUE's
         # variance in its place.
@@ -475,27 +482,20 @@ def test_noise_error_does_not_depend_on_how_many_sets_there_are() -> None:
 
 
 def test_designs() -> None:
-    options = LocalOptions(epsilon=1.0)
     pairs = list(combinations(ADULT.attributes, 2))
-
-    def chosen(epsilon: float) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
-        options = LocalOptions(epsilon=epsilon)
-        return design(
-            ADULT, users=1_500_000, randomizer=lambda cells: choose_randomizer(cells, options)
-        )
-
-    assert options.oracle == "best"
     shares = []
     for epsilon in (1.0, 2.0, 4.0, 8.0):
-        weights, (most, _, share) = chosen(epsilon)
-        assert sum(weights.values()) == pytest.approx(1)
-        assert {(name,) for name in ADULT.attributes} <= set(weights)
-        assert {part for own in weights for part in combinations(own, 2)} == set(pairs)
-        assert most == (3 if epsilon == 8 else 2)
-        shares.append(share)
-    assert shares == sorted(
-        shares, reverse=True
-    )  # the less noise, the less is asked of single attributes
+        options = LocalOptions(epsilon=epsilon)
+        chosen = design(
+            ADULT, users=1_500_000, randomizer=partial(choose_randomizer, options=options)
+        )
+        assert sum(chosen.weights.values()) == pytest.approx(1)
+        assert {(name,) for name in ADULT.attributes} <= set(chosen.weights)
+        assert {part for own in chosen.weights for part in combinations(own, 2)} == set(pairs)
+        assert chosen.most == (3 if epsilon == 8 else 2)
+        shares.append(chosen.single_share)
+    # The less noise, the fewer users are asked for single attributes.
+    assert shares == sorted(shares, reverse=True)
     assert sorted(
         printed_design(ADULT, users=1_500_000, epsilon=1.0, ways=2, theta=1e-4)
     ) == sorted(pairs)

@@ -224,7 +224,7 @@ def test_tables_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lopub, "MAX_CELLS", 30)
     with pytest.raises(
         UsageError,
-        match=r"cliques of at most 30 cells, found .*: --set phi= of more than 0.01 makes fewer edges",
+        match=r"cliques of at most 30 cells, found .*: --set phi= of more than 0.01 makes fewer",
     ):
         run(phi=0.01, epsilon=500.0)
     monkeypatch.setattr(lopub, "MAX_CELLS", 29)
