@@ -104,8 +104,9 @@ class Ciphertexts:
     def travel(self) -> BigInts:
         """Write the bytes that may leave.
 
-        Raises: MisuseError: a term was not re-randomised, or has left already: `Encryptor.refresh`
-            first.
+        Raises:
+            MisuseError: A term was not re-randomised, or has left already: call
+                `Encryptor.refresh` first.
         """
         if not self._use():
             raise MisuseError(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["UserWords", "WordsOfUsers"]
+__all__ = ["UserWords", "UserWordStream"]
 
 Words = npt.NDArray[np.uint64]
 Users = npt.NDArray[np.int64]
@@ -37,11 +37,11 @@ class UserWords:
         self._cipher = Cipher(algorithms.AES128(own), modes.ECB()).encryptor()  # noqa: S305 - of counters, each used once
         self._buffers: dict[tuple[int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
 
-    def of(self, users: Users) -> WordsOfUsers:
+    def of(self, users: Users) -> UserWordStream:
         """Draw for these users, each once; what was drawn for the users before may be
         overwritten.
         """
-        return WordsOfUsers(self, users)
+        return UserWordStream(self, users)
 
     def take(self, users: Users, *, first: int, lines: int, words: int) -> Words:
         """Encrypt `lines` lines of `words` words for each user, from block `first` on."""
@@ -68,7 +68,7 @@ class UserWords:
         )
 
 
-class WordsOfUsers:
+class UserWordStream:
     """Words of some users, one take after another."""
 
     def __init__(self, words: UserWords, users: Users) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..privacy.binary import Binary
+from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
 
@@ -158,7 +158,7 @@ class Synthesis:
 
 
 def synthesise(
-    chain: Chain, rows: int, *, generator: np.random.Generator, binary: Binary | None = None
+    chain: Chain, rows: int, *, generator: np.random.Generator, binary: BinaryEncoding | None = None
 ) -> Synthesis:
     """Draw a table of codes.
 

@@ -1,5 +1,6 @@
-"""Let the reference show the examples in docstrings as what they are: sessions of Python, and not
-quotations.
+"""A griffe extension that shows the examples in docstrings as Python sessions.
+
+Without it mkdocstrings would read `>>>` as a quotation.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ SESSION = re.compile(r"(?:^>>> .*\n?(?:^(?!>>> )\S.*\n?|^ +\S.*\n?)*)+", re.MULT
 
 
 class Doctests(griffe.Extension):
-    """Fence them, before anybody reads the docstring as Markdown."""
+    """Puts a fence around every session before the docstring is read as Markdown."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
@@ -22,4 +23,4 @@ class Doctests(griffe.Extension):
 
 def fenced(text: str) -> str:
     """Put a fence around each session: from `>>>` to the next empty line."""
-    return SESSION.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
+    return SESSION.sub(lambda match: f"```pycon\n{match[0].rstrip()}\n```\n", text)

@@ -1,5 +1,7 @@
-"""What the site has from the code while it is built: parameters of protocols, in place of `<!--
-parameters: NAME -->`.
+"""Tables that the site takes from the code while it is built.
+
+`<!-- parameters: NAME -->` becomes the parameters of a protocol, `<!-- protocols -->` the list of
+all protocols.
 """
 
 from __future__ import annotations
@@ -10,16 +12,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(
-    0, str(Path(__file__).parents[1] / "src")
-)  # what this checkout has, not what is installed
+# The site describes this checkout, not an installed package.
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from typer.testing import CliRunner
 
 from sottovoce.launch.cli import app
 
-MARK = re.compile(r"^<!-- parameters: (\S+) -->$", re.MULTILINE)
-LIST = re.compile(r"^<!-- protocols -->$", re.MULTILINE)
+PARAMETERS = re.compile(r"^<!-- parameters: (\S+) -->$", re.MULTILINE)
+PROTOCOLS = re.compile(r"^<!-- protocols -->$", re.MULTILINE)
 PAGE_OF = {
     "head-count": "smallest.md#head-count",
     "noisy-marginals": "smallest.md#noisy-marginals",
@@ -31,7 +32,7 @@ PAGE_OF = {
     "jtree": "jtree.md",
     "calm": "calm.md",
     "fourier": "calm.md#ft",
-    "one-way-ldp": "calm.md#the-floor",
+    "one-way-ldp": "calm.md#the-baseline",
     "privincr": "privincr.md",
     "no-incremental": "privincr.md#the-baselines",
     "no-priv-jtree": "privincr.md#the-baselines",
@@ -41,47 +42,49 @@ PAGE_OF = {
     "clldp-decision-tree": "clldp.md",
     "label-dp": "clldp.md#labeldp",
 }
-"""Where each protocol is described."""
+"""The page that describes each protocol."""
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the tables in: called by mkdocs for every page."""
-    return LIST.sub(lambda _: protocols(), MARK.sub(lambda found: parameters(found[1]), markdown))
+    """Insert the tables; mkdocs calls this for every page."""
+    with_parameters = PARAMETERS.sub(lambda match: parameters(match[1]), markdown)
+    return PROTOCOLS.sub(lambda _: protocols(), with_parameters)
 
 
 def parameters(name: str) -> str:
-    """Write what `sottovoce protocols NAME` prints as a table."""
+    """Write the output of `sottovoce protocols NAME` as a table."""
     rows = [
-        f"| `{own['name']}` | {_cell(own['type'])} | {_cell(_default(own['default']))} | {_cell(own['meaning'])} |"
-        for own in _asked("protocols", name)
+        f"| `{row['name']}` | {_cell(row['type'])} | {_cell(_default(row['default']))} "
+        f"| {_cell(row['meaning'])} |"
+        for row in _output("protocols", name)
     ]
-    return "\n".join(["| parameter | values | default | |", "| --- | --- | --- | --- |", *rows])
+    return "\n".join(
+        ["| parameter | values | default | meaning |", "| --- | --- | --- | --- |", *rows]
+    )
 
 
 def protocols() -> str:
-    """Write what `sottovoce protocols` prints as a table, with a link to each one's page."""
+    """Write the output of `sottovoce protocols` as a table, with a link to each protocol's page.
+
+    Installed plug-ins are left out. A test checks that the package's own protocols are all there.
+    """
     rows = [
-        " | ".join(
-            [
-                f"| [`{own['name']}`]({PAGE_OF[own['name']]})",
-                *(_cell(own[key]) for key in ("publishes", "trust", "paper")),
-            ]
-        )
+        f"| [`{row['name']}`]({PAGE_OF[row['name']]}) | "
+        + " | ".join(_cell(row[key]) for key in ("publishes", "trust", "paper"))
         + " |"
-        for own in _asked("protocols")
-        if own["name"]
-        in PAGE_OF  # a plug-in of somebody's is not on the site; a test sees to it that ours are
+        for row in _output("protocols")
+        if row["name"] in PAGE_OF
     ]
     return "\n".join(
         ["| protocol | publishes | who is trusted | paper |", "| --- | --- | --- | --- |", *rows]
     )
 
 
-def _asked(*words: str) -> list[dict[str, str]]:
-    told: list[dict[str, str]] = json.loads(
-        CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False).stdout
-    )
-    return told
+def _output(*words: str) -> list[dict[str, str]]:
+    """Run a command of sottovoce and read its JSON."""
+    result = CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False)
+    rows: list[dict[str, str]] = json.loads(result.stdout)
+    return rows
 
 
 def _default(text: str) -> str:

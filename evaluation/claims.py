@@ -1,392 +1,364 @@
-"""Claims of a paper, held against results: a small closed algebra, so that a verdict is never typed
-in.
+"""Kinds of claims that a paper makes about its results.
 
-    below     a line has less of a figure than others have, perhaps than a part of it
-    falls     it gets less along x;  rises: more
-    widens    it becomes a smaller part of another along x
+    below     a line has less of a figure than others, perhaps than a part of it
+    falls     it decreases along x
+    rises     it increases along x
+    widens    its ratio to another line decreases along x
     flat      it hardly changes along x
     near      it is what the paper prints
     between   it lies within bounds
-    best_at   it is least where x is said to be
+    best_at   it is least where the paper says so
 
-A claim is judged place by place, from means over seeds; `points` decides each, and puts them
-together.
+Each kind decides single points from means over seeds (`points`). `judging` makes verdicts of them,
+so that no verdict is ever typed in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, sqrt
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from .points import Point, Verdict, absent, inside, less, sentence, verdict_of
+from .points import Point, absent, inside, less
 from .series import (
-    Measured,
+    Condition,
     Place,
-    Rows,
+    Row,
+    SeedMean,
     Series,
-    figure_shown,
-    fits,
-    level,
-    measured,
-    place_shown,
+    constant,
+    format_figure,
+    format_place,
+    matches,
+    mean_over_seeds,
     series,
 )
 
 __all__ = [
-    "Below",
-    "Between",
-    "BestAt",
+    "BelowClaim",
+    "BetweenClaim",
     "Claim",
-    "Falls",
-    "Flat",
-    "Judged",
-    "Near",
-    "Printed",
-    "Rises",
-    "Widens",
-    "judge_claim",
+    "FallClaim",
+    "FlatClaim",
+    "MinimumClaim",
+    "NearClaim",
+    "PrintedValues",
+    "Results",
+    "RiseClaim",
+    "WideningClaim",
+    "as_list",
 ]
 
 
-class Judged(NamedTuple):
-    """A verdict on a claim, of one line."""
-
-    line: str
-    verdict: Verdict
-    sentence: str
-    points: tuple[Point, ...]
-
-
-class Printed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers that a paper prints of a line."""
+class PrintedValues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Numbers that a paper prints for a line."""
 
     line: str
     y: str
     x: list[Place]
     values: list[float]
-    where: dict[str, Any] = {}
+    where: dict[str, Condition] = {}
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.values):
             raise ValueError(
-                f"expected as many values as x of {self.line}, found {len(self.values)} and {len(self.x)}"
+                f"expected as many values as x of {self.line}, "
+                f"found {len(self.values)} and {len(self.x)}"
             )
 
 
-class Look(NamedTuple):
-    """What a claim is judged by, beside its own line."""
+class Results(NamedTuple):
+    """The results by which a claim is judged."""
 
-    rows: Rows
+    rows: Sequence[Row]
     x: str
     y: str
-    where: Mapping[str, Any]
-    printed: Sequence[Printed]
-    title: str
-    """What x is called."""
-    wanted: Sequence[Place] = ()
-    """Where it is claimed, if not everywhere."""
+    where: Mapping[str, Condition]
+    printed: Sequence[PrintedValues]
+    x_title: str
+    places: Sequence[Place] = ()
+    """Values of x for which it is claimed; empty if for all."""
 
-    def asks(self, place: Place) -> bool:
-        """Say whether something is claimed of a place, and some line was run there."""
-        claimed = place in self.wanted or not self.wanted
-        return claimed and any(
-            row.get(self.x) == place and fits(row, self.where) for row in self.rows
+    def series(self, line: str) -> dict[Place, SeedMean]:
+        """Average a line over seeds at each value of x."""
+        return series(self.rows, line=line, x=self.x, y=self.y, where=self.where)
+
+    def constant(self, line: str) -> SeedMean | None:
+        """Average a line that has no x."""
+        return constant(self.rows, line=line, x=self.x, y=self.y, where=self.where)
+
+    def is_expected(self, place: Place) -> bool:
+        """Whether something is claimed of a place, and any line has a result there."""
+        is_claimed = place in self.places or not self.places
+        return is_claimed and any(
+            row.get(self.x) == place and matches(row, self.where) for row in self.rows
         )
 
-    def at(self, place: Place) -> str:
-        return f"{self.title} {place_shown(place)}"
+    def name(self, place: Place) -> str:
+        return f"{self.x_title} {format_place(place)}"
+
+    @property
+    def everywhere(self) -> str:
+        return f"all {self.x_title}"
 
 
 class _Claim(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
 ):
     says: str
-    """In words of ours."""
+    """The claim in our words."""
     at: str = ""
-    """Where the paper says it."""
+    """Where the paper makes it."""
     why: str = ""
-    """What is known about it; shown where the data did not confirm it."""
+    """A known reason; it is shown if the data did not confirm the claim."""
     line: str
     also: list[str] = []
-    """Lines of ours of which the same is asked; they do not count for the paper's."""
+    """Lines of ours that are judged in the same way. They do not count for the paper."""
     y: str | list[str]
-    where: dict[str, Any] = {}
+    where: dict[str, Condition] = {}
     each: str = ""
-    """A column: the claim is of each of its values apart."""
+    """A column: the claim is made for each of its values separately."""
     x: list[Place] = []
-    """Where it is claimed; everywhere, if not said."""
+    """Values of x for which it is claimed; empty if for all."""
     along: str = ""
-    """What x is, if not the picture's."""
+    """The column of x, if it is not that of the picture."""
     share: float = 1.0
-    """At how many of its places it must hold: 0 is "in some cases", at one; .5 "in most", .9 "in
-    almost all".
+    """Share of the points at which it must hold.
+
+    0 means one point ("in some cases"), .5 "in most", .9 "in almost all".
     """
     ours: bool = False
-    """A question of ours: it is answered, and counts for nothing in the paper's verdict."""
+    """Whether this is a question of ours. It does not count for the paper."""
 
 
-class Below(_Claim, frozen=True, kw_only=True, tag="below"):
-    """At every x the line is below each of the others, times `factor` and `plus` something."""
+class BelowClaim(_Claim, frozen=True, kw_only=True, tag="below"):
+    """At every x the line is below each of the others, times `factor`, plus `plus`."""
 
     than: str | list[str]
     factor: float = 1.0
     plus: float = 0.0
     ties: bool = False
-    """Whether what is exactly as large will do."""
+    """Whether equal values satisfy it."""
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        for other in _listed(self.than):
-            theirs: Series = series(look.rows, line=other, x=look.x, y=look.y, where=look.where)
-            flat = level(look.rows, line=other, x=look.x, y=look.y, where=look.where)
-            theirs = dict.fromkeys(own, flat) if flat and not theirs else theirs
-            if own and not theirs:
-                yield absent(f"all {look.title}", f"no results of {other}")
-            yield from (
-                absent(look.at(place))
-                for place in theirs
-                if own and place not in own and look.asks(place)
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        for name in as_list(self.than) if means else ():
+            yield from self._points(means, results, name)
+
+    def _points(self, means: Series, results: Results, name: str) -> Iterator[Point]:
+        others: Series = results.series(name)
+        if not others and (level := results.constant(name)):
+            others = dict.fromkeys(means, level)
+        if not others:
+            yield absent(results.everywhere, f"no results of {name}")
+            return
+        for place in others:
+            if place not in means and results.is_expected(place):
+                yield absent(results.name(place))
+        for place, mean in means.items():
+            if place not in others:
+                yield absent(results.name(place), f"no results of {name}")
+                continue
+            point = less(
+                mean,
+                others[place],
+                results.name(place),
+                factor=self.factor,
+                plus=self.plus,
+                name=name,
             )
-            for place, mean in own.items() if theirs else ():
-                if place not in theirs:
-                    yield absent(look.at(place), f"no results of {other}")
-                    continue
-                point = less(
-                    mean,
-                    theirs[place],
-                    look.at(place),
-                    factor=self.factor,
-                    plus=self.plus,
-                    other=other,
-                )
-                alike = point.margin == 0 == point.chance
-                yield point._replace(holds=True) if self.ties and alike else point
+            is_tie = point.margin == 0 == point.chance
+            yield point._replace(holds=True) if self.ties and is_tie else point
 
 
-class Falls(_Claim, frozen=True, kw_only=True, tag="falls"):
-    """The last is below the first, and no step goes up."""
+class FallClaim(_Claim, frozen=True, kw_only=True, tag="falls"):
+    """The last value is below the first, and no step goes up."""
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        return _steps(list(own.items()), look, down=True)
-
-
-class Rises(_Claim, frozen=True, kw_only=True, tag="rises"):
-    """The last is above the first, and no step goes down."""
-
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        return _steps(list(own.items()), look, down=False)
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        return _steps(list(means.items()), results, down=True)
 
 
-class Widens(_Claim, frozen=True, kw_only=True, tag="widens"):
-    """The line's part of each of the others falls along x, or, `towards` the low end, rises."""
+class RiseClaim(_Claim, frozen=True, kw_only=True, tag="rises"):
+    """The last value is above the first, and no step goes down."""
+
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        return _steps(list(means.items()), results, down=False)
+
+
+class WideningClaim(_Claim, frozen=True, kw_only=True, tag="widens"):
+    """The line's ratio to each of the others falls along x, or rises with `towards` the low end."""
 
     than: str | list[str]
     towards: Literal["high", "low"] = "high"
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        for other in _listed(self.than):
-            theirs = series(look.rows, line=other, x=look.x, y=look.y, where=look.where)
-            if own and not theirs:
-                yield absent(f"all {look.title}", f"no results of {other}")
-            parts = [
-                (place, _part(mean, theirs[place]))
-                for place, mean in own.items()
-                if place in theirs
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        for name in as_list(self.than):
+            others = results.series(name)
+            if means and not others:
+                yield absent(results.everywhere, f"no results of {name}")
+            ratios = [
+                (place, _ratio(mean, others[place]))
+                for place, mean in means.items()
+                if place in others
             ]
-            for point in _steps(parts, look, down=self.towards == "high"):
-                yield point._replace(said=f"{point.said} of {other}")
+            for point in _steps(ratios, results, down=self.towards == "high"):
+                yield point._replace(text=f"{point.text} of {name}")
 
 
-class Flat(_Claim, frozen=True, kw_only=True, tag="flat"):
-    """Largest and least differ by at most this part of the mean."""
+class FlatClaim(_Claim, frozen=True, kw_only=True, tag="flat"):
+    """The largest and the least value differ by at most this share of the mean."""
 
     within: float
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        if len(own) < 2:
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        if len(means) < 2:
             return
-        least, most = _least(own), max(own, key=lambda at: own[at].mean)
-        level = abs(sum(mean.mean for mean in own.values()) / len(own))
-        room = self.within * level - (own[most].mean - own[least].mean)
-        said = f"from {figure_shown(own[least].mean)} at {look.at(least)} to {figure_shown(own[most].mean)} at {place_shown(most)}"
-        # Above the least by no more than that; which two are farthest apart was looked for among
-        # all pairs.
-        pairs = len(own) * (len(own) - 1) // 2
-        above = own[least].moved(plus=self.within * level)
-        point = less(own[most], above, f"all {look.title}", tries=pairs)
-        alike = own[least].mean == own[most].mean
+        least, most = _least(means), max(means, key=lambda place: means[place].mean)
+        average = abs(sum(mean.mean for mean in means.values()) / len(means))
+        room = self.within * average - (means[most].mean - means[least].mean)
+        # The pair with the largest difference was chosen among all pairs.
+        pairs = len(means) * (len(means) - 1) // 2
+        border = means[least].moved(plus=self.within * average)
+        point = less(means[most], border, results.everywhere, tries=pairs)
+        is_equal = means[least].mean == means[most].mean
+        low, high = format_figure(means[least].mean), format_figure(means[most].mean)
         yield point._replace(
-            said=said, margin=room / (level or 1.0), holds=True if alike else point.holds
+            text=f"from {low} at {results.name(least)} to {high} at {format_place(most)}",
+            margin=room / (average or 1.0),
+            holds=True if is_equal else point.holds,
         )
 
 
-class Near(_Claim, frozen=True, kw_only=True, tag="near"):
-    """Each differs from the printed number by at most this part of it."""
+class NearClaim(_Claim, frozen=True, kw_only=True, tag="near"):
+    """Each value differs from the printed number by at most this share of it."""
 
     within: float
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        for numbers in look.printed:
-            if numbers.line != self.line or numbers.y != look.y:
-                continue
-            for place, value in zip(numbers.x, numbers.values, strict=True):
-                if not all(look.where.get(key) == wanted for key, wanted in numbers.where.items()):
-                    continue
-                if place in own:
-                    slack = self.within * abs(value)
-                    point = inside(own[place], value - slack, value + slack, look.at(place))
-                    figure, _, more = point.said.partition(" ")
-                    yield point._replace(
-                        said=f"{figure}, printed {figure_shown(value)} {more}".rstrip()
-                    )
-                elif own and look.asks(place):
-                    yield absent(look.at(place), f"no results, printed {figure_shown(value)}")
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        for numbers in results.printed:
+            conditions = numbers.where.items()
+            if (
+                numbers.line == self.line
+                and numbers.y == results.y
+                and all(results.where.get(key) == wanted for key, wanted in conditions)
+            ):
+                for place, value in zip(numbers.x, numbers.values, strict=True):
+                    yield from self._points(means, results, place, value)
+
+    def _points(
+        self, means: Series, results: Results, place: Place, value: float
+    ) -> Iterator[Point]:
+        printed = f"printed {format_figure(value)}"
+        if place in means:
+            slack = self.within * abs(value)
+            point = inside(means[place], value - slack, value + slack, results.name(place))
+            figure, _, rest = point.text.partition(" ")
+            yield point._replace(text=f"{figure}, {printed} {rest}".rstrip())
+        elif means and results.is_expected(place):
+            yield absent(results.name(place), f"no results, {printed}")
 
 
-class Between(_Claim, frozen=True, kw_only=True, tag="between"):
-    """Each lies within these bounds."""
+class BetweenClaim(_Claim, frozen=True, kw_only=True, tag="between"):
+    """Each value lies within these bounds."""
 
     low: float = -inf
     high: float = inf
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        for place, mean in own.items():
-            yield inside(mean, self.low, self.high, look.at(place))
-        known = dict.fromkeys(row.get(look.x) for row in look.rows)
-        yield from (
-            absent(look.at(place))
-            for place in known
-            if own and place is not None and place not in own and look.asks(place)
-        )
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        for place, mean in means.items():
+            yield inside(mean, self.low, self.high, results.name(place))
+        if not means:
+            return
+        for other in dict.fromkeys(row.get(results.x) for row in results.rows):
+            if other is not None and other not in means and results.is_expected(other):
+                yield absent(results.name(other))
 
 
-class BestAt(_Claim, frozen=True, kw_only=True, tag="best_at"):
-    """The least is at an x within these bounds; elsewhere it may be less by this part at most."""
+class MinimumClaim(_Claim, frozen=True, kw_only=True, tag="best_at"):
+    """The least value is at an x within these bounds; others may be less by a share of it."""
 
     low: float
     high: float
     within: float = 0.0
 
-    def points(self, own: Series, look: Look) -> Iterator[Point]:
-        known = [at for at in own if not isinstance(at, str) and self.low <= at <= self.high]
-        within: Series = {at: mean for at, mean in own.items() if at in known}
-        outside: Series = {at: mean for at, mean in own.items() if at not in known}
+    def points(self, means: Series, results: Results) -> Iterator[Point]:
+        places = [
+            place
+            for place in means
+            if not isinstance(place, str) and self.low <= place <= self.high
+        ]
+        within: Series = {place: mean for place, mean in means.items() if place in places}
+        outside: Series = {place: mean for place, mean in means.items() if place not in places}
         if within and outside:
             here, there = _least(within), _least(outside)
             point = less(
                 within[here],
                 outside[there],
-                look.at(here),
+                results.name(here),
                 factor=1 + self.within,
                 tries=len(outside),
             )
-            said = f"{figure_shown(within[here].mean)} against {figure_shown(outside[there].mean)} at {place_shown(there)}"
-            yield point._replace(said=said)
+            best, other = format_figure(within[here].mean), format_figure(outside[there].mean)
+            yield point._replace(text=f"{best} against {other} at {format_place(there)}")
 
 
-Claim: TypeAlias = Below | Falls | Rises | Widens | Flat | Near | Between | BestAt
+Claim: TypeAlias = (
+    BelowClaim
+    | FallClaim
+    | RiseClaim
+    | WideningClaim
+    | FlatClaim
+    | NearClaim
+    | BetweenClaim
+    | MinimumClaim
+)
 
 
-def judge_claim(
-    claim: Claim,
-    rows: Rows,
-    *,
-    x: str,
-    printed: Sequence[Printed] = (),
-    titles: Mapping[str, str] = MappingProxyType({}),
-) -> list[Judged]:
-    """Judge a claim of its own line, then of those that stand beside and are there; `titles` names
-    figures and x.
-    """
-    there = {row.get("line") for row in rows}
-    lines = [claim.line, *(line for line in claim.also if line in there)]
-    return [
-        _judge(claim, line, rows, x=claim.along or x, printed=printed, titles=titles)
-        for line in lines
-    ]
-
-
-def _judge(
-    claim: Claim,
-    line: str,
-    rows: Rows,
-    *,
-    x: str,
-    printed: Sequence[Printed],
-    titles: Mapping[str, str],
-) -> Judged:
-    points: list[Point] = []
-    figures = _listed(claim.y)
-    for y in figures:
-        for where in _apart(claim, rows):
-            named = [titles.get(y, y)] if len(figures) > 1 else []
-            named += [str(where[claim.each])] if claim.each else []
-            around = f"{', '.join(named)}, " if named else ""
-            own = _at(series(rows, line=line, x=x, y=y, where=where), claim)
-            look = Look(rows, x, y, where, printed, titles.get(x, x), claim.x)
-            points += [
-                point._replace(place=f"{around}{point.place}") for point in claim.points(own, look)
-            ]
-    return Judged(
-        line, verdict_of(points, claim.share), sentence(points, claim.share), tuple(points)
-    )
-
-
-def _apart(claim: Claim, rows: Rows) -> Iterator[dict[str, Any]]:
-    if not claim.each:
-        yield claim.where
-        return
-    values = [
-        row[claim.each]
-        for row in rows
-        if row.get(claim.each) is not None and fits(row, claim.where)
-    ]
-    for value in dict.fromkeys(values):
-        yield {**claim.where, claim.each: value}
-
-
-def _at(own: Series, claim: Claim) -> dict[Place, Measured]:
-    return {place: mean for place, mean in own.items() if not claim.x or place in claim.x}
-
-
-def _listed(value: str | list[str]) -> list[str]:
+def as_list(value: str | list[str]) -> list[str]:
+    """Make a list of one name or several."""
     return [value] if isinstance(value, str) else value
 
 
-def _least(own: Series) -> Place:
-    return min(own, key=lambda at: own[at].mean)
+def _least(means: Series) -> Place:
+    return min(means, key=lambda place: means[place].mean)
 
 
-def _part(one: Measured, of: Measured) -> Measured:
-    """Divide two means: seed by seed, where they have the same."""
-    if one.by_seed.keys() == of.by_seed.keys() and one.by_seed and all(of.by_seed.values()):
-        return measured({seed: value / of.by_seed[seed] for seed, value in one.by_seed.items()})
-    part = one.mean / (of.mean or inf)
-    error = sqrt(one.error**2 + (part * of.error) ** 2) / (abs(of.mean) or inf)
-    return Measured(part, error, min(one.seeds, of.seeds), min(one.seeds, of.seeds))
+def _ratio(mean: SeedMean, other: SeedMean) -> SeedMean:
+    """Divide two means, seed by seed if they have the same seeds."""
+    if mean.by_seed and mean.by_seed.keys() == other.by_seed.keys() and all(other.by_seed.values()):
+        ratios = {seed: value / other.by_seed[seed] for seed, value in mean.by_seed.items()}
+        return mean_over_seeds(ratios)
+    ratio = mean.mean / (other.mean or inf)
+    error = sqrt(mean.error**2 + (ratio * other.error) ** 2) / (abs(other.mean) or inf)
+    seeds = min(mean.seeds, other.seeds)
+    return SeedMean(ratio, error, seeds, seeds)
 
 
-def _steps(own: Sequence[tuple[Place, Measured]], look: Look, *, down: bool) -> Iterator[Point]:
-    """Compare the last with the first, and find what goes against it: a place that is worse than
-    the best before it.
+def _steps(
+    means: Sequence[tuple[Place, SeedMean]], results: Results, *, down: bool
+) -> Iterator[Point]:
+    """Compare the last value with the first, and find the steps in the wrong direction.
+
+    A step goes from the best value so far to a later one.
     """
-    if len(own) < 2:
+    if len(means) < 2:
         return
 
-    def step(one: tuple[Place, Measured], other: tuple[Place, Measured], *, tries: int) -> Point:
-        (before, first), (after, last) = one, other
-        point = less(last, first, "", tries=tries) if down else less(first, last, "", tries=tries)
-        said = f"{figure_shown(first.mean)}, then {figure_shown(last.mean)}"
-        return point._replace(place=f"from {look.at(before)} to {place_shown(after)}", said=said)
+    def step(first: tuple[Place, SeedMean], last: tuple[Place, SeedMean], *, tries: int) -> Point:
+        (start, before), (end, after) = first, last
+        lower, higher = (after, before) if down else (before, after)
+        return less(lower, higher, "", tries=tries)._replace(
+            place=f"from {results.name(start)} to {format_place(end)}",
+            text=f"{format_figure(before.mean)}, then {format_figure(after.mean)}",
+        )
 
-    yield step(own[0], own[-1], tries=1)
-    best = own[0]
-    for later in own[1:]:
-        against = step(best, later, tries=len(own) - 1)
-        # Equal steps are none up; the first and the last were compared already.
-        if against.holds is False and against.margin and (best, later) != (own[0], own[-1]):
-            yield against
-        best = min(best, later, key=lambda at: at[1].mean if down else -at[1].mean)
+    yield step(means[0], means[-1], tries=1)
+    best = means[0]
+    for later in means[1:]:
+        point = step(best, later, tries=len(means) - 1)
+        # Equal values are no wrong step, and the first and the last were compared already.
+        is_first_to_last = (best, later) == (means[0], means[-1])
+        if point.holds is False and point.margin and not is_first_to_last:
+            yield point
+        best = min(best, later, key=lambda item: item[1].mean if down else -item[1].mean)

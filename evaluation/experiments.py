@@ -1,7 +1,7 @@
-"""Experiments of the papers that are no protocol's runs: estimates from simulated reports, and what
-reports tell of labels.
+"""Experiments of the papers that are not runs of a protocol.
 
-Each is a function of keyword arguments, of which `seed` is one, that gives figures by name.
+They estimate from simulated reports, or measure the leakage of labels. Each is a function of
+keyword arguments, of which `seed` is one. It returns figures by name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import exp, floor, log2, sqrt
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, Protocol
 
 import numpy as np
 
@@ -22,22 +22,34 @@ from ..privacy.local.belief import beliefs
 from ..privacy.local.heads import HeadsResponse, choose_heads, heads_error
 from ..privacy.local.several import SeveralUnary
 from .label_attacks import label_attacks
-from .label_sets import likely_of
+from .label_sets import conditional_of
 
 __all__ = ["attack_labels", "count_cells", "estimate_joint", "estimate_labels", "find_belief"]
 
-WHOLE: Final[Mapping[str, Any]] = {
+
+class MakeRandomizer(Protocol):
+    """Makes a randomizer for a number of cells."""
+
+    def __call__(self, cells: int, *, epsilon: float) -> Randomizer: ...
+
+
+CELL_RANDOMIZERS: Final[Mapping[str, MakeRandomizer]] = {
     "VOUE": OptimisedUnary,
     "VRAPPOR": SymmetricUnary,
     "GRR": DirectEncoding,
     "best": best,
 }
-APART: Final[Mapping[str, Any]] = {"OUE+EM": OptimisedUnary, "RAPPOR+EM": SymmetricUnary}
+"""Methods that report the cell of the joint table with all of epsilon."""
+ATTRIBUTE_RANDOMIZERS: Final[Mapping[str, type[OptimisedUnary | SymmetricUnary]]] = {
+    "OUE+EM": OptimisedUnary,
+    "RAPPOR+EM": SymmetricUnary,
+}
+"""Methods that report each attribute with a part of epsilon."""
 
 
 def find_belief(*, labels: str, heads: int = 1, seed: int = 0) -> dict[str, float]:  # noqa: ARG001 - nothing is drawn
     """Compute omega of one of CLLDP's four distributions, exactly."""
-    curve = beliefs(likely_of(labels))
+    curve = beliefs(conditional_of(labels))
     return {"omega": float(curve[heads - 1]) if heads <= len(curve) else 1.0}
 
 
@@ -51,14 +63,22 @@ def estimate_labels(
     users: int = 100_000,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Estimate a label and an attribute together from reports under CLLDP: the L2 error, and what
-    it is expected to be.
+    """Estimate the joint table of a label and an attribute from reports under CLLDP.
 
-    `heads`: k, of way=khr; way=floor has m / (e^epsilon + 1), rounded down. `simplex`: after the
-    nearest distribution, which the paper does not take.
+    Args:
+        labels: One of CLLDP's four distributions.
+        epsilon: Budget of a report.
+        way: How k is chosen, or `basic` for a unary encoding.
+        heads: k of way=khr. way=floor takes m / (e^epsilon + 1), rounded down.
+        simplex: Whether the estimate is projected to a distribution. The paper does not do so.
+        users: Number of users.
+        seed: Seed of the sample and of the reports.
+
+    Returns:
+        The L2 error, and the expected one.
     """
-    likely = likely_of(labels)
-    true, curve = likely / len(likely), beliefs(likely)
+    conditional = conditional_of(labels)
+    true, curve = conditional / len(conditional), beliefs(conditional)
     if way == "basic":
         randomizer: Randomizer = SymmetricUnary(true.size, epsilon=epsilon)
         figures = {"heads": 0.0}
@@ -74,10 +94,11 @@ def estimate_labels(
         figures = {"heads": float(heads), "omega": omega, "expected": expected}
     generator = np.random.Generator(np.random.Philox(seed))
     counts = generator.multinomial(users, true.reshape(-1))
-    # The reports' sums are drawn from their law.
-    found = randomizer.estimate(randomizer.simulate(counts, generator), users=users)
-    kept = norm_sub(found) if simplex else found
-    return {"error": float(np.linalg.norm(kept - counts / users)), **figures}
+    # The sums of the reports are drawn from their exact distribution.
+    estimate = randomizer.estimate(randomizer.simulate(counts, generator), users=users)
+    if simplex:
+        estimate = norm_sub(estimate)
+    return {"error": float(np.linalg.norm(estimate - counts / users)), **figures}
 
 
 def estimate_joint(
@@ -90,64 +111,54 @@ def estimate_joint(
     users: int = 50_000,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Estimate the table of some attributes, such as `sex,income`, by one report a user: PrivIncr's
-    figure 3.
+    """Estimate a joint table, such as `sex,income`, from one report a user: PrivIncr's figure 3.
 
-    VOUE, VRAPPOR, GRR and `best` report the cell, with all of epsilon; OUE+EM and RAPPOR+EM each
-    attribute, with a part of it. Noisy tables are taken to the nearest distribution.
+    Noisy tables are projected to the nearest distribution.
     """
-    records = _open(data, schema)
+    records = _load(data, schema)
     names = attributes.split(",")
     sizes = records.domain.shape(names)
     size = int(np.prod(sizes))
     generator = np.random.Generator(np.random.Philox(seed))
     rows = generator.integers(0, len(records), users)
     cells = np.asarray(records.cells(names, rows))
-    truth = np.bincount(cells, minlength=size) / users
-    if method in APART:
-        several = SeveralUnary(sizes, kind=APART[method], epsilon=epsilon)
+    true = np.bincount(cells, minlength=size) / users
+    if method in ATTRIBUTE_RANDOMIZERS:
+        several = SeveralUnary(sizes, kind=ATTRIBUTE_RANDOMIZERS[method], epsilon=epsilon)
         values = [np.asarray(records.codes(name)).astype(np.int64)[rows] for name in names]
-        reports = several.report(
-            values, users=np.arange(users), words=UserWords(seed.to_bytes(16, "little"))
-        )
+        words = UserWords(seed.to_bytes(16, "little"))
+        reports = several.report(values, users=np.arange(users), words=words)
         table = most_likely(several.likelihoods(reports)).table.reshape(-1)
     else:
-        randomizer = WHOLE[method](size, epsilon=epsilon)
-        said = randomizer.simulate(np.bincount(cells, minlength=size), generator)
-        table = norm_sub(randomizer.estimate(said, users=users))
-    return {"tvd": float(np.abs(table - truth).sum()) / 2, "cells": float(size)}
+        randomizer = CELL_RANDOMIZERS[method](size, epsilon=epsilon)
+        support = randomizer.simulate(np.bincount(cells, minlength=size), generator)
+        table = norm_sub(randomizer.estimate(support, users=users))
+    return {"tvd": float(np.abs(table - true).sum()) / 2, "cells": float(size)}
 
 
 def attack_labels(
     *, data: str, schema: str, epsilon: float, label: str = "", seed: int = 0
 ) -> dict[str, float]:
-    """Guess labels from the reports of CLLDP and LabelDP: the shares that several adversaries get
-    right.
-    """
-    records = _open(data, schema)
-    own = label_attacks(
-        records, label=label or records.domain.attributes[-1], epsilon=epsilon, seed=seed
-    )
-    names = (
-        "majority",
-        "known",
-        "labeldp_attributes",
-        "labeldp_whole",
-        "clldp_attributes",
-        "clldp_whole",
-    )
-    figures = {
-        name: float(getattr(own, name))
-        for name in (*names, "clldp_and_attributes", "epsilon_of_record")
+    """Measure the shares of labels that are guessed right from reports of CLLDP and LabelDP."""
+    records = _load(data, schema)
+    name = label or records.domain.attributes[-1]
+    result = label_attacks(records, label=name, epsilon=epsilon, seed=seed)
+    return {
+        "majority": result.majority,
+        "known": result.known,
+        "labeldp_attributes": result.labeldp_attributes,
+        "labeldp_whole": result.labeldp_whole,
+        "clldp_attributes": result.clldp_attributes,
+        "clldp_whole": result.clldp_whole,
+        "clldp_and_attributes": result.clldp_and_attributes,
+        "epsilon_of_record": result.epsilon_of_record,
+        "chance": 1 / records.domain.cells([name]),
     }
-    return {**figures, "chance": 1 / records.domain.cells([label or records.domain.attributes[-1]])}
 
 
 def count_cells(*, data: str, schema: str, seed: int = 0) -> dict[str, float]:  # noqa: ARG001 - nothing is drawn
-    """Count rows, attributes, and the cells of the whole domain: as they are, and as bits have
-    them.
-    """
-    records = _open(data, schema)
+    """Count rows, attributes and bits, and the cells of the whole domain (as a logarithm)."""
+    records = _load(data, schema)
     domain = records.domain
     return {
         "rows": float(len(records)),
@@ -157,5 +168,5 @@ def count_cells(*, data: str, schema: str, seed: int = 0) -> dict[str, float]:  
     }
 
 
-def _open(data: str, schema: str) -> Records:
+def _load(data: str, schema: str) -> Records:
     return load(data, schema=read_schema(Path(schema)))

@@ -1,13 +1,13 @@
-"""What is decided at one place, with which chance of error; and how places become a verdict.
+"""Decisions at single points, with their error probability, and verdicts from several points.
 
-A place is decided where a difference would come about by chance, were there none, in one of twenty
-repetitions at most: by Student's t, from the spread over seeds, whose number counts: with two seeds
-a side a difference must be 4.3 standard errors. Runs of one seed draw the same rows, splits and
-often noise; where there are five or more, differences are taken seed by seed.
+A point is decided if chance alone would give such a difference in at most one of twenty
+repetitions. This is Student's t-test on the spread over seeds. The number of seeds counts: with two
+seeds on each side a difference must be 4.3 standard errors. Runs with one seed draw the same rows
+and splits, and often the same noise. With five seeds or more, differences are taken seed by seed.
 
-That a claim holds at every place needs no more. All else could come from a single place of many, so
-one of them must be decided with that chance divided by their number (Bonferroni); otherwise nothing
-is.
+That a claim holds at every point needs no more. Any other verdict could come from one point of
+many. So it requires one point that is decided with that probability divided by the number of points
+(Bonferroni).
 """
 
 from __future__ import annotations
@@ -16,163 +16,172 @@ from collections.abc import Sequence
 from math import ceil, inf, sqrt
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from scipy.special import stdtr
-
-from .series import Measured, figure_shown, measured
+from .series import SeedMean, format_figure, mean_over_seeds
 
 __all__ = ["Point", "Verdict", "absent", "inside", "less", "overall", "sentence", "verdict_of"]
 
 Verdict: TypeAlias = Literal["reproduced", "reproduced in part", "not reproduced", "undecided"]
-CHANCE: Final = 0.05
-PAIRED: Final = 5
-"""Seeds from which on differences are taken seed by seed: with fewer, their spread is known too
-badly.
-"""
-MOST_NAMED: Final = 3
+MAX_CHANCE: Final = 0.05
+MIN_PAIRS: Final = 5
+"""Seeds from which on differences are taken seed by seed; the spread of fewer is too uncertain."""
+MAX_NAMED: Final = 3
 """Points that a sentence names."""
 
 
 class Point(NamedTuple):
-    """What was decided at one place."""
+    """What was decided at one point."""
 
     holds: bool | None
+    """Whether the claim holds here; None if that is undecided."""
     place: str
-    said: str
+    text: str
+    """The numbers that decided."""
     margin: float
-    """How far it is from the border, as a part of what is compared."""
+    """Distance from the border, as a share of what is compared."""
     chance: float = 0.0
-    """Of so large a difference, or a larger one, where there is none."""
+    """Probability of so large a difference, or a larger one, if there is none."""
 
 
-def absent(place: str, said: str = "no results") -> Point:
-    """Say that nothing is known of a place at which something is claimed."""
-    return Point(None, place, said, 0.0, 1.0)
+def absent(place: str, text: str = "no results") -> Point:
+    """Make an undecided point for a place without results."""
+    return Point(None, place, text, 0.0, 1.0)
 
 
 def less(
-    one: Measured,
-    than: Measured,
+    mean: SeedMean,
+    other: SeedMean,
     place: str,
     *,
     factor: float = 1.0,
     plus: float = 0.0,
-    other: str = "",
+    name: str = "",
     tries: int = 1,
 ) -> Point:
-    """Decide whether one is below a part of the other, and so much more; `tries`: of so many, this
-    one was looked for.
+    """Decide whether a mean is below another one times `factor` plus `plus`.
+
+    Args:
+        mean: The mean that should be lower.
+        other: The other mean.
+        place: Where they are compared.
+        factor: See above.
+        plus: See above.
+        name: What the other mean is of.
+        tries: Number of comparisons of which this one was chosen as the most extreme.
     """
-    border = than.moved(factor=factor, plus=plus)
-    difference, error, freedom = _apart(one, border)
-    said = f"{figure_shown(one.mean)} against {figure_shown(than.mean)}" + (
-        f" of {other}" if other else ""
-    )
-    margin = (border.mean - one.mean) / (abs(border.mean) or 1.0)
-    return _decided(
-        difference, error, freedom, Point(None, place, said, margin), one, than, tries=tries
-    )
+    border = other.moved(factor=factor, plus=plus)
+    difference, error, freedom = _difference(mean, border)
+    text = f"{format_figure(mean.mean)} against {format_figure(other.mean)}"
+    margin = (border.mean - mean.mean) / (abs(border.mean) or 1.0)
+    point = Point(None, place, f"{text} of {name}" if name else text, margin)
+    return _decide(difference, error, freedom, point, mean, other, tries=tries)
 
 
-def inside(mean: Measured, low: float, high: float, place: str) -> Point:
-    """Decide whether a mean lies within bounds, which belong to it."""
+def inside(mean: SeedMean, low: float, high: float, place: str) -> Point:
+    """Decide whether a mean lies within bounds, which are included."""
     room = min(mean.mean - low, high - mean.mean)
-    point = _decided(
-        room, mean.error, mean.seeds - 1, Point(None, place, figure_shown(mean.mean), room), mean
-    )
-    return point._replace(holds=True) if room == 0 == mean.error and not _lost(mean) else point
-
-
-def _apart(one: Measured, than: Measured) -> tuple[float, float, float]:
-    """Give how far one is below the other, the standard error of it, and its degrees of freedom
-    (Welch's, if not paired).
-    """
-    seeds = one.by_seed.keys()
-    alike = bool(seeds) and seeds == than.by_seed.keys()
-    if alike and (
-        len(seeds) >= PAIRED or all(than.by_seed[seed] == one.by_seed[seed] for seed in seeds)
-    ):
-        both = measured({seed: than.by_seed[seed] - one.by_seed[seed] for seed in seeds})
-        return both.mean, both.error, both.seeds - 1
-    parts = [(own.error**2, own.seeds - 1) for own in (one, than) if own.error]
-    variance = sum(own for own, _ in parts)
-    freedom = variance**2 / sum(own**2 / count for own, count in parts) if parts else inf
-    return than.mean - one.mean, sqrt(variance), freedom
-
-
-def _decided(
-    difference: float, error: float, freedom: float, point: Point, *of: Measured, tries: int = 1
-) -> Point:
-    """Decide a difference, which holds if it is above zero; what is exactly alike does not."""
-    chance = 2 * float(stdtr(freedom, -abs(difference) / error)) if error else 0.0
-    # The worst of many tries is worse than it should be: what holds of it holds all the more.
-    chance = min(1.0, chance * (tries if difference < 0 else 1))
-    lost = [own for own in of if _lost(own)]
-    if lost:
-        point = point._replace(said=f"{point.said} (from {lost[0].seeds} of {lost[0].asked} seeds)")
-    # A single seed that is left has no spread: nothing says what the others would have given.
-    if chance > CHANCE or any(own.seeds == 1 for own in lost):
-        return point._replace(chance=max(chance, CHANCE))
-    return point._replace(holds=difference > 0, chance=chance)
-
-
-def _lost(own: Measured) -> bool:
-    return own.seeds < own.asked
+    point = Point(None, place, format_figure(mean.mean), room)
+    point = _decide(room, mean.error, mean.seeds - 1, point, mean)
+    is_on_border = room == 0 == mean.error and not mean.is_incomplete
+    return point._replace(holds=True) if is_on_border else point
 
 
 def verdict_of(points: Sequence[Point], share: float = 1.0) -> Verdict:
-    """Put places together: it holds at this share of them (0: at one), at fewer, at none, or too
-    little is decided.
-    """
-    holds, fails = (sum(point.holds is wanted for point in points) for wanted in (True, False))
-    needed = max(1, ceil(share * len(points) - 1e-9))
-    sure = any(point.holds is not None and point.chance * len(points) <= CHANCE for point in points)
-    if points and holds == len(points):
+    """Combine points to a verdict. The claim must hold at this share of them (0: at one)."""
+    holding, failing = (sum(point.holds is value for point in points) for value in (True, False))
+    needed = _needed(points, share)
+    is_sure = any(
+        point.holds is not None and point.chance * len(points) <= MAX_CHANCE for point in points
+    )
+    if points and holding == len(points):
         return "reproduced"
-    if not sure:
+    if not is_sure:
         return "undecided"
-    if holds >= needed:
+    if holding >= needed:
         return "reproduced"
-    if holds:
+    if holding:
         return "reproduced in part"
-    return "not reproduced" if len(points) - fails < needed else "undecided"
+    return "not reproduced" if len(points) - failing < needed else "undecided"
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Put claims together, in the same way."""
-    decided = set(verdicts)
-    if decided <= {"undecided"}:
+    """Combine the verdicts on several claims."""
+    kinds = set(verdicts)
+    if kinds <= {"undecided"}:
         return "undecided"
-    if len(decided) == 1:
+    if len(kinds) == 1:
         return verdicts[0]
-    return (
-        "reproduced in part" if decided & {"reproduced", "reproduced in part"} else "not reproduced"
-    )
+    if kinds & {"reproduced", "reproduced in part"}:
+        return "reproduced in part"
+    return "not reproduced"
 
 
 def sentence(points: Sequence[Point], share: float = 1.0) -> str:
-    """Say what decided, with the numbers."""
+    """Describe what decided, with the numbers."""
     if not points:
         return "no results to judge by"
-    held = [point for point in points if point.holds]
-    asked = f", {max(1, ceil(share * len(points) - 1e-9))} asked" if share < 1 else ""
-    text = (
-        f"holds at {len(held) or 'none'} of {len(points)}{asked}"
-        if len(points) > 1
-        else "holds"
-        if held
-        else ""
-    )
-    parts = [text] if text else []
-    if len(held) == len(points):
-        closest = min(held, key=lambda point: point.margin)
-        return (
-            f"{text}, closest at {closest.place}: {closest.said}"
-            if len(points) > 1
-            else f"{text}: {closest.said}"
-        )
-    for wanted, word in ((False, "not at"), (None, "undecided at")):
-        named = [f"{point.place}: {point.said}" for point in points if point.holds is wanted]
+    holding = [point for point in points if point.holds]
+    if len(holding) == len(points) == 1:
+        return f"holds: {points[0].text}"
+    parts = []
+    if len(points) > 1:
+        asked = f", {_needed(points, share)} asked" if share < 1 else ""
+        parts.append(f"holds at {len(holding) or 'none'} of {len(points)}{asked}")
+    if len(holding) == len(points):
+        closest = min(holding, key=lambda point: point.margin)
+        return f"{parts[0]}, closest at {closest.place}: {closest.text}"
+    for holds, word in ((False, "not at"), (None, "undecided at")):
+        named = [f"{point.place}: {point.text}" for point in points if point.holds is holds]
         if named:
-            rest = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-            parts.append(f"{word} {' · '.join(named[:MOST_NAMED])}{rest}")
+            rest = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+            parts.append(f"{word} {' · '.join(named[:MAX_NAMED])}{rest}")
     return "; ".join(parts)
+
+
+def _needed(points: Sequence[Point], share: float) -> int:
+    """Compute the number of points at which a claim must hold."""
+    return max(1, ceil(share * len(points) - 1e-9))
+
+
+def _difference(mean: SeedMean, other: SeedMean) -> tuple[float, float, float]:
+    """Compute how far a mean is below another, with standard error and degrees of freedom.
+
+    The degrees of freedom are Welch's if seeds are not paired.
+    """
+    seeds = mean.by_seed.keys()
+    if seeds and seeds == other.by_seed.keys():
+        differences = {seed: other.by_seed[seed] - mean.by_seed[seed] for seed in seeds}
+        is_equal = all(other.by_seed[seed] == mean.by_seed[seed] for seed in seeds)
+        if len(seeds) >= MIN_PAIRS or is_equal:
+            paired = mean_over_seeds(differences)
+            return paired.mean, paired.error, paired.seeds - 1
+    parts = [(side.error**2, side.seeds - 1) for side in (mean, other) if side.error]
+    variance = sum(square for square, _ in parts)
+    if not parts:
+        freedom = inf
+    elif all(count for _, count in parts):
+        freedom = variance**2 / sum(square**2 / count for square, count in parts)
+    else:  # a ratio to a single seed has a spread, but no degree of freedom
+        freedom = 0.0
+    return other.mean - mean.mean, sqrt(variance), freedom
+
+
+def _decide(
+    difference: float, error: float, freedom: float, point: Point, *means: SeedMean, tries: int = 1
+) -> Point:
+    """Decide by a difference, which holds if it is above 0. An exact 0 does not hold."""
+    from scipy.special import stdtr
+
+    chance = 0.0
+    if error:
+        chance = 2 * float(stdtr(freedom, -abs(difference) / error)) if freedom else 1.0
+    # The most extreme of many comparisons is worse than it should be, so this correction is only
+    # needed where the claim fails.
+    chance = min(1.0, chance * (tries if difference < 0 else 1))
+    incomplete = [mean for mean in means if mean.is_incomplete]
+    if incomplete:
+        seeds = f"(from {incomplete[0].seeds} of {incomplete[0].expected_seeds} seeds)"
+        point = point._replace(text=f"{point.text} {seeds}")
+    # The only seed that is left has no spread, so the others might have given anything.
+    if chance > MAX_CHANCE or any(mean.seeds == 1 for mean in incomplete):
+        return point._replace(chance=max(chance, MAX_CHANCE))
+    return point._replace(holds=difference > 0, chance=chance)

@@ -1,133 +1,135 @@
-"""Lines of results: a figure along x, averaged over seeds, with its standard error; and how figures
-and places are written.
+"""Series of results: a figure along x as a mean over seeds with its standard error.
+
+It also has the formats of figures and of values of x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import floor, log10, sqrt
+from math import floor, isnan, log10, sqrt
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 __all__ = [
-    "Measured",
+    "Condition",
     "Place",
-    "Rows",
+    "Row",
+    "Scalar",
+    "SeedMean",
     "Series",
-    "figure_shown",
-    "fits",
-    "level",
-    "measured",
-    "place_shown",
+    "constant",
+    "format_figure",
+    "format_place",
+    "matches",
+    "mean_over_seeds",
     "series",
 ]
 
+Scalar: TypeAlias = str | int | float | bool | None
+Row: TypeAlias = Mapping[str, Scalar]
+"""A row of a table of results."""
+Condition: TypeAlias = Scalar | list[Scalar]
+"""A value that a column must have; a list allows any of its values."""
 Place: TypeAlias = float | str
-"""A value of x: a number, or the name of a thing."""
-Rows: TypeAlias = Sequence[Mapping[str, Any]]
+"""A value of x: a number or a name."""
 
 
-class Measured(NamedTuple):
+class SeedMean(NamedTuple):
     """A mean over seeds."""
 
     mean: float
     error: float
-    """The standard error of it; 0 of one seed."""
+    """Its standard error, which is 0 for one seed."""
     seeds: int
-    asked: int = 1
-    """How many seeds the line has elsewhere: fewer are left where runs failed."""
-    by_seed: Mapping[Any, float] = MappingProxyType({})
+    """Number of seeds it comes from."""
+    expected_seeds: int = 1
+    """Largest number of seeds of the same line at any x. Failed runs leave fewer."""
+    by_seed: Mapping[Scalar, float] = MappingProxyType({})
 
-    def moved(self, *, factor: float = 1.0, plus: float = 0.0) -> Measured:
-        """Multiply it, and add to it."""
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether some seeds are missing."""
+        return self.seeds < self.expected_seeds
+
+    def moved(self, *, factor: float = 1.0, plus: float = 0.0) -> SeedMean:
+        """Multiply the mean by `factor`, and add `plus`."""
         by_seed = {seed: factor * value + plus for seed, value in self.by_seed.items()}
         return self._replace(
             mean=factor * self.mean + plus, error=abs(factor) * self.error, by_seed=by_seed
         )
 
 
-Series: TypeAlias = Mapping[Place, Measured]
-"""A line's means along x."""
+Series: TypeAlias = Mapping[Place, SeedMean]
+"""The means of a line along x."""
 
 
 def series(
-    rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]
-) -> dict[Place, Measured]:
-    """Average a line's figure over seeds, at each x; numbers in their order."""
-    found: dict[Place, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row.get("line") == line and _is(row.get(y)) and _said(row.get(x)) and fits(row, where):
-            found.setdefault(row[x], []).append(row)
-    places = sorted(found, key=lambda own: own if isinstance(own, int | float) else 0.0)
-    means = {place: measured(_by_seed(found[place], y)) for place in places}
-    asked = max((own.seeds for own in means.values()), default=1)
-    return {place: own._replace(asked=asked) for place, own in means.items()}
+    rows: Sequence[Row], *, line: str, x: str, y: str, where: Mapping[str, Condition]
+) -> dict[Place, SeedMean]:
+    """Average the figure `y` of a line over seeds, at each value of `x`; numbers are sorted."""
+    values: dict[Place, list[tuple[Scalar, float]]] = {}
+    for index, row in enumerate(rows):
+        place, figure = _place(row.get(x)), _number(row.get(y))
+        if row.get("line") != line or place is None or figure is None or not matches(row, where):
+            continue
+        values.setdefault(place, []).append((row.get("seed", f"row {index}"), float(figure)))
+    places = sorted(values, key=lambda place: 0.0 if isinstance(place, str) else place)
+    means = {place: mean_over_seeds(_by_seed(values[place])) for place in places}
+    expected = max((mean.seeds for mean in means.values()), default=1)
+    return {place: mean._replace(expected_seeds=expected) for place, mean in means.items()}
 
 
-def level(rows: Rows, *, line: str, x: str, y: str, where: Mapping[str, Any]) -> Measured | None:
-    """Average a line that has no x: the same everywhere, such as what is reached without any
-    privacy.
+def constant(
+    rows: Sequence[Row], *, line: str, x: str, y: str, where: Mapping[str, Condition]
+) -> SeedMean | None:
+    """Average a line without x, such as a baseline without privacy. It is the same everywhere.
+
+    Conditions on columns that a row does not have are ignored.
     """
-    own = [
-        row for row in rows if row.get("line") == line and _is(row.get(y)) and not _said(row.get(x))
-    ]
-    own = [
-        row
-        for row in own
-        if fits(row, {key: value for key, value in where.items() if _said(row.get(key))})
-    ]
-    return measured(_by_seed(own, y)) if own else None
+    values = []
+    for index, row in enumerate(rows):
+        figure = _number(row.get(y))
+        if row.get("line") != line or figure is None or _place(row.get(x)) is not None:
+            continue
+        present = {key: value for key, value in where.items() if _place(row.get(key)) is not None}
+        if matches(row, present):
+            values.append((row.get("seed", f"row {index}"), float(figure)))
+    return mean_over_seeds(_by_seed(values)) if values else None
 
 
-def fits(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    """Say whether a row has these values; a list is any of them."""
+def matches(row: Row, where: Mapping[str, Condition]) -> bool:
+    """Tell whether a row satisfies all conditions."""
     return all(
-        row.get(key) in own if isinstance(own, list) else row.get(key) == own
-        for key, own in where.items()
+        row.get(key) in wanted if isinstance(wanted, list) else row.get(key) == wanted
+        for key, wanted in where.items()
     )
 
 
-def _by_seed(rows: Rows, y: str) -> dict[Any, float]:
-    """Average what one seed gave several times: that is not independent."""
-    found: dict[Any, list[float]] = {}
-    for at, row in enumerate(rows):
-        found.setdefault(row.get("seed", f"row {at}"), []).append(float(row[y]))
-    return {seed: sum(values) / len(values) for seed, values in found.items()}
-
-
-def measured(by_seed: Mapping[Any, float]) -> Measured:
+def mean_over_seeds(by_seed: Mapping[Scalar, float]) -> SeedMean:
     """Average over seeds."""
     values = [*by_seed.values()]
     count = len(values)
     mean = sum(values) / count
-    spread = sum((value - mean) ** 2 for value in values) / (count - 1) if count > 1 else 0.0
-    # The same at every seed, but for the sum's last digits: it has no spread.
-    error = sqrt(spread / count) if len({*values}) > 1 else 0.0
-    return Measured(mean if error else values[0], error, count, count, by_seed)
+    variance = sum((value - mean) ** 2 for value in values) / (count - 1) if count > 1 else 0.0
+    # Equal values have no spread, although the last digits of the sum may differ.
+    error = sqrt(variance / count) if len({*values}) > 1 else 0.0
+    return SeedMean(mean if error else values[0], error, count, count, by_seed)
 
 
-def _said(value: object) -> bool:
-    return isinstance(value, str) or _is(value)
+def format_place(place: Place) -> str:
+    """Format a value of x.
 
-
-def _is(value: object) -> bool:
-    return isinstance(value, int | float) and value == value  # noqa: PLR0124 - not a number is not itself
-
-
-def place_shown(place: Place) -> str:
-    """Write a value of x.
-
-    >>> place_shown(4.0), place_shown("D(25)")
+    >>> format_place(4.0), format_place("D(25)")
     ('4', 'D(25)')
     """
     return place if isinstance(place, str) else f"{place:g}"
 
 
-def figure_shown(value: float) -> str:
-    """Write a figure with three digits that count; large ones in full.
+def format_figure(value: float) -> str:
+    """Format a figure with three significant digits, and large ones in full.
 
-    >>> figure_shown(0.02314), figure_shown(7060990.0), figure_shown(0.0), figure_shown(-0.00001234)
-    ('.0231', '7,060,990', '0', '-.0000123')
+    >>> [format_figure(value) for value in (0.02314, 7060990.0, 0.0, -0.00001234)]
+    ['.0231', '7,060,990', '0', '-.0000123']
     """
     if abs(value) >= 1000:
         return f"{value:,.0f}"
@@ -135,3 +137,20 @@ def figure_shown(value: float) -> str:
     if "e-" in text:
         text = f"{value:.{2 - floor(log10(abs(value)))}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def _by_seed(values: Sequence[tuple[Scalar, float]]) -> dict[Scalar, float]:
+    """Average the values of each seed, because they are not independent."""
+    lists: dict[Scalar, list[float]] = {}
+    for seed, value in values:
+        lists.setdefault(seed, []).append(value)
+    return {seed: sum(numbers) / len(numbers) for seed, numbers in lists.items()}
+
+
+def _place(value: Scalar) -> Place | None:
+    return value if isinstance(value, str) else _number(value)
+
+
+def _number(value: Scalar) -> float | None:
+    """Return a number, or None for anything else and for NaN."""
+    return value if isinstance(value, int | float) and not isnan(value) else None

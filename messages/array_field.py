@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from .buffers import APART, Reader, Writer
+from .buffers import MIN_SEPARATE_BYTES, Reader, Writer
 from .errors import MessageError, MisuseError
 from .fields import kind_of
 from .values import Shape, Unsendable
@@ -77,7 +77,7 @@ class ArrayField:
     def write(self, value: Array, writer: Writer) -> None:
         head = _HEADS[value.ndim].pack(self.code, value.ndim, *value.shape)
         head += _ZEROS[-(writer.size + len(head)) % 8]
-        if value.nbytes < APART:
+        if value.nbytes < MIN_SEPARATE_BYTES:
             writer.write(head + value.tobytes())
         else:
             writer.write(head)

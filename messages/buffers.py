@@ -1,6 +1,4 @@
-"""Buffers: how bytes are collected without copying what is large, and taken apart without believing
-what is claimed.
-"""
+"""Buffers: collect bytes without copying large parts, and read bytes without trusting lengths."""
 
 from __future__ import annotations
 
@@ -9,17 +7,15 @@ from typing import Final
 
 from .errors import MessageError
 
-__all__ = ["APART", "Reader", "Writer"]
+__all__ = ["MIN_SEPARATE_BYTES", "Reader", "Writer"]
 
-APART: Final = 4096
-"""From this many bytes on, a buffer is passed on as it lies instead of being copied into the
-surrounding bytes.
-"""
+MIN_SEPARATE_BYTES: Final = 4096
+"""Shorter parts are copied together; longer ones are passed on as they are."""
 _U64: Final = struct.Struct("<Q")
 
 
 class Writer:
-    """Collects a payload as a list of buffers; what is large stays where it lies."""
+    """Collects a payload as a list of buffers; large parts stay where they are."""
 
     __slots__ = ("_parts", "_small", "ciphertext", "size", "user_bits")
 
@@ -33,7 +29,7 @@ class Writer:
     def write(self, data: bytes | memoryview) -> None:
         length = len(data)
         self.size += length
-        if length < APART:
+        if length < MIN_SEPARATE_BYTES:
             self._small += data
             return
         if self._small:
@@ -42,6 +38,7 @@ class Writer:
         self._parts.append(data)
 
     def parts(self) -> list[bytes | bytearray | memoryview]:
+        """Return the buffers in order."""
         if self._small:
             self._parts.append(self._small)
             self._small = bytearray()
@@ -49,30 +46,34 @@ class Writer:
 
 
 class Reader:
-    """Takes a payload apart; it never hands out bytes that are not there."""
+    """Takes a payload apart; it never returns bytes that are not there."""
 
-    __slots__ = ("_at", "_buffer")
+    __slots__ = ("_buffer", "_position")
 
     def __init__(self, buffer: memoryview) -> None:
         self._buffer = buffer.toreadonly()
-        self._at = 0
+        self._position = 0
 
     @property
     def left(self) -> int:
-        return len(self._buffer) - self._at
+        """Number of bytes that were not read yet."""
+        return len(self._buffer) - self._position
 
     def take(self, length: int) -> memoryview:
-        if length > len(self._buffer) - self._at:
+        """Read the next bytes."""
+        if length > len(self._buffer) - self._position:
             raise MessageError(
                 f"expected {length} more bytes, found {self.left}: the message is truncated"
             )
-        start, self._at = self._at, self._at + length
-        return self._buffer[start : self._at]
+        start, self._position = self._position, self._position + length
+        return self._buffer[start : self._position]
 
     def u64(self) -> int:
+        """Read an unsigned integer of 64 bits."""
         value: int = _U64.unpack(self.take(8))[0]
         return value
 
     def align(self) -> None:
-        if self._at % 8 and any(self.take(-self._at % 8)):
+        """Skip the zeros up to a multiple of 8 bytes."""
+        if self._position % 8 and any(self.take(-self._position % 8)):
             raise MessageError("expected zeros as padding, found other bytes")

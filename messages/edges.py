@@ -12,7 +12,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 from .errors import MessageError, MisuseError, role_name
 from .exchange import FrameExchange
-from .frame import Header, What, describe_mismatch, pack_header
+from .frame import FrameKind, Header, describe_mismatch, pack_header
 from .ledger import Act
 from .message import decode, encode, is_message
 from .phases import Phases
@@ -143,7 +143,9 @@ class Edges:
 
     def _header(self, kind: str, size: int, sequence: int, *, sender: int, receiver: int) -> Header:
         phase = self._phases.current
-        return Header(What.MESSAGE, size, sequence, sender, receiver, self._protocol, phase, kind)
+        return Header(
+            FrameKind.MESSAGE, size, sequence, sender, receiver, self._protocol, phase, kind
+        )
 
     def _note(
         self,

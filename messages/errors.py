@@ -1,21 +1,21 @@
-"""One family of errors, with the blame in the type.
+"""One family of errors; the type says who is to blame.
 
-Every message says what was expected, what was found and where, in lower case and without a full
-stop, and never holds a secret value. `Where` is the place in the conversation that the command line
-prints exactly once.
+Every text says what was expected, what was found, where, and what to do about it. It is in lower
+case, without a full stop, and never holds a secret value. `Where` is the place in the protocol,
+which the command line prints exactly once.
 
     SottovoceError
-    ├── UsageError          the person asked for something that cannot be         exit status 2
-    └── ConversationError   the conversation failed                               exit status 3
+    ├── UsageError          the user asked for something impossible               exit status 2
+    └── ConversationError   the protocol run failed                               exit status 3
         ├── MisuseError         the protocol's own code broke a rule of the layer
-        ├── MessageError        bytes arrived that are not the message expected
+        ├── MessageError        bytes arrived that are not the expected message
         ├── WaitError           a wait ended without its message
         │   ├── TimeoutExpired      ... because the time was up
-        │   ├── DeadlockError       ... because the roles wait for each other
-        │   └── PeerFinishedError   ... because the other had already ended
+        │   ├── DeadlockError       ... because roles wait for each other
+        │   └── PeerFinishedError   ... because the other role had ended its part
         ├── PeerFailedError     another role failed; the reason is with that role
-        ├── LedgerError         what was sent is not what was received
-        └── BudgetError         a release would spend more than there is
+        ├── LedgerError         messages sent and messages received differ
+        └── BudgetError         a release would exceed the privacy budget
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def role_name(rank: int) -> str:
-    """Name a role as people do: rank 0 is the curator, rank i is party i.
+    """Name a role for people: rank 0 is the curator, rank i is party i.
 
     >>> role_name(0), role_name(2)
     ('the curator', 'party 2')
@@ -52,7 +52,7 @@ def role_name(rank: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in a conversation: who, in which phase, at which of its steps there.
+    """A place in a protocol run: a role, a phase, and the role's step within the phase.
 
     >>> str(Where(rank=2, protocol="head-count", phase="count", step=1))
     'rank 2 (party 2) in head-count, phase count, step 1'
@@ -74,19 +74,19 @@ class Where:
 
 
 class SottovoceError(Exception):
-    """Something that sottovoce has to say to the person, in one line."""
+    """An error that sottovoce reports to the user in one line."""
 
     exit_status: ClassVar[int] = 3
 
 
 class UsageError(SottovoceError):
-    """The person asked for something that cannot be, or gave bad input."""
+    """The user asked for something impossible, or gave bad input."""
 
     exit_status: ClassVar[int] = 2
 
 
 class ConversationError(SottovoceError):
-    """The conversation failed; `where` says at which rank, phase and step."""
+    """The protocol run failed; `where` says at which rank, phase and step."""
 
     def __init__(self, what: str, *, where: Where | None = None) -> None:
         super().__init__(what)
@@ -102,11 +102,11 @@ class MisuseError(ConversationError):
 
 
 class MessageError(ConversationError):
-    """Bytes arrived that are not the message expected."""
+    """Bytes arrived that are not the expected message."""
 
 
 class WaitError(ConversationError):
-    """A wait ended without what it waited for."""
+    """A wait ended without its message."""
 
 
 class TimeoutExpired(WaitError):
@@ -118,7 +118,7 @@ class DeadlockError(WaitError):
 
 
 class PeerFinishedError(WaitError):
-    """The other role ended its part without sending what is awaited."""
+    """The other role ended its part without sending the awaited message."""
 
 
 class PeerFailedError(ConversationError):
@@ -126,8 +126,8 @@ class PeerFailedError(ConversationError):
 
 
 class LedgerError(ConversationError):
-    """What one role sent is not what the other received."""
+    """Messages that were sent and messages that were received differ."""
 
 
 class BudgetError(ConversationError):
-    """A release would spend more privacy than there is; nothing was released."""
+    """A release would exceed the privacy budget; nothing was released."""

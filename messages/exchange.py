@@ -24,7 +24,7 @@ from .errors import (
     TimeoutExpired,
     role_name,
 )
-from .frame import FIXED, Frame, Header, What, pack_header, unpack_header
+from .frame import MIN_HEADER_BYTES, Frame, FrameKind, Header, pack_header, unpack_header
 from .phases import Phases
 from .wire import Buffer, Wire, WireTimeout
 
@@ -66,8 +66,9 @@ class FrameExchange:
         self._limit = limit
         self._arrived = [0] * wire.size
         self._messages: list[deque[memoryview]] = [deque() for _ in range(wire.size)]
-        self._control_payloads: dict[tuple[What, int], memoryview] = {}
-        self._sent_in_all: dict[int, int] = {}
+        self._control_payloads: dict[tuple[FrameKind, int], memoryview] = {}
+        # How many messages each role that has ended its part has sent here.
+        self._final_counts: dict[int, int] = {}
         self._detector = DeadlockDetector(wire.rank)
 
     # ---- messages
@@ -100,7 +101,7 @@ class FrameExchange:
         self._detector.begin(kind, source=source)
         while not self._messages[source]:
             waited = self._clock() - started
-            if source in self._sent_in_all:
+            if source in self._final_counts:
                 raise PeerFinishedError(
                     f"expected {kind} from {role_name(source)}, found that it has ended its part",
                     where=self._phases.where,
@@ -119,21 +120,21 @@ class FrameExchange:
 
     # ---- control frames
 
-    def send_control(self, what: What, payload: bytes, *, to: int, sequence: int = 0) -> None:
+    def send_control(self, kind: FrameKind, payload: bytes, *, to: int, sequence: int = 0) -> None:
         """Send a control frame: no message of the protocol, and not in the ledger."""
         header = pack_header(
-            Header(what, len(payload), sequence, self._wire.rank, to, self._protocol, "", "")
+            Header(kind, len(payload), sequence, self._wire.rank, to, self._protocol, "", "")
         )
         self._send([header, payload], to=to, content="a control frame")
 
-    def await_control(self, what: What, *, source: int) -> memoryview:
+    def await_control(self, kind: FrameKind, *, source: int) -> memoryview:
         """Wait for a control frame.
 
         The wait has no limit: the other role may still compute for hours, and its death ends all.
         """
-        while (what, source) not in self._control_payloads:
+        while (kind, source) not in self._control_payloads:
             self._take_in(PROBE_AFTER)
-        return self._control_payloads.pop((what, source))
+        return self._control_payloads.pop((kind, source))
 
     def end(self, *, received: Sequence[int]) -> None:
         """Tell all others that this role sends no more, and wait until they have said the same.
@@ -146,8 +147,8 @@ class FrameExchange:
         """
         others = [rank for rank in range(self._wire.size) if rank != self._wire.rank]
         for other in others:
-            self.send_control(What.END, b"", to=other, sequence=self.sent[other])
-        while len(self._sent_in_all) < len(others):
+            self.send_control(FrameKind.END, b"", to=other, sequence=self.sent[other])
+        while len(self._final_counts) < len(others):
             self._take_in(PROBE_AFTER)
         for source in others:
             unread = self._messages[source]
@@ -158,9 +159,9 @@ class FrameExchange:
                     f"{header.kind} of phase {header.phase} was never received",
                     where=self._phases.where,
                 )
-            if self._sent_in_all[source] != received[source]:
+            if self._final_counts[source] != received[source]:
                 raise LedgerError(
-                    f"expected {self._sent_in_all[source]} messages from {role_name(source)}, "
+                    f"expected {self._final_counts[source]} messages from {role_name(source)}, "
                     f"found {received[source]}",
                     where=self._phases.where,
                 )
@@ -199,7 +200,7 @@ class FrameExchange:
                 f"found one of {len(data)} from {role_name(source)}"
             )
         self.received_bytes += len(data)
-        if len(data) >= FIXED and data[3] == What.MESSAGE:
+        if len(data) >= MIN_HEADER_BYTES and data[3] == FrameKind.MESSAGE:
             self._arrived[source] += 1
             self._messages[source].append(data)
         else:
@@ -212,13 +213,13 @@ class FrameExchange:
                 f"expected a control frame from {role_name(source)} for {role_name(rank)}, "
                 f"found another's"
             )
-        what = What(frame.header.what)
-        if what is What.PROBE:
+        kind = FrameKind(frame.header.frame_kind)
+        if kind is FrameKind.PROBE:
             self._follow(frame.payload, source)
-        elif what is What.END:
-            self._sent_in_all[source] = frame.header.sequence
+        elif kind is FrameKind.END:
+            self._final_counts[source] = frame.header.sequence
         else:
-            self._control_payloads[what, source] = frame.payload
+            self._control_payloads[kind, source] = frame.payload
 
     def _follow(self, payload: memoryview, source: int) -> None:
         try:
@@ -229,7 +230,7 @@ class FrameExchange:
 
     def _send_probe(self, probe: Probe | None) -> None:
         if probe is not None:
-            self.send_control(What.PROBE, probe.payload, to=probe.to)
+            self.send_control(FrameKind.PROBE, probe.payload, to=probe.to)
 
     def _refuse(self, what: str) -> NoReturn:
         raise MessageError(what, where=self._phases.where) from None

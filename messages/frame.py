@@ -1,23 +1,24 @@
-"""A frame: one message on its way, with everything that says where it belongs.
+"""Frames: one message on its way, with a header that says where it belongs.
 
     offset  bytes
          0      2   "sv"
          2      1   version, 1
-         3      1   what it is: 0 a message, 1 the end of an edge, 2 a deadlock probe, 3 closing minutes, 4 dismissal
+         3      1   frame kind: 0 a message, 1 the end of an edge, 2 a deadlock probe,
+                    3 closing minutes, 4 dismissal
          4      4   header length H, a multiple of 16
          8      8   payload length
-        16      8   sequence number of the message on this edge (sender to receiver), from 0; in the end of an edge, how
-                    many messages there were; in other control frames 0
+        16      8   sequence number of the message on this edge (sender to receiver), from 0 on; in
+                    the end of an edge, how many messages there were; in other control frames 0
         24      2   sender's rank
         26      2   receiver's rank
         28      3   lengths of the three names that follow
         31      1   0
-        32          protocol, phase and kind in UTF-8, then zeros up to H
+        32          protocol, phase and kind of message in UTF-8, then zeros up to H
          H          payload (see `fields`)
 
-Integers are little-endian. There is one encoding of a frame, so a receiver who knows what to expect
-compares the header as bytes; only when they differ is it taken apart, to say what was expected and
-what was found.
+Integers are little-endian. A frame has one encoding only. So a receiver that knows what to expect
+compares the header as bytes. It takes the header apart only where they differ, to say what it
+expected and what it found.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from typing import Final, NamedTuple
 from .errors import MessageError, MisuseError, role_name
 
 __all__ = [
-    "FIXED",
+    "MIN_HEADER_BYTES",
     "Frame",
+    "FrameKind",
     "Header",
-    "What",
     "describe_mismatch",
     "frame_length",
     "pack_header",
@@ -44,16 +45,17 @@ __all__ = [
 
 MAGIC: Final = b"sv"
 VERSION: Final = 1
-FIXED: Final = 32
+MAX_NAME_BYTES: Final = 255
+MIN_HEADER_BYTES: Final = 32
 """Bytes of the header before the names."""
-MAX_NAME: Final = 255
+MAX_HEADER_BYTES: Final = MIN_HEADER_BYTES + 3 * MAX_NAME_BYTES + 15
 
 _HEAD: Final = struct.Struct("<2sBBIQQHHBBBB")
 _NUMBERS: Final = struct.Struct("<QQ")
 
 
-class What(IntEnum):
-    """What a frame is for the layer itself."""
+class FrameKind(IntEnum):
+    """What a frame is to the message layer; all but messages are control frames."""
 
     MESSAGE = 0
     END = 1
@@ -62,13 +64,13 @@ class What(IntEnum):
     DISMISSAL = 4
 
 
-_SORTS: Final = frozenset(int(what) for what in What)
+_FRAME_KINDS: Final = frozenset(int(kind) for kind in FrameKind)
 
 
 class Header(NamedTuple):
     """Where a frame belongs."""
 
-    what: int
+    frame_kind: int
     payload: int
     sequence: int
     sender: int
@@ -76,68 +78,99 @@ class Header(NamedTuple):
     protocol: str
     phase: str
     kind: str
+    """Name of the message's class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame that has arrived: its header, its payload and its length as a whole."""
+    """A frame that has arrived."""
 
     header: Header
     payload: memoryview
     length: int
+    """Bytes of header and payload."""
 
 
 @lru_cache(maxsize=4096)
-def _around(  # noqa: PLR0917 - positional, because lru_cache is quicker so
-    what: int, sender: int, receiver: int, protocol: str, phase: str, kind: str
+def _around_numbers(  # noqa: PLR0917 - lru_cache is quicker with positional arguments
+    frame_kind: int, sender: int, receiver: int, protocol: str, phase: str, kind: str
 ) -> tuple[bytes, bytes]:
-    """Make what stands before and after the two numbers that differ from message to message of one
-    kind on one edge.
-    """
+    """Make the bytes before and after the two numbers that differ from message to message."""
     encoded = [name.encode() for name in (protocol, phase, kind)]
     for name, data in zip((protocol, phase, kind), encoded, strict=True):
-        if len(data) > MAX_NAME:
+        if len(data) > MAX_NAME_BYTES:
             raise MisuseError(
-                f"expected names of at most {MAX_NAME} bytes, found {len(data)} in {name[:40]}…"
+                f"expected names of at most {MAX_NAME_BYTES} bytes, "
+                f"found {len(data)} in {name[:40]}…"
             )
     joined = b"".join(encoded)
-    names = joined + bytes(-(FIXED + len(joined)) % 16)
-    fixed = _HEAD.pack(
-        MAGIC, VERSION, what, FIXED + len(names), 0, 0, sender, receiver, *map(len, encoded), 0
+    names = joined + bytes(-(MIN_HEADER_BYTES + len(joined)) % 16)
+    length = MIN_HEADER_BYTES + len(names)
+    head = _HEAD.pack(
+        MAGIC, VERSION, frame_kind, length, 0, 0, sender, receiver, *map(len, encoded), 0
     )
-    return fixed[:8], fixed[24:] + names
+    return head[:8], head[24:] + names
 
 
 def pack_header(header: Header) -> bytes:
     """Write the one encoding of a header."""
-    what, payload, sequence, sender, receiver, protocol, phase, kind = header
-    before, after = _around(what, sender, receiver, protocol, phase, kind)
+    frame_kind, payload, sequence, sender, receiver, protocol, phase, kind = header
+    before, after = _around_numbers(frame_kind, sender, receiver, protocol, phase, kind)
     return before + _NUMBERS.pack(payload, sequence) + after
 
 
 def frame_length(start: memoryview, *, limit: int) -> int:
-    """Read how long the whole frame is from its first bytes, before anything is allocated for
-    it.
-    """
-    if len(start) < FIXED:
+    """Read the length of a frame from its first bytes, before anything is allocated for it."""
+    if len(start) < MIN_HEADER_BYTES:
         raise MessageError(
-            f"expected a frame of at least {FIXED} bytes, found {len(start)}: it is truncated"
+            f"expected a frame of at least {MIN_HEADER_BYTES} bytes, found {len(start)}: "
+            "it is truncated"
         )
-    magic, version, _, length, payload, *_ = _HEAD.unpack_from(start)
+    magic, version, _, header, payload, *_ = _HEAD.unpack_from(start)
     if magic != MAGIC:
         raise MessageError(f"expected a frame that starts with {MAGIC!r}, found {bytes(magic)!r}")
     if version != VERSION:
         raise MessageError(
-            f"expected frame version {VERSION}, found {version}: do all roles run the same sottovoce?"
+            f"expected frame version {VERSION}, found {version} "
+            "(let all roles run one version of sottovoce)"
         )
-    if not FIXED <= length <= FIXED + 3 * MAX_NAME + 15:
+    if not MIN_HEADER_BYTES <= header <= MAX_HEADER_BYTES:
         raise MessageError(
-            f"expected a header of {FIXED} to {FIXED + 3 * MAX_NAME + 15} bytes, found {length}"
+            f"expected a header of {MIN_HEADER_BYTES} to {MAX_HEADER_BYTES} bytes, found {header}"
         )
-    whole: int = length + payload
-    if whole > limit:
-        raise MessageError(f"expected frames of at most {limit} bytes, found one of {whole}")
-    return whole
+    length: int = header + payload
+    if length > limit:
+        raise MessageError(f"expected frames of at most {limit} bytes, found one of {length}")
+    return length
+
+
+def unpack_header(frame: memoryview, *, limit: int) -> Frame:
+    """Take a frame apart, and check every byte of its header."""
+    length = frame_length(frame, limit=limit)
+    if len(frame) != length:
+        difference = "it is truncated" if len(frame) < length else "bytes are left over"
+        raise MessageError(f"expected a frame of {length} bytes, found {len(frame)}: {difference}")
+    _, _, frame_kind, header_end, payload, sequence, sender, receiver, *sizes, zero = (
+        _HEAD.unpack_from(frame)
+    )
+    if frame_kind not in _FRAME_KINDS:
+        raise MessageError(f"expected a frame of a known kind, found {frame_kind}")
+    end, names = MIN_HEADER_BYTES, []
+    for size in sizes:
+        try:
+            names.append(str(frame[end : end + size], "utf-8"))
+        except UnicodeDecodeError:
+            raise MessageError("expected names in UTF-8, found other bytes") from None
+        end += size
+    padding = header_end - end
+    if not 0 <= padding <= 15 or header_end % 16 or zero or any(frame[end:header_end]):
+        raise MessageError(
+            "expected a header that ends with zeros after its names, found other bytes"
+        )
+    header = Header(
+        FrameKind(frame_kind), payload, sequence, sender, receiver, names[0], names[1], names[2]
+    )
+    return Frame(header, frame[header_end:], length)
 
 
 def describe_mismatch(  # noqa: PLR0911 - one for each respect
@@ -174,27 +207,3 @@ def describe_mismatch(  # noqa: PLR0911 - one for each respect
             f"found {header.kind} of phase {header.phase}"
         )
     return f"expected {expected.kind} from {source}, found a header that is not in its one form"
-
-
-def unpack_header(frame: memoryview, *, limit: int) -> Frame:
-    """Take a frame apart, checking every byte of its header."""
-    whole = frame_length(frame, limit=limit)
-    if len(frame) != whole:
-        found = "it is truncated" if len(frame) < whole else "bytes are left over"
-        raise MessageError(f"expected a frame of {whole} bytes, found {len(frame)}: {found}")
-    _, _, what, length, payload, sequence, sender, receiver, *sizes, zero = _HEAD.unpack_from(frame)
-    if what not in _SORTS:
-        raise MessageError(f"expected a frame of a known sort, found {what}")
-    end, names = FIXED, []
-    for size in sizes:
-        try:
-            names.append(str(frame[end : end + size], "utf-8"))
-        except UnicodeDecodeError:
-            raise MessageError("expected names in UTF-8, found other bytes") from None
-        end += size
-    if end > length or length - end > 15 or length % 16 or zero or any(frame[end:length]):
-        raise MessageError(
-            "expected a header that ends with zeros after its names, found other bytes"
-        )
-    header = Header(What(what), payload, sequence, sender, receiver, names[0], names[1], names[2])
-    return Frame(header, frame[length:], whole)

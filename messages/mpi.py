@@ -1,17 +1,17 @@
 """Roles as MPI ranks. The communicator is an argument; this module never initialises MPI.
 
-A frame travels as one or more MPI messages on one tag: small parts are joined, large ones leave
-from where they lie, and nothing larger than `chunk` is handed to MPI at once (its counts are 32
-bits in many builds). The first message holds at least the fixed part of the header, so the receiver
-knows the length of the whole before it allocates.
+A frame travels as one or more MPI messages on one tag. Small parts are joined, and large ones leave
+from where they are. No piece is longer than `chunk`, because MPI's counts have 32 bits in many
+builds. The first message holds at least the fixed part of the header, so the receiver knows the
+length of the whole before it allocates.
 
-Waiting. MPI's own blocking calls spin: three ranks that wait would take two cores from the one that
-computes. Here a wait spins for `SPIN` seconds, so that small messages are quick, and then sleeps,
-longer each time, up to `NAP` seconds. While a send waits for its receiver, arriving frames are
-taken in: two roles that send each other large frames both get on.
+*Waiting.* MPI's own blocking calls spin: three ranks that wait would take two cores from the one
+that computes. Here a wait spins for `SPIN_SECONDS`, so that small messages are quick. Then it
+sleeps, longer each time, up to `MAX_NAP_SECONDS`. While a send waits for its receiver, arriving
+frames are taken in. So two roles that send each other large frames both get on.
 
-Buffers for large frames are kept and used again once nobody refers to them: a fresh 16 MiB costs
-about as much in page faults as the transfer itself.
+*Buffers.* Buffers for large frames are kept, and used again once nobody refers to them. Page faults
+of a fresh buffer of 16 MiB cost about as much as the transfer itself.
 """
 
 from __future__ import annotations
@@ -35,45 +35,49 @@ if TYPE_CHECKING:
 __all__ = ["MPIWire", "wait_until"]
 
 TAG: Final = 1
-CHUNK: Final = 1 << 30
-JOIN: Final = 1 << 16
-"""Parts up to this size together are joined: one short copy is cheaper than a second MPI
-message.
+MAX_CHUNK_BYTES: Final = 1 << 30
+MAX_JOINED_BYTES: Final = 1 << 16
+"""Parts of at most this size together are joined.
+
+One short copy is cheaper than a second MPI message.
 """
-TRIES: Final = 64
-"""How often a wait looks before it begins to look at the clock as well."""
-SPIN: Final = 500e-6
-NAP: Final = 1e-3
-KEPT: Final = 4
-"""How many large receive buffers are kept for use again."""
-LARGE: Final = 1 << 20
-LARGEST_KEPT: Final = 1 << 26
+POLLS: Final = 64
+"""Number of polls before a wait begins to look at the clock as well."""
+SPIN_SECONDS: Final = 500e-6
+MIN_NAP_SECONDS: Final = 20e-6
+MAX_NAP_SECONDS: Final = 1e-3
+MAX_KEPT_BUFFERS: Final = 4
+"""Number of large receive buffers that are kept."""
+MIN_KEPT_BYTES: Final = 1 << 20
+MAX_KEPT_BYTES: Final = 1 << 26
+
+Bytes = npt.NDArray[np.uint8]
 
 
 class MPIWire:
-    """One rank's end of a communicator that only sottovoce uses."""
+    """One rank's end of a communicator that sottovoce uses alone."""
 
-    def __init__(self, comm: MPI.Comm, *, chunk: int = CHUNK, limit: int = MAX_FRAME_BYTES) -> None:
+    def __init__(
+        self, comm: MPI.Comm, *, chunk: int = MAX_CHUNK_BYTES, limit: int = MAX_FRAME_BYTES
+    ) -> None:
         from mpi4py import MPI
 
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
         self._comm = comm
         self._byte = MPI.BYTE
-        self._anyone = MPI.ANY_SOURCE
+        self._any_source = MPI.ANY_SOURCE
         self._status = MPI.Status()
         self._chunk = chunk
         self._limit = limit
-        self._taken: deque[tuple[int, memoryview]] = deque()
-        self._kept: list[npt.NDArray[np.uint8]] = []
-        self._failure: MessageError | None = None
+        self._frames: deque[tuple[int, memoryview]] = deque()
+        self._kept: list[Bytes] = []
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         size = sum(map(len, parts))
-        if size <= min(JOIN, self._chunk):
-            request = self._comm.Isend(
-                [parts[0] if len(parts) == 1 else b"".join(parts), size, self._byte], to, TAG
-            )
+        if size <= min(MAX_JOINED_BYTES, self._chunk):
+            joined = parts[0] if len(parts) == 1 else b"".join(parts)
+            request = self._comm.Isend([joined, size, self._byte], to, TAG)
             if request.Test():
                 return
             requests = [request]
@@ -88,56 +92,51 @@ class MPIWire:
                 requests.pop()
             if not requests:
                 return True
-            self._take()
+            self._take_in()
             return False
 
         if not wait_until(sent, timeout=timeout):
             raise WireTimeout
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
-        if not self._taken:
-            for _ in range(TRIES):
-                if self._take():
+        if not self._frames:
+            for _ in range(POLLS):
+                if self._take_in():
                     break
             else:
-                wait_until(self._take, timeout=timeout)
-        if self._taken:
-            return self._taken.popleft()
-        if self._failure is not None:
-            raise self._failure
-        return None
+                wait_until(self._take_in, timeout=timeout)
+        return self._frames.popleft() if self._frames else None
 
     def abort(self, status: int) -> NoReturn:
         self._comm.Abort(status)
-        raise SystemExit(status)  # for a library whose Abort returns
+        raise SystemExit(status)  # A library's Abort may return.
 
-    def _take(self) -> bool:
-        """Take in one frame if one has come."""
-        found = self._comm.Improbe(self._anyone, TAG, self._status)
-        if found is None:
-            return self._failure is not None
+    def _take_in(self) -> bool:
+        """Take in one frame if one has come, and tell whether it has."""
+        incoming = self._comm.Improbe(self._any_source, TAG, self._status)
+        if incoming is None:
+            return False
         size = self._status.Get_count(self._byte)
         source = self._status.Get_source()
-        first = self._buffer(size)
-        if size < LARGE:
-            found.Recv([first, size, self._byte])
+        frame = self._buffer(size)
+        if size < MIN_KEPT_BYTES:
+            incoming.Recv([frame, size, self._byte])
         else:
-            _finish(found.Irecv([first, size, self._byte]))
+            _finish(incoming.Irecv([frame, size, self._byte]))
         try:
-            whole = frame_length(first.data[:size], limit=self._limit)
+            length = frame_length(frame.data[:size], limit=self._limit)
         except MessageError:
-            whole = size  # not a frame of ours: passed on as it is, for the conversation to refuse
-        if whole > size:
-            whole_frame = self._buffer(whole)
-            whole_frame[:size] = first[:size]
-            del first
-            self._rest(whole_frame[:whole], size, source)  # a buffer that was kept may be longer
-            first = whole_frame
-            size = whole
-        self._taken.append((source, first.data[:size]))
+            length = size  # Bytes that are no frame are passed on, for the exchange to refuse.
+        if length > size:
+            whole = self._buffer(length)
+            whole[:size] = frame[:size]
+            # A kept buffer may be longer than the frame.
+            self._receive_rest(whole[:length], size, source)
+            frame, size = whole, length
+        self._frames.append((source, frame.data[:size]))
         return True
 
-    def _rest(self, frame: npt.NDArray[np.uint8], start: int, source: int) -> None:
+    def _receive_rest(self, frame: Bytes, start: int, source: int) -> None:
         """Receive what follows the first message of a frame; MPI keeps the order on an edge."""
         while start < len(frame):
             length = min(self._chunk, len(frame) - start)
@@ -147,47 +146,46 @@ class MPIWire:
             _finish(request, self._status)
             start += self._status.Get_count(self._byte)
 
-    def _buffer(self, size: int) -> npt.NDArray[np.uint8]:
-        if not LARGE <= size <= LARGEST_KEPT:
+    def _buffer(self, size: int) -> Bytes:
+        """Find a kept buffer that nobody refers to, or make one."""
+        if not MIN_KEPT_BYTES <= size <= MAX_KEPT_BYTES:
             return np.empty(size, np.uint8)
         for kept in self._kept:
-            # Two references: the list's and the loop's (and getrefcount's own argument). No message
-            # refers to it any more.
+            # The references are the list's, the loop's, and that of getrefcount's argument.
             if size <= len(kept) < 2 * size and sys.getrefcount(kept) <= 3:
                 return kept
         fresh = np.empty(size, np.uint8)
         self._kept.append(fresh)
-        if len(self._kept) > KEPT:
+        if len(self._kept) > MAX_KEPT_BUFFERS:
             self._kept.pop(0)
         return fresh
 
 
 def _pieces(parts: Sequence[Buffer], *, chunk: int) -> list[memoryview]:
-    """Cut the parts so that the first piece holds the fixed header and none is longer than a
-    chunk.
-    """
+    """Cut the parts into pieces of at most a chunk; the first one holds the fixed header."""
     views = [memoryview(part) for part in parts]
-    return [view[at : at + chunk] for view in views for at in range(0, len(view), chunk)]
+    return [view[start : start + chunk] for view in views for start in range(0, len(view), chunk)]
 
 
 def _finish(request: MPI.Request, status: MPI.Status | None = None) -> None:
-    """Wait for bytes that are on their way: the peer has begun to send, and only its death can stop
-    it.
+    """Wait for bytes that are on their way, without a limit.
+
+    The peer has begun to send them, and only its death can stop them.
     """
     wait_until(lambda: bool(request.Test(status)), timeout=float("inf"))
 
 
-def wait_until(done: Callable[[], bool], *, timeout: float) -> bool:
-    """Spin, then sleep with growing naps, until `done` or the time is up."""
+def wait_until(condition: Callable[[], bool], *, timeout: float) -> bool:
+    """Poll until the condition holds or the time is up: first spinning, then with growing naps."""
     if timeout <= 0:
-        return done()
+        return condition()
     start = time.perf_counter()
-    nap = 20e-6
-    while not done():
+    nap = MIN_NAP_SECONDS
+    while not condition():
         waited = time.perf_counter() - start
         if waited >= timeout:
             return False
-        if waited > SPIN:
+        if waited > SPIN_SECONDS:
             time.sleep(min(nap, timeout - waited))
-            nap = min(nap * 1.5, NAP)
+            nap = min(nap * 1.5, MAX_NAP_SECONDS)
     return True

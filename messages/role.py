@@ -1,4 +1,4 @@
-"""A role: one participant of a protocol, with the few verbs by which it talks to the others.
+"""Roles: participants of a protocol, with a few verbs by which they talk to each other.
 
 The verbs are `send`, `receive`, `broadcast`, `gather` and `phase`. They block, so a protocol reads
 from top to bottom, and they mean the same on every transport. `Party` and `Curator` are roles that
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from .edges import Edges, Seal
 from .errors import ConversationError, MisuseError, Where, role_name
-from .frame import What
+from .frame import FrameKind
 from .ledger import Act
 from .phases import Phases
 from .wire import MAX_FRAME_BYTES, Wire
@@ -224,13 +224,13 @@ class Role:
 
     # ---- closing frames
 
-    def send_control(self, what: What, payload: bytes, *, to: int) -> None:
+    def send_control(self, kind: FrameKind, payload: bytes, *, to: int) -> None:
         """Send a control frame: no message of the protocol, and not in the ledger."""
-        self._edges.frames.send_control(what, payload, to=to)
+        self._edges.frames.send_control(kind, payload, to=to)
 
-    def await_control(self, what: What, *, source: int) -> memoryview:
+    def await_control(self, kind: FrameKind, *, source: int) -> memoryview:
         """Wait for a control frame, without a limit."""
-        return self._edges.frames.await_control(what, source=source)
+        return self._edges.frames.await_control(kind, source=source)
 
     def end(self) -> None:
         """End this role's part, and wait until all others have ended theirs.

@@ -1,6 +1,4 @@
-"""Values that a message may hold besides Python's and numpy's own, and the notes that an annotation
-may bear.
-"""
+"""Values of messages besides those of Python and numpy, and marks for annotations."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ CIPHERTEXT: Final = Ciphertext()
 
 @dataclass(frozen=True, slots=True)
 class UserBits:
-    """Marks a number of bits that simulated users say in this message, for the ledger to add up."""
+    """Marks a number of bits that simulated users send; the ledger adds it up."""
 
 
 USER_BITS: Final = UserBits()
@@ -59,8 +57,7 @@ class Unsendable(np.ndarray[tuple[int, ...], np.dtype[np.generic]]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BigInts:
-    """Non-negative integers of one fixed width in bytes, as they travel: `data` holds them one
-    after another.
+    """Non-negative integers of one fixed width in bytes, one after another in `data`.
 
     >>> numbers = BigInts.of([1, 2**64], width=16)
     >>> len(numbers), list(numbers) == [1, 2**64], len(numbers.data)
@@ -75,24 +72,22 @@ class BigInts:
             raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {self.width}")
         if not isinstance(self.data, bytes):
             view = memoryview(self.data).cast("B")
-            # What was received is a read-only view already; what somebody may still change is
-            # copied.
+            # Received bytes are a read-only view already. Bytes that may still change are copied.
             object.__setattr__(self, "data", view if view.readonly else bytes(view))
         if len(self.data) % self.width:
             raise MisuseError(f"expected a multiple of {self.width} bytes, found {len(self.data)}")
 
     @classmethod
     def of(cls, numbers: Iterable[int], *, width: int) -> BigInts:
-        """Write every number in `width` bytes; one that is negative or too large is an error, never
-        cut.
-        """
+        """Write every number in `width` bytes; one that does not fit is an error, never cut."""
         if width < 1:
             raise MisuseError(f"expected a width from 1 to 2**32 - 1 bytes, found {width}")
         try:
             return cls(width, b"".join([index(n).to_bytes(width, "little") for n in numbers]))
         except OverflowError:
             raise MisuseError(
-                f"expected integers from 0 to 256**{width} - 1, found one outside"
+                f"expected integers from 0 to 256**{width} - 1, found one outside: "
+                "choose a larger width"
             ) from None
         except TypeError as error:
             raise MisuseError(f"expected integers, found others: {error}") from None
@@ -101,8 +96,8 @@ class BigInts:
         return len(self.data) // self.width
 
     def __iter__(self) -> Iterator[int]:
-        for at in range(0, len(self.data), self.width):
-            yield int.from_bytes(self.data[at : at + self.width], "little")
+        for start in range(0, len(self.data), self.width):
+            yield int.from_bytes(self.data[start : start + self.width], "little")
 
     def __eq__(self, other: object) -> bool:
         return (

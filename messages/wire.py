@@ -1,9 +1,9 @@
-"""What a transport must do: carry frames between roles, in order on each edge, and end all roles
-together.
+"""Wires: what a transport must do.
 
-Two exist, `ThreadWire` and `MPIWire`; both carry the same bytes and pass one conformance suite.
-Everything else (what a frame means, who waits for whom, what is counted) is above them, in
-`conversation`, so that it cannot differ.
+A wire carries frames between roles, in order on each edge, and ends all roles together. There are
+two, `ThreadWire` and `MPIWire`. Both carry the same bytes and pass one conformance suite. What a
+frame means, who waits for whom, and what is counted is above them, in `exchange` and `edges`, so
+that it cannot differ.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ __all__ = ["MAX_FRAME_BYTES", "Buffer", "Wire", "WireTimeout"]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 MAX_FRAME_BYTES: Final = 1 << 36
-"""The longest frame a role accepts unless told otherwise, 64 GiB: a bound on what a wrong length
-can make us allocate.
+"""Longest frame that a role accepts by default, 64 GiB.
+
+It bounds what a wrong length can make a role allocate.
 """
 
 
 class WireTimeout(Exception):
-    """Bytes did not leave within the time allowed; the conversation says for whom and for what."""
+    """Bytes did not leave within the time allowed; the caller adds for whom and for what."""
 
 
 class Wire(Protocol):
@@ -32,17 +33,21 @@ class Wire(Protocol):
     size: int
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
-        """Send the parts as one frame; return when they may be changed again, raise `WireTimeout`
-        when that takes too long.
+        """Send the parts as one frame; return when they may be changed again.
 
         The receiver need not have asked for the frame: it takes frames in whenever it waits for
         anything.
+
+        Raises:
+            WireTimeout: the time is up.
         """
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
-        """Wait for the next frame from anybody; `None` when the time is up. A waiting role does not
-        burn a core.
+        """Wait for the next frame from anybody, without keeping a core busy.
+
+        Returns:
+            The sender's rank and the frame, or `None` when the time is up.
         """
 
     def abort(self, status: int) -> NoReturn:
-        """End all roles, now, with this exit status."""
+        """End all roles at once, with this exit status."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream, UserWords
 from ..privacy import UserCost
-from ..privacy.binary import Binary
+from ..privacy.binary import BinaryEncoding
 from ..privacy.local import Survey, report
 from .records import Records
 
@@ -267,10 +267,10 @@ def tables(records: Records, questions: list[tuple[str, ...]]) -> Values:
 
 
 def parities(records: Records, questions: list[tuple[int, ...]]) -> Values:
-    """Answer with whether an odd number of some bits of the record are 1; bits as `privacy.Binary`
-    writes them, by number.
+    """Answer with whether an odd number of some bits of the record are 1; bits as
+    `privacy.BinaryEncoding` writes them, by number.
     """
-    columns = Binary(records.domain).encode(
+    columns = BinaryEncoding(records.domain).encode(
         [np.asarray(records.codes(name)) for name in records.domain.attributes]
     )
     width = -(-len(columns) // 64)

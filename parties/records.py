@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import MisuseError, UsageError
-from ..privacy.binary import Binary
+from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from ..privacy.exact import exact
 from .counting import Counter
@@ -70,8 +70,8 @@ class Records:
         return map(exact, self._coded.marginals(wanted))
 
     def binary(self) -> Records:
-        """Write the records bit by bit: `Binary(domain).bits` is the domain."""
-        binary = Binary(self.domain)
+        """Write the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
+        binary = BinaryEncoding(self.domain)
         return Records(Counter(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
 
     def cells(

@@ -2,7 +2,7 @@
 
 from .accountant import Accountant, Neighbours
 from .adversary import coalition, views, with_curator
-from .binary import Binary
+from .binary import BinaryEncoding
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace
 from .mechanism import Mechanism, UserCost
@@ -12,7 +12,7 @@ from .shares import Batch, SelectedNoise, SharedLaplace
 __all__ = [
     "Accountant",
     "Batch",
-    "Binary",
+    "BinaryEncoding",
     "DiscreteLaplace",
     "Domain",
     "Mechanism",

@@ -16,17 +16,17 @@ import numpy.typing as npt
 
 from .domain import Domain
 
-__all__ = ["Binary"]
+__all__ = ["BinaryEncoding"]
 
 Bits = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class BinaryEncoding:
     """The binary form of a domain.
 
-    >>> binary = Binary(Domain({"age": ("young", "middle", "old"), "sex": ("f", "m")}))
+    >>> binary = BinaryEncoding(Domain({"age": ("young", "middle", "old"), "sex": ("f", "m")}))
     >>> binary.bits.attributes
     ('age[0]', 'age[1]', 'sex[0]')
     """

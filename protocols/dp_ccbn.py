@@ -48,7 +48,7 @@ from ..curator import (
 from ..curator.projections import norm_mul
 from ..messages import CURATOR, UsageError, encoded_size, message
 from ..parties import Party
-from ..privacy import Binary, Domain
+from ..privacy import BinaryEncoding, Domain
 from .dp_subn.learning import structure_of
 from .dp_subn.plan import NOISE, Sizes, inflation_of, useful_sizes
 from .protocol import Cost, Epsilon, Formula, Mode, Outcome, Public, add_up
@@ -182,7 +182,7 @@ class DPCCBN(SummingProtocol[DPCCBNParameters]):
         with desk.phase("synthesis"):  # 3
             settled = agree(known, total=sums.rows) if self.mode == "rigorous" else known
             chain = network.fit([estimate.table for estimate in settled])
-            binary = Binary(desk.domain) if self.binary else None
+            binary = BinaryEncoding(desk.domain) if self.binary else None
             made = synthesise(
                 chain, sums.rows, generator=desk.randomness("sampling").generator(), binary=binary
             )
@@ -200,7 +200,7 @@ class DPCCBN(SummingProtocol[DPCCBNParameters]):
     # What all roles, and the report, compute alike.
 
     def domain(self, domain: Domain) -> Domain:
-        return Binary(domain).bits if self.binary else domain
+        return BinaryEncoding(domain).bits if self.binary else domain
 
     def sizes(self, domain: Domain, *, rows: int, parties: int) -> tuple[Sizes, int]:
         """Say how large a table may be, and k, by theta-usefulness for the half that pays for the

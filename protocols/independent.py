@@ -25,7 +25,7 @@ from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annota
 from ..curator import Curator, Estimate, Marginal, agree, synthesise
 from ..messages import CURATOR, MessageError, message, role_name
 from ..parties import Party
-from ..privacy import Binary, Domain, SharedLaplace
+from ..privacy import BinaryEncoding, Domain, SharedLaplace
 from .dp_subn.initial import first_attribute, pick_parents
 from .dp_subn.learning import structure_of
 from .dp_subn.plan import Sizes, useful_sizes
@@ -115,10 +115,10 @@ class Independent(Protocol[IndependentParameters]):
     def curator(self, desk: Curator) -> Outcome:
         import pandas as pd
 
-        domain = Binary(desk.domain).bits if self.binary else desk.domain
+        domain = BinaryEncoding(desk.domain).bits if self.binary else desk.domain
         with desk.phase("model"):
             models = desk.gather(self.Model)
-        binary = Binary(desk.domain) if self.binary else None
+        binary = BinaryEncoding(desk.domain) if self.binary else None
         drawn, networks, rejected = [], [], 0
         with desk.phase("synthesis"):
             for party, said in zip(desk.parties, models, strict=True):

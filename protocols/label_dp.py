@@ -1,39 +1,54 @@
-"""LabelDP: every user tells her attributes as they are, and her label by randomized response
-(Chaudhuri, Hsu 2011; a baseline).
+"""LabelDP: every user sends her attributes as they are, and her label by randomized response.
 
-    trust       everybody with all attributes; nobody with a label that does not follow from them
-    who learns  LEAK: the aggregator learns every user's attributes; everybody the classifier
-    privacy     epsilon of the label alone, of a user whose attributes are known anyhow; of the whole record infinity
-    cost        one report a user: ceil(log2 K) bits of an attribute with K values, and of the label
+    trust       everyone with all attributes; no one with a label that the attributes do not
+                determine
+    who learns  LEAK: the curator learns every user's attributes; everyone learns the classifier
+    privacy     epsilon of the label alone, for a user whose attributes are known anyway; of the
+                whole record infinity
+    cost        one report a user: ceil(log2 K) bits for an attribute with K values, and for the
+                label
     publishes   model.json: a naive Bayes classifier; `sottovoce predict` applies it
 
-What CLLDP is compared with (Xue et al. 2024, sections 2.2 and 7). Randomized response is subset
-selection of two labels, and of some more. Pr[l, a] is (c[l~, a] - q c[a]) / ((p - q) n), without
-bias, where c counts the labels that were said.
+Chaudhuri and Hsu 2011: a baseline, with which CLLDP is compared (Xue et al. 2024, sections 2.2 and
+7). Randomized response is subset selection for two labels, and for some more. The estimate of
+Pr[l, a] is (c[l~, a] - q c[a]) / ((p - q) n), without bias, where c counts the reported labels.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray  # noqa: TC002 - read at run time, as annotations of messages
+from numpy.typing import NDArray
 
 from ..curator import Curator
 from ..curator.naive_bayes import LabelTable, naive_bayes
-from ..messages import CURATOR, USER_BITS, MessageError, Shape, message
+from ..messages import USER_BITS, Shape, message
 from ..parties import Party
 from ..parties.clear import ClearReports
 from ..privacy import Domain
 from ..privacy.local import packed_size, unpack
 from ..privacy.local.clear import ClearAttributes
 from .clldp.settings import label_of
-from .local import SurveyOptions, enlist, muster, predict_users
-from .local.asking import Surveyed
-from .protocol import Cost, Mode, Outcome, Protocol, Public, UserTraffic
+from .protocol import Cost, Outcome, Public
+from .survey import (
+    CuratorSurvey,
+    PartySurvey,
+    ReportBatch,
+    SurveyOptions,
+    SurveyProtocol,
+    predict_opening,
+)
 
 __all__ = ["LabelDP"]
+
+Tables: TypeAlias = list[NDArray[np.int64]]
+
+LEAK: Final = (
+    "label-dp sends every user's attributes as they are; epsilon is of the label alone, and says "
+    "nothing of what follows from the attributes"
+)
 
 
 class LabelDPParameters(SurveyOptions):
@@ -45,22 +60,24 @@ class LabelDPParameters(SurveyOptions):
     ] = ""
 
 
-class LabelDP(Protocol[LabelDPParameters]):
+class LabelDP(SurveyProtocol[LabelDPParameters]):
     """Learn naive Bayes from clear attributes and randomized labels."""
 
     name = "label-dp"
-    summary = "a naive Bayes classifier, from users who tell all attributes and randomize the label: a baseline"
+    summary = (
+        "a naive Bayes classifier, from users who send all attributes and randomize the label: "
+        "a baseline"
+    )
     paper = "Chaudhuri and Hsu 2011; LabelDP in Xue et al. 2024"
-    trust = "everybody with attributes; nobody with a label that does not follow from them"
+    trust = "attributes are public; only what they do not determine of the label is protected"
     neighbours = "label-alone"
-    needs_schema = True
-    uses = (Surveyed,)
     modes = ("rigorous", "paper")  # the same
 
     @message
     class Clear:
-        """LEAK: some users' attributes as they are, with their reports of the label, packed; the
-        last ones or not.
+        """LEAK: the attributes of some users as they are, with their randomized labels, packed.
+
+        `last` marks the cohort's last message.
         """
 
         users: int
@@ -68,108 +85,79 @@ class LabelDP(Protocol[LabelDPParameters]):
         packed: Annotated[NDArray[np.uint8], Shape(None)]
         last: bool
 
-    def __init__(self, parameters: LabelDPParameters, *, mode: Mode) -> None:
-        super().__init__(parameters, mode=mode)
-
-    def how(self, domain: Domain) -> tuple[str, tuple[str, ...], ClearAttributes]:
-        """Say what is told of a record: from public knowledge alone."""
+    def encoding(self, domain: Domain) -> tuple[str, tuple[str, ...], ClearAttributes]:
+        """Choose the label, the attributes and the encoding of a report, from the domain alone."""
         label = label_of(domain, self.parameters.label)
         names = tuple(
             name for name in domain.attributes if name != label and domain.cells((name,)) > 1
         )
-        own = ClearAttributes(
+        encoding = ClearAttributes(
             domain.shape(names), labels=domain.cells((label,)), epsilon=self.parameters.epsilon
         )
-        return label, names, own
+        return label, names, encoding
 
     def party(self, me: Party) -> None:
         with me.phase("users"):
-            enlisted = enlist(me, self.parameters)
+            survey = PartySurvey(me, self.parameters)
         with me.phase("reports"):
-            label, names, how = self.how(me.records.domain)
-            words = me.words_of_users(f"release {len(me.accountant.releases)}")
-
-            def told(done: int, of: int) -> None:
-                me.progress(done, of=of)
-
-            reports = ClearReports(enlisted.cohort, names, label, how, enlisted.users, told, words)
-            for window in me.release(reports, to=CURATOR, users=reports.users):
-                me.send(
-                    self.Clear(int(window.users[0]), window.bits, window.packed, window.last),
-                    to=CURATOR,
-                )
+            label, names, encoding = self.encoding(me.records.domain)
+            survey.send(
+                ClearReports(
+                    survey.cohort,
+                    names,
+                    label,
+                    encoding,
+                    survey.users,
+                    survey.progress,
+                    survey.words(),
+                ),
+                lambda window: self.Clear(
+                    int(window.users[0]), window.bits, window.packed, window.last
+                ),
+            )
 
     def curator(self, desk: Curator) -> Outcome:
-        label, names, how = self.how(desk.domain)
+        label, names, encoding = self.encoding(desk.domain)
         with desk.phase("users"):
-            mustered = muster(desk, self.parameters)
-        counts = [np.zeros((how.label.cells, size), np.int64) for size in how.sizes]
+            survey = CuratorSurvey(desk, self.parameters)
         with desk.phase("reports"):
-            speaking, heard = [*desk.parties], 0
-            while speaking:
-                for rank in [*speaking]:
-                    said = desk.receive(self.Clear, source=rank)
-                    try:
-                        counts = [
-                            whole + own
-                            for whole, own in zip(counts, _counted(said, how), strict=True)
-                        ]
-                    except ValueError as error:
-                        raise MessageError(
-                            f"malformed reports from cohort {rank}: {error}", where=desk.where
-                        ) from None
-                    heard += said.users
-                    desk.progress(float(heard), of=mustered.users)
-                    if said.last:
-                        speaking.remove(rank)
-        if heard != mustered.users:
-            raise MessageError(
-                f"expected {mustered.users} users to report, found {heard}", where=desk.where
-            )
-        joints = [how.joint(own) for own in counts]
+            counts = [np.zeros((encoding.label.cells, size), np.int64) for size in encoding.sizes]
+            sizes = np.array([survey.users])
+            for batch in survey.receive(
+                self.Clear, lambda message: _read(message, encoding), sizes=sizes
+            ):
+                counts = [sums + more for sums, more in zip(counts, batch, strict=True)]
         tables = [
-            LabelTable(name, own, 1.0, heard) for name, own in zip(names, joints, strict=True)
+            LabelTable(name, encoding.joint(table), 1.0, survey.users)
+            for name, table in zip(names, counts, strict=True)
         ]
-        model = naive_bayes(tables)
         return Outcome(
             model={
-                **model.to_builtins(),
+                **naive_bayes(tables).to_builtins(),
                 "label": label,
                 "labels": desk.domain.labels[label],
                 "attributes": desk.domain.project(names).labels,
             },
-            summary={"users": heard, "label": label, "attributes": len(names)},
-            user_traffic=UserTraffic(
-                users=heard,
-                reports=heard,
-                bits=heard * how.bits,
-                least=how.bits,
-                most=how.bits,
-                simulate="reports",
-            ),
+            summary={"users": survey.users, "label": label, "attributes": len(names)},
+            user_traffic=survey.traffic_of_reports(encoding.bits),
         )
 
     def predict(self, public: Public) -> list[Cost]:
-        """Predict all but reports, whose number of messages depends on who is in which cohort."""
-        return predict_users(public, phase="users", users=self.parameters.users or public.rows)
+        """Predict all but reports, which depend on who is in which cohort."""
+        return predict_opening(public, self.parameters, phase="users")
 
-    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
-        return [
-            (
-                "label-dp tells every user's attributes as they are; epsilon is of the label alone, and says nothing of what "
-                "follows from the attributes"
-            )
-        ]
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - of the signature
+        return [LEAK]
 
 
-def _counted(said: Any, how: ClearAttributes) -> list[NDArray[np.int64]]:
-    """Take some reports apart."""
-    if said.users < 0 or said.bits != said.users * how.bits or not (said.users or said.last):
+def _read(message: LabelDP.Clear, encoding: ClearAttributes) -> ReportBatch[Tables]:
+    """Count the labels and values in packed reports."""
+    users, size = message.users, len(message.packed)
+    if users < 0 or message.bits != users * encoding.bits or not (users or message.last):
         raise ValueError(
-            f"expected {how.bits} bits of each of some users, found {said.bits} of {said.users}"
+            f"expected {encoding.bits} bits of each of some users, found {message.bits} of {users}"
         )
-    if len(said.packed) != packed_size(said.users, bits=how.bits):
-        raise ValueError(
-            f"expected {packed_size(said.users, bits=how.bits)} bytes of reports, found {len(said.packed)}"
-        )
-    return how.counts(unpack(said.packed, bits=how.bits, reports=said.users))
+    if size != (expected := packed_size(users, bits=encoding.bits)):
+        raise ValueError(f"expected {expected} bytes of reports, found {size}")
+    reports = unpack(message.packed, bits=encoding.bits, reports=users)
+    return ReportBatch(np.array([users]), encoding.counts(reports), message.last)

@@ -1,13 +1,12 @@
-"""One-way tables from users: a synthetic table in which every attribute is right and nothing
-belongs together. The floor.
+"""Tables of single attributes from users: a baseline that keeps no dependence between attributes.
 
     trust       nobody: every user randomizes her own value of one attribute
-    who learns  the aggregator and everybody: noisy tables of single attributes
+    who learns  the curator and everyone: noisy tables of single attributes
     privacy     epsilon for each user, who reports once
-    error       that of the noise, with N / d users an attribute, and all dependence is lost
+    error       that of the noise, with N / d users for each attribute; all dependence is lost
 
-Whatever asks for more has to be better than this at the same epsilon, or it has learnt nothing;
-CALM and PrivIncr as published are not, at epsilon 1 and 2 (spec E16).
+A protocol that asks for more must be better than this at the same epsilon. Otherwise it learns
+nothing. CALM and PrivIncr as published are not better at epsilon 1 and 2 (spec E16).
 """
 
 from __future__ import annotations
@@ -21,8 +20,17 @@ from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Party
 from ..privacy import Domain
-from .local import LocalOptions, OneSurvey, Question, questions_for
-from .protocol import Outcome
+from ..privacy.local import Randomizer, printed_choice
+from .local import LocalOptions, LocalProtocol, choose_randomizer
+from .protocol import Cost, Mode, Outcome, Public
+from .survey import (
+    CuratorSurvey,
+    MarginalQuestions,
+    PartySurvey,
+    Question,
+    predict_survey,
+    questions_by_weight,
+)
 
 __all__ = ["OneWayLocal"]
 
@@ -33,36 +41,63 @@ class OneWayLocalParameters(LocalOptions):
     ] = 100_000
 
 
-class OneWayLocal(OneSurvey[OneWayLocalParameters]):
-    """Ask each user for one attribute, and draw each from its own table."""
+class OneWayLocal(LocalProtocol[OneWayLocalParameters]):
+    """Ask each user for one attribute, and draw each attribute from its own table."""
 
     name = "one-way-ldp"
-    summary = "a synthetic table of independent attributes, from users: the floor"
-    paper = "the floor of the specification (E16)"
+    summary = "a synthetic table of independent attributes, from users: a baseline"
+    paper = "the baseline of the specification (E16)"
+
+    @classmethod
+    def variant(cls, parameters: OneWayLocalParameters, *, mode: Mode) -> type[OneWayLocal]:  # noqa: ARG003
+        return PrintedOneWayLocal if mode == "paper" else OneWayLocal
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
+        """Ask as many users for each attribute of two labels or more."""
         asked = [name for name in domain.attributes if domain.cells((name,)) > 1]
         if not asked:
             raise UsageError("expected at least one attribute of two labels or more, found none")
-        return questions_for(
-            users, {(name,): 1.0 for name in asked}, lambda own: self.randomizer(domain.cells(own))
+        return questions_by_weight(
+            users,
+            {(name,): 1.0 for name in asked},
+            lambda attributes: self.randomizer(domain.cells(attributes)),
         )
 
     def party(self, me: Party) -> None:
-        self.respond(me)
+        with me.phase("plan"):
+            survey = PartySurvey(me, self.parameters)
+            kind = MarginalQuestions(me.records.domain)
+            asked = survey.plan(kind, randomizer=self.randomizer)
+        with me.phase("reports"):
+            survey.answer(asked)
 
     def curator(self, desk: Curator) -> Outcome:
-        answers, said = self.survey(desk)
+        domain = desk.domain
+        with desk.phase("plan"):
+            survey = CuratorSurvey(desk, self.parameters)
+            questions = self.questions(domain, survey.users)
+            asked = survey.plan(questions, MarginalQuestions(domain))
+        with desk.phase("reports"):
+            answers = survey.collect(asked)
         with desk.phase("synthesis"):
-            tables = [own.estimate(desk.domain).table.map(norm_sub) for own in answers]
-            tables += [
-                Marginal.uniform(desk.domain, (name,)) for name in desk.domain.attributes
-            ]  # of one label: not asked
-            chain = BayesianNetwork(desk.domain, {}).fit(tables)
-            rows = min(self.parameters.synthetic_rows, said.users)
-            made = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
+            tables = [answer.estimate(domain).table.map(norm_sub) for answer in answers]
+            # Attributes of one label are not asked.
+            tables += [Marginal.uniform(domain, (name,)) for name in domain.attributes]
+            chain = BayesianNetwork(domain, {}).fit(tables)
+            rows = min(self.parameters.synthetic_rows, survey.users)
+            drawn = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
         return Outcome(
-            synthetic=desk.domain.decode(made.codes),
-            summary={"users": said.users},
-            user_traffic=said,
+            synthetic=domain.decode(drawn.codes),
+            summary={"users": survey.users},
+            user_traffic=survey.traffic,
         )
+
+    def predict(self, public: Public) -> list[Cost]:
+        return predict_survey(public, self.parameters, self.questions, MarginalQuestions)
+
+
+class PrintedOneWayLocal(OneWayLocal):
+    """The same with the randomizers that CALM prints."""
+
+    def choose_randomizer(self, cells: int) -> Randomizer:
+        return choose_randomizer(cells, self.parameters, rule=printed_choice)

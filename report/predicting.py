@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..evaluation.label_attacks import Attacked, label_attacks
+from ..evaluation.label_attacks import AttackResult, label_attacks
 from ..evaluation.prediction import accuracy, read_classifier
 from ..messages import UsageError
 from ..parties import DEMO, DEMO_SCHEMA, blocks, infer, load, merge, read_schema
@@ -52,7 +52,7 @@ def attack_table(
     epsilons: Sequence[float],
     record_cap: float | None,
     seed: int,
-) -> list[Attacked]:
+) -> list[AttackResult]:
     """Let users report and adversaries guess, at each epsilon."""
     for epsilon in epsilons:
         if not 0 < epsilon <= 1000 or not math.isfinite(epsilon):

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..evaluation import Evaluation
-from ..evaluation.label_attacks import Attacked
+from ..evaluation.label_attacks import AttackResult
 from .comparison import Comparison, comparison_table, legend
 from .reported import ReportedRun
 from .summary import summary_lines
@@ -159,7 +159,7 @@ def _figure_of(value: object) -> str:
     return str(value)
 
 
-def print_attacks(rows: Sequence[Attacked]) -> None:
+def print_attacks(rows: Sequence[AttackResult]) -> None:
     """Print how often labels were guessed right."""
     sys.stdout.write("share of users whose label is guessed right\n")
     figures = (

@@ -19,7 +19,7 @@ import msgspec
 from ..crypto import Keypair, RandomTree
 from ..curator import Curator
 from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
-from ..messages.frame import What
+from ..messages.frame import FrameKind
 from ..parties import Party, Records, Schema
 from ..privacy import Accountant, Release
 from ..protocols import AnyProtocol, Outcome
@@ -123,8 +123,8 @@ def play_role(
         party.end()
     secret = protocol.neighbours == "add-or-remove-one"
     notes = _notes(party, releases=party.accountant.releases, rows=None if secret else len(records))
-    party.send_control(What.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
-    party.await_control(What.DISMISSAL, source=CURATOR)
+    party.send_control(FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
+    party.await_control(FrameKind.DISMISSAL, source=CURATOR)
     return None
 
 
@@ -144,7 +144,7 @@ def _conclude(
     """Collect the parties' notes, reconcile the ledger and dismiss the parties."""
     roles = [_notes(curator, releases=[], rows=None)]
     roles += [
-        _NOTES.decode(curator.await_control(What.MINUTES, source=party))
+        _NOTES.decode(curator.await_control(FrameKind.MINUTES, source=party))
         for party in curator.parties
     ]
     entries = reconcile([notes.acts for notes in roles])
@@ -160,7 +160,7 @@ def _conclude(
         ended=datetime.now(UTC),
     )
     for party in curator.parties:
-        curator.send_control(What.DISMISSAL, b"", to=party)
+        curator.send_control(FrameKind.DISMISSAL, b"", to=party)
     return record
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from ..evaluation.claims import Claim, Printed
+from ..evaluation.claims import Claim, PrintedValues
 from ..messages import UsageError
 from .datasets import DATASETS, Given
 from .planning import read_toml
@@ -68,7 +68,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     quick: dict[str, Any]
     every: dict[str, Any] = {}
     run: list[dict[str, Any]]
-    printed: list[Printed] = []
+    printed: list[PrintedValues] = []
     claim: list[Claim]
 
     def __post_init__(self) -> None:

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ..evaluation.claims import Judged, judge_claim
 from ..evaluation.points import Verdict, overall
+from ..evaluation.verdicts import ClaimVerdict, judge_claim
 from ..messages import UsageError
 from ..report.folder import put
 from ..report.pages.charts import standing_alone
@@ -35,7 +35,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     why: str
     ours: bool
-    judged: list[Judged]
+    judged: list[ClaimVerdict]
     """Of the claim's own line, then of those beside."""
 
     @property

@@ -9,8 +9,8 @@ from html import escape
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
-from ..evaluation.claims import Printed
-from ..evaluation.series import Measured, figure_shown, level, place_shown, series
+from ..evaluation.claims import PrintedValues
+from ..evaluation.series import SeedMean, constant, format_figure, format_place, series
 from ..report.pages import charts
 from ..report.pages.document import counted, document, figure, note, section, table, words
 
@@ -57,7 +57,7 @@ def _panel(item: Item, panel: Panel, rows: Rows) -> charts.Panel:
                     name=name, points=points, spread=[2 * mean.error for mean in own.values()]
                 )
             )
-        elif flat := level(rows, line=name, **asked):
+        elif flat := constant(rows, line=name, **asked):
             lines.append(charts.Line(name=name, points=[(0, flat.mean)], kind="level"))
     there = {x for line in lines for x, _ in line.points}
     for numbers in _printed(item, panel):
@@ -98,7 +98,7 @@ def _x_title(item: Item, panel: Panel) -> str:
     return own or item.picture.x_title or item.picture.x
 
 
-def _printed(item: Item, panel: Panel) -> list[Printed]:
+def _printed(item: Item, panel: Panel) -> list[PrintedValues]:
     return [
         own
         for own in item.printed
@@ -197,7 +197,7 @@ def _numbers(item: Item, panel: Panel, rows: Rows) -> str:
     places = sorted(known, key=lambda x: (isinstance(x, str), 0.0 if isinstance(x, str) else x))
     lines = []
     for line, means in own.items():
-        flat = None if means else level(rows, line=line, **asked)
+        flat = None if means else constant(rows, line=line, **asked)
         if means or flat:
             lines.append([line, *(_cell(means.get(place, flat)) for place in places)])
     for numbers in printed:
@@ -205,20 +205,20 @@ def _numbers(item: Item, panel: Panel, rows: Rows) -> str:
         lines.append(
             [
                 f"{numbers.line}: the paper",
-                *(figure_shown(said[x]) if x in said else "" for x in places),
+                *(format_figure(said[x]) if x in said else "" for x in places),
             ]
         )
     return table(
-        [_x_title(item, panel), *(place_shown(place) for place in places)],
+        [_x_title(item, panel), *(format_place(place) for place in places)],
         lines,
         caption=panel.title,
     )
 
 
-def _cell(mean: Measured | None) -> str:
+def _cell(mean: SeedMean | None) -> str:
     if mean is None:
         return ""
-    shown = figure_shown(mean.mean)
+    shown = format_figure(mean.mean)
     if not mean.error:
         return shown
     digits = max(0, 1 - floor(log10(mean.error)))

@@ -244,7 +244,7 @@ def _tap(wire: Any, heard: list[Heard]) -> None:
 
     def tapped(parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         frame = unpack_header(memoryview(b"".join(parts)), limit=1 << 40)
-        if frame.header.what == 0:
+        if frame.header.frame_kind == 0:
             heard.append(Heard(wire.rank, to, frame.header.kind, bytes(frame.payload)))
         send(parts, to=to, timeout=timeout)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sottovoce.crypto.user_words import WordsOfUsers
+from sottovoce.crypto.user_words import UserWordStream
 from sottovoce.privacy.local.packing import read_integers, write_integers
 from sottovoce.privacy.local.randomizer import (
     Codes,
@@ -47,7 +47,7 @@ class Otherwise(Randomizer):
     def bits(self) -> int:
         return (self.cells - 1).bit_length()
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         drawn = words.take()[
             0, :, 0
         ]  # a word for each user: its upper half is the coin, its lower half the other value

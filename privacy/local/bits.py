@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .randomizer import Counts, Reports, Words
 
 __all__ = ["MOST_BITS", "column_sums", "digits_of", "random_bits"]
@@ -24,7 +24,7 @@ def digits_of(number: int, *, digits: int) -> list[bool]:
     return [bool(number >> at & 1) for at in range(digits)]
 
 
-def random_bits(words: WordsOfUsers, *, columns: int, ones: Sequence[bool]) -> Reports:
+def random_bits(words: UserWordStream, *, columns: int, ones: Sequence[bool]) -> Reports:
     """Draw so many bits for each user, each 1 with the probability whose binary digits are `ones`,
     the lowest first.
 
@@ -46,7 +46,7 @@ def random_bits(words: WordsOfUsers, *, columns: int, ones: Sequence[bool]) -> R
 
 
 def _planes(
-    words: WordsOfUsers, *, columns: int, digits: int
+    words: UserWordStream, *, columns: int, digits: int
 ) -> list[npt.NDArray[np.unsignedinteger[npt.NBitBase]]]:
     """Draw a random bit for every column and digit; a block of 128 bits serves several digits where
     there are few columns.

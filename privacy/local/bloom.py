@@ -31,7 +31,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import UserWords, WordsOfUsers
+from ...crypto.user_words import UserWords, UserWordStream
 from .bits import MOST_BITS, column_sums, digits_of, random_bits
 from .randomizer import AT_A_TIME, Codes, Counts, Reports, below_exp, threshold
 from .several import Matches, likelihood
@@ -171,7 +171,7 @@ class BloomFilters:
             out[part] = self._randomize([own[part] for own in values], words.of(users[part]))
         return out
 
-    def _randomize(self, values: Sequence[Codes], words: WordsOfUsers) -> Reports:
+    def _randomize(self, values: Sequence[Codes], words: UserWordStream) -> Reports:
         said = random_bits(words, columns=self.bits, ones=self._ones)
         octets, lines = said.reshape(-1), np.arange(len(words)) * self.size
         for first, signatures, codes in zip(self._first, self._signatures, values, strict=False):

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .packing import read_integers, write_integers
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
 
@@ -56,7 +56,7 @@ class DirectEncoding(Randomizer):
     def bits(self) -> int:
         return (self.cells - 1).bit_length()
 
-    def said(self, values: Codes, words: WordsOfUsers) -> Codes:
+    def said(self, values: Codes, words: UserWordStream) -> Codes:
         """Draw what users say, before it is written down."""
         drawn = words.take()[0, :, 0]
         other = ((drawn & np.uint64((1 << EVEN_BITS) - 1)) * np.uint64(self.cells)) >> np.uint64(
@@ -64,7 +64,7 @@ class DirectEncoding(Randomizer):
         )
         return np.where(coins(drawn, below=self._keep), values, other.astype(np.int64))
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         return write_integers(self.said(values, words).astype(np.uint64)[:, None], bits=self.bits)
 
     def support(self, reports: Reports) -> Counts:

@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .packing import read_integers, write_integers
 from .randomizer import (
     COIN_BITS,
@@ -67,7 +67,7 @@ class _Hadamard(Randomizer):
         """H."""
         return 1 << self.cells.bit_length()
 
-    def _draw(self, values: Codes, words: WordsOfUsers) -> tuple[Words, Words, Words]:
+    def _draw(self, values: Codes, words: UserWordStream) -> tuple[Words, Words, Words]:
         """Draw a column, 1 where its entry in the own row is -1, and 1 where the other half is to
         be told.
         """
@@ -93,7 +93,7 @@ class HadamardResponse(_Hadamard):
     def bits(self) -> int:
         return self.cells.bit_length()
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         column, odd, other = self._draw(values, words)
         row = values.astype(np.uint64) + ONE
         lowest = row & (
@@ -138,7 +138,7 @@ class HadamardBit(_Hadamard):
     def bits(self) -> int:
         return self.cells.bit_length() + 1
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         column, odd, other = self._draw(values, words)
         return write_integers((column << ONE | (odd ^ other))[:, None], bits=self.bits)
 

@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .direct import DirectEncoding, shares
 from .packing import write_integers
 from .randomizer import Codes, Counts, Randomizer, Reports
@@ -74,7 +74,7 @@ class LocalHashing(Randomizer):
     def bits(self) -> int:
         return 3 * self.prime.bit_length() + self._direct.bits
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         said = np.empty((len(values), 4), np.uint64)
         drawn = words.take(words=4)[0]
         # 64 bits modulo P: no residue is likelier than another by more than 2^-33 of itself, and none tells of the value.

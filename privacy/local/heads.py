@@ -25,7 +25,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .packing import write_integers
 from .randomizer import Codes, Reports, below_exp, coins
 from .sets import Form, shortest
@@ -78,7 +78,7 @@ class HeadsResponse(SubsetSelection):
         theta = self.ratio
         return log(theta.numerator) - log(theta.denominator)
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         if self.chosen > 1:
             return super().randomize(values, words)
         # One cell: the own one, or any other alike. A number that would make some likelier is drawn

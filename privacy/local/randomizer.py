@@ -24,7 +24,7 @@ import gmpy2
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import UserWords, WordsOfUsers
+from ...crypto.user_words import UserWords, UserWordStream
 
 __all__ = [
     "Codes",
@@ -111,7 +111,7 @@ class Randomizer(ABC):
         return -(-self.bits // 8)
 
     @abstractmethod
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         """Make the reports of users with these values: the user's side. They may stand in a buffer
         of the words'.
         """

@@ -16,7 +16,7 @@ from math import comb, exp
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .bits import MOST_BITS, digits_of, random_bits
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, coins, threshold
 from .sets import Form, bits_of_set, count_sets, shortest, write_sets, write_values
@@ -62,7 +62,7 @@ class SubsetSelection(Randomizer):
     def bits(self) -> int:
         return bits_of_set(self.cells, self.chosen, self.form)
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         """Take the own value or not by a coin, and a uniform set of the others of the size that is
         left.
         """
@@ -75,7 +75,7 @@ class SubsetSelection(Randomizer):
         said[told, values[told] >> 3] |= (1 << (values[told] & 7)).astype(np.uint8)
         return write_sets(said, cells=self.cells, chosen=self.chosen, form=self.form)
 
-    def _few(self, values: Codes, own: npt.NDArray[np.bool_], words: WordsOfUsers) -> Codes:
+    def _few(self, values: Codes, own: npt.NDArray[np.bool_], words: UserWordStream) -> Codes:
         """Draw a few of many values, one after another, all sets alike (Floyd's algorithm, of the
         values but the own one).
         """
@@ -96,7 +96,7 @@ class SubsetSelection(Randomizer):
         said[told, gone[told]] = values[told]
         return np.sort(said, axis=1)
 
-    def _others(self, values: Codes, wanted: Codes, words: WordsOfUsers) -> Reports:
+    def _others(self, values: Codes, wanted: Codes, words: UserWordStream) -> Reports:
         """Draw a set of so many values but the own one, all such sets alike.
 
         A bit for each value, nearly as likely as is wanted: of any number of ones, all sets are
@@ -170,7 +170,7 @@ class SubsetSelection(Randomizer):
         return found
 
 
-def _uniform(words: WordsOfUsers, *, below: int) -> Codes:
+def _uniform(words: UserWordStream, *, below: int) -> Codes:
     """Draw a number below a limit for each user, all alike: of 32 bits those are not used that
     would make some likelier.
 

@@ -24,7 +24,7 @@ from itertools import product
 
 import numpy as np
 
-from ...crypto.user_words import WordsOfUsers
+from ...crypto.user_words import UserWordStream
 from .bits import MOST_BITS, column_sums, digits_of, random_bits
 from .randomizer import COIN_BITS, Codes, Counts, Randomizer, Reports, below_exp, coins, threshold
 
@@ -79,7 +79,7 @@ class Unary(Randomizer):
     def bits(self) -> int:
         return self.cells
 
-    def randomize(self, values: Codes, words: WordsOfUsers) -> Reports:
+    def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         said = random_bits(words, columns=self.cells, ones=self._ones)
         raised = np.flatnonzero(coins(words.take()[0, :, 0], below=self._raised))
         own = values[raised]

@@ -1,9 +1,8 @@
-"""Which marginals CALM asks, of how many users each: from epsilon, the number of users and the
-domain alone.
+"""Which marginals CALM asks for, of how many users each: from public figures alone.
 
-Sections 4 and 5 of the paper were not at hand; what is said to be printed here follows its
-published summary, and the two error formulas that the abridged text leads to. `printed_design` is
-that reconstruction. `design` is ours.
+These are epsilon, the number of users and the domain. Sections 4 and 5 of the paper were not
+available. `printed_design` reconstructs them from their published summary, and from the two error
+formulas to which the abridged text leads. `design` is ours.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import exp, log, pi, prod, sqrt
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,53 +19,66 @@ import numpy.typing as npt
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 
-__all__ = ["Cover", "cover", "covers", "design", "noise_error", "predicted_error", "printed_design"]
+__all__ = [
+    "Cover",
+    "Design",
+    "cover",
+    "covers",
+    "design",
+    "noise_error",
+    "predicted_error",
+    "printed_design",
+]
 
-Sets = list[tuple[str, ...]]
-Numbers = npt.NDArray[np.float64]
+Sets: TypeAlias = list[tuple[str, ...]]
+Numbers: TypeAlias = npt.NDArray[np.float64]
 
-MOST_ATTRIBUTES: Final = 6
+MAX_ATTRIBUTES: Final = 6
+"""Most attributes of a set."""
 SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
-"""Of the users for the one-way tables: at most half, which costs the rest a factor of sqrt(2) at
-most; or all.
+"""Shares of the users for the one-way tables. Half of them cost the others a factor of sqrt(2)."""
+SINGLES_FACTOR: Final = 1.1
+"""How much better single attributes alone must be than a design with pairs.
+
+Pairs help each other, which the prediction does not see. Chosen with Adult and the demo people.
 """
-ALONE: Final = 1.1
-"""How much better single attributes alone have to be: pairs learn from one another, which the
-prediction does not see. Chosen looking at Adult and the demo people."""
-LEAST_USERS: Final = 50
-"""Of a set, on average."""
+MIN_USERS: Final = 50
+"""Least users of a set, on average."""
 DEPENDENCE: Final = (0.02, 0.05, 0.1, 0.2)
-"""How far a pair may be from independent, in total variation: unknown, so evenly in logarithms."""
+"""Distances of a pair from independence, in total variation: unknown, so even in logarithms."""
 HALF: Final = sqrt(2 / pi) / 2
-"""Half the mean of |x|, x standard normal."""
+"""Half the mean of |x| for a standard normal x."""
 
 
 def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
-    """Cover all sets of `of` attributes by sets of at most `most` attributes and `cells` cells,
-    greedily.
+    """Cover all sets of `of` attributes by sets of at most `most` attributes and `cells` cells.
 
-    Begin with the largest set that is not covered, in cells; add the attribute that covers most for
-    the logarithm of its labels. One that is too large already stands alone.
+    The search is greedy. It starts with the uncovered set that has most cells, and adds the
+    attribute that covers most for the logarithm of its labels. A set that is too large stands
+    alone.
     """
-    places = {name: at for at, name in enumerate(domain.attributes)}
+    places = {name: place for place, name in enumerate(domain.attributes)}
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
 
-    def size(own: Sequence[str]) -> int:
-        return prod(sizes[name] for name in own)
+    def size(names: Sequence[str]) -> int:
+        return prod(sizes[name] for name in names)
 
-    left, found = {frozenset(own) for own in combinations(domain.attributes, of)}, []
+    uncovered, sets = {frozenset(names) for names in combinations(domain.attributes, of)}, []
     seeds = sorted(
         combinations(domain.attributes, of),
-        key=lambda own: (-size(own), [-places[name] for name in own]),
+        key=lambda names: (-size(names), [-places[name] for name in names]),
     )
     for seed in seeds:
-        if frozenset(seed) not in left:
+        if frozenset(seed) not in uncovered:
             continue
         chosen = list(seed)
         while len(chosen) < most:
             gains = [
                 (
-                    sum(frozenset((*part, name)) in left for part in combinations(chosen, of - 1))
+                    sum(
+                        frozenset((*part, name)) in uncovered
+                        for part in combinations(chosen, of - 1)
+                    )
                     / log(sizes[name]),
                     -places[name],
                 )
@@ -76,42 +88,43 @@ def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
             if not gains or max(gains)[0] == 0:
                 break
             chosen.append(domain.attributes[-max(gains)[1]])
-        own = tuple(sorted(chosen, key=places.__getitem__))
-        found.append(own)
-        left -= {frozenset(part) for part in combinations(own, of)}
-    return found
+        names = tuple(sorted(chosen, key=places.__getitem__))
+        sets.append(names)
+        uncovered -= {frozenset(part) for part in combinations(names, of)}
+    return sets
 
 
 def noise_error(domain: Domain, sets: Sets, *, users: int, epsilon: float) -> float:
-    """Compute NE = d L g / (N l): the squared error of a one-way table that is the average of all
-    sets that have it.
+    """Compute NE = d L g / (N l), the squared error of a one-way table.
 
-    L g, cells times variance, is averaged over the sets: of many labels and few alike.
+    The table is the average of all sets that have it. L g, cells times variance, is averaged over
+    the sets: with many labels and with few.
     """
-    variance = [domain.cells(own) * _printed_variance(domain.cells(own), epsilon) for own in sets]
+    cells = [domain.cells(names) for names in sets]
+    variance = [size * _printed_variance(size, epsilon) for size in cells]
     attributes = sum(map(len, sets)) / len(sets)
     return len(domain.attributes) * sum(variance) / len(sets) / (users * attributes)
 
 
 def printed_design(domain: Domain, *, users: int, epsilon: float, ways: int, theta: float) -> Sets:
-    """Choose as the paper is summarised: the largest sets whose noise is bearable, then as many as
-    sampling allows.
+    """Choose the largest sets with bearable noise, and then as many as sampling allows.
 
-    L: the most cells of a set up to which NE is at most theta (for binary attributes, L = 2^l), 0
-    where not even pairs are. Then sets that cover all t attributes, t from `ways` down, the first
-    that are few enough for the sampling error of a table: a group is N / m of the users, so its
-    squared error is m / N at most. The specification's own wording adds the noise of a single set
-    here, which would leave one-way tables at any epsilon, and contradicts that noise does not
-    depend on m.
+    L is the largest number of cells of a set up to which NE is at most theta (for binary
+    attributes L = 2^l). It is 0 if not even pairs are bearable. Then t goes down from `ways`. The
+    sets cover all t attributes, and the first that are few enough for the sampling error are
+    taken: a group is N / m of the users, so the squared error of its table is at most m / N.
+
+    The specification's own wording adds the noise of a single set here. That would leave one-way
+    tables at any epsilon, and contradicts that noise does not depend on m.
     """
-    bound = 0
+    limit = 0
     for cells in (1 << power for power in range(1, 21)):
-        sets = cover(domain, of=min(2, ways), most=MOST_ATTRIBUTES, cells=cells)
+        sets = cover(domain, of=min(2, ways), most=MAX_ATTRIBUTES, cells=cells)
         if noise_error(domain, sets, users=users, epsilon=epsilon) > theta:
             break
-        bound = cells
+        limit = cells
     for of in range(ways, 0, -1):
-        sets = cover(domain, of=of, most=max(of, MOST_ATTRIBUTES), cells=bound)
+        sets = cover(domain, of=of, most=max(of, MAX_ATTRIBUTES), cells=limit)
         if len(sets) / users <= theta:
             break
     return sets
@@ -119,7 +132,7 @@ def printed_design(domain: Domain, *, users: int, epsilon: float, ways: int, the
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """Sets that have all pairs, of at most so many attributes and cells."""
+    """Sets that cover all pairs, of at most `most` attributes and `cells` cells."""
 
     most: int
     cells: int
@@ -127,15 +140,26 @@ class Cover:
 
 
 def covers(domain: Domain) -> list[Cover]:
-    """List the covers of all pairs that are worth a thought: the pairs themselves, and sets of
-    three or four.
-    """
-    bounds = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
-    found: dict[tuple[tuple[str, ...], ...], Cover] = {}
-    for most, cells in bounds if len(domain.attributes) > 1 else ():
+    """List the covers of all pairs that a design may choose: pairs, and sets of three or four."""
+    limits = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
+    different: dict[tuple[tuple[str, ...], ...], Cover] = {}
+    for most, cells in limits if len(domain.attributes) > 1 else ():
         sets = cover(domain, of=2, most=most, cells=cells)
-        found.setdefault(tuple(sets), Cover(most, cells, sets))
-    return [*found.values()]
+        different.setdefault(tuple(sets), Cover(most, cells, sets))
+    return [*different.values()]
+
+
+class Design(NamedTuple):
+    """Sets with their weights, and how they were chosen."""
+
+    weights: dict[tuple[str, ...], float]
+    """Share of the users for each set."""
+    most: int
+    """Most attributes of a set."""
+    cells: int
+    """Most cells of a set."""
+    single_share: float
+    """Share of the users for the one-way tables."""
 
 
 def design(
@@ -144,82 +168,85 @@ def design(
     users: int,
     randomizer: Callable[[int], Randomizer],
     choices: Sequence[Cover] | None = None,
-) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
-    """Choose the least predicted error: a weight for each set; and the most attributes, the most
-    cells, the one-way share.
+) -> Design:
+    """Choose the sets with the least predicted error.
 
-    `choices`: the covers to choose from, if they have been made (`covers`).
+    `choices` are the covers to choose from, if they have been computed (`covers`).
     """
-    ones: Sets = [(name,) for name in domain.attributes]
-    own_one, _ = _precisions(domain, ones, randomizer)
+    singles: Sets = [(name,) for name in domain.attributes]
+    of_singles, _ = _precisions(domain, singles, randomizer)
+    no_pairs = np.zeros((len(singles), len(singles)))
     alone = (
-        predicted_error(domain, ones=users * own_one, pairs=np.zeros((len(ones), len(ones))))
-        if len(ones) > 1
+        predicted_error(domain, ones=users * of_singles, pairs=no_pairs)
+        if len(singles) > 1
         else 0.0
     )
-    found: list[tuple[float, tuple[int, int, float], Sets]] = [(alone * ALONE, (1, 0, 1.0), [])]
+    best, least = (Cover(1, 0, []), 1.0), alone * SINGLES_FACTOR
     for choice in covers(domain) if choices is None else choices:
-        if len(ones) + len(choice.sets) > users // LEAST_USERS:
+        if len(singles) + len(choice.sets) > users // MIN_USERS:
             continue
-        one, two = _precisions(domain, choice.sets, randomizer)
+        ones, pairs = _precisions(domain, choice.sets, randomizer)
         for share in SHARES:
             error = predicted_error(
                 domain,
-                ones=users * (share * own_one + (1 - share) * one),
-                pairs=users * (1 - share) * two,
+                ones=users * (share * of_singles + (1 - share) * ones),
+                pairs=users * (1 - share) * pairs,
             )
-            found.append((error, (choice.most, choice.cells, share), choice.sets))
-    _, chosen, sets = min(found, key=lambda one: one[0])
-    share = chosen[2]
-    weights = dict.fromkeys(ones, share / len(ones))
-    for own in sets:
-        weights[own] = weights.get(own, 0.0) + (1 - share) / len(sets)
-    return weights, chosen
+            if error < least:
+                best, least = (choice, share), error
+    chosen, share = best
+    weights = dict.fromkeys(singles, share / len(singles))
+    for names in chosen.sets:
+        weights[names] = weights.get(names, 0.0) + (1 - share) / len(chosen.sets)
+    return Design(weights, chosen.most, chosen.cells, share)
 
 
 def predicted_error(domain: Domain, *, ones: Numbers, pairs: Numbers) -> float:
-    """Predict the distance of a pair's table, after shrinkage, on average over pairs and over how
-    dependent they may be.
+    """Predict the distance of a pair's table after shrinkage.
 
-    `ones`, `pairs`: 1 / variance of a cell, of one-way tables and of pairs. The errors of both margins and of the dependence
-    add up in squares; that of the dependence is its noise or the dependence itself, whichever is less, as
-    1 / sqrt(1 / rho^2 + 1 / noise^2). It ranks designs; it is no error bar.
+    The distance is averaged over pairs, and over how dependent they may be. `ones` and `pairs` hold
+    1 / variance of a cell, for one-way tables and for pairs.
+
+    The errors of both margins and of the dependence add up in squares. That of the dependence is
+    its noise or the dependence itself, whichever is less, as 1 / sqrt(1 / rho^2 + 1 / noise^2). The
+    prediction ranks designs; it is no error bar.
     """
     sizes = np.array(domain.shape(domain.attributes), float)
     left, right = np.triu_indices(len(sizes), 1)
     margins = (HALF * sizes) ** 2 / ones
     noise = HALF * sizes[left] * sizes[right] / np.sqrt(np.maximum(pairs[left, right], 1e-100))
-    each = [
+    errors = [
         np.sqrt(margins[left] + margins[right] + 1 / (1 / rho**2 + 1 / noise**2)).mean()
         for rho in DEPENDENCE
     ]
-    return float(np.mean(each))
+    return float(np.mean(errors))
 
 
 def _precisions(
     domain: Domain, sets: Sets, randomizer: Callable[[int], Randomizer]
 ) -> tuple[Numbers, Numbers]:
-    """Add up, for a user in all, what equal groups say of each attribute and pair: 1 / variance of
-    a cell, all alike.
+    """Add up 1 / variance of a cell, of each attribute and each pair, for one user in all.
+
+    The sets have equal groups.
     """
-    places = {name: at for at, name in enumerate(domain.attributes)}
-    one, two = np.zeros(len(places)), np.zeros((len(places), len(places)))
-    for own in sets:
-        asked = randomizer(domain.cells(own))
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    ones, pairs = np.zeros(len(places)), np.zeros((len(places), len(places)))
+    share = 1 / len(sets) if sets else 0.0
+    for names in sets:
+        asked = randomizer(domain.cells(names))
         base = asked.variance()
         slope = asked.variance(frequency=1.0) - base + 1
-        for name in own:
+        for name in names:
             size = domain.cells((name,))
-            one[places[name]] += 1 / len(sets) / (asked.cells / size * base + slope / size)
-        for pair in combinations(own, 2):
-            size = domain.cells(pair)
-            two[places[pair[0]], places[pair[1]]] += (
-                1 / len(sets) / (asked.cells / size * base + slope / size)
-            )
-    return one, two
+            ones[places[name]] += share / (asked.cells / size * base + slope / size)
+        for left, right in combinations(names, 2):
+            size = domain.cells((left, right))
+            variance = asked.cells / size * base + slope / size
+            pairs[places[left], places[right]] += share / variance
+    return ones, pairs
 
 
 def _printed_variance(cells: int, epsilon: float) -> float:
-    """Compute g: the variance of a rare cell by the adaptive choice, of one user."""
-    e = exp(min(epsilon, 350.0))  # whose square is a number still
+    """Compute g: the variance of a rare cell by the adaptive choice, for one user."""
+    e = exp(min(epsilon, 350.0))  # its square is still a number
     return min(4 * e, cells - 2 + e) / (e - 1) ** 2

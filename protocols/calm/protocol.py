@@ -1,60 +1,71 @@
-"""CALM: consistent adaptive local marginals (Zhang, Wang, Li, He, Chen, CCS 2018), for users who
-trust nobody.
+"""CALM: consistent adaptive local marginals, from users who trust nobody.
+
+Zhang, Wang, Li, He, Chen, CCS 2018.
 
     trust       nobody: every user randomizes her own value of one set of attributes
-    who learns  the aggregator and everybody: noisy tables of the sets, and what follows from them
+    who learns  the curator and everyone: noisy tables of the sets, and what follows from them
     privacy     epsilon for each user, who reports once (section 2.1)
-    cost        one report a user, of as many bits as her set's randomizer needs; one round
-    publishes   marginals.csv, all marginals of `ways` attributes; and a synthetic table, which the paper has not
+    cost        one report a user, of as many bits as the randomizer of her set needs; one round
+    publishes   marginals.csv, all marginals of `ways` attributes; and a synthetic table, which the
+                paper does not publish
 
-1. Choose m sets of at most l attributes, from epsilon, N and the domain alone (section 4.3)            `design`
-2. Divide the users into m groups; each reports her cell of her group's marginal, with all of epsilon, by the adaptive choice
-   between GRR and OUE (section 2.2.3)                                                                      `local`
-3. Estimate the m tables, and make them agree where they overlap (section 4.4)                         `estimates.agree`
-4. Make them distributions (section 4.4)
-5. Reconstruct any marginal: from a table that has it, else by maximum entropy, or least squares (section 4.5)
+1. Choose m sets of at most l attributes, from epsilon, N and the domain alone   (4.3)     `design`
+2. Divide the users into m groups. Each user reports the cell of her group's
+   marginal, with all of epsilon, by the adaptive choice between GRR and OUE     (2.2.3)   `survey`
+3. Estimate the m tables, and make them agree where they overlap        (4.4)     `reconstruction`
+4. Make them distributions                                              (4.4)
+5. Reconstruct any marginal: from a table that covers it, otherwise by
+   maximum entropy or least squares                                     (4.5)
 
-Of the paper, sections 1 to 3 were at hand; 4 and 5 are reconstructed from their summary and the
-specification, and `mode=paper` is that reconstruction, m and l included. The default has its own
-design and its own way from noisy tables to marginals (`believing`): on Adult with 1.5 million users
-the paper's is worse than tables of single attributes below about epsilon 3.
+Sections 1 to 3 of the paper were available. Sections 4 and 5 are reconstructed from their summary
+and the specification. `PrintedCALM` (`mode=paper`) is that reconstruction. `CALM` has its own
+design, and its own way from noisy tables to marginals: on Adult with 1.5 million users the paper's
+marginals are worse than tables of single attributes below about epsilon 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
-import numpy as np
 
-from ...curator import Curator, Estimate, Marginal, agree
-from ...curator.least_squares import least_squares
-from ...curator.maximum_entropy import fit, reconstruct
+from ...curator import Curator, Marginal
 from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
+from ...privacy.local import Randomizer, printed_choice
 from ..local import (
-    Answer,
     LocalOptions,
-    OneSurvey,
-    Question,
+    LocalProtocol,
     SyntheticRows,
     Ways,
-    believe,
-    check_size,
-    published,
-    questions_for,
-    rows_of,
+    check_marginals,
+    choose_randomizer,
+    draw_rows,
+    estimate_pairs,
+    user_counts,
 )
-from ..protocol import Outcome
+from ..protocol import Cost, Mode, Outcome, Public
+from ..survey import (
+    Answer,
+    CuratorSurvey,
+    MarginalQuestions,
+    PartySurvey,
+    Question,
+    predict_survey,
+    questions_by_weight,
+)
 from .design import design, printed_design
+from .reconstruction import (
+    MarginalOf,
+    PairReconstruction,
+    PrintedReconstruction,
+    Reconstruction,
+)
 
-__all__ = ["CALM"]
-
-Reconstruction = Literal["maximum-entropy", "least-squares"]
-Tables = Callable[[tuple[str, ...]], Marginal]
+__all__ = ["CALM", "CALMParameters", "PrintedCALM"]
 
 
 class CALMParameters(LocalOptions):
@@ -75,126 +86,127 @@ class CALMParameters(LocalOptions):
     ] = "maximum-entropy"
 
 
-class CALM(OneSurvey[CALMParameters]):
+class CALM(LocalProtocol[CALMParameters]):
     """Ask each user for one set of attributes, and reconstruct all marginals."""
 
     name = "calm"
     summary = "all marginals of a few attributes, and a synthetic table, from users"
     paper = "Zhang et al. 2018 (CALM); sections 4 and 5 reconstructed"
 
+    @classmethod
+    def variant(cls, parameters: CALMParameters, *, mode: Mode) -> type[CALM]:  # noqa: ARG003
+        return PrintedCALM if mode == "paper" else CALM
+
     def questions(self, domain: Domain, users: int) -> list[Question]:
-        check_size(domain, min(self.parameters.ways, len(domain.attributes)))
-        # 1.
+        """Choose the sets, and how many users are asked for each (step 1)."""
+        check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
         asked = domain.project([name for name in domain.attributes if domain.cells((name,)) > 1])
         if not asked.attributes:
             raise UsageError("expected at least one attribute of two labels or more, found none")
-        if (
-            self.parameters.ways == 1 and self.mode != "paper"
-        ):  # nobody wants more than single attributes
-            weights: dict[tuple[str, ...], float] = {(name,): 1.0 for name in asked.attributes}
-        elif self.mode == "paper":
-            ways = min(self.parameters.ways, len(asked.attributes))
-            sets = printed_design(
-                asked, users=users, epsilon=self.epsilon, ways=ways, theta=self.parameters.theta
-            )
-            weights = dict.fromkeys(sets, 1.0)
-        else:
-            weights, _ = design(asked, users=users, randomizer=self.randomizer)
-        # Sets of as many cells stand together: they share a randomizer.
-        ordered = dict(sorted(weights.items(), key=lambda own: domain.cells(own[0])))
-        return questions_for(users, ordered, lambda own: self.randomizer(domain.cells(own)))
+        weights = self.weights(asked, users)
+        # Sets of as many cells stand together, because they share a randomizer.
+        ordered = dict(sorted(weights.items(), key=lambda entry: domain.cells(entry[0])))
+        return questions_by_weight(
+            users, ordered, lambda attributes: self.randomizer(domain.cells(attributes))
+        )
+
+    def weights(self, domain: Domain, users: int) -> dict[tuple[str, ...], float]:
+        """Choose each set's share of the users, for the least predicted error."""
+        if self.parameters.ways == 1:  # single attributes are all that is published
+            return {(name,): 1.0 for name in domain.attributes}
+        return design(domain, users=users, randomizer=self.randomizer).weights
+
+    def marginals(self, desk: Curator, answers: Sequence[Answer]) -> MarginalOf:
+        """Estimate all pairs together, and reconstruct from them (steps 3 to 5)."""
+        generator = desk.randomness("latent classes").generator()
+        pairs = estimate_pairs(desk.domain, answers, generator=generator)
+        return PairReconstruction(desk.domain, pairs, self.parameters.reconstruction).marginal
 
     def party(self, me: Party) -> None:
-        # 2. Each user of the cohort says the cell of her group's marginal in which she stands, by its randomizer.
-        self.respond(me)
+        with me.phase("plan"):
+            survey = PartySurvey(me, self.parameters)
+            kind = MarginalQuestions(me.records.domain)
+            asked = survey.plan(kind, randomizer=self.randomizer)
+        # 2. Each user of the cohort reports her cell of her group's marginal, by its randomizer.
+        with me.phase("reports"):
+            survey.answer(asked)
 
     def curator(self, desk: Curator) -> Outcome:
-        # 2. Groups by a public permutation; what all users of a group say is counted.
-        domain, ways = desk.domain, min(self.parameters.ways, len(desk.domain.attributes))
-        answers, said = self.survey(desk)
+        p, domain = self.parameters, desk.domain
+        # 1.
+        with desk.phase("plan"):
+            survey = CuratorSurvey(desk, p)
+            questions = self.questions(domain, survey.users)
+            asked = survey.plan(questions, MarginalQuestions(domain))
+        # 2. A public permutation makes the groups, and the reports of each group are counted.
+        with desk.phase("reports"):
+            answers = survey.collect(asked)
+        # 3. to 5.
         with desk.phase("reconstruction"):
-            table = (self.printed if self.mode == "paper" else self.believing)(desk, answers)
-            wanted = list(combinations(domain.attributes, ways))
+            marginal = self.marginals(desk, answers)
+            wanted = list(combinations(domain.attributes, min(p.ways, len(domain.attributes))))
             tables = []
-            for own in wanted:
-                tables.append(table(own))
+            for attributes in wanted:
+                tables.append(marginal(attributes))
                 desk.progress(len(tables), of=len(wanted))
         synthetic = None
-        if rows := min(self.parameters.synthetic_rows, said.users):
+        if rows := min(p.synthetic_rows, survey.users):
             with desk.phase("synthesis"):
-                singles = {name: table((name,)) for name in domain.attributes}
+                singles = {name: marginal((name,)) for name in domain.attributes}
                 pairs: dict[tuple[str, ...], Marginal] = {
-                    own: table(own) for own in combinations(domain.attributes, 2)
+                    pair: marginal(pair) for pair in combinations(domain.attributes, 2)
                 }
                 generator = desk.randomness("sampling").generator()
-                codes, _ = rows_of(
+                codes, _ = draw_rows(
                     domain,
                     pairs,
                     singles,
                     rows=rows,
                     generator=generator,
-                    told=lambda done, of: desk.progress(done, of=of),
+                    progress=desk.progress,
                 )
                 synthetic = domain.decode(codes)
-        sets = [own.question for own in answers]
-        summary = {
-            "users": said.users,
-            "sets": len(sets),
-            "attributes of a set": max(len(own.attributes) for own in sets),
-            "cells of a set": max(own.randomizer.cells for own in sets),
-            "users of a set": min(own.users for own in sets),
-            "randomizers": ", ".join(dict.fromkeys(own.randomizer.name for own in sets)),
-            "marginals": len(tables),
-        }
-        marginals = published(domain, tables, users=said.users)
-        return Outcome(marginals=marginals, synthetic=synthetic, summary=summary, user_traffic=said)
+        return Outcome(
+            marginals=user_counts(domain, tables, users=survey.users),
+            synthetic=synthetic,
+            summary={
+                "users": survey.users,
+                "sets": len(questions),
+                "attributes of a set": max(len(question.attributes) for question in questions),
+                "cells of a set": max(question.randomizer.cells for question in questions),
+                "users of a set": min(question.users for question in questions),
+                "randomizers": ", ".join(
+                    dict.fromkeys(question.randomizer.name for question in questions)
+                ),
+                "marginals": len(tables),
+            },
+            user_traffic=survey.traffic,
+        )
 
-    def printed(self, desk: Curator, answers: Sequence[Answer]) -> Tables:
-        """Steps 3 to 5 as the paper is summarised."""
-        domain = desk.domain
-        # 3. and 4., in turns; the last is a projection.
-        estimates = agree([own.estimate(domain) for own in answers], total=1.0, sweeps=3)
-        asked = {name for own in estimates for name in own.attributes}
-        alone = [
-            Estimate(Marginal.uniform(domain, (name,)), 1.0)
-            for name in domain.attributes
-            if name not in asked
-        ]
+    def predict(self, public: Public) -> list[Cost]:
+        return predict_survey(public, self.parameters, self.questions, MarginalQuestions)
 
-        # 5.
-        def table(own: tuple[str, ...]) -> Marginal:
-            covered = any(estimate.table.covers(own) for estimate in estimates)
-            if covered or self.parameters.reconstruction == "maximum-entropy":
-                return reconstruct(domain, own, [*estimates, *alone])
-            parts = [
-                estimate.table.project([name for name in own if name in estimate.attributes])
-                for estimate in (*estimates, *alone)
-                if set(own) & set(estimate.attributes)
-            ]
-            return least_squares(domain, own, parts)
 
-        return table
+class PrintedCALM(CALM):
+    """The same with the sets, the randomizers and the reconstruction of the paper."""
 
-    def believing(self, desk: Curator, answers: Sequence[Answer]) -> Tables:
-        """Steps 3 to 5 as `believing` says; larger marginals from their pairs."""
-        domain = desk.domain
-        generator = desk.randomness("latent classes").generator()
-        known = believe(domain, answers, generator=generator)
-        ones, pairs = known.ones, known.pairs
-        by_maximum_entropy = self.parameters.reconstruction == "maximum-entropy"
-        reconstructed = fit if by_maximum_entropy else least_squares
+    def weights(self, domain: Domain, users: int) -> dict[tuple[str, ...], float]:
+        """Choose m sets of at most l attributes (step 1), with as many users each."""
+        sets = printed_design(
+            domain,
+            users=users,
+            epsilon=self.epsilon,
+            ways=min(self.parameters.ways, len(domain.attributes)),
+            theta=self.parameters.theta,
+        )
+        return dict.fromkeys(sets, 1.0)
 
-        def table(own: tuple[str, ...]) -> Marginal:
-            known = [name for name in own if name in ones]
-            if len(known) < len(own):  # attributes of one label
-                return (table(tuple(known)) if known else Marginal((), np.array(1.0))).expand(
-                    domain, own
-                )
-            if len(own) == 1:
-                return ones[own[0]]
-            within = [
-                pairs[pair] if pair in pairs else pairs[pair[::-1]] for pair in combinations(own, 2)
-            ]
-            return within[0].project(own) if len(own) == 2 else reconstructed(domain, own, within)
+    def choose_randomizer(self, cells: int) -> Randomizer:
+        """Choose between GRR and OUE (step 2)."""
+        return choose_randomizer(cells, self.parameters, rule=printed_choice)
 
-        return table
+    def marginals(self, desk: Curator, answers: Sequence[Answer]) -> MarginalOf:
+        """Make the tables agree, and reconstruct from them (steps 3 to 5)."""
+        return PrintedReconstruction.of(
+            desk.domain, answers, reconstruction=self.parameters.reconstruction
+        ).marginal

@@ -1,51 +1,63 @@
-"""Who reports what in a round of CLLDP's decision tree: candidate sets (Xue et al. 2024, section
-6.1).
+"""Candidate sets: which attribute a group reports next, in a round of CLLDP's decision tree.
 
-A group is known by the attributes that its users drew so far, one after another, of which some may
-be alike (SL). A branch that waits for a test has the attributes of its path, with those that were
-tested twice (B). A group that lacks one attribute to cover a branch, with one of its own as a
-candidate for the next test, draws that one; others draw from all that they have not.
+A group is described by the attributes that its users have drawn so far, of which some may be alike
+(SL in section 6.1 of Xue et al. 2024). A branch without a test yet has the attributes of its path,
+including those that were tested twice (B). Some groups lack one attribute to cover a branch, and
+have one of their own that can be its next test. Such a group draws the missing attribute. Other
+groups draw from all attributes that they do not have.
 
-As printed the *last* attribute of B is drawn, which the group may have, while the one it lacks is
-another: in the fifth round up to a quarter of the users cover no branch that waits (spec C9). Here
-it is the one that is missing.
+As printed the *last* attribute of B is drawn. The group may have that one, and lack another. In the
+fifth round up to a quarter of the users then cover no branch (spec C9).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-__all__ = ["candidates"]
+__all__ = ["candidates", "last_attribute", "missing_attribute"]
+
+Names: TypeAlias = Sequence[str]
+
+
+def missing_attribute(drawn: Names, branch: Names) -> str | None:
+    """Find the one attribute that a group lacks to cover a branch; `None` if it lacks others."""
+    missing = list((Counter(branch) - Counter(drawn)).elements())
+    return missing[0] if len(missing) == 1 else None
+
+
+def last_attribute(drawn: Names, branch: Names) -> str | None:  # noqa: ARG001 - as printed
+    """Take the last attribute of a branch, as printed."""
+    return branch[-1]
 
 
 def candidates(
-    drawn: Sequence[str],
-    branches: Sequence[Sequence[str]],
-    attributes: Sequence[str],
+    drawn: Names,
+    branches: Sequence[Names],
+    attributes: Names,
     *,
-    as_printed: bool = False,
+    completion: Callable[[Names, Names], str | None] = missing_attribute,
 ) -> list[str]:
-    """List what users who have drawn these may draw next, in the order of the attributes.
+    """List the attributes that users may draw next, in the order of `attributes`.
 
-    The paper's example: w was tested twice on the second branch. Group 4 drew z, and w is missing;
-    group 1 drew w twice.
+    `completion` finds what completes a group's attributes to a branch.
+
+    In the paper's example w was tested twice on the second branch. Group 4 drew z and lacks w;
+    group 1 drew u and w.
 
     >>> candidates(["z"], [["w"]], "uwyz")
     ['w']
     >>> candidates(["u", "w"], [["w", "u"], ["w", "w"]], "uwyz")
     ['w']
     """
-    own = Counter(drawn)
-    found = set()
+    chosen = set()
     for branch in branches:
-        beyond = list((own - Counter(branch)).elements())
+        beyond = list((Counter(drawn) - Counter(branch)).elements())
         if len(beyond) == 1 and beyond[0] not in branch:
-            missing = list((Counter(branch) - own).elements())
-            if as_printed:
-                found.add(branch[-1])
-            elif len(missing) == 1:
-                found.add(missing[0])
-    if not found:
-        found = {*attributes} - {*drawn} or {*attributes}
-    return [name for name in attributes if name in found]
+            name = completion(drawn, branch)
+            if name is not None:
+                chosen.add(name)
+    if not chosen:
+        chosen = {*attributes} - {*drawn} or {*attributes}
+    return [name for name in attributes if name in chosen]

@@ -1,27 +1,28 @@
-"""A decision tree under CLLDP (Xue et al. 2024, section 6): from users who report once, or a level
-a round as printed.
+"""A decision tree under CLLDP, from users whose label is protected (Xue et al. 2024, section 6).
 
-    trust       nobody with a label; the collector with omega, up to `record_cap`
-    who learns  the aggregator and everybody: noisy tables of the label with attributes, and the tree
-    privacy     epsilon-CLLDP for each user's label, of all her reports; of the whole record the report's `whole_record`
+    trust       no one with a label; the curator with omega, up to `record_cap`
+    who learns  the curator and everyone: noisy tables of the label with attributes, and the tree
+    privacy     epsilon-CLLDP for each user's label, of all her reports; of the whole record the
+                report's `whole_record`
     cost        one report a user; with learning=levels one a round
     publishes   model.json: the tree; `sottovoce predict` applies it
 
-learning=distilled (default) is ours. Every user reports once, with all of epsilon:
+`LabelDecisionTree` (`learning=distilled`, the default) is ours. Every user reports once, with all
+of epsilon:
 
-1. Four fifths of the users: one attribute each, and the label, as for naive Bayes           `protocol.LabelProtocol`
-2. The collector grows a tree from the naive Bayes model of these tables                      `curator.tree_distilled`
-3. The others go down that tree and report at which end they are, with the label             `leaves`
-4. Ends get their labels from both; tests whose answers end alike fall away
+1. Four fifths of the users report one attribute each, and the label, as for naive Bayes.
+2. The curator grows a tree from the naive Bayes model of these tables.  `curator.tree_distilled`
+3. The other users go down that tree, and report its end and the label.                   `ends`
+4. Both decide the labels of the ends. A test falls away if all ends below it have one label.
 
-learning=levels is the paper's Algorithm 4 with our mending, and in mode=paper as printed
-(`levels`): tables of three to five attributes with the label drown in the noise of local reports,
-and on Adult no tree of that kind beats the most frequent label (spec A10).
+`PrintedLevelTree` (`mode=paper`) is the paper's Algorithm 4, and `LevelTree` (`learning=levels`)
+mends it (`levels`). Their tables of three to five attributes with the label drown in the noise of
+local reports. On Adult no such tree is better than the most frequent label (spec A10).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -33,23 +34,21 @@ from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.domain import intervals
-from ...privacy.local import Survey
 from ...privacy.local.belief import Allocation
-from ..local import muster
 from ..protocol import Cost, Mode, Outcome, Public
-from .asking import respond
-from .beliefs import believed, choose, share_of
-from .leaves import Ends, ask_ends, respond_at_ends
-from .levels import Levels, check, respond_by_levels
-from .protocol import LabelProtocol, Pooled, of_users, together
-from .settings import LabelOptions
+from .ends import answer_ends, ask_ends
+from .estimates import PooledEstimate, pool
+from .levels import LevelRounds, PrintedLevelRounds
+from .protocol import AsPrinted, LabelProtocol
+from .settings import LabelOptions, LabelSettings
+from .survey import Beliefs, CuratorLabelSurvey, PartyLabelSurvey, choose_terms
 
-__all__ = ["LabelDecisionTree"]
+__all__ = ["LabelDecisionTree", "LevelTree", "PrintedLevelTree"]
 
-Learning = Literal["distilled", "levels"]
-AT_ENDS: Final = 0.2
-"""Of the users, those who say at which end they are."""
-DEEPEST: Final = 12
+Learning: TypeAlias = Literal["distilled", "levels"]
+END_SHARE: Final = 0.2
+"""Share of the users who report their end."""
+MAX_DEPTH: Final = 12
 
 
 class LabelDecisionTreeParameters(LabelOptions):
@@ -63,152 +62,123 @@ class LabelDecisionTreeParameters(LabelOptions):
         int,
         msgspec.Meta(
             ge=0,
-            le=DEEPEST,
+            le=MAX_DEPTH,
             description="tests on a path; of levels, rounds. 0: 8, of levels 5",
         ),
     ] = 0
     allocation: Annotated[
         Allocation | None,
         msgspec.Meta(
-            description="of epsilon over levels: tight, paper_fixed (equation 15 mended) or paper; by the mode"
+            description="of epsilon over levels: tight, paper_fixed (equation 15 mended) or paper; "
+            "by the mode"
         ),
     ] = None
 
 
 class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
-    """Grow a decision tree."""
+    """Grow a decision tree from users who report once."""
 
     name = "clldp-decision-tree"
     summary = "a decision tree, from users whose label is protected"
-    uses = (*LabelProtocol.uses, Ends)
+    learning: Learning = "distilled"
 
-    def __init__(self, parameters: Any, *, mode: Mode) -> None:
-        super().__init__(parameters, mode=mode)
-        self.learning: Learning = parameters.learning or (
-            "levels" if mode == "paper" else "distilled"
-        )
-        if self.learning == "distilled" and mode == "paper":
-            raise UsageError(
-                "expected learning=levels in mode paper, found distilled, which is no paper's"
-            )
-        if self.learning == "distilled" and parameters.allocation is not None:
-            raise UsageError(
-                "expected allocation with learning=levels, found learning=distilled: there is one report a user"
-            )
-        self.allocation: Allocation = parameters.allocation or (
-            "paper" if mode == "paper" else "tight"
-        )
-        if self.learning == "levels":
-            check(parameters)
+    @classmethod
+    def variant(
+        cls, parameters: LabelDecisionTreeParameters, *, mode: Mode
+    ) -> type[LabelDecisionTree]:
+        """Pick the class by mode and `learning`."""
+        if mode == "paper":
+            if parameters.learning == "distilled":
+                raise UsageError(
+                    "expected learning=levels in mode paper, found distilled, which is no paper's"
+                )
+            variant: type[LabelDecisionTree] = PrintedLevelTree
+        else:
+            variant = LevelTree if parameters.learning == "levels" else LabelDecisionTree
+        variant.check(parameters)
+        return variant
 
-    def chosen(self) -> dict[str, Any]:
-        own = super().chosen()
-        return (
-            own
-            if self.learning == "levels"
-            else {name: own[name] for name in own if name != "allocation"}
-        )
+    @classmethod
+    def check(cls, parameters: LabelDecisionTreeParameters) -> None:
+        """Refuse parameters of another variant."""
+        if parameters.allocation is not None:
+            raise UsageError(
+                "expected allocation with learning=levels, found learning=distilled: there is one "
+                "report a user"
+            )
 
     @property
     def depth(self) -> int:
-        return self.parameters.depth or (8 if self.learning == "distilled" else 5)
+        """Most tests on a path."""
+        return self.parameters.depth or 8
 
     def sets(self, domain: Domain) -> list[tuple[str, ...]]:
-        return self.single(domain)
+        return self.single_attributes(domain)
 
     def party(self, me: Party) -> None:
-        p, domain = self.parameters, me.records.domain
-        label = self.label(domain)
-        enlisted, groups = self.introduce(me)
-        if self.learning == "levels":
-            respond_by_levels(me, enlisted, groups, p, label=label, cap=self.cap, depth=self.depth)
-            return
-        with me.phase("reports"):  # 1
-            enlisted, groups = respond(me, enlisted, groups, p, label=label, cap=self.cap)
-        with me.phase("ends"):  # 3
-            respond_at_ends(me, enlisted, groups, p, label=label)
+        settings, sets = self.settings(me.records.domain), self.sets(me.records.domain)
+        with me.phase("users"):
+            survey = PartyLabelSurvey(me, settings)
+        with me.phase("beliefs"):
+            survey.answer_beliefs(sets)
+        with me.phase("reports"):  # 1.
+            survey.answer()
+        with me.phase("ends"):  # 3.
+            answer_ends(me, survey, settings)
 
     def curator(self, desk: Curator) -> Outcome:
-        p, domain, label, sets = (
-            self.parameters,
-            desk.domain,
-            self.label(desk.domain),
-            self.sets(desk.domain),
-        )
+        domain = desk.domain
+        settings, sets = self.settings(domain), self.sets(domain)
         with desk.phase("users"):
-            mustered = muster(desk, p)
+            survey = CuratorLabelSurvey(desk, settings)
         with desk.phase("beliefs"):
-            curves, known, surveys = believed(desk, mustered, sets, p, label=label, mode=self.mode)
-        first = share_of(mustered.users, p)
-        if self.learning == "levels":
-            levels = Levels(domain, label, p, self.mode, self.depth, self.allocation, curves)
-            used = [] if self.mode == "paper" else known
-            tree, more, rounds = levels.grow(desk, mustered, used, first=first)
-            return self._outcome(
-                domain,
-                tree,
-                label=label,
-                users=mustered.users,
-                surveys=[*surveys, *more],
-                rounds=rounds,
-            )
+            beliefs = survey.find_beliefs(sets)
+        at_ends = round(END_SHARE * len(survey.others))
         with desk.phase("reports"):
             # 1.
-            at_ends = round(AT_ENDS * (mustered.users - first))
-            tables, more = self.ask_once(
-                desk, mustered, curves, start=first, users=mustered.users - first - at_ends
-            )
-            surveys += more
+            places = survey.others[: len(survey.others) - at_ends]
+            estimates = survey.ask_each_once(beliefs, places)
         with desk.phase("ends"):
             # 2.
             grown = distil(
-                [_single(domain, together(own, known)) for own in tables], depth=self.depth
+                [_single(domain, pool(estimate, survey.sample)) for estimate in estimates],
+                depth=self.depth,
             )
             # 3.
-            joint, variance = None, 1.0
             ends = len(grown.tree.leaves)
-            wanted = at_ends if ends > 1 else 0
-            heads, _ = choose(
-                ends * domain.cells((label,)),
+            size = at_ends if ends > 1 else 0
+            heads, _ = choose_terms(
+                ends * domain.cells((settings.label,)),
                 ends,
                 np.ones(ends),
-                p,
-                epsilon=p.epsilon,
-                mode=self.mode,
+                settings,
+                epsilon=settings.options.epsilon,
             )
-            asked_ends = ask_ends(
-                desk,
-                mustered,
-                grown.tree,
-                p,
-                label=label,
-                start=mustered.users - at_ends,
-                size=wanted,
-                heads=heads,
+            start = survey.users - at_ends
+            reported = ask_ends(
+                desk, survey, grown.tree, settings, start=start, size=size, heads=heads
             )
-            if asked_ends is not None:
-                joint, variance, more = asked_ends
-                surveys += more
             # 4.
-            tree = label_leaves(grown, joint, variance)
-        rounds = [
-            {"asked": sets, "users": [own.users for own in tables]},
-            {"ends": ends, "users": wanted},
+            tree = (
+                label_leaves(grown, None, 1.0)
+                if reported is None
+                else label_leaves(grown, reported.joint, reported.variance)
+            )
+        rounds: list[dict[str, object]] = [
+            {"asked": sets, "users": [estimate.users for estimate in estimates]},
+            {"ends": ends, "users": size},
         ]
-        return self._outcome(
-            domain, tree, label=label, users=mustered.users, surveys=surveys, rounds=rounds
-        )
+        return self.outcome(tree, rounds, survey, settings)
 
-    def _outcome(
+    def outcome(
         self,
-        domain: Domain,
         tree: Tree,
-        *,
-        label: str,
-        users: int,
-        surveys: list[Survey],
-        rounds: list[dict[str, Any]],
+        rounds: list[dict[str, object]],
+        survey: CuratorLabelSurvey,
+        settings: LabelSettings,
     ) -> Outcome:
+        """Publish the tree, and how it was learned."""
+        domain, label = settings.domain, settings.label
         return Outcome(
             model={
                 "kind": "decision-tree",
@@ -219,26 +189,80 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 "rounds": rounds,
             },
             summary={
-                "users": users,
+                "users": survey.users,
                 "label": label,
                 "learning": self.learning,
                 "tests": len(tree.nodes) - len(tree.leaves),
                 "ends": len(tree.leaves),
                 "attributes": ", ".join(tree.attributes) or "none",
             },
-            user_traffic=of_users(users, surveys, self.parameters),
+            user_traffic=survey.traffic,
         )
+
+
+class LevelTree(LabelDecisionTree):
+    """Algorithm 4, mended: users report in every round, and the tree grows a level."""
+
+    learning: Learning = "levels"
+
+    @classmethod
+    def check(cls, parameters: LabelDecisionTreeParameters) -> None:
+        if parameters.users and parameters.simulate == "counts":
+            raise UsageError(
+                "expected users=0 with simulate=counts and learning=levels: who is drawn answers "
+                "in every round"
+            )
+
+    @property
+    def depth(self) -> int:
+        """Number of rounds."""
+        return self.parameters.depth or 5
+
+    @property
+    def allocation(self) -> Allocation:
+        """What the parameter `allocation` stands for."""
+        return self.parameters.allocation or "tight"
+
+    def rounds(self, settings: LabelSettings, beliefs: Beliefs) -> LevelRounds:
+        """Choose how the rounds are planned."""
+        return LevelRounds(settings, self.depth, self.allocation, beliefs)
+
+    def party(self, me: Party) -> None:
+        settings, sets = self.settings(me.records.domain), self.sets(me.records.domain)
+        with me.phase("users"):
+            survey = PartyLabelSurvey(me, settings)
+        with me.phase("beliefs"):
+            survey.answer_beliefs(sets)
+        # Lines 4 to 13: the terms say who is asked, and about what.
+        for number in range(1, self.depth + 1):
+            with me.phase(f"round {number}"):
+                survey.answer()
+
+    def curator(self, desk: Curator) -> Outcome:
+        settings, sets = self.settings(desk.domain), self.sets(desk.domain)
+        with desk.phase("users"):
+            survey = CuratorLabelSurvey(desk, settings)
+        with desk.phase("beliefs"):
+            beliefs = survey.find_beliefs(sets)
+        tree, rounds = self.rounds(settings, beliefs).grow(desk, survey, survey.sample)
+        return self.outcome(tree, rounds, survey, settings)
 
     def predict(self, public: Public) -> list[Cost]:
         """Predict what does not depend on the tree."""
-        lines = super().predict(public)
-        return (
-            lines
-            if self.learning == "distilled"
-            else [own for own in lines if own.phase != "reports"]
-        )
+        return [line for line in super().predict(public) if line.phase != "reports"]
 
 
-def _single(domain: Domain, own: Pooled) -> AttributeTable:
-    name = own.attributes[0]
-    return AttributeTable(name, own.joint, own.variance, intervals(domain.labels[name]))
+class PrintedLevelTree(AsPrinted[LabelDecisionTreeParameters], LevelTree):
+    """Algorithm 4 as printed."""
+
+    @property
+    def allocation(self) -> Allocation:
+        return self.parameters.allocation or "paper"
+
+    def rounds(self, settings: LabelSettings, beliefs: Beliefs) -> LevelRounds:
+        return PrintedLevelRounds(settings, self.depth, self.allocation, beliefs)
+
+
+def _single(domain: Domain, estimate: PooledEstimate) -> AttributeTable:
+    name = estimate.attributes[0]
+    return AttributeTable(name, estimate.joint, estimate.variance, intervals(domain.labels[name]))

@@ -1,296 +1,206 @@
-"""What protocols that ask for a label have in common: users, omega, one report each about label and
-one set of attributes.
-"""
+"""What the protocols that ask for a label have in common."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ...curator import Curator
-from ...curator.labels import pool
-from ...curator.marginal import Numbers
-from ...messages import UsageError, encoded_size
-from ...parties import Party
+from ...curator.labels import DEFAULT_DEVIATIONS
+from ...messages import UsageError
 from ...privacy import Domain
-from ...privacy.local import Survey
-from ...privacy.local.groups import Groups
-from ..local import Mustered, enlist, muster, predict_users
-from ..local.asking import Enlisted, Surveyed
-from ..protocol import Cost, Mode, Protocol, Public, UserTraffic
-from .asking import MOST_CELLS, Asked, Labelled, Table, ask, respond, size_of_terms
-from .beliefs import Beliefs, Truth, believed, choose, disclose, in_turn, share_of
-from .settings import LabelOptions, label_of
+from ..protocol import Cost, Mode, Public
+from ..survey import (
+    SurveyMessages,
+    SurveyProtocol,
+    number_of_users,
+    predict_opening,
+    survey_warnings,
+    with_each_cohort,
+)
+from .estimates import GroupEstimate, PooledEstimate, pool
+from .messages import LabelMessages
+from .settings import BeliefRules, LabelOptions, LabelSettings, label_of
+from .terms import MAX_CELLS, terms_of_sets
 
-__all__ = ["LabelProtocol", "Learnt", "Pooled", "of_users", "together"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pooled:
-    """All that was said of a set, by inverse variance: the joint distribution, each cell's
-    variance, and how many said it.
-    """
-
-    attributes: tuple[str, ...]
-    joint: Numbers
-    variance: float
-    users: int
-
-
-def together(own: Table, more: Sequence[Table]) -> Pooled:
-    """Put a table together with those of the same attributes."""
-    parts = [own, *(other for other in more if other.attributes == own.attributes)]
-    joint, variance = pool([(part.joint.values, part.variance) for part in parts])
-    return Pooled(own.attributes, joint, variance, sum(part.users for part in parts))
-
-
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """What was said of label and attributes, set by set."""
-
-    label: str
-    mustered: Mustered
-    tables: list[Table]
-    estimates: list[Pooled]
-    """The same with what was said for omega's sake, which is of the same law, and paid for; as
-    printed it is thrown away.
-    """
-    surveys: list[Survey]
-
+__all__ = ["AsPrinted", "LabelProtocol", "check_sets", "group_figures", "summary_of"]
 
 LabelOptionsT = TypeVar("LabelOptionsT", bound=LabelOptions)
 
 
-class LabelProtocol(Protocol[LabelOptionsT]):
-    """Every user says, of one set of attributes and the label together, some cells of which one may
-    be hers.
+class LabelProtocol(SurveyProtocol[LabelOptionsT]):
+    """Every user reports some cells of a table of the label and one set of attributes.
 
-    A subclass says `sets`, and what the curator makes of what is said.
+    One of the cells may be hers. A subclass chooses the sets, and what the curator makes of the
+    reports.
     """
 
     paper = "Xue et al. 2024 (CLLDP)"
-    trust = "nobody with a label; the collector with omega, up to record_cap: users randomize on their own"
+    trust = (
+        "no one with a label; the curator with omega, up to record_cap: every user randomizes her "
+        "own record"
+    )
     neighbours = "label-within-belief"
-    needs_schema = True
-    uses: ClassVar[tuple[type, ...]] = (Surveyed, Labelled, Truth)
+    uses: ClassVar[tuple[type, ...]] = (SurveyMessages, LabelMessages)
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
-
-    @property
-    def epsilon(self) -> float:
-        """Nothing is claimed where an oracle tells the truth."""
-        return inf if self.parameters.belief == "oracle" else float(self.parameters.epsilon)
-
-    @property
-    def cap(self) -> float | None:
-        cap: float | None = self.parameters.cap(self.mode)
-        return cap
 
     @abstractmethod
     def sets(self, domain: Domain) -> list[tuple[str, ...]]:
-        """Choose the sets of attributes that are asked, beside the label: from public knowledge
-        alone.
+        """Choose the sets of attributes that are asked beside the label, from the domain alone."""
+
+    @property
+    def rules(self) -> BeliefRules:
+        """How omega and k are chosen."""
+        p = self.parameters
+        return BeliefRules.of(p, sure=DEFAULT_DEVIATIONS, choice="scan", cap=2 * p.epsilon)
+
+    def pooled(
+        self, estimates: Sequence[GroupEstimate], sample: Sequence[GroupEstimate]
+    ) -> list[PooledEstimate]:
+        """Pool estimates with those of the users who reported for omega.
+
+        Both are of the same distribution, and the privacy of both is paid for.
         """
+        return [pool(estimate, sample) for estimate in estimates]
+
+    @property
+    def epsilon(self) -> float:
+        """The claimed epsilon: infinity where an oracle sees the truth."""
+        return inf if self.parameters.source == "oracle" else float(self.parameters.epsilon)
+
+    @property
+    def sure(self) -> float:
+        """What the parameter `sure` stands for."""
+        return self.rules.sure
+
+    @property
+    def choice(self) -> str:
+        """What the parameter `choice` stands for."""
+        return self.rules.choice
+
+    @property
+    def record_cap(self) -> float:
+        """What the parameter `record_cap` stands for; 0 is no bound."""
+        return self.rules.cap or 0.0
 
     def label(self, domain: Domain) -> str:
+        """Find the label."""
         return label_of(domain, self.parameters.label)
 
-    def party(self, me: Party) -> None:
-        """Say how many users there are, and let each answer once: for omega, or for the estimate
-        (Algorithm 1).
-        """
-        enlisted, groups = self.introduce(me)
-        with me.phase("reports"):
-            respond(
-                me,
-                enlisted,
-                groups,
-                self.parameters,
-                label=self.label(me.records.domain),
-                cap=self.cap,
-            )
-
-    def introduce(self, me: Party) -> tuple[Enlisted, Groups]:
-        """Say how many users there are; those who are asked for omega's sake answer."""
-        p, domain = self.parameters, me.records.domain
-        label = self.label(domain)
-        with me.phase("users"):
-            enlisted = enlist(me, p)
-        groups = Groups()
-        with me.phase("beliefs"):
-            if p.belief == "oracle":
-                disclose(me, self.sets(domain), label=label)
-            elif share_of(enlisted.users, p):
-                enlisted, groups = respond(
-                    me, enlisted, groups, p, label=label, cap=self.cap, plain=True
-                )
-        return enlisted, groups
-
-    def learn(self, desk: Curator) -> Learnt:
-        """Ask all users: the curator's side (Algorithm 2 for each set)."""
-        p, label, sets = self.parameters, self.label(desk.domain), self.sets(desk.domain)
-        with desk.phase("users"):
-            mustered = muster(desk, p)
-        with desk.phase("beliefs"):
-            curves, sampled, surveys = believed(
-                desk, mustered, sets, p, label=label, mode=self.mode
-            )
-        with desk.phase("reports"):
-            first = share_of(mustered.users, p)
-            tables, more = self.ask_once(
-                desk, mustered, curves, start=first, users=mustered.users - first
-            )
-        used = sampled if self.mode != "paper" else []
-        return Learnt(
-            label, mustered, tables, [together(own, used) for own in tables], [*surveys, *more]
-        )
-
-    def ask_once(
-        self, desk: Curator, mustered: Mustered, curves: Beliefs, *, start: int, users: int
-    ) -> tuple[list[Table], list[Survey]]:
-        """Share users out over the sets, and let each report once, with all of epsilon."""
-        p, label, asked = self.parameters, self.label(desk.domain), list[Asked]()
-        for own, first, size in in_turn(start, users, list(curves)):
-            values = desk.domain.cells(own)
-            cells = values * desk.domain.cells((label,))
-            heads, belief = choose(cells, values, curves[own], p, epsilon=p.epsilon, mode=self.mode)
-            asked.append(Asked(own, first, size, heads, belief, p.epsilon))
-        return ask(desk, mustered, asked, p, label=label)
+    def settings(self, domain: Domain) -> LabelSettings:
+        """Collect what both sides know in advance."""
+        return LabelSettings(self.parameters, self.rules, domain, self.label(domain))
 
     def predict(self, public: Public) -> list[Cost]:
-        """Predict all but reports, whose number of messages depends on who is in which cohort."""
-        if public.domain is None:
+        """Predict all but reports, which depend on who is in which cohort."""
+        if (domain := public.domain) is None:
             return []
-        p, domain, sets = self.parameters, public.domain, self.sets(public.domain)
-        users = p.users or public.rows
-        each = public.parties * size_of_terms(domain, sets)
-        lines = predict_users(public, phase="users", users=users)
-        if p.belief == "oracle":
-            cells = sum(domain.cells((self.label(domain), *own)) for own in sets)
-            size = encoded_size(Truth.Counts(np.zeros(cells, np.int64)))
-            lines.append(
-                Cost(
-                    phase="beliefs",
-                    kind="Counts",
-                    messages=public.parties,
-                    payload_bytes=public.parties * size,
-                )
-            )
-        elif share_of(users, p):
-            lines.append(
-                Cost(phase="beliefs", kind="Terms", messages=public.parties, payload_bytes=each)
-            )
-        return [
-            *lines,
-            Cost(phase="reports", kind="Terms", messages=public.parties, payload_bytes=each),
-        ]
+        p, settings, sets = self.parameters, self.settings(domain), self.sets(domain)
+        terms = terms_of_sets(domain, sets)
+        lines = predict_opening(public, p, phase="users")
+        if p.source == "oracle":
+            cells = sum(settings.cells(names) for names in sets)
+            counts = LabelMessages.Counts(np.zeros(cells, np.int64))
+            lines.append(with_each_cohort(public, counts, phase="beliefs"))
+        elif settings.sample_size(number_of_users(p, public)):
+            lines.append(with_each_cohort(public, terms, phase="beliefs"))
+        return [*lines, with_each_cohort(public, terms, phase="reports")]
 
-    def chosen(self) -> dict[str, Any]:
-        p = self.parameters
-        return {
-            **super().chosen(),
-            "sure": p.sureness(self.mode),
-            "choice": p.rule(self.mode),
-            "record_cap": 0.0 if self.cap is None else self.cap,
-        }
-
-    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
-        p, found = self.parameters, []
-        if p.belief == "oracle":
-            found.append(
-                "belief=oracle: cohorts told the curator exact tables; epsilon is infinity. It is for experiments"
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - of the signature
+        p, cap, warnings = self.parameters, self.rules.cap, list[str]()
+        if p.source == "oracle":
+            warnings.append(
+                "belief=oracle: cohorts sent exact tables to the curator, and epsilon is infinity; "
+                "this is for experiments"
             )
-        elif p.belief != "none" and p.randomizer == "khr":
-            cap = (
+        elif p.source != "none":
+            limit = (
                 "as much as follows from omega (record_cap=0), which is the whole record's epsilon"
+                if cap is None
+                else f"at most {cap:g} (record_cap)"
             )
-            if self.cap is not None:
-                cap = f"at most {self.cap:g} (record_cap)"
-            found.append(
-                f"epsilon {p.epsilon:g} is what is told of a label to somebody who knows no user's attributes, and if omega is "
-                f"not too small; to somebody who knows a user's attributes more is told of the label, {cap}"
+            warnings.append(
+                f"epsilon {p.epsilon:g} bounds what an adversary without a user's attributes learns "
+                "of her label, if omega is not too small; an adversary who knows her attributes "
+                f"learns more of the label, {limit}"
             )
-        if (p.belief == "sample" and p.sure == 0) or (
-            p.belief == "sample" and p.sure is None and self.mode == "paper"
-        ):
-            found.append(
-                "sure=0: omega is an estimate that is too small in about a third of all cases, and then more is told"
+        if p.source == "sample" and self.rules.sure == 0:
+            warnings.append(
+                "sure=0: omega is an estimate that is too small in about a third of all cases, and "
+                "then more than epsilon is lost"
             )
-        if p.simulate == "counts":
-            found.append(
-                "simulate=counts: no user's report was made; what they add up to was drawn from its exact law, "
-                "by a generator that is not for secrets"
-            )
-        if p.users:
-            found.append(
-                f"{p.users:,} users were drawn from the records, with replacement: epsilon holds for each of them, not for a "
-                "record, which may stand behind several"
-            )
-        return found
+        return [*warnings, *survey_warnings(p)]
 
-    def single(self, domain: Domain) -> list[tuple[str, ...]]:
+    def single_attributes(self, domain: Domain) -> list[tuple[str, ...]]:
         """List the attributes of two labels or more beside the label, each alone."""
         label = self.label(domain)
-        found: list[tuple[str, ...]] = [
+        sets: list[tuple[str, ...]] = [
             (name,) for name in domain.attributes if name != label and domain.cells((name,)) > 1
         ]
-        check_sets(domain, label, found)
-        return found
+        check_sets(domain, label, sets)
+        return sets
 
-    def told(self, learnt: Learnt) -> dict[str, Any]:
-        """List what was believed and chosen, for the model."""
-        return {
-            ", ".join(own.attributes): {
-                "omega": getattr(own.randomizer, "belief", 1.0),
-                "k": getattr(own.randomizer, "chosen", None),
-                "users": own.users,
-                "epsilon of the whole record": own.randomizer.local_epsilon,
-            }
-            for own in learnt.tables
+
+class AsPrinted(LabelProtocol[LabelOptionsT]):
+    """What the printed variants have in common, before the classes of their protocols.
+
+    omega is the estimate of the sample, k follows equation 8, and no bound holds for the whole
+    record. The reports of the sample are not used again.
+    """
+
+    @property
+    def rules(self) -> BeliefRules:
+        return BeliefRules.of(self.parameters, sure=0.0, choice="paper", cap=0.0)
+
+    def pooled(
+        self,
+        estimates: Sequence[GroupEstimate],
+        sample: Sequence[GroupEstimate],  # noqa: ARG002 - as printed
+    ) -> list[PooledEstimate]:
+        return [pool(estimate, []) for estimate in estimates]
+
+
+def group_figures(estimates: Sequence[GroupEstimate]) -> dict[str, object]:
+    """List how each set was asked, for the model."""
+    return {
+        ", ".join(estimate.attributes): {
+            "omega": estimate.belief,
+            "k": estimate.heads,
+            "users": estimate.users,
+            "epsilon of the whole record": estimate.randomizer.local_epsilon,
         }
-
-    def figures(self, learnt: Learnt) -> dict[str, Any]:
-        omegas = [getattr(own.randomizer, "belief", 1.0) for own in learnt.tables]
-        heads = [getattr(own.randomizer, "chosen", 0) for own in learnt.tables]
-        return {
-            "users": learnt.mustered.users,
-            "label": learnt.label,
-            "omega": f"{min(omegas):.3g} to {max(omegas):.3g}"
-            if min(omegas) < max(omegas)
-            else f"{omegas[0]:.3g}",
-            **(
-                {"k": f"{min(heads)} to {max(heads)}" if min(heads) < max(heads) else heads[0]}
-                if any(heads)
-                else {}
-            ),
-        }
+        for estimate in estimates
+    }
 
 
-def of_users(learnt_users: int, surveys: Sequence[Survey], options: LabelOptions) -> UserTraffic:
-    """Say what a user sends, in all her reports."""
-    sizes = [own.bits for survey in surveys for own in survey.randomizers]
-    return UserTraffic(
-        users=learnt_users,
-        reports=sum(own.asked for own in surveys),
-        bits=sum(own.bits for own in surveys),
-        least=min(sizes),
-        most=max(sizes),
-        simulate=options.simulate,
-    )
+def summary_of(estimates: Sequence[GroupEstimate], *, users: int, label: str) -> dict[str, object]:
+    """Summarise how the sets were asked."""
+    omegas = [estimate.belief for estimate in estimates]
+    low, high = min(omegas), max(omegas)
+    summary: dict[str, object] = {
+        "users": users,
+        "label": label,
+        "omega": f"{low:.3g} to {high:.3g}" if low < high else f"{omegas[0]:.3g}",
+    }
+    heads = [estimate.heads for estimate in estimates if estimate.heads]
+    if heads:
+        fewest, most = min(heads), max(heads)
+        summary["k"] = f"{fewest} to {most}" if fewest < most else fewest
+    return summary
 
 
 def check_sets(domain: Domain, label: str, sets: Sequence[tuple[str, ...]]) -> None:
-    """Refuse what names an attribute twice, or has more cells than anybody counts."""
-    for own in sets:
-        if len({*own, label}) <= len(own):
+    """Refuse sets that name an attribute twice, and tables that are too large to count."""
+    for names in sets:
+        if len({*names, label}) <= len(names):
             raise UsageError(
-                f"expected different attributes beside {label} in a set, found {', '.join(own)}"
+                f"expected different attributes beside {label} in a set, found {', '.join(names)}"
             )
-        if (cells := domain.cells((label, *own))) > MOST_CELLS:
+        if (cells := domain.cells((label, *names))) > MAX_CELLS:
             raise UsageError(
-                f"expected sets of at most {MOST_CELLS:,} cells with {label}, found {cells:,} of {', '.join(own)}"
+                f"expected sets of at most {MAX_CELLS:,} cells with {label}, found {cells:,} of "
+                f"{', '.join(names)}"
             )

@@ -36,7 +36,7 @@ from typing import Any
 from ...curator import BayesianNetwork, Curator, Estimate, Marginal, agree, synthesise
 from ...messages import CURATOR, message
 from ...parties import Party
-from ...privacy import Binary, Domain
+from ...privacy import BinaryEncoding, Domain
 from ..protocol import Cost, Formula, Mode, Outcome, Public
 from ..secure_sum import CuratorSums, Family, PartySums, SummingProtocol
 from .cost import formulas, predict
@@ -170,7 +170,7 @@ class DPSUBN(SummingProtocol[Choices]):
         """Fit the network to its tables, and draw."""
         settled = agree(known, total=rows) if self.mode == "rigorous" else known
         tables: list[Marginal] = [estimate.table for estimate in settled]
-        binary = Binary(desk.domain) if self.settings.binary else None
+        binary = BinaryEncoding(desk.domain) if self.settings.binary else None
         generator = desk.randomness("sampling").generator()
         made = synthesise(
             network.fit(tables),
@@ -192,7 +192,7 @@ class DPSUBN(SummingProtocol[Choices]):
     # What all roles, and the report, compute alike.
 
     def domain(self, domain: Domain) -> Domain:
-        return Binary(domain).bits if self.settings.binary else domain
+        return BinaryEncoding(domain).bits if self.settings.binary else domain
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> Plan:
         return plan_run(

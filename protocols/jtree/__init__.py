@@ -1,6 +1,4 @@
-"""JTree: a synthetic table along a junction tree, by one trusted holder or by many parties (Chen et
-al. 2015).
-"""
+"""JTree: a synthetic table along a junction tree, of one holder or of many (Chen et al. 2015)."""
 
 from .protocol import JTree
 

@@ -1,42 +1,51 @@
-"""How much pairs of attributes have to do with one another, on one party's own records. Exact, so
-it never leaves as it is.
+"""How strongly pairs of attributes depend on each other, measured on one party's own records.
 
-R     half the sum of |p_ij - p_i p_j|, of the party's own margins: one record changes it by 3/n + 2/n^2 (PrivBayes)
-away  half the sum of |p_ij - q_i q_j|, of margins q that are published already: one record moves 1/n from one cell to
-      another, and changes it by 1/n
-I     mutual information, in nats (the paper)
+The scores are exact, so they never leave a party as they are:
+
+R     half the sum of |p_ij - p_i p_j|, with the party's own margins (PrivBayes).
+      One record changes it by at most 3/n + 2/n^2.
+away  half the sum of |p_ij - q_i q_j|, with margins q that are already published.
+      One record moves 1/n from one cell to another, so it changes the score by at most 1/n.
+I     mutual information, in nats (the paper).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import exp, expm1, log, pi
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...curator import Marginal, dependence, information_of_all
 from ...parties import Records
-from .settings import Settings
+from ...privacy import Domain
 
 __all__ = [
+    "Pair",
+    "Scores",
     "away",
     "away_by_chance",
     "information",
+    "pairs_of",
     "penalties",
     "r_of",
     "sample_size",
     "sampled_epsilon",
 ]
 
-Scores = npt.NDArray[np.float64]
-Pair = tuple[str, str]
+Scores: TypeAlias = npt.NDArray[np.float64]
+Pair: TypeAlias = tuple[str, str]
 
 WORTH: Final = 0.8
-"""Of the noise that an edge's table will have, what counts against it: lambda. Chosen looking at
-Adult.
-"""
+"""Share of the expected noise that counts against an edge: lambda. Chosen looking at Adult."""
+
+
+def pairs_of(domain: Domain) -> list[Pair]:
+    """List the pairs of attributes that can depend on each other."""
+    return list(combinations([name for name in domain.attributes if domain.cells((name,)) > 1], 2))
 
 
 def r_of(records: Records, pairs: Sequence[Pair]) -> Scores:
@@ -45,12 +54,12 @@ def r_of(records: Records, pairs: Sequence[Pair]) -> Scores:
         Marginal.of(records.domain, pair, cells)
         for pair, cells in zip(pairs, records.marginals(pairs), strict=True)
     )
-    return np.array([dependence(own, own.attributes[:1]) for own in tables])
+    return np.array([dependence(table, table.attributes[:1]) for table in tables])
 
 
 def away(records: Records, pairs: Sequence[Pair], margins: Mapping[str, Scores]) -> Scores:
-    """Compute how far every pair is from the product of published margins, which sum to 1."""
-    products = (np.outer(margins[one], margins[other]).reshape(-1) for one, other in pairs)
+    """Compute every pair's distance from the product of published margins, which sum to 1."""
+    products = (np.outer(margins[left], margins[right]).reshape(-1) for left, right in pairs)
     counted = zip(records.marginals(pairs), products, strict=True)
     return np.array(
         [
@@ -61,24 +70,25 @@ def away(records: Records, pairs: Sequence[Pair], margins: Mapping[str, Scores])
 
 
 def away_by_chance(pairs: Sequence[Pair], margins: Mapping[str, Scores], *, rows: int) -> Scores:
-    """Compute how far so many rows are from it on average where nothing depends on anything: E|x|,
-    normal, in each cell.
+    """Compute the mean distance of so many rows where all attributes are independent.
+
+    The mean of |x| is that of a normal variable in each cell.
     """
-    found = []
-    for one, other in pairs:
-        product = np.outer(margins[one], margins[other])
-        found.append(0.5 * float(np.sqrt(2 * product * (1 - product) / (pi * rows)).sum()))
-    return np.array(found)
+    distances = []
+    for left, right in pairs:
+        product = np.outer(margins[left], margins[right])
+        distances.append(0.5 * float(np.sqrt(2 * product * (1 - product) / (pi * rows)).sum()))
+    return np.array(distances)
 
 
-def penalties(
-    pairs: Sequence[Pair], sizes: Mapping[str, int], settings: Settings, *, rows: int
-) -> Scores:
-    """Compute what an edge's table costs: the distance that its noise makes, as far as it counts.
-    Public.
+def penalties(pairs: Sequence[Pair], domain: Domain, *, noise_scale: float, rows: int) -> Scores:
+    """Compute what an edge's table costs: the part of its noise that counts against the edge.
+
+    The penalties are public.
     """
+    sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
     return np.array(
-        [WORTH * 0.5 * sizes[one] * sizes[other] * settings.scale() / rows for one, other in pairs]
+        [WORTH * 0.5 * sizes[left] * sizes[right] * noise_scale / rows for left, right in pairs]
     )
 
 
@@ -89,10 +99,9 @@ def information(records: Records, pairs: Sequence[Pair]) -> Scores:
 
 
 def sample_size(rows: int, *, epsilon: float, binary: bool) -> int:
-    """Choose how many rows to sample: Algorithm 1, line 2. What noise there is for what information
-    tells is least.
+    """Choose how many rows to sample (Algorithm 1, line 2): the noise on information is least.
 
-    >>> [sample_size(45_222, epsilon=own, binary=False) for own in (0.05, 0.1, 0.5)]
+    >>> [sample_size(45_222, epsilon=epsilon, binary=False) for epsilon in (0.05, 0.1, 0.5)]
     [9010, 20422, 45222]
     """
     if rows < 2:
@@ -102,18 +111,14 @@ def sample_size(rows: int, *, epsilon: float, binary: bool) -> int:
         sensitivity = np.log(n) / n + (n - 1) / n * np.log(n / (n - 1))
     else:
         sensitivity = 2 / n * np.log((n + 1) / 2) + (n - 1) / n * np.log((n + 1) / (n - 1))
-    return int(
-        n[
-            np.argmin(
-                sensitivity / [sampled_epsilon(epsilon, rate=own) for own in (n / rows).tolist()]
-            )
-        ]
-    )
+    epsilons = [sampled_epsilon(epsilon, rate=rate) for rate in (n / rows).tolist()]
+    return int(n[np.argmin(sensitivity / epsilons)])
 
 
 def sampled_epsilon(epsilon: float, *, rate: float) -> float:
-    """Compute eps_a: what may be spent on a sample of this rate (theorem 2, which is about a record
-    more or less: spec J2).
+    """Compute eps_a: the budget on a sample of this rate that costs epsilon on all rows.
+
+    That is theorem 2, which is about one record more or less (spec J2).
 
     >>> round(sampled_epsilon(0.1, rate=20_422 / 45_222), 3)
     0.209

@@ -1,49 +1,23 @@
-"""What protocols of local differential privacy share: users are asked, and their reports are
-counted.
+"""What protocols of local differential privacy share around their surveys.
+
+Before a survey, `LocalProtocol` chooses the randomizer of each question. After it, the curator
+estimates tables of all pairs from the answers, draws rows from them, and publishes marginals.
 """
 
-from .asking import (
-    Answer,
-    Mustered,
-    Question,
-    Surveyed,
-    answer,
-    ask,
-    enlist,
-    hear,
-    muster,
-    questions_for,
-)
-from .believing import Believed, believe
-from .joining import rows_of
-from .options import LocalOptions, SurveyOptions, SyntheticRows, Ways, choose
-from .protocol import LocalProtocol, OneSurvey, predict_round, predict_users, said
-from .publishing import check_size, published
+from .pairs import PairTables, estimate_pairs
+from .protocol import LocalOptions, LocalProtocol, SyntheticRows, Ways, choose_randomizer
+from .publishing import check_marginals, user_counts
+from .rows import draw_rows
 
 __all__ = [
-    "Answer",
-    "Believed",
     "LocalOptions",
     "LocalProtocol",
-    "OneSurvey",
-    "Mustered",
-    "Question",
-    "SurveyOptions",
-    "Surveyed",
+    "PairTables",
     "SyntheticRows",
     "Ways",
-    "answer",
-    "ask",
-    "believe",
-    "check_size",
-    "choose",
-    "enlist",
-    "hear",
-    "muster",
-    "predict_round",
-    "predict_users",
-    "published",
-    "questions_for",
-    "rows_of",
-    "said",
+    "check_marginals",
+    "choose_randomizer",
+    "draw_rows",
+    "estimate_pairs",
+    "user_counts",
 ]

@@ -1,6 +1,4 @@
-"""LoPub: all attributes of each user in Bloom filters, and tables by expectation and maximisation
-(Ren et al. 2018).
-"""
+"""LoPub: tables from Bloom filters of all attributes of each user (Ren et al. 2018)."""
 
 from .protocol import LoPub
 

@@ -1,31 +1,35 @@
-"""LoPub: a synthetic table from users who report all their attributes, each in a Bloom filter (TIFS
-2018).
+"""LoPub: a synthetic table from users who report all attributes in Bloom filters (TIFS 2018).
 
-    trust       nobody: every user turns over the bits of her own filters
-    who learns  the aggregator: every user's noisy filters; everybody: the graph and the synthetic table
-    messages    users: who there is; then what is asked, and reports
+    trust       nobody: every user turns over bits of her own filters
+    who learns  the curator: every user's noisy filters; everyone: the graph and the synthetic table
+    messages    users: the survey is opened; then the request, and reports
     rounds      3
     privacy     epsilon for each user, all attributes together, who reports once
-    cost        8 bits for each label of each attribute a user: 1568 of Adult's
-    error       that of the noise, of which each attribute gets 1 / d of epsilon, and of the model, as PrivIncr's
+    cost        8 bits for each label of each attribute a user: 1568 for Adult
+    error       that of the noise, of which each attribute gets 1 / d of epsilon, and that of the
+                model, as for PrivIncr
 
-Ren et al., "LoPub: high-dimensional crowdsourced data publication with local differential privacy",
-as PrivIncr (Wang et al. 2023) compares with it. A baseline.
+Ren et al., "LoPub: high-dimensional crowdsourced data publication with local differential privacy".
+A baseline, with which PrivIncr (Wang et al. 2023) is compared.
 
-    1  users        one signature of h bits an attribute, each bit a coin with probability f            `privacy.local.bloom`
-    2  single       attributes' tables by Lasso from how many filters have each bit                     `tables`
-    3  pairs        tables by expectation and maximisation from every user's filters                    `curator.expectation`
-    4  graph        edges where I > (min(c_i, c_j) - 1) phi^2 / 2, in nats
-    5  synthesis    its junction tree; cliques' tables as those of pairs; rows drawn along the tree
+    1  users      a signature of h bits for each attribute; a bit is replaced by a coin with
+                  probability f                                              `privacy.local.bloom`
+    2  single     tables of single attributes by Lasso, from the number of filters with each bit
+                                                                             `tables`
+    3  pairs      tables of pairs by expectation and maximisation, from every user's filters
+                                                                             `curator.expectation`
+    4  graph      an edge where I > (min(c_i, c_j) - 1) phi^2 / 2, in nats
+    5  synthesis  the graph's junction tree; tables of its cliques as for pairs; rows drawn along
+                  the tree
 
-With d = 15 attributes and h = 5 hashes f = 0.9, 0.5 and 0.1 are epsilon 30, 165 and 442: PrivIncr's
-table 2 has them the wrong way round (spec E6). Below epsilon 10 or so nothing is learnt of pairs,
-and the tables stay near where they start (E7).
+With d = 15 attributes and h = 5 hashes f = 0.9, 0.5 and 0.1 are epsilon 30, 165 and 442. Table 2 of
+PrivIncr has them in the wrong order (spec E6). Below epsilon 10 or so nothing is learned of pairs,
+and their tables stay near their start (E7).
 
-Ours are two things that LoPub leaves open: the h bits of a signature are different ones, and tables
-are sought for so many steps at most, which at epsilon 30 most tables need. Where they start matters
-little; of a start by Lasso the labels that it drops stay out. What LoPub prunes to save time is not
-pruned.
+LoPub leaves two points open. Here the h bits of a signature differ, and the search for a table ends
+after a maximal number of steps; at epsilon 30 most tables need them all. The start of the search
+matters little. If it starts from Lasso's tables, labels that Lasso drops stay out. LoPub prunes
+some pairs to save time; here no pair is pruned.
 """
 
 from __future__ import annotations
@@ -46,21 +50,29 @@ from ...curator import (
     mutual_information,
     synthesise,
 )
-from ...messages import UsageError, encoded_size
+from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local.bloom import BloomFilters
-from ..local import SurveyOptions, SyntheticRows, enlist, muster, predict_users
-from ..local.asking import KEY, Surveyed
-from ..protocol import Cost, Mode, Outcome, Protocol, Public, UserTraffic
-from .asking import Filtered, Told, answer, ask, described
+from ..local import SyntheticRows
+from ..protocol import Cost, Outcome, Public
+from ..survey import (
+    KEY_BYTES,
+    CuratorSurvey,
+    PartySurvey,
+    SurveyOptions,
+    SurveyProtocol,
+    predict_opening,
+    with_each_cohort,
+)
+from .filters import FilterMessages, collect, report, request
 from .tables import Start, Tables
 
 __all__ = ["LoPub"]
 
-MOST_CELLS: Final = 1 << 20
-"""Of a table that is sought: every step goes through all users and cells."""
-MOST_LABELS: Final = 4096
+MAX_CELLS: Final = 1 << 20
+"""Most cells of a table: every step of the search goes through all users and cells."""
+MAX_LABELS: Final = 4096
 
 
 class LoPubParameters(SurveyOptions):
@@ -81,7 +93,7 @@ class LoPubParameters(SurveyOptions):
     start: Annotated[
         Start,
         msgspec.Meta(
-            description="from where tables are sought: Lasso's single attributes, or all cells alike"
+            description="start of the search for a table: Lasso's single attributes, or uniform"
         ),
     ] = "lasso"
     iterations: Annotated[
@@ -90,34 +102,25 @@ class LoPubParameters(SurveyOptions):
     synthetic_rows: SyntheticRows = 100_000
 
 
-class LoPub(Protocol[LoPubParameters]):
-    """Ask every user for all attributes, and draw a table along the junction tree of what they
-    say.
-    """
+class LoPub(SurveyProtocol[LoPubParameters]):
+    """Ask every user for all attributes, and draw a table along a junction tree."""
 
     name = "lopub"
     summary = "a synthetic table from users who report all attributes in Bloom filters: a baseline"
     paper = "Ren et al. 2018 (LoPub)"
-    trust = (
-        "nobody: users randomize on their own; a cohort is a simulation's stand-in for many of them"
-    )
-    neighbours = "replace-one"
-    needs_schema = True
-    uses = (Surveyed, Filtered)
-
-    def __init__(self, parameters: LoPubParameters, *, mode: Mode) -> None:
-        super().__init__(parameters, mode=mode)
+    uses = (*SurveyProtocol.uses, FilterMessages)
 
     def filters(self, domain: Domain, *, key: bytes) -> tuple[tuple[str, ...], BloomFilters]:
-        """Choose which attributes are asked, and how: from public knowledge alone."""
+        """Choose the attributes that are asked, and their filters, from public knowledge alone."""
         p = self.parameters
         asked = tuple(name for name in domain.attributes if domain.cells((name,)) > 1)
         if not asked:
             raise UsageError("expected at least one attribute of two labels or more, found none")
         sizes = sorted(domain.shape(asked))
-        if sizes[-1] > MOST_LABELS or sizes[-1] * sizes[-2:][0] > MOST_CELLS:
+        if sizes[-1] > MAX_LABELS or sizes[-1] * sizes[-2:][0] > MAX_CELLS:
             raise UsageError(
-                f"expected attributes of at most {MOST_LABELS:,} labels, and pairs of 2^20 cells, found {sizes[-2:]}"
+                f"expected attributes of at most {MAX_LABELS:,} labels, and pairs of 2^20 cells, "
+                f"found {sizes[-2:]}"
             )
         try:
             return asked, BloomFilters(
@@ -132,22 +135,22 @@ class LoPub(Protocol[LoPubParameters]):
 
     def party(self, me: Party) -> None:
         with me.phase("users"):
-            enlisted = enlist(me, self.parameters)
+            survey = PartySurvey(me, self.parameters)
         # 1.
         with me.phase("reports"):
-            asked, filters = self.filters(me.records.domain, key=enlisted.key)
-            answer(me, enlisted, filters, asked)
+            asked, filters = self.filters(me.records.domain, key=survey.key)
+            report(me, survey, filters, asked)
 
     def curator(self, desk: Curator) -> Outcome:
-        p = self.parameters
+        p, domain = self.parameters, desk.domain
         with desk.phase("users"):
-            mustered = muster(desk, p)
+            survey = CuratorSurvey(desk, p)
         with desk.phase("reports"):
-            asked, filters = self.filters(desk.domain, key=mustered.key)
-            told = ask(desk, mustered, filters, asked)
+            asked, filters = self.filters(domain, key=survey.key)
+            answers = collect(desk, survey, filters, asked)
         with desk.phase("pairs"):
             # 2.
-            tables = Tables(asked, filters, told, p.start, p.iterations)
+            tables = Tables(asked, filters, answers, p.start, p.iterations)
             # 3.
             every = list(combinations(asked, 2))
             pairs = {}
@@ -160,29 +163,29 @@ class LoPub(Protocol[LoPubParameters]):
                 pair
                 for pair, table in pairs.items()
                 if mutual_information(table, pair[:1], base=e)
-                > correlation_threshold(desk.domain, *pair, phi=p.phi)
+                > correlation_threshold(domain, *pair, phi=p.phi)
             ]
-            tree = junction_tree(desk.domain, dependency_graph(desk.domain, edges))
+            tree = junction_tree(domain, dependency_graph(domain, edges))
             # 5.
             synthetic = None
-            if rows := min(p.synthetic_rows, told.users):
-                known = self.cliques(desk, tree, tables, pairs)
-                made = synthesise(
-                    tree.chain(known), rows, generator=desk.randomness("sampling").generator()
-                )
-                synthetic = desk.domain.decode(made.codes)
+            if rows := min(p.synthetic_rows, survey.users):
+                cliques = self.cliques(desk, tree, tables, pairs)
+                generator = desk.randomness("sampling").generator()
+                drawn = synthesise(tree.chain(cliques), rows, generator=generator)
+                synthetic = domain.decode(drawn.codes)
         return Outcome(
             synthetic=synthetic,
             model={"edges": edges, "tree": tree.to_builtins(), "spent": filters.spent},
             summary={
-                "users": told.users,
+                "users": survey.users,
                 "f": f"{2 * float(filters.flips):.4g}",
                 "edges": f"{len(edges)} of {len(every)}",
                 "cliques": len(tree.cliques),
                 "largest clique": f"{max(map(len, tree.cliques))} attributes",
-                "steps a table": f"{sum(tables.steps) / max(len(tables.steps), 1):.1f}, {tables.stopped:,} tables stopped",
+                "steps a table": f"{sum(tables.steps) / max(len(tables.steps), 1):.1f}, "
+                f"{tables.stopped:,} tables stopped",
             },
-            user_traffic=self.said(told, filters),
+            user_traffic=survey.traffic_of_reports(filters.bits),
         )
 
     def cliques(
@@ -192,57 +195,32 @@ class LoPub(Protocol[LoPubParameters]):
         tables: Tables,
         pairs: dict[tuple[str, str], Marginal],
     ) -> list[Marginal]:
-        """Find the tables of the cliques; those of pairs are known."""
+        """Find the tables of the cliques; those of pairs have been found."""
         domain = desk.domain
-        if (largest := max(tree.cliques, key=domain.cells)) and domain.cells(largest) > MOST_CELLS:
+        largest = max(tree.cliques, key=domain.cells)
+        if (cells := domain.cells(largest)) > MAX_CELLS:
             raise UsageError(
-                f"expected cliques of at most {MOST_CELLS:,} cells, found {domain.cells(largest):,} of {', '.join(largest)}: "
-                f"--set phi= of more than {self.parameters.phi:g} makes fewer edges"
+                f"expected cliques of at most {MAX_CELLS:,} cells, found {cells:,} of "
+                f"{', '.join(largest)}: --set phi= of more than {self.parameters.phi:g} makes "
+                "fewer edges"
             )
-        found = []
+        cliques = []
         for done, clique in enumerate(tree.cliques, start=1):
             if len(clique) == 1:
-                found.append(tables.ones.get(clique[0], Marginal.uniform(domain, clique)))
+                cliques.append(tables.ones.get(clique[0], Marginal.uniform(domain, clique)))
+            elif len(clique) == 2:
+                cliques.append(pairs[clique[0], clique[1]])
             else:
-                found.append(
-                    pairs[clique[0], clique[1]] if len(clique) == 2 else tables.joint(clique)
-                )
+                cliques.append(tables.joint(clique))
             desk.progress(float(done), of=len(tree.cliques))
-        return found
-
-    def said(self, told: Told, filters: BloomFilters) -> UserTraffic:
-        """Say what a user sends."""
-        return UserTraffic(
-            users=told.users,
-            reports=told.users,
-            bits=told.users * filters.bits,
-            least=filters.bits,
-            most=filters.bits,
-            simulate="reports",
-        )
+        return cliques
 
     def predict(self, public: Public) -> list[Cost]:
-        """Predict all but reports, whose number of messages depends on who is in which cohort."""
-        if public.domain is None:
+        """Predict all but reports, which depend on who is in which cohort."""
+        if (domain := public.domain) is None:
             return []
-        asked, filters = self.filters(public.domain, key=bytes(KEY))
-        size = encoded_size(described(filters, public.domain, asked))
+        asked, filters = self.filters(domain, key=bytes(KEY_BYTES))
         return [
-            *predict_users(public, phase="users", users=self.parameters.users or public.rows),
-            Cost(
-                phase="reports",
-                kind="Filters",
-                messages=public.parties,
-                payload_bytes=public.parties * size,
-            ),
-        ]
-
-    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
-        if not self.parameters.users:
-            return []
-        return [
-            (
-                f"{self.parameters.users:,} users were drawn from the records, with replacement: epsilon holds for each of "
-                "them, not for a record, which may stand behind several"
-            )
+            *predict_opening(public, self.parameters, phase="users"),
+            with_each_cohort(public, request(filters, domain, asked), phase="reports"),
         ]

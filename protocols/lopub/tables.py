@@ -1,6 +1,4 @@
-"""Tables from filters: of single attributes by Lasso, of several by expectation and
-maximisation.
-"""
+"""Tables from Bloom filters: single attributes by Lasso, several by expectation maximisation."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from ...curator.expectation import most_likely
 from ...curator.lasso import lasso
 from ...curator.marginal import Numbers
 from ...privacy.local.bloom import BloomFilters
-from .asking import Told
+from .filters import FilterAnswers
 
 __all__ = ["ALPHA", "Start", "Tables"]
 
@@ -28,41 +26,47 @@ Start = Literal["uniform", "lasso"]
 
 @dataclass
 class Tables:
-    """What users' filters say. `start`: from where tables of several attributes are sought."""
+    """Tables that follow from the filters of all users.
+
+    `start` is the start of the search for a table of several attributes.
+    """
 
     attributes: tuple[str, ...]
     filters: BloomFilters
-    told: Told
+    answers: FilterAnswers
     start: Start
-    most: int
-    """Steps for each table."""
+    max_steps: int
+    """Most steps of the search for a table."""
     ones: dict[str, Marginal] = field(init=False)
     steps: list[int] = field(default_factory=list)
     stopped: int = 0
-    """Tables whose steps were too few."""
+    """Number of tables whose search ended after the most steps."""
 
     def __post_init__(self) -> None:
-        counts = self.filters.frequencies(self.told.ones, users=self.told.users)
+        counts = self.filters.frequencies(self.answers.ones, users=self.answers.users)
         self.ones = {
-            name: Marginal((name,), self._lasso(at, counts[at]))
-            for at, name in enumerate(self.attributes)
+            name: Marginal((name,), self._lasso(number, counts[number]))
+            for number, name in enumerate(self.attributes)
         }
 
     def joint(self, attributes: Sequence[str]) -> Marginal:
         """Find the table of these attributes from which all users' filters are most likely."""
-        places = [self.attributes.index(name) for name in attributes]
-        likelihoods = [self.filters.likelihood(self.told.matches[at]) for at in places]
+        likelihoods = [
+            self.filters.likelihood(self.answers.matches[self.attributes.index(name)])
+            for name in attributes
+        ]
         start = None
         if self.start == "lasso":
             start = reduce(
                 lambda one, other: one * other, (self.ones[name] for name in attributes)
             ).values
-        found = most_likely(likelihoods, start=start, iterations=self.most)
-        self.steps.append(found.iterations)
-        self.stopped += not found.converged
-        return Marginal(tuple(attributes), found.table)
+        estimate = most_likely(likelihoods, start=start, iterations=self.max_steps)
+        self.steps.append(estimate.iterations)
+        self.stopped += not estimate.converged
+        return Marginal(tuple(attributes), estimate.table)
 
-    def _lasso(self, at: int, counts: Numbers) -> Numbers:
-        """Find which labels' signatures make up the bits of an attribute's filters."""
-        found = lasso(self.filters.signatures(at), counts, alpha=ALPHA)
-        return found / found.sum() if found.sum() > 0 else np.full(found.shape, 1 / found.size)
+    def _lasso(self, number: int, counts: Numbers) -> Numbers:
+        """Find the labels whose signatures make up the bits of an attribute's filters."""
+        weights = lasso(self.filters.signatures(number), counts, alpha=ALPHA)
+        total = weights.sum()
+        return weights / total if total > 0 else np.full(weights.shape, 1 / weights.size)

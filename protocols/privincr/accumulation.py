@@ -17,7 +17,7 @@ from ...curator import Marginal
 from ...curator.projections import norm_sub
 from ...curator.shrinkage import pooled_marginals
 from ...privacy import Domain
-from ..local import Answer
+from ..survey import Answer
 
 __all__ = ["Accumulated", "accumulate", "margins", "printed", "printed_view"]
 

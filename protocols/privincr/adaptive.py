@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from ...curator import Curator
 from ...privacy import Domain
-from ...privacy.local import Survey
 from ...privacy.local.survey import shared_out
 from ..calm.design import covers, design
-from ..local import Answer, Believed, LocalProtocol, Mustered, Question, believe
+from ..local import LocalProtocol, PairTables, estimate_pairs
+from ..survey import Answer, CuratorSurvey, MarginalQuestions, Question
 from .accumulation import accumulate
 from .planning import Planning, candidates
 
@@ -30,39 +30,37 @@ rounds share the rest.
 class Learned:
     """What all rounds say together, and what they asked."""
 
-    known: Believed
-    surveys: list[Survey]
+    known: PairTables
     rounds: list[dict[str, Any]]
-    mustered: Mustered
 
 
 def ask_adaptively(
     protocol: LocalProtocol[Any],
     desk: Curator,
-    mustered: Mustered,
+    survey: CuratorSurvey,
     domain: Domain,
     *,
     rounds: int,
 ) -> Learned:
-    """Ask, believe, and plan the next round by it."""
+    """Ask, estimate all pairs, and plan the next round by them."""
     choices = covers(domain)
-    weights, _ = design(
-        domain, users=mustered.users, randomizer=protocol.randomizer, choices=choices
-    )
+    weights = design(
+        domain, users=survey.users, randomizer=protocol.randomizer, choices=choices
+    ).weights
     planning = Planning(domain, [*(candidates(domain, choices) | weights)], protocol.randomizer)
     parts = shared_out(
-        mustered.users,
+        survey.users,
         [1.0] if rounds == 1 else [FIRST, *[(1 - FIRST) / (rounds - 1)] * (rounds - 1)],
     )
     generator = desk.randomness("latent classes").generator()
     said: dict[tuple[str, ...], Answer] = {}
-    surveys, told = [], []
+    told = []
     for number, users in enumerate(parts, start=1):
         with desk.phase(f"round {number}"):
             questions = _questions(protocol, domain, weights, users=users)
-            answers, asked, mustered = protocol.ask_round(desk, mustered, questions)
+            answers = survey.collect(survey.plan(questions, MarginalQuestions(desk.domain)))
             said = accumulate(said, answers)
-            known = believe(
+            known = estimate_pairs(
                 domain, [*said.values()], generator=generator, passes=2 if number == rounds else 1
             )
             if number < rounds:
@@ -70,11 +68,10 @@ def ask_adaptively(
                 weights = planning.share_out(
                     {own: one.question.users for own, one in said.items()}, max(parts[number], 1)
                 )
-        surveys += asked
         sets = [own.attributes for own in questions]
         edges = dict.fromkeys(pair for own in sets for pair in combinations(own, 2))
         told.append({"asked": sets, "users": [own.users for own in questions], "edges": [*edges]})
-    return Learned(known, surveys, told, mustered)
+    return Learned(known, told)
 
 
 def _questions(

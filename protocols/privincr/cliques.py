@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...curator import Marginal, agree, combine
 from ...curator.sampling import Step
 from ...privacy import Domain
-from ..local import Answer
+from ..survey import Answer
 from .factoring import Factor
 from .pruning import Edge
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from ...curator import Marginal, correlation_threshold
 from ...curator.projections import norm_mul, norm_sub
 from ...privacy import Domain
-from ..local import Answer
+from ..survey import Answer
 from .accumulation import Accumulated, accumulate, margins, printed, printed_view
 from .pruning import Base, Edge, Test, associated, information, proven, relaxed, worth_asking
 

@@ -2,7 +2,7 @@
 
 A threshold on dependence asks the wrong question. An edge is worth more users as far as they would
 make its table better, and how far that is follows from what is believed of it so far
-(`local.believing`): a pair that is surely the product of its margins, or surely like its latent
+(`local.pairs`): a pair that is surely the product of its margins, or surely like its latent
 classes, needs nobody; one whose measured dependence stands out of the noise halves its error with
 four times the users. So after every round the distance of each pair's table is predicted, by the
 users to come:
@@ -36,7 +36,7 @@ from ...curator.shrinkage import SPREADS, PairPosterior
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 from ..calm.design import DEPENDENCE, Cover
-from ..local import Believed
+from ..local import PairTables
 
 __all__ = ["Planning", "candidates"]
 
@@ -109,16 +109,16 @@ class Planning:
             else np.zeros((0, len(GRID)))
         )
 
-    def learn(self, known: Believed) -> None:
+    def learn(self, known: PairTables) -> None:
         """Take in what is believed now."""
         for at, name in enumerate(self._names):
-            f = known.ones[name].values
+            f = known.singles[name].values
             base, slope = self._noise[len(f)]
             deviations = np.sqrt(base + slope * f * (1 - f)).sum()
             self._uneven[at] = deviations / (len(f) * np.sqrt(base + slope / len(f)))
         for at, pair in enumerate(self._pairs):
-            if pair in known.shrunk:
-                own = known.shrunk[pair]
+            if pair in known.posteriors:
+                own = known.posteriors[pair]
                 self._curves[at] = _curve(own, *self._noise[own.even.shape[1]])
 
     def share_out(self, asked: Mapping[Set, int], users: int) -> dict[Set, float]:

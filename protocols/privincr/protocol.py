@@ -26,7 +26,7 @@ Wang et al., "PrivIncr: multi-dimensional data publishing with local differentia
 
 `mode=paper` follows the print, in equations 6, 11 and 18, and in what is measured (spec E1, E2, E8,
 E10); `learning=tests` is the same, corrected. The default, `learning=adaptive`, is ours: rounds ask
-users where they help most (`planning`), and rows are raked to all pairs (`local.joining`), so that
+users where they help most (`planning`), and rows are raked to all pairs (`local.rows`), so that
 neither a threshold decides nor a tree.
 """
 
@@ -45,20 +45,22 @@ from ...privacy import Domain
 from ...privacy.local import OptimisedUnary, Randomizer
 from ...privacy.local.survey import shared_out
 from ..local import (
-    Answer,
     LocalOptions,
     LocalProtocol,
-    Mustered,
-    Question,
     SyntheticRows,
-    enlist,
-    muster,
-    predict_round,
-    predict_users,
-    rows_of,
-    said,
+    choose_randomizer,
+    draw_rows,
 )
 from ..protocol import Cost, Mode, Outcome, Public
+from ..survey import (
+    Answer,
+    CuratorSurvey,
+    MarginalQuestions,
+    PartySurvey,
+    Question,
+    predict_opening,
+    predict_round,
+)
 from .adaptive import ask_adaptively
 from .cliques import measured, settled, steps
 from .factoring import Factor, clique_size, factorise, nested
@@ -150,37 +152,38 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         own: Test | None = self.parameters.test
         return own or ("relaxed" if self.mode == "paper" else "chi-squared")
 
-    def randomizer(self, cells: int) -> Randomizer:
+    def choose_randomizer(self, cells: int) -> Randomizer:
         """Choose how a question is asked: as printed by OUE, which is not the best in all cases
         (spec E5).
         """
-        if self.mode == "paper" and self.parameters.oracle == "best":
-            return self._randomizers.setdefault(cells, OptimisedUnary(cells, epsilon=self.epsilon))
-        return super().randomizer(cells)
+        if self.mode == "paper":
+            return choose_randomizer(cells, self.parameters, rule=OptimisedUnary)
+        return super().choose_randomizer(cells)
 
     def party(self, me: Party) -> None:
         with me.phase("users"):
-            enlisted = enlist(me, self.parameters)
+            survey = PartySurvey(me, self.parameters)
+        kind = MarginalQuestions(me.records.domain)
         # Algorithm 1, line 8: who is asked in a round reports the cell of her group's pair.
         for number in range(1, self.rounds + 1):
             with me.phase(f"round {number}"):
-                enlisted = self.take_part(me, enlisted)
+                survey.answer(survey.plan(kind, randomizer=self.randomizer))
         # Algorithm 2, line 12: all others are asked the cells of the cliques' tables.
         if self.learning == "tests":
             with me.phase("cliques"):
-                self.take_part(me, enlisted)
+                survey.answer(survey.plan(kind, randomizer=self.randomizer))
 
     def curator(self, desk: Curator) -> Outcome:
         p, domain = self.parameters, _several(desk.domain)
         if not domain.attributes:
             raise UsageError("expected at least one attribute of two labels or more, found none")
         with desk.phase("users"):
-            mustered = muster(desk, p)
+            survey = CuratorSurvey(desk, p)
         if self.learning == "adaptive":
-            return self.adapting(desk, mustered, domain)
-        surveys, rounds = [], []
+            return self.adapting(desk, survey, domain)
+        kind, rounds = MarginalQuestions(desk.domain), []
         # Algorithm 3, line 1; Algorithm 1, lines 1 to 3.
-        parts = shared_out(round(p.graph_users * mustered.users), [1.0] * self.rounds)
+        parts = shared_out(round(p.graph_users * survey.users), [1.0] * self.rounds)
         graph = Graph(
             domain=domain,
             phi=p.phi,
@@ -194,22 +197,21 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         for number, users in enumerate(parts, start=1):
             with desk.phase(f"round {number}"):
                 questions = self.groups(domain, graph.edges, users=users)
-                answers, asked, mustered = self.ask_round(desk, mustered, questions)
+                answers = survey.collect(survey.plan(questions, kind))
                 graph.accumulate(answers)
                 graph.prune(last=number == self.rounds)
-            surveys += asked
             rounds.append({**_told(questions), "edges": graph.edges})
         # Algorithm 3, line 3.
         tree = junction_tree(desk.domain, dependency_graph(desk.domain, graph.pairs))
         with desk.phase("cliques"):
             # Lines 4 to 7.
-            factors = self.factors(desk, tree, graph, users=mustered.left)
-            questions = self.cliques(graph, tree, factors, users=mustered.left)
-            answers, asked, mustered = self.ask_round(desk, mustered, questions)
+            factors = self.factors(desk, tree, graph, users=survey.remaining)
+            questions = self.cliques(graph, tree, factors, users=survey.remaining)
+            answers = survey.collect(survey.plan(questions, kind))
             tables = self.tables(desk.domain, tree, graph, answers)
         # Line 8.
         synthetic = None
-        if rows := min(p.synthetic_rows, mustered.users):
+        if rows := min(p.synthetic_rows, survey.users):
             with desk.phase("synthesis"):
                 chain = tree.chain_of_steps({at: steps(own, tables) for at, own in factors.items()})
                 made = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
@@ -219,32 +221,32 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
             synthetic=synthetic,
             model={"rounds": rounds, "cliques": _told(questions), "tree": _drawn(tree, factors)},
             summary={
-                "users": mustered.users,
+                "users": survey.users,
                 "edges": f"{', '.join(map(str, kept))} of {len(domain.attributes) * (len(domain.attributes) - 1) // 2}",
                 "cliques": len(tree.cliques),
                 "largest clique": f"{max(map(len, tree.cliques))} attributes",
                 "tables": len(questions),
             },
-            user_traffic=said(mustered.users, [*surveys, *asked], p),
+            user_traffic=survey.traffic,
         )
 
-    def adapting(self, desk: Curator, mustered: Mustered, domain: Domain) -> Outcome:
+    def adapting(self, desk: Curator, survey: CuratorSurvey, domain: Domain) -> Outcome:
         """Ask in rounds those who help most, and draw rows of all pairs' tables: ours, in place of
         lines 2 to 8.
         """
-        learned = ask_adaptively(self, desk, mustered, domain, rounds=self.rounds)
-        known, users = learned.known, mustered.users
+        learned = ask_adaptively(self, desk, survey, domain, rounds=self.rounds)
+        known, users = learned.known, survey.users
         synthetic, tree = None, None
         if rows := min(self.parameters.synthetic_rows, users):
             with desk.phase("synthesis"):
                 generator = desk.randomness("sampling").generator()
-                codes, tree = rows_of(
+                codes, tree = draw_rows(
                     domain,
                     known.pairs,
-                    known.ones,
+                    known.singles,
                     rows=rows,
                     generator=generator,
-                    told=desk.progress,
+                    progress=desk.progress,
                 )
                 drawn = dict(zip(domain.attributes, codes, strict=True))
                 none = np.zeros(rows, np.uint8)  # of an attribute of one label
@@ -261,7 +263,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
                 "pairs asked": f"{', '.join(str(len(own['edges'])) for own in learned.rounds)} of {pairs}",
                 **({} if tree is None else {"cliques": len(tree.cliques)}),
             },
-            user_traffic=said(users, learned.surveys, self.parameters),
+            user_traffic=survey.traffic,
         )
 
     def groups(self, domain: Domain, edges: Sequence[Edge], *, users: int) -> list[Question]:
@@ -376,9 +378,9 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None or public.model is None:
             return []
-        users = self.parameters.users or public.rows
+        kind = MarginalQuestions(public.domain)
         rounds = [(f"round {at}", own) for at, own in enumerate(public.model["rounds"], start=1)]
-        lines = predict_users(public, phase="users", users=users)
+        lines = predict_opening(public, self.parameters, phase="users")
         if "cliques" in public.model:
             rounds.append(("cliques", public.model["cliques"]))
         for phase, told in rounds:
@@ -387,8 +389,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
                 Question(own, self.randomizer(public.domain.cells(own)), size)
                 for own, size in zip(sets, told["users"], strict=True)
             ]
-            numbers = self.numbers(public.domain, questions)
-            lines += predict_round(public, questions, numbers, self.parameters, phase=phase)
+            lines += predict_round(public, questions, kind, self.parameters, phase=phase)
         return lines
 
 

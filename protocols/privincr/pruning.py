@@ -19,7 +19,7 @@ from ...curator.association import Association, Multinomial, association
 from ...curator.marginal import Numbers
 from ...privacy import Domain
 from ...privacy.local import DirectEncoding
-from ..local import Answer
+from ..survey import Answer
 
 __all__ = ["Edge", "Test", "associated", "bound", "proven", "relaxed", "worth_asking"]
 

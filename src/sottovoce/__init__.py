@@ -9,6 +9,8 @@ To write a protocol, subclass `Protocol`: see docs/writing-a-protocol.md or `sot
 Names are imported when they are first used, so that a process loads only what it needs.
 """
 
+from . import _working_folder  # isort: skip - before anything is looked for in that folder
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

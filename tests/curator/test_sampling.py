@@ -10,7 +10,7 @@ import pytest
 from sottovoce.curator import Chain, Marginal, Step, synthesise
 from sottovoce.curator.sampling import _alias
 from sottovoce.privacy import Domain
-from sottovoce.privacy.binary import Binary
+from sottovoce.privacy.binary import BinaryEncoding
 
 if TYPE_CHECKING:
     from conftest import Random
@@ -147,14 +147,14 @@ def test_tables_of_another_shape_are_refused() -> None:
 
 
 def test_nothing_to_draw() -> None:
-    binary = Binary(Domain({"a": ("x",), "b": ("y",)}))
+    binary = BinaryEncoding(Domain({"a": ("x",), "b": ("y",)}))
     found = synthesise(Chain(binary.bits, []), 5, generator=np.random.default_rng(0), binary=binary)
     assert [column.tolist() for column in found.codes] == [[0] * 5] * 2
     assert Chain(Domain({}), []).sample(3, generator=np.random.default_rng(0)).codes == []
 
 
 def test_binarisation() -> None:
-    binary = Binary(DOMAIN)
+    binary = BinaryEncoding(DOMAIN)
     assert binary.widths == (3, 0, 1, 6)
     assert binary.bits.attributes == (
         "size[0]",
@@ -178,7 +178,7 @@ def test_binarisation() -> None:
 
 
 def test_rows_that_are_no_code_are_drawn_again() -> None:
-    binary = Binary(DOMAIN)
+    binary = BinaryEncoding(DOMAIN)
     free = Chain(
         binary.bits,
         [
@@ -198,7 +198,7 @@ def test_rows_that_are_no_code_are_drawn_again() -> None:
 
 
 def test_a_model_that_never_gives_a_code_ends() -> None:
-    binary = Binary(Domain({"size": tuple(map(str, range(5)))}))
+    binary = BinaryEncoding(Domain({"size": tuple(map(str, range(5)))}))
     ones = Marginal(("size[0]",), np.array([0.0, 1.0]))
     tables = [ones, Marginal(("size[1]",), ones.values), Marginal(("size[2]",), ones.values)]
     chain = Chain(binary.bits, [Step(table.attributes, (), table) for table in tables])

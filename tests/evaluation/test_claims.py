@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sottovoce.evaluation.claims import Claim, Judged, Printed, judge_claim
+from sottovoce.evaluation.claims import Claim, PrintedValues
 from sottovoce.evaluation.points import overall
-from sottovoce.evaluation.series import figure_shown, level, series
+from sottovoce.evaluation.series import constant, format_figure, series
+from sottovoce.evaluation.verdicts import ClaimVerdict, judge_claim
 
 
 def rows(
@@ -29,15 +30,15 @@ def rows(
 
 
 def judged(
-    claim: dict[str, Any], results: list[dict[str, Any]], printed: tuple[Printed, ...] = ()
-) -> list[Judged]:
+    claim: dict[str, Any], results: list[dict[str, Any]], printed: tuple[PrintedValues, ...] = ()
+) -> list[ClaimVerdict]:
     asked: Any = msgspec.convert({"says": "so", "line": "ours", "y": "error", **claim}, Claim)
     return judge_claim(asked, results, x="x", printed=printed)
 
 
 TIGHT, WIDE = 0.001, 1.0
 THEIRS = rows("theirs", {1: [2.0, 2.0], 2: [2.0, 2.0]})
-PRINTED = (Printed(line="ours", y="error", x=[1.0, 2.0], values=[1.0, 2.0]),)
+PRINTED = (PrintedValues(line="ours", y="error", x=[1.0, 2.0], values=[1.0, 2.0]),)
 
 
 def around(*means: float, spread: float = TIGHT) -> list[dict[str, Any]]:
@@ -278,7 +279,7 @@ def test_what_is_missing_is_not_reproduced() -> None:
         "holds at 2 of 3; undecided at x 3: no results",
     )
     (found,) = judged({"kind": "below", "than": "theirs"}, [*lines, *around(1, 1, 1)[4:]])
-    assert (found.verdict, found.points[2].said) == ("reproduced in part", "no results of theirs")
+    assert (found.verdict, found.points[2].text) == ("reproduced in part", "no results of theirs")
     (found,) = judged({"kind": "near", "within": 0.1}, around(1), PRINTED)
     assert found.verdict == "reproduced"  # nothing was run at 2
     (found,) = judged({"kind": "near", "within": 0.1}, [*around(1), *THEIRS], PRINTED)
@@ -318,6 +319,13 @@ def test_an_advantage_that_widens() -> None:
     assert (
         judged({"kind": "widens", "than": "theirs"}, few)[0].verdict == "undecided"
     )  # means of other seeds
+
+
+def test_a_ratio_to_a_single_seed_decides_nothing() -> None:
+    ours = rows("ours", {1: [1.0, 1.1], 2: [0.1, 0.2]})
+    theirs = rows("theirs", {1: [2.0], 2: [2.0]})
+    (found,) = judged({"kind": "widens", "than": "theirs"}, [*ours, *theirs])
+    assert found.verdict == "undecided"
 
 
 def test_small_steps_add_up() -> None:
@@ -407,7 +415,7 @@ def test_a_line_without_x_is_the_same_everywhere() -> None:
         {"line": "level", "error": 2.0, "x": float("nan")},
         {"line": "level", "error": 2.0},
     ]
-    assert level(results, line="level", x="x", y="error", where={"data": "a"}) is not None
+    assert constant(results, line="level", x="x", y="error", where={"data": "a"}) is not None
     (found,) = judged({"kind": "below", "than": "level"}, results)
     assert [point.holds for point in found.points] == [True, False]
 
@@ -442,8 +450,18 @@ def test_the_whole(verdicts: list[Any], whole: str) -> None:
 def test_means_over_seeds() -> None:
     found = series(rows("ours", {2: [1.0, 3.0], 1: [5.0]}), line="ours", x="x", y="error", where={})
     assert list(found) == [1, 2]
-    assert (found[2].mean, found[2].error, found[2].seeds, found[2].asked) == (2.0, 1.0, 2, 2)
-    assert (found[1].mean, found[1].error, found[1].seeds, found[1].asked) == (5.0, 0.0, 1, 2)
+    assert (found[2].mean, found[2].error, found[2].seeds, found[2].expected_seeds) == (
+        2.0,
+        1.0,
+        2,
+        2,
+    )
+    assert (found[1].mean, found[1].error, found[1].seeds, found[1].expected_seeds) == (
+        5.0,
+        0.0,
+        1,
+        2,
+    )
     twice = rows("ours", {1: [1.0, 3.0]}, data="a") + rows("ours", {1: [2.0, 4.0]}, data="b")
     both = series(twice, line="ours", x="x", y="error", where={})[1]
     assert (both.mean, both.seeds, both.by_seed) == (
@@ -468,11 +486,11 @@ def test_a_claim_that_is_none(wrong: dict[str, Any], reason: str) -> None:
 
 def test_as_many_numbers_as_places() -> None:
     with pytest.raises(ValueError, match="expected as many values as x of ours, found 1 and 2"):
-        Printed(line="ours", y="error", x=[1.0, 2.0], values=[1.0])
+        PrintedValues(line="ours", y="error", x=[1.0, 2.0], values=[1.0])
 
 
 def test_figures() -> None:
-    assert [figure_shown(own) for own in (0.5, -0.25, 12.3456, 1e6, 0.000123)] == [
+    assert [format_figure(own) for own in (0.5, -0.25, 12.3456, 1e6, 0.000123)] == [
         ".5",
         "-.25",
         "12.3",

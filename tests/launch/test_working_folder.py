@@ -79,7 +79,8 @@ def test_a_stray_module_is_not_executed_by_a_rank(protocol: str, folder: Path) -
 
 def test_doctor_looks_for_no_module_in_the_working_folder(folder: Path) -> None:
     (folder / "mpi4py.py").write_text("open('mpi4py was executed', 'w').close()\n")
-    code = "from sottovoce.launch.doctor import _library; _library()"
+    code = "from os import environ; from sottovoce.launch import library; "
+    code += "library.loaded_library(environ)"
     sottovoce(["-P", "-c", code], folder=folder)
 
 

@@ -1,4 +1,4 @@
-"""Circles of waiting are found, and nothing else is taken for one."""
+"""Circles of waiting roles are detected, and nothing else is taken for one."""
 
 import contextlib
 import random
@@ -51,7 +51,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("length", [2, 3, 5])
-def test_a_circle_is_found_and_told(eager: None, length: int) -> None:
+def test_a_circle_is_detected_and_described(eager: None, length: int) -> None:
     def part(speaker: Role) -> None:
         if speaker.rank < length:
             speaker.receive(Word, source=(speaker.rank + 1) % length)
@@ -65,10 +65,8 @@ def test_a_circle_is_found_and_told(eager: None, length: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_no_circle_is_seen_where_there_is_none(eager: None, seed: int) -> None:
-    """A random conversation that can always go on, at random speeds, probed all the time, ends
-    well.
-    """
+def test_no_circle_is_reported_where_there_is_none(eager: None, seed: int) -> None:
+    """A random exchange that can always go on ends well, at random speeds and with many probes."""
     randomness = random.Random(seed)
     size = randomness.randrange(2, 7)
     edges = [tuple(randomness.sample(range(size), 2)) for _ in range(80)]

@@ -1,4 +1,4 @@
-"""Fields: every value has one encoding, and nothing else is read."""
+"""Every value of a field has one encoding, and all other bytes are refused."""
 
 from typing import Annotated, Any
 
@@ -85,14 +85,14 @@ EVERYTHING = st.builds(
 
 
 @given(EVERYTHING)
-def test_what_is_written_is_read_in_one_form(said: Everything) -> None:
-    data = to_bytes(said)
-    heard = decode(Everything, memoryview(data))
-    assert heard == said
-    assert to_bytes(heard) == data
-    assert encoded_size(said) == len(data)
-    assert np.array_equal(heard.counts, said.counts)
-    assert list(heard.big) == list(said.big)
+def test_a_message_has_one_encoding(original: Everything) -> None:
+    data = to_bytes(original)
+    decoded = decode(Everything, memoryview(data))
+    assert decoded == original
+    assert to_bytes(decoded) == data
+    assert encoded_size(original) == len(data)
+    assert np.array_equal(decoded.counts, original.counts)
+    assert list(decoded.big) == list(original.big)
 
 
 def test_the_layout_to_the_byte() -> None:
@@ -131,22 +131,22 @@ def test_arrays_of_every_type_and_shape(dtype: Any, shape: tuple[int, ...]) -> N
         cells: NDArray[dtype]
 
     array = np.ones(shape, dtype)
-    heard = decode(Array, memoryview(to_bytes(Array(array))))
-    assert heard.cells.dtype == dtype
-    assert heard.cells.shape == shape
-    assert np.array_equal(heard.cells, array)
+    decoded = decode(Array, memoryview(to_bytes(Array(array))))
+    assert decoded.cells.dtype == dtype
+    assert decoded.cells.shape == shape
+    assert np.array_equal(decoded.cells, array)
 
 
-def test_arrays_may_lie_in_memory_as_they_like() -> None:
+def test_arrays_may_have_any_memory_layout() -> None:
     cells = np.arange(24, dtype=">u2").reshape(12, 2).T[:, ::2]
     assert np.array_equal(decode(Fixed, memoryview(to_bytes(Fixed(cells)))).cells, cells)
 
 
 def test_arrays_are_views_and_cannot_be_written() -> None:
     data = to_bytes(Fixed(np.ones((2, 5000), np.uint16)))
-    heard = decode(Fixed, memoryview(data))
-    assert np.shares_memory(heard.cells, np.frombuffer(data, np.uint8))
-    assert not heard.cells.flags.writeable
+    decoded = decode(Fixed, memoryview(data))
+    assert np.shares_memory(decoded.cells, np.frombuffer(data, np.uint8))
+    assert not decoded.cells.flags.writeable
     mine = np.ones((2, 3), np.uint16)
     assert not Fixed(mine).cells.flags.writeable
     assert mine.flags.writeable
@@ -181,7 +181,7 @@ def test_arrays_are_views_and_cannot_be_written() -> None:
         (lambda: encode(object()), "expected a message"),
     ],
 )
-def test_wrong_values_are_refused_when_made(make: Any, complaint: str) -> None:
+def test_wrong_values_are_refused_at_construction(make: Any, complaint: str) -> None:
     with pytest.raises(MisuseError, match=complaint):
         make()
 
@@ -190,7 +190,7 @@ def test_numpy_integers_are_integers() -> None:
     assert Inner(np.int64(7), "x") == Inner(7, "x")  # type: ignore[arg-type]
 
 
-def test_what_has_no_layout_is_refused_at_once() -> None:
+def test_annotations_without_a_layout_are_refused() -> None:
     with pytest.raises(MisuseError, match=r"Bad\.field: expected one of bool, int"):
 
         @message
@@ -220,7 +220,7 @@ def test_what_has_no_layout_is_refused_at_once() -> None:
             items: NDArray[np.complex128]
 
 
-def test_a_rule_of_its_own_holds_on_both_sides() -> None:
+def test_validate_is_called_on_both_sides() -> None:
     with pytest.raises(ValueError, match="found 0"):
         Positive(0)
     with pytest.raises(
@@ -229,11 +229,11 @@ def test_a_rule_of_its_own_holds_on_both_sides() -> None:
         decode(Positive, memoryview(bytes(8)))
 
 
-def test_messages_are_frozen_and_silent() -> None:
-    said = Inner(123456, "secret")
+def test_messages_are_frozen_and_show_no_values() -> None:
+    original = Inner(123456, "secret")
     with pytest.raises(AttributeError):
-        said.number = 2  # type: ignore[misc]
-    assert repr(said) == "Inner(22 bytes)"
+        original.number = 2  # type: ignore[misc]
+    assert repr(original) == "Inner(22 bytes)"
     assert "secret" not in repr(BigInts.of([123456], width=8))
     assert encode(Secret(1, b"12345")).ciphertext == 13
 
@@ -247,7 +247,10 @@ U64 = (2**64 - 1).to_bytes(8, "little")
         (
             Inner,
             bytes(8) + U64,
-            "field text: expected 18446744073709551615 more bytes, found 0: the message is truncated",
+            (
+                "field text: expected 18446744073709551615 more bytes, found 0: "
+                "the message is truncated"
+            ),
         ),
         (Inner, bytes(16) + b"x", "expected its end, found 1 bytes left over"),
         (Inner, bytes(8) + b"\1" + bytes(7) + b"\xff", "expected UTF-8"),

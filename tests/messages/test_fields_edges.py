@@ -1,6 +1,4 @@
-"""Fields at their edges: unusual arrays, buffers and annotations, and every length of a truncated
-message.
-"""
+"""Unusual arrays, buffers and annotations, and messages truncated at every length."""
 
 import struct
 from typing import Annotated, Any
@@ -116,27 +114,27 @@ NESTED = st.builds(
 
 
 @given(NESTED)
-def test_nested_values_are_read_in_one_form(said: Nested) -> None:
-    data = to_bytes(said)
-    heard = decode(Nested, memoryview(data))
-    assert to_bytes(heard) == data
-    assert heard == said
-    assert encoded_size(said) == len(data)
-    assert heard.maybes == said.maybes
-    assert (heard.big is None) == (said.big is None)
-    assert [item.text for item in heard.items] == [item.text for item in said.items]
+def test_nested_values_have_one_encoding(original: Nested) -> None:
+    data = to_bytes(original)
+    decoded = decode(Nested, memoryview(data))
+    assert to_bytes(decoded) == data
+    assert decoded == original
+    assert encoded_size(original) == len(data)
+    assert decoded.maybes == original.maybes
+    assert (decoded.big is None) == (original.big is None)
+    assert [item.text for item in decoded.items] == [item.text for item in original.items]
 
 
-def truncations_are_found(kind: type, data: bytes) -> None:
+def assert_truncations_are_refused(kind: type, data: bytes) -> None:
     for length in range(len(data)):
         with pytest.raises(MessageError, match=f"malformed {kind.__name__}: "):
             decode(kind, memoryview(data)[:length])
 
 
 @given(NESTED)
-def test_every_truncation_and_every_addition_is_found(said: Nested) -> None:
-    data = to_bytes(said)
-    truncations_are_found(Nested, data)
+def test_every_truncation_and_every_addition_is_refused(original: Nested) -> None:
+    data = to_bytes(original)
+    assert_truncations_are_refused(Nested, data)
     with pytest.raises(MessageError, match="left over"):
         decode(Nested, memoryview(data + b"\0"))
 
@@ -159,11 +157,11 @@ def test_arrays_of_any_layout(dtype: Any) -> None:
         assert data == to_bytes(
             Array(True, np.ascontiguousarray(lying).reshape(lying.shape).astype(dtype))
         )
-        heard = decode(Array, memoryview(data)).cells
-        assert heard.dtype == np.dtype(dtype).newbyteorder("<")
-        assert heard.shape == lying.shape
-        assert heard.tobytes() == lying.astype(heard.dtype).tobytes()
-        assert not heard.flags.writeable
+        decoded = decode(Array, memoryview(data)).cells
+        assert decoded.dtype == np.dtype(dtype).newbyteorder("<")
+        assert decoded.shape == lying.shape
+        assert decoded.tobytes() == lying.astype(decoded.dtype).tobytes()
+        assert not decoded.flags.writeable
         assert not Array(True, lying).cells.flags.writeable
         start = 1 + 2 + 8 * lying.ndim
         assert len(data) == start + -start % 8 + lying.nbytes
@@ -172,9 +170,9 @@ def test_arrays_of_any_layout(dtype: Any) -> None:
 
 
 def test_an_array_received_in_writable_memory_cannot_be_written() -> None:
-    heard = decode(Free, memoryview(bytearray(to_bytes(Free(np.arange(3))))))
+    decoded = decode(Free, memoryview(bytearray(to_bytes(Free(np.arange(3))))))
     with pytest.raises(ValueError, match="read-only"):
-        heard.cells[0] = 1
+        decoded.cells[0] = 1
 
 
 def u64(*values: int) -> bytes:
@@ -195,7 +193,7 @@ class Layout:
 
 
 def test_the_layout_of_every_field_to_the_byte() -> None:
-    said = Layout(
+    original = Layout(
         True,
         1.5,
         b"ab",
@@ -220,9 +218,9 @@ def test_the_layout_of_every_field_to_the_byte() -> None:
         ]
     )
     expected += bytes(-len(expected) % 8) + b"\xfe\xff"
-    assert to_bytes(said) == expected
-    assert encoded_size(said) == len(expected)
-    truncations_are_found(Layout, expected)
+    assert to_bytes(original) == expected
+    assert encoded_size(original) == len(expected)
+    assert_truncations_are_refused(Layout, expected)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +247,12 @@ def test_the_layout_of_every_field_to_the_byte() -> None:
         (lambda: Nested((), (), Flag(True), (), None, 1.0), "expected Item, found Flag"),  # type: ignore[arg-type]
     ],
 )
-def test_more_wrong_values_are_refused_when_made(make: Any, complaint: str) -> None:
+def test_more_wrong_values_are_refused_at_construction(make: Any, complaint: str) -> None:
     with pytest.raises(MisuseError, match=complaint):
         make()
 
 
-def test_what_counts_as_the_same_value() -> None:
+def test_values_that_are_converted() -> None:
     assert Flag(np.bool_(True)).value is True  # type: ignore[arg-type]
     assert type(Real(np.float32(0.5)).value) is float  # type: ignore[arg-type]
     assert type(Real(3).value) is float
@@ -313,13 +311,13 @@ class Sealed:
 def test_ciphertext_bytes_are_counted_wherever_they_are() -> None:
     big = BigInts.of([1, 2], width=4)
     written = encode(Sealed(b"open", (big, big), np.zeros(3, np.uint8), b"x"))
-    before = 12 + 8 + 2 * 20 + 2 + 8  # everything before the padding of the array
+    before = 12 + 8 + 2 * 20 + 2 + 8  # bytes before the padding of the array
     assert written.ciphertext == 2 * 20 + (2 + 8 + -before % 8 + 3) + 9
     with pytest.raises(MisuseError, match=r"shape \(3\), found \(4,\)"):
         Sealed(b"", (), np.zeros(4, np.uint8), None)
 
 
-def test_what_users_say_is_added_up() -> None:
+def test_user_bits_are_added_up() -> None:
     @message
     class Part:
         bits: Annotated[int, USER_BITS]
@@ -329,9 +327,9 @@ def test_what_users_say_is_added_up() -> None:
         first: Annotated[int, USER_BITS]
         rest: tuple[Part, ...]
 
-    said = Parts(5, (Part(7), Part(0)))
-    assert encode(said).user_bits == 12
-    assert decode(Parts, memoryview(to_bytes(said))) == said
+    original = Parts(5, (Part(7), Part(0)))
+    assert encode(original).user_bits == 12
+    assert decode(Parts, memoryview(to_bytes(original))) == original
     with pytest.raises(MisuseError, match="at least 0, found a negative one"):
         Part(-1)
     with pytest.raises(MessageError, match="at least 0"):
@@ -364,8 +362,8 @@ def test_an_int_beyond_every_float_is_misuse() -> None:
 
 
 def test_bools_of_any_byte_have_one_encoding() -> None:
-    said = Bits(np.array([2, 0], np.uint8).view(np.bool_))
-    assert decode(Bits, memoryview(to_bytes(said))) == Bits(np.array([True, False]))
+    original = Bits(np.array([2, 0], np.uint8).view(np.bool_))
+    assert decode(Bits, memoryview(to_bytes(original))) == Bits(np.array([True, False]))
 
 
 def test_big_integers_are_never_cut() -> None:
@@ -379,13 +377,13 @@ def test_a_negative_width_is_misuse() -> None:
 
 
 def test_bytes_of_big_integers_are_counted_not_elements() -> None:
-    said = Big(BigInts(2, memoryview(bytes(32)).cast("q")))  # 32 bytes in 4 elements
-    assert encoded_size(said) == len(to_bytes(said))
+    original = Big(BigInts(2, memoryview(bytes(32)).cast("q")))  # 32 bytes in 4 elements
+    assert encoded_size(original) == len(to_bytes(original))
 
 
-def test_big_integers_do_not_change_once_said() -> None:
+def test_big_integers_do_not_change_later() -> None:
     data = bytearray(b"\1\2")
-    said = Big(BigInts(1, memoryview(data)))
-    before = to_bytes(said)
+    original = Big(BigInts(1, memoryview(data)))
+    before = to_bytes(original)
     data[0] = 9
-    assert to_bytes(said) == before
+    assert to_bytes(original) == before

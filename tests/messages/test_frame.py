@@ -1,6 +1,4 @@
-"""Frames: one encoding of a header, nothing else is read, and a role says where a wrong one was
-found.
-"""
+"""A header has one encoding, all other bytes are refused, and a role says where."""
 
 import struct
 
@@ -9,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce.messages import MessageError, MisuseError, Role, message, thread_wires, to_bytes
-from sottovoce.messages.frame import FIXED, Header, What, frame_length, pack_header, unpack_header
+from sottovoce.messages.frame import (
+    MIN_HEADER_BYTES,
+    FrameKind,
+    Header,
+    frame_length,
+    pack_header,
+    unpack_header,
+)
 
 LIMIT = 1 << 20
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(
@@ -17,7 +22,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(
 )
 HEADERS = st.builds(
     Header,
-    what=st.sampled_from(What),
+    frame_kind=st.sampled_from(FrameKind),
     payload=st.integers(0, 200),
     sequence=st.integers(0, 2**64 - 1),
     sender=st.integers(0, 2**16 - 1),
@@ -54,7 +59,7 @@ def put(at: int, data: bytes, frame: bytes = FRAME) -> bytes:
 
 
 def test_the_header_to_the_byte() -> None:
-    header = Header(What.MESSAGE, 5, 0x0102, 3, 0x0405, "né", "a/b", "K")
+    header = Header(FrameKind.MESSAGE, 5, 0x0102, 3, 0x0405, "né", "a/b", "K")
     expected = bytes.fromhex(
         "7376 01 00 30000000 0500000000000000 0201000000000000 0300 0504 03 03 01 00"
     )
@@ -63,17 +68,17 @@ def test_the_header_to_the_byte() -> None:
 
 def test_sixteen_bytes_of_names_need_no_zeros() -> None:
     data = pack_header(RIGHT._replace(payload=0, protocol="p" * 8, phase="f" * 4, kind="k" * 4))
-    assert data[FIXED:] == b"ppppppppffffkkkk"
+    assert data[MIN_HEADER_BYTES:] == b"ppppppppffffkkkk"
     assert unpack_header(memoryview(data), limit=LIMIT).header.protocol == "p" * 8
 
 
 @given(HEADERS)
-def test_what_is_packed_is_unpacked_in_one_form(header: Header) -> None:
+def test_a_header_has_one_encoding(header: Header) -> None:
     head = pack_header(header)
     payload = bytes(header.payload)
     frame = unpack_header(memoryview(head + payload), limit=LIMIT)
     assert frame.header == header
-    assert isinstance(frame.header.what, What)
+    assert isinstance(frame.header.frame_kind, FrameKind)
     assert frame.payload == payload
     assert frame.length == len(head) + len(payload) == frame_length(memoryview(head), limit=LIMIT)
     assert len(head) % 16 == 0
@@ -81,7 +86,7 @@ def test_what_is_packed_is_unpacked_in_one_form(header: Header) -> None:
 
 
 @given(HEADERS, st.data())
-def test_every_other_header_byte_is_another_header_or_none(
+def test_a_changed_header_byte_gives_another_header_or_none(
     header: Header, data: st.DataObject
 ) -> None:
     head = pack_header(header)
@@ -110,63 +115,57 @@ def test_names_have_a_limit() -> None:
             pack_header(header)
 
 
-def test_a_length_is_known_from_the_fixed_part() -> None:
-    assert frame_length(memoryview(FRAME)[:FIXED], limit=len(FRAME)) == len(FRAME)
+def test_the_fixed_part_holds_the_length() -> None:
+    assert frame_length(memoryview(FRAME)[:MIN_HEADER_BYTES], limit=len(FRAME)) == len(FRAME)
     with pytest.raises(
         MessageError, match=rf"at most {len(FRAME) - 1} bytes, found one of {len(FRAME)}$"
     ):
-        frame_length(memoryview(FRAME)[:FIXED], limit=len(FRAME) - 1)
+        frame_length(memoryview(FRAME)[:MIN_HEADER_BYTES], limit=len(FRAME) - 1)
 
 
 @pytest.mark.parametrize(
     ("start", "complaint"),
     [
         (b"", "at least 32 bytes, found 0: it is truncated"),
-        (FRAME[: FIXED - 1], "at least 32 bytes, found 31: it is truncated"),
+        (FRAME[: MIN_HEADER_BYTES - 1], "at least 32 bytes, found 31: it is truncated"),
         (put(0, b"S"), "starts with b'sv', found b'Sv'"),
         (put(1, b"\0"), r"starts with b'sv', found b's\\x00'"),
         (put(2, b"\0"), "frame version 1, found 0"),
         (put(2, b"\2"), "frame version 1, found 2"),
-        (put(4, struct.pack("<I", FIXED - 1)), "header of 32 to 812 bytes, found 31"),
+        (put(4, struct.pack("<I", MIN_HEADER_BYTES - 1)), "header of 32 to 812 bytes, found 31"),
         (put(4, struct.pack("<I", 813)), "header of 32 to 812 bytes, found 813"),
         (put(4, b"\xff" * 4), "header of 32 to 812 bytes, found 4294967295"),
         (put(8, b"\xff" * 8), f"at most {LIMIT} bytes, found one of {2**64 - 1 + len(HEAD)}"),
     ],
 )
-def test_a_wrong_start_has_no_length(start: bytes, complaint: str) -> None:
+def test_a_wrong_start_is_refused(start: bytes, complaint: str) -> None:
     for read in (frame_length, unpack_header):
         with pytest.raises(MessageError, match=complaint):
             read(memoryview(start), limit=LIMIT)
 
 
-END_OF_NAMES = FIXED + len("talkcountWord")
+END_OF_NAMES = MIN_HEADER_BYTES + len("talkcountWord")
 WRONG_HEADERS = [
-    (put(3, b"\5"), "expected a frame of a known sort, found 5"),
-    (put(3, b"\xff"), "expected a frame of a known sort, found 255"),
-    (put(FIXED, b"\xff"), "expected names in UTF-8"),
-    (put(FIXED, b"\xc0\xaf"), "expected names in UTF-8"),
-    (
-        put(FIXED + 3, "é".encode()),
-        "expected names in UTF-8",
-    ),  # whole in the header, cut between two names
+    (put(3, b"\5"), "expected a frame of a known kind, found 5"),
+    (put(3, b"\xff"), "expected a frame of a known kind, found 255"),
+    (put(MIN_HEADER_BYTES, b"\xff"), "expected names in UTF-8"),
+    (put(MIN_HEADER_BYTES, b"\xc0\xaf"), "expected names in UTF-8"),
+    # The letter is whole in the header, but cut between two names.
+    (put(MIN_HEADER_BYTES + 3, "é".encode()), "expected names in UTF-8"),
     (put(END_OF_NAMES, b"\1"), "ends with zeros after its names"),
     (put(len(HEAD) - 1, b"\1"), "ends with zeros after its names"),
     (put(31, b"\1"), "ends with zeros after its names"),
-    (
-        put(28, b"\xff"),
-        "ends with zeros after its names",
-    ),  # names longer than the header, and than the frame
+    # The names are longer than the header, and than the frame.
+    (put(28, b"\xff"), "ends with zeros after its names"),
     (put(30, b"\x09"), "ends with zeros after its names"),
+    # The length of the header is no multiple of 16.
     (
-        put(4, struct.pack("<I", len(HEAD) + 8), HEAD)
-        + bytes(8)
-        + PAYLOAD,  # not a multiple of sixteen
+        put(4, struct.pack("<I", len(HEAD) + 8), HEAD) + bytes(8) + PAYLOAD,
         "ends with zeros after its names",
     ),
+    # There are 16 zeros too many.
     (
-        put(4, struct.pack("<I", len(HEAD) + 16), HEAD)
-        + bytes(16)
-        + PAYLOAD,  # sixteen zeros too many
+        put(4, struct.pack("<I", len(HEAD) + 16), HEAD) + bytes(16) + PAYLOAD,
         "ends with zeros after its names",
     ),
 ]
@@ -183,70 +182,76 @@ WRONG_LENGTHS = [
 
 
 @pytest.mark.parametrize(("frame", "complaint"), [*WRONG_HEADERS, *WRONG_LENGTHS])
-def test_a_wrong_header_is_not_taken_apart(frame: bytes, complaint: str) -> None:
+def test_a_wrong_header_is_refused(frame: bytes, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint):
         unpack_header(memoryview(frame), limit=LIMIT)
 
 
-def hear(*frames: bytes, limit: int = LIMIT, kind: type = Word) -> object:
-    """Let party 1 hear frames that the curator puts on the wire by hand."""
+def receive(*frames: bytes, limit: int = LIMIT, kind: type = Word) -> object:
+    """Let party 1 receive frames that the curator puts on the wire by hand."""
     wires = thread_wires(2)
     role = Role(wires[1], protocol="talk", kinds=[Word, Other, Raw], timeout=0.05, limit=limit)
     for frame in frames:
         wires[0].send([frame], to=1, timeout=1)
-    heard: object = None
+    received: object = None
     with role.phase("count"):
         for _ in frames:
-            heard = role.receive(kind, source=0)
-    return heard
+            received = role.receive(kind, source=0)
+    return received
 
 
-def test_the_right_frames_are_heard() -> None:
-    assert hear(FRAME, pack_header(RIGHT._replace(sequence=1)) + PAYLOAD) == Word(7)
+def test_the_right_frames_are_received() -> None:
+    assert receive(FRAME, pack_header(RIGHT._replace(sequence=1)) + PAYLOAD) == Word(7)
 
 
-def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
+def frame_of(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
     return pack_header(RIGHT._replace(**({"payload": len(payload)} | changes))) + payload  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("frame", "complaint"),
     [
-        (made(kind="Song"), "expected Word from the curator, found an unknown kind, 'Song'"),
+        (frame_of(kind="Song"), "expected Word from the curator, found an unknown kind, 'Song'"),
         (
-            made(kind="Other"),
+            frame_of(kind="Other"),
             "expected Word of phase count from the curator, found Other of phase count",
         ),
         (
-            made(phase="sum"),
+            frame_of(phase="sum"),
             "expected Word of phase count from the curator, found Word of phase sum",
         ),
         (
-            made(phase="count/sum"),
+            frame_of(phase="count/sum"),
             "expected Word of phase count from the curator, found Word of phase count/sum",
         ),
-        (made(sender=1), "expected the curator as the sender, found party 1"),
-        (made(sender=65535), "expected the curator as the sender, found party 65535"),
-        (made(receiver=0), "expected a frame for party 1, found one for the curator"),
-        (made(protocol="shout"), "expected talk, found shout from the curator"),
-        (made(sequence=1), "expected message 0 from the curator, found 1: a message was skipped"),
-        (made(sequence=2**64 - 1), f"found {2**64 - 1}: a message was skipped"),
+        (frame_of(sender=1), "expected the curator as the sender, found party 1"),
+        (frame_of(sender=65535), "expected the curator as the sender, found party 65535"),
+        (frame_of(receiver=0), "expected a frame for party 1, found one for the curator"),
+        (frame_of(protocol="shout"), "expected talk, found shout from the curator"),
         (
-            made(PAYLOAD[:-1]),
+            frame_of(sequence=1),
+            "expected message 0 from the curator, found 1: a message was skipped",
+        ),
+        (frame_of(sequence=2**64 - 1), f"found {2**64 - 1}: a message was skipped"),
+        (
+            frame_of(PAYLOAD[:-1]),
             "malformed Word: field number: expected 8 more bytes, found 7: .* from the curator",
         ),
         (
-            made(PAYLOAD + b"\0"),
+            frame_of(PAYLOAD + b"\0"),
             "malformed Word: expected its end, found 1 bytes left over, from the curator",
         ),
         (put(0, b"x"), "expected a frame that starts with b'sv', found b'xv', from the curator"),
         (
             put(2, b"\2"),
-            "expected frame version 1, found 2: do all roles run the same sottovoce.*, from the curator",
+            r"expected frame version 1, found 2 \(let all roles run one .*\), from the curator",
         ),
         (
             put(8, struct.pack("<Q", LIMIT)),
-            f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, from the curator",
+            (
+                f"expected frames of at most {LIMIT} bytes, found one of {LIMIT + len(HEAD)}, "
+                "from the curator"
+            ),
         ),
         *[(frame, f"{complaint}.*, from the curator") for frame, complaint in WRONG_HEADERS],
         *[(frame, f"{complaint}.*, from the curator") for frame, complaint in WRONG_LENGTHS],
@@ -254,11 +259,11 @@ def made(payload: bytes = PAYLOAD, **changes: int | str) -> bytes:
 )
 def test_a_role_refuses_every_other_frame(frame: bytes, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint) as caught:
-        hear(frame)
-    said = str(caught.value)
-    assert said.startswith("rank 1 (party 1) in talk, phase count, step 1: ")
-    assert "expected " in said
-    assert "found " in said
+        receive(frame)
+    text = str(caught.value)
+    assert text.startswith("rank 1 (party 1) in talk, phase count, step 1: ")
+    assert "expected " in text
+    assert "found " in text
 
 
 @pytest.mark.parametrize(
@@ -269,7 +274,7 @@ def test_a_later_frame_must_be_the_next(sequence: int, complaint: str) -> None:
     with pytest.raises(
         MessageError, match=f"expected message 1 from the curator, {complaint}"
     ) as caught:
-        hear(FRAME, made(sequence=sequence))
+        receive(FRAME, frame_of(sequence=sequence))
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 2: ")
 
 
@@ -277,18 +282,18 @@ def test_a_later_frame_must_be_the_next(sequence: int, complaint: str) -> None:
     ("changes", "complaint"),
     [
         (
-            {"what": 1, "sender": 1},
+            {"frame_kind": 1, "sender": 1},
             "expected a control frame from the curator for party 1, found another's",
         ),
         (
-            {"what": 2, "receiver": 0},
+            {"frame_kind": 2, "receiver": 0},
             "expected a control frame from the curator for party 1, found another's",
         ),
     ],
 )
 def test_a_control_frame_of_others_is_refused(changes: dict[str, int], complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint) as caught:
-        hear(made(b"", **changes))
+        receive(frame_of(b"", **changes))
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 1: ")
 
 
@@ -297,19 +302,19 @@ LARGE = Raw(bytes(1000))
 
 def large_frame() -> bytes:
     payload = to_bytes(LARGE)
-    return made(payload, kind="Raw")
+    return frame_of(payload, kind="Raw")
 
 
-def test_a_frame_as_large_as_the_limit_is_heard() -> None:
-    assert hear(large_frame(), limit=len(large_frame()), kind=Raw) == LARGE
+def test_a_frame_as_large_as_the_limit_is_received() -> None:
+    assert receive(large_frame(), limit=len(large_frame()), kind=Raw) == LARGE
 
 
-def test_a_frame_above_the_limit_is_not_heard() -> None:
+def test_a_frame_above_the_limit_is_not_received() -> None:
     size = len(large_frame())
     with pytest.raises(
         MessageError, match=f"expected frames of at most {size - 1} bytes, found one of {size}"
     ) as caught:
-        hear(large_frame(), limit=size - 1, kind=Raw)
+        receive(large_frame(), limit=size - 1, kind=Raw)
     assert str(caught.value).startswith("rank 1 (party 1) in talk, phase count, step 1: ")
 
 

@@ -1,5 +1,6 @@
-"""Mutated frames of several classes with every type of array: a message that says all of the frame,
-or our own error.
+"""A mutated frame is refused, or it is the one encoding of the message that was read.
+
+Messages are of several classes, with every type of array.
 """
 
 import itertools
@@ -88,7 +89,7 @@ def header(kind: str, size: int) -> bytes:
     return pack_header(Header(0, size, 0, 0, 1, "fuzz", "all", kind))
 
 
-def hear(frame: bytes, kind: type[Any]) -> str:
+def receive(frame: bytes, kind: type[Any]) -> str:
     """Return the name of the error, or of the message if the whole frame is its one encoding."""
     clock = itertools.count()
     role = Role(
@@ -101,10 +102,10 @@ def hear(frame: bytes, kind: type[Any]) -> str:
     )
     try:
         with role.phase("all"):
-            said = role.receive(kind, source=0)
+            message = role.receive(kind, source=0)
     except ConversationError as error:
         return type(error).__name__
-    assert header(kind.__name__, encoded_size(said)) + to_bytes(said) == frame
+    assert header(kind.__name__, encoded_size(message)) + to_bytes(message) == frame
     return kind.__name__
 
 
@@ -118,9 +119,9 @@ def array(dtype: type[Any], size: int) -> NDArray[Any]:
 
 
 def example(kind: type[Any], size: int) -> bytes:
-    said: object
+    message: object
     if kind is Simple:
-        said = simple(size)
+        message = simple(size)
     elif kind is Arrays:
         dtypes = (
             np.bool_,
@@ -136,9 +137,9 @@ def example(kind: type[Any], size: int) -> bytes:
         )
         arrays: list[Any] = [array(dtype, size + at) for at, dtype in enumerate(dtypes)]
         arrays.append(np.ones((size % 5, 2)))
-        said = Arrays(*arrays)
+        message = Arrays(*arrays)
     else:
-        said = Composed(
+        message = Composed(
             BigInts.of(range(size % 9), width=1 + size % 4),
             (size, True),
             (simple(size),) * (size % 3),
@@ -146,7 +147,7 @@ def example(kind: type[Any], size: int) -> bytes:
             simple(size) if size % 2 else None,
             (True,) * size,
         )
-    return header(kind.__name__, encoded_size(said)) + to_bytes(said)
+    return header(kind.__name__, encoded_size(message)) + to_bytes(message)
 
 
 EDGES = [
@@ -171,19 +172,20 @@ EDGES = [
 def mutate(frame: bytes, dice: random.Random) -> bytes:
     data = bytearray(frame)
     payload_at = int.from_bytes(frame[4:8], "little")
-    how = dice.randrange(9)
-    if how == 8:
+    change = dice.randrange(9)
+    if change == 8:
         return dice.randbytes(dice.randrange(600))
-    if how == 7:
+    if change == 7:
         return frame + example(dice.choice(KINDS), dice.randrange(20))
-    if how == 6:
+    if change == 6:
         return header(dice.choice(KINDS).__name__, size := dice.randrange(300)) + dice.randbytes(
             size
         )
-    inside = dice.random() < 0.7  # spare the header and mend its length
+    # Mostly the header is spared, and its length mended.
+    inside = dice.random() < 0.7
     for _ in range(dice.choice((1, 1, 2, 8))):
         at = dice.randrange(min(payload_at, len(data)) if inside else 0, len(data) + 1)
-        match how:
+        match change:
             case 0 | 1 if at < len(data):
                 data[at] ^= 1 << dice.randrange(8)
             case 2:
@@ -210,7 +212,7 @@ def test_mutated_frames_of_every_class() -> None:
             kind = dice.choice(KINDS)
             frame = mutate(example(kind, dice.randrange(60)), dice)
             assert len(frame) < 1 << 16
-            ends[hear(frame, kind)] += 1
+            ends[receive(frame, kind)] += 1
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -221,14 +223,14 @@ def test_mutated_frames_of_every_class() -> None:
 
 
 def test_counts_that_take_the_whole_frame_stay_small() -> None:
-    """What decodes to the most objects for its bytes: one-byte items."""
-    said = Composed(
+    """Items of one byte decode to the most objects for their bytes."""
+    message = Composed(
         BigInts.of([], width=1), (0, True), (), ((None,) * 30_000,), None, (True,) * 30_000
     )
-    frame = header("Composed", encoded_size(said)) + to_bytes(said)
+    frame = header("Composed", encoded_size(message)) + to_bytes(message)
     tracemalloc.start()
     try:
-        assert hear(frame, Composed) == "Composed"
+        assert receive(frame, Composed) == "Composed"
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -10,7 +10,7 @@ from sottovoce.messages import Act, LedgerError, communication, reconcile, total
 
 
 class Notes:
-    """Write both roles' acts as messages pass."""
+    """The acts of all roles, written down as messages pass."""
 
     def __init__(self, size: int) -> None:
         self.acts: list[list[Act]] = [[] for _ in range(size)]
@@ -25,12 +25,12 @@ class Notes:
     def receive(self, source: int, to: int, sequence: int, **more: Any) -> None:
         self.acts[to].append(self.act(False, source, sequence, **more))
 
-    def say(self, source: int, to: int) -> None:
+    def exchange(self, source: int, to: int) -> None:
         self.receive(source, to, self.send(source, to))
 
     @staticmethod
     def act(sent: bool, peer: int, sequence: int, **more: Any) -> Act:
-        usual = {
+        defaults = {
             "phase": "p",
             "step": 1,
             "kind": "Word",
@@ -40,28 +40,28 @@ class Notes:
             "user_bits": 0,
             "seconds": 0.0,
         }
-        return Act(sent, peer, sequence, **{**usual, **more})
+        return Act(sent, peer, sequence, **{**defaults, **more})
 
 
-def test_rounds_of_known_conversations() -> None:
+def test_rounds_of_small_examples() -> None:
     gather = Notes(4)
     for party in (1, 2, 3):
-        gather.say(party, 0)
+        gather.exchange(party, 0)
     assert [entry.round for entry in reconcile(gather.acts)] == [1, 1, 1]
 
     ring = Notes(4)
     for source, to in ((1, 2), (2, 3), (3, 0), (0, 1)):
-        ring.say(source, to)
+        ring.exchange(source, to)
     assert [entry.round for entry in reconcile(ring.acts)] == [1, 2, 3, 4]
 
     # Two messages in a row do not depend on each other; the answer to both depends on both.
     burst = Notes(2)
-    burst.say(1, 0)
-    burst.say(1, 0)
-    burst.say(0, 1)
+    burst.exchange(1, 0)
+    burst.exchange(1, 0)
+    burst.exchange(0, 1)
     assert [entry.round for entry in reconcile(burst.acts)] == [1, 1, 2]
 
-    # Sent before anything was received: no dependence, although it was received later.
+    # A message sent before anything was received depends on nothing, even if it arrives later.
     crossing = Notes(2)
     first = crossing.send(0, 1)
     second = crossing.send(1, 0)
@@ -77,12 +77,10 @@ def test_rounds_of_known_conversations() -> None:
     )
 )
 def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
-    """Against the definition, by brute force over all pairs, when every message is received at
-    once.
-    """
+    """Brute force over all pairs gives the same, when every message is received at once."""
     notes = Notes(5)
     for source, to in edges:
-        notes.say(source, to)
+        notes.exchange(source, to)
     longest = [1] * len(edges)
     for later, (source, _) in enumerate(edges):
         before = [longest[earlier] for earlier in range(later) if edges[earlier][1] == source]
@@ -101,7 +99,7 @@ def test_rounds_are_the_longest_chain(edges: list[tuple[int, int]]) -> None:
     assert sums["rounds"] == max(longest, default=0)
 
 
-def test_what_was_sent_must_have_been_received() -> None:
+def test_a_message_that_was_not_received_is_an_error() -> None:
     notes = Notes(3)
     notes.send(2, 0)
     with pytest.raises(
@@ -110,7 +108,7 @@ def test_what_was_sent_must_have_been_received() -> None:
         reconcile(notes.acts)
 
 
-def test_what_was_received_must_have_been_sent() -> None:
+def test_a_message_that_was_not_sent_is_an_error() -> None:
     notes = Notes(3)
     notes.receive(1, 2, 0)
     with pytest.raises(LedgerError, match="Word from party 1 to party 2 in phase p was never sent"):

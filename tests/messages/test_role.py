@@ -1,4 +1,4 @@
-"""A role refuses every frame that is not the one expected, and says what, from whom and where."""
+"""A role refuses unexpected frames, and says what was wrong, from whom and where."""
 
 import threading
 from collections.abc import Callable
@@ -47,18 +47,18 @@ def pair(**more: Any) -> tuple[Role, Role, list[ThreadWire]]:
     return zero, one, wires
 
 
-def hear(*frames: bytes, limit: int = 1 << 20) -> Word:
+def receive(*frames: bytes, limit: int = 1 << 20) -> Word:
     zero, _, wires = pair(limit=limit)
     for frame in frames:
         wires[1].send([frame], to=0, timeout=1)
     with zero.phase("count"):
         for _ in frames:
-            heard = zero.receive(Word, source=1)
-    return heard
+            received = zero.receive(Word, source=1)
+    return received
 
 
-def test_the_right_frame_is_heard() -> None:
-    assert hear(pack_header(RIGHT) + PAYLOAD).number == 7
+def test_the_right_frame_is_received() -> None:
+    assert receive(pack_header(RIGHT) + PAYLOAD).number == 7
 
 
 FRAMES: list[tuple[bytes, str]] = [
@@ -92,7 +92,7 @@ FRAMES: list[tuple[bytes, str]] = [
     (b"sv", "expected a frame of at least 32 bytes, found 2"),
     (b"xx" + pack_header(RIGHT)[2:] + PAYLOAD, "expected a frame that starts with b'sv'"),
     (b"sv\x02" + pack_header(RIGHT)[3:] + PAYLOAD, "expected frame version 1, found 2"),
-    (b"sv\x01\x09" + pack_header(RIGHT)[4:] + PAYLOAD, "expected a frame of a known sort, found 9"),
+    (b"sv\x01\x09" + pack_header(RIGHT)[4:] + PAYLOAD, "expected a frame of a known kind, found 9"),
     (
         pack_header(RIGHT._replace(payload=1 << 40)) + PAYLOAD,
         "expected frames of at most 1048576 bytes",
@@ -120,7 +120,7 @@ FRAMES: list[tuple[bytes, str]] = [
 @pytest.mark.parametrize(("frame", "complaint"), FRAMES)
 def test_any_other_frame_is_refused(frame: bytes, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint) as caught:
-        hear(frame)
+        receive(frame)
     assert str(caught.value).startswith("rank 0 (curator) in talk, phase count, step 1: ")
 
 
@@ -129,10 +129,10 @@ def test_a_replayed_message_is_refused() -> None:
     with pytest.raises(
         MessageError, match="step 2: expected message 1 from party 1, found 0: a replayed message"
     ):
-        hear(frame, frame)
+        receive(frame, frame)
 
 
-def test_too_much_is_not_sent() -> None:
+def test_a_frame_above_the_limit_is_not_sent() -> None:
     zero, _, _ = pair(limit=50)
     with (
         zero.phase("count"),
@@ -155,7 +155,7 @@ def test_too_much_is_not_sent() -> None:
         (lambda role: role.phase("a/b").__enter__(), "expected a phase name without '/'"),
     ],
 )
-def test_misuse_is_refused_and_says_nothing(act: Callable[[Role], object], complaint: str) -> None:
+def test_misuse_is_refused_and_sends_nothing(act: Callable[[Role], object], complaint: str) -> None:
     zero, _, wires = pair()
     with zero.phase("count"), pytest.raises(MisuseError, match=complaint):
         act(zero)
@@ -163,13 +163,13 @@ def test_misuse_is_refused_and_says_nothing(act: Callable[[Role], object], compl
     assert zero.acts == []
 
 
-def test_nothing_is_said_outside_a_phase() -> None:
+def test_nothing_is_sent_outside_a_phase() -> None:
     zero, _, _ = pair()
     with pytest.raises(MisuseError, match="within a phase"):
         zero.send(Word(1), to=1)
 
 
-def test_a_wait_ends_and_says_for_whom() -> None:
+def test_a_wait_ends_and_names_the_other_role() -> None:
     zero, _, _ = pair()
     with (
         zero.phase("count"),
@@ -191,7 +191,7 @@ def test_phases_nest_and_steps_go_on() -> None:
             assert str(zero.where) == f"rank 0 (curator) in talk, phase learn/sum, step {step}"
 
 
-def test_a_message_that_nobody_reads_is_an_error() -> None:
+def test_an_unread_message_is_an_error() -> None:
     zero, one, wires = pair()
     two = Role(wires[2], protocol="talk", kinds=[Word])
     with one.phase("count"):

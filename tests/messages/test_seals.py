@@ -1,4 +1,4 @@
-"""Roles that seal: what is said on a sealed edge, and what is refused there."""
+"""Roles that seal their edges: what travels there, and what is refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def channels(me: Party) -> Channel:
 def nobody(desk: Curator) -> None: ...
 
 
-def test_what_is_sealed_is_unreadable_and_counted_as_it_travels(converse: Converse) -> None:
+def test_a_sealed_message_is_unreadable_and_counted_with_its_seal(converse: Converse) -> None:
     def party(me: Party) -> str | None:
         with me.phase("talk"):
             me.seal(3 - me.number, channels(me))
@@ -38,21 +38,21 @@ def test_what_is_sealed_is_unreadable_and_counted_as_it_travels(converse: Conver
 
     talk = converse(party, nobody, parties=2, kinds=(Secret,))
     assert talk.results[2] == "hush"
-    (heard,) = talk.heard
-    assert b"hush" not in heard.payload
+    (frame,) = talk.heard
+    assert b"hush" not in frame.payload
     (act,) = talk.roles[1].acts
     assert (act.payload, act.ciphertext) == (12 + 16, 12 + 16)
     assert talk.roles[1].sealed == {2}
 
 
 @pytest.mark.parametrize("attack", ["unsealed", "changed", "replayed", "swapped"])
-def test_what_was_not_sealed_as_this_message_is_refused(converse: Converse, attack: str) -> None:
+def test_a_message_without_its_own_seal_is_refused(converse: Converse, attack: str) -> None:
     def party(me: Party) -> None:
         with me.phase("talk"):
             if me.number == 1:
                 channel = channels(me)
                 if attack != "unsealed":
-                    me.seal(2, _Meddling(channel, attack))
+                    me.seal(2, MeddlingSeal(channel, attack))
                 me.send(Secret("one"), to=2)
                 me.send(Secret("two"), to=2)
             else:
@@ -67,8 +67,8 @@ def test_what_was_not_sealed_as_this_message_is_refused(converse: Converse, atta
         converse(party, nobody, parties=2, kinds=(Secret,))
 
 
-class _Meddling:
-    """Somebody between who repeats, swaps or changes what was sealed."""
+class MeddlingSeal:
+    """A man in the middle, who repeats, swaps or changes sealed messages."""
 
     def __init__(self, channel: Channel, attack: str) -> None:
         self._channel = channel

@@ -51,7 +51,7 @@ def kept_on_mpi(python: str, size: int) -> str:
     command = launcher.command(
         [python, str(LAWS_FILE)], ranks=size, variables=[], hosts=None, hostfile=None, extra=[]
     )
-    said = subprocess.run(
+    output = subprocess.run(
         command,
         env=launcher.environment(),
         capture_output=True,
@@ -60,15 +60,15 @@ def kept_on_mpi(python: str, size: int) -> str:
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    return said.stdout + said.stderr
+    return output.stdout + output.stderr
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", wire_laws.LAWS)
 def test_mpi_keeps(name: str, size: int, mpi_python: str) -> None:
-    said = kept_on_mpi(mpi_python, size)
+    output = kept_on_mpi(mpi_python, size)
     for chunk in (1 << 30, wire_laws.chunk_for(name)):
-        assert f"kept {name} {chunk}\n" in said, said[-3000:]
+        assert f"kept {name} {chunk}\n" in output, output[-3000:]
 
 
 def test_an_abort_wakes_everybody() -> None:

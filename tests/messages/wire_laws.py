@@ -1,6 +1,6 @@
-"""The laws of a transport: each is run by every role at once, on its end of the wire.
+"""The laws of a transport; every role runs each of them at once, on its end of the wire.
 
-Under pytest the roles are threads; started by mpiexec this file runs all laws on MPI and prints one
+Under pytest the roles are threads. Started by mpiexec, this file runs all laws on MPI and prints a
 line for each.
 """
 
@@ -17,9 +17,7 @@ from sottovoce.messages.wire import Buffer
 
 SMALL_CHUNK = 1000
 MEDIUM_CHUNK = 1 << 18
-"""For laws about megabytes, which are many chunks of this as well; thousands of small ones would
-take minutes.
-"""
+"""Chunk for laws about megabytes, which thousands of small chunks would make last minutes."""
 
 
 def frame(payload: bytes, *, sender: int, to: int, sequence: int = 0) -> list[Buffer]:
@@ -42,9 +40,7 @@ def take(wire: Wire) -> tuple[int, memoryview]:
 
 
 def exchange(wire: Wire, sizes: list[int]) -> None:
-    """Send frames of these sizes to everybody, then check that everybody's came, whole and in
-    order.
-    """
+    """Send frames of these sizes to all others, and check that all frames arrive in order."""
     others = [rank for rank in range(wire.size) if rank != wire.rank]
     for sequence, size in enumerate(sizes):
         for to in others:
@@ -75,9 +71,7 @@ def law_large_frames_cross_without_deadlock(wire: Wire) -> None:
 
 
 def law_a_shorter_frame_may_follow_a_longer_one(wire: Wire) -> None:
-    """Its buffer may be the longer one's, kept; what is past its end is the next frame's, or
-    nobody's.
-    """
+    """A kept buffer may be longer than the frame; bytes past its end belong to nobody."""
     to, source = (wire.rank + 1) % wire.size, (wire.rank - 1) % wire.size
     for sequence, size in enumerate((3 << 20, 2 << 20, (2 << 20) - 77, 5 << 19, 1 << 20, 3 << 19)):
         data = payload(size, sender=wire.rank, to=to, sequence=sequence)
@@ -99,7 +93,7 @@ def law_everybody_sends_to_one(wire: Wire) -> None:
 
 
 def law_the_sender_may_change_its_buffer(wire: Wire) -> None:
-    """When `send` returns the buffer is free: what arrives is what was sent."""
+    """When `send` returns, the buffer may be changed without changing the frame."""
     mine = bytearray(1 << 18)
     to = (wire.rank + 1) % wire.size
     for sequence in range(5):
@@ -112,7 +106,7 @@ def law_the_sender_may_change_its_buffer(wire: Wire) -> None:
 
 
 def law_received_frames_stay_as_they_are(wire: Wire) -> None:
-    """A buffer is not used again while somebody refers to a part of it."""
+    """A buffer is not used again while anything refers to a part of it."""
     to = (wire.rank + 1) % wire.size
     kept = []
     for sequence in range(8):
@@ -124,8 +118,8 @@ def law_received_frames_stay_as_they_are(wire: Wire) -> None:
         assert arrived == payload(2 << 20, sender=source, to=wire.rank, sequence=sequence)
 
 
-def law_bytes_that_are_no_frame_are_passed_on(wire: Wire) -> None:
-    """What is malformed is for the conversation to refuse, not for the transport to trip over."""
+def law_malformed_bytes_are_passed_on(wire: Wire) -> None:
+    """The layer above refuses malformed bytes; the transport passes them on."""
     to = (wire.rank + 1) % wire.size
     for junk in (b"x", b"junk" * 100, bytes(40)):
         wire.send([junk], to=to, timeout=60)
@@ -156,19 +150,19 @@ LARGE = frozenset(
 
 
 def chunk_for(name: str) -> int:
-    """Say which chunk cuts the frames of a law, once it has been kept with whole ones."""
+    """Choose the chunk that cuts the frames of a law."""
     return MEDIUM_CHUNK if name in LARGE else SMALL_CHUNK
 
 
 def main() -> None:
-    """Run every law on MPI, with the usual chunk and with one that frames are cut by."""
+    """Run every law on MPI, with the usual chunk and with a smaller one."""
     from mpi4py import MPI
 
-    from sottovoce.messages.mpi import CHUNK, MPIWire
+    from sottovoce.messages.mpi import MAX_CHUNK_BYTES, MPIWire
 
     world = MPI.COMM_WORLD
     for name, law in LAWS.items():
-        for chunk in (CHUNK, chunk_for(name)):
+        for chunk in (MAX_CHUNK_BYTES, chunk_for(name)):
             comm = world.Dup()
             try:
                 law(MPIWire(comm, chunk=chunk))

@@ -9,7 +9,7 @@ import pytest
 from sottovoce.crypto import RandomStream, UserWords
 from sottovoce.parties import Records, load, read_schema, read_split
 from sottovoce.parties.cohort import Cohort, Reports, Sums, parities, public_generator, tables
-from sottovoce.privacy import Binary
+from sottovoce.privacy import BinaryEncoding
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
 
 SCHEMA = read_schema({"a": ["0", "1", "2"], "b": ["x", "y"], "c": ["p", "q", "r", "s", "t"]})
@@ -138,7 +138,7 @@ def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
 def test_parities_are_those_of_the_bits() -> None:
     records = Records(TABLE, schema=SCHEMA)
     bits = np.array(
-        Binary(records.domain).encode([np.asarray(records.codes(name)) for name in "abc"])
+        BinaryEncoding(records.domain).encode([np.asarray(records.codes(name)) for name in "abc"])
     )
     assert len(bits) == 2 + 1 + 3
     questions = [(0,), (1, 2), (0, 2, 5)]

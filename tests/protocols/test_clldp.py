@@ -20,22 +20,28 @@ from sottovoce.curator.naive_bayes import LabelTable, NaiveBayes, naive_bayes
 from sottovoce.curator.tree_distilled import AttributeTable, distil, label_leaves
 from sottovoce.curator.tree_levels import best_value, estimate_node, gini
 from sottovoce.evaluation.label_attacks import label_attacks
-from sottovoce.evaluation.label_sets import label_set, likely_of
+from sottovoce.evaluation.label_sets import conditional_of, label_set
 from sottovoce.evaluation.prediction import Classifier, accuracy
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import UsageError
 from sottovoce.parties import Records, read_schema
-from sottovoce.parties.cohort import Cohort
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local.belief import beliefs
 from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.privacy.local.groups import Groups
-from sottovoce.protocols.clldp import asking, leaves
-from sottovoce.protocols.clldp.candidates import candidates
+from sottovoce.protocols.clldp.candidates import candidates, last_attribute
 from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
-from sottovoce.protocols.clldp.settings import LabelOptions, read_prior
-from sottovoce.protocols.local.asking import Enlisted
+from sottovoce.protocols.clldp.ends import review_tree
+from sottovoce.protocols.clldp.messages import LabelMessages
+from sottovoce.protocols.clldp.settings import (
+    BeliefRules,
+    LabelOptions,
+    LabelSettings,
+    read_prior,
+)
+from sottovoce.protocols.clldp.survey import CuratorLabelSurvey
+from sottovoce.protocols.clldp.terms import TermsReview, review_terms
 from sottovoce.report.judgement import judge_run
 
 NAMES = ["sex", "relationship", "education", "income"]
@@ -116,7 +122,7 @@ class TestEstimates:
                 (table["value"].astype(int) - 1, table["label"].astype(int) - 1),
                 1 / len(table),
             )
-            omega = float(beliefs(likely_of(name))[0])
+            omega = float(beliefs(conditional_of(name))[0])
             schema = {
                 "value": [str(v) for v in range(1, 51)],
                 "label": [str(v) for v in range(1, 6)],
@@ -213,8 +219,8 @@ class TestWhatIsTold:
         assert max(end for _, end in others) == 4000
 
 
-def forged(**changes: Any) -> asking.Labelled.Terms:
-    given: dict[str, Any] = {
+def forged(**changes: Any) -> LabelMessages.Terms:
+    columns: dict[str, Any] = {
         "questions": ((0,), (1,)),
         "starts": np.array([0, 50]),
         "sizes": np.array([50, 50]),
@@ -222,18 +228,33 @@ def forged(**changes: Any) -> asking.Labelled.Terms:
         "beliefs": np.array([0.6, 0.6]),
         "epsilons": np.array([1.0, 1.0]),
     } | changes
-    return asking.Labelled.Terms(**given)
+    return LabelMessages.Terms(**columns)
 
 
 DOMAIN = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "l": ("n", "p")})
+USERS = 100
 
 
-def enlisted(users: int = 100) -> Enlisted:
-    table = pd.DataFrame({"a": ["x"] * users, "b": ["z"] * users, "l": ["n"] * users})
-    records = Records(
-        table, schema=read_schema({name: list(labels) for name, labels in DOMAIN.labels.items()})
+def settings(options: LabelOptions, *, cap: float | None = None) -> LabelSettings:
+    return LabelSettings(options, BeliefRules(sure=3.0, choice="scan", cap=cap), DOMAIN, "l")
+
+
+def review(
+    terms: LabelMessages.Terms,
+    options: LabelOptions,
+    *,
+    book: Groups | None = None,
+    cap: float | None = None,
+    plain: bool = False,
+) -> TermsReview:
+    return review_terms(
+        terms,
+        settings(options, cap=cap),
+        users=USERS,
+        key=bytes(16),
+        book=book or Groups(),
+        plain=plain,
     )
-    return Enlisted(Cohort(records), users, bytes(16), np.array([users]))
 
 
 @pytest.mark.parametrize(
@@ -261,41 +282,23 @@ def enlisted(users: int = 100) -> Enlisted:
 )
 def test_users_refuse_terms(changes: dict[str, Any], reason: str) -> None:
     """What the collector sends is checked against what each user may say, whoever sent it."""
-    options = LabelOptions(epsilon=1.0)
     with pytest.raises(ValueError, match=reason):
-        asking._checked(
-            forged(**changes),
-            DOMAIN,
-            enlisted(),
-            Groups(),
-            options,
-            label="l",
-            cap=2.0,
-            plain=False,
-        )
+        review(forged(**changes), LabelOptions(epsilon=1.0), cap=2.0)
 
 
 def test_users_refuse_to_tell_again_or_more() -> None:
     """All reports of a user together: epsilon, and the cap of the whole record."""
     options = LabelOptions(epsilon=1.0)
-    given: dict[str, Any] = {"label": "l", "plain": False}
-    _, book = asking._checked(forged(), DOMAIN, enlisted(), Groups(), options, cap=None, **given)
-    heard, _ = asking._checked(
-        forged(questions=((0, 1), (0, 1))), DOMAIN, enlisted(), book, options, cap=None, **given
-    )
-    assert (
-        max(own.epsilon for own in heard.by_users) > 0.5
-    )  # which the accountant adds to what was told
+    book = review(forged(), options).book
+    again = review(forged(questions=((0, 1), (0, 1))), options, book=book)
+    # The accountant adds these costs to those of the first round.
+    assert max(cost.epsilon for cost in again.costs) > 0.5
     with pytest.raises(ValueError, match=r"expected a set with the attributes"):
-        asking._checked(
-            forged(questions=((1,), (0,))), DOMAIN, enlisted(), book, options, cap=None, **given
-        )
+        review(forged(questions=((1,), (0,))), options, book=book)
     with pytest.raises(ValueError, match=r"at most epsilon 1.2 of the whole record"):
-        asking._checked(forged(), DOMAIN, enlisted(), Groups(), options, cap=1.2, **given)
+        review(forged(), options, cap=1.2)
     with pytest.raises(ValueError, match=r"expected omega of 1 to 1"):
-        asking._checked(
-            forged(), DOMAIN, enlisted(), Groups(), options, cap=None, label="l", plain=True
-        )
+        review(forged(), options, plain=True)
 
 
 @pytest.mark.parametrize(
@@ -312,19 +315,18 @@ def test_users_hold_the_collector_to_the_omega_that_they_know(
     options: dict[str, Any], refused: bool
 ) -> None:
     """Where omega is 1, or given by a prior, no smaller one is taken, whatever is planned."""
-    own = LabelOptions(epsilon=1.0, **options)
-    given: dict[str, Any] = {"label": "l", "cap": None, "plain": False}
+    demanded = LabelOptions(epsilon=1.0, **options)
     if refused:
         with pytest.raises(ValueError, match=r"expected omega of"):
-            asking._checked(forged(), DOMAIN, enlisted(), Groups(), own, **given)
+            review(forged(), demanded)
     else:
-        asking._checked(forged(), DOMAIN, enlisted(), Groups(), own, **given)
+        review(forged(), demanded)
 
 
-def test_the_accountant_refuses_what_the_book_would_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_of_the_sample_refuse_to_report_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A curator that asks the sampled users again: one line, and nobody answers."""
-    monkeypatch.setattr("sottovoce.protocols.clldp.protocol.share_of", lambda users, options: 0)
-    with pytest.raises(sottovoce.SottovoceError, match=r"expected|spend"):
+    monkeypatch.setattr(CuratorLabelSurvey, "others", property(lambda survey: range(survey.users)))
+    with pytest.raises(sottovoce.SottovoceError, match=r"asked alike|asked before|budget"):
         run("naive-bayes", parties=1)
 
 
@@ -353,35 +355,20 @@ GROWN: Mapping[str, Any] = {
     ],
 )
 def test_users_refuse_trees(changes: dict[str, Any], reason: str) -> None:
-    said = leaves.Ends.Grown(**{**GROWN, **changes})
+    request = LabelMessages.Grown(**{**GROWN, **changes})
     with pytest.raises(ValueError, match=reason):
-        leaves._checked(said, DOMAIN, enlisted(), Groups(), LabelOptions(epsilon=1.0), label="l")
+        review_tree(request, settings(LabelOptions(epsilon=1.0)), users=USERS, book=Groups())
 
 
 def test_who_has_reported_is_not_asked_for_her_end() -> None:
-    _, book = asking._checked(
-        forged(),
-        DOMAIN,
-        enlisted(),
-        Groups(),
-        LabelOptions(epsilon=1.0),
-        label="l",
-        cap=None,
-        plain=False,
-    )
-    said = leaves.Ends.Grown(**{**GROWN, "start": 50, "size": 50})
+    options = LabelOptions(epsilon=1.0)
+    book = review(forged(), options).book
+    request = LabelMessages.Grown(**{**GROWN, "start": 50, "size": 50})
     with pytest.raises(ValueError, match=r"expected users who have not reported"):
-        leaves._checked(said, DOMAIN, enlisted(), book, LabelOptions(epsilon=1.0), label="l")
-    tree, survey = leaves._checked(
-        leaves.Ends.Grown(**GROWN),
-        DOMAIN,
-        enlisted(),
-        Groups(),
-        LabelOptions(epsilon=1.0),
-        label="l",
-    )
+        review_tree(request, settings(options), users=USERS, book=book)
+    request = LabelMessages.Grown(**GROWN)
+    tree = review_tree(request, settings(options), users=USERS, book=Groups())
     assert tree.leaves == [1, 3, 4]
-    assert survey.randomizers[0].cells == 6
 
 
 class TestCandidates:
@@ -389,7 +376,8 @@ class TestCandidates:
         """C9: the last of w, u, w is w, which the group has; u is missing."""
         branch = ["w", "u", "w"]
         assert candidates(["w", "w", "z"], [branch], "uwyz") == ["u"]
-        assert candidates(["w", "w", "z"], [branch], "uwyz", as_printed=True) == ["w"]
+        printed = candidates(["w", "w", "z"], [branch], "uwyz", completion=last_attribute)
+        assert printed == ["w"]
 
     def test_who_covers_no_branch_draws_what_she_has_not(self) -> None:
         assert candidates(["w"], [["w"]], "uwyz") == ["u", "y", "z"]
@@ -700,7 +688,7 @@ def test_reports_that_nobody_can_have_made(monkeypatch: pytest.MonkeyPatch) -> N
     )
     protocol = label_dp.LabelDP(label_dp.LabelDPParameters(), mode="rigorous")
     with pytest.raises(ValueError, match=r"expected 4 bits of each"):
-        label_dp._counted(protocol.Clear(2, 8, np.zeros(1, np.uint8), True), how)
+        label_dp._read(protocol.Clear(2, 8, np.zeros(1, np.uint8), True), how)
 
 
 def test_paper_mode_says_what_it_is() -> None:
@@ -709,7 +697,9 @@ def test_paper_mode_says_what_it_is() -> None:
     assert (
         made.report["privacy"]["whole_record"] >= made.report["privacy"]["claimed_epsilon"] - 1e-9
     )
-    assert LabelDecisionTree(LabelDecisionTreeParameters(), mode="paper").depth == 5
+    parameters = LabelDecisionTreeParameters()
+    printed = LabelDecisionTree.variant(parameters, mode="paper")(parameters, mode="paper")
+    assert printed.depth == 5
 
 
 def test_predicting_by_hand(tmp_path: File) -> None:

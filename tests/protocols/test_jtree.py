@@ -1,14 +1,12 @@
-"""JTree: its examples, its errata, the privacy of its choices, and runs of one holder and of
-many.
-"""
+"""JTree: the paper's examples and errata, the privacy of choices, and runs of all variants."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -27,23 +25,36 @@ from sottovoce.curator.estimates import intersections
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.messages.message import message_fields
-from sottovoce.parties import Party, Records, Schema, read_schema
+from sottovoce.parties import Party, Records, read_schema
 from sottovoce.privacy import Domain
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 from sottovoce.protocols.jtree import JTree
-from sottovoce.protocols.jtree.choosing import counted_votes, grow, grow_tree, highest, pairs_of
-from sottovoce.protocols.jtree.protocol import JTree as Protocol
+from sottovoce.protocols.jtree.budget import (
+    Budget,
+    corrected_budget,
+    printed_budget,
+    tree_budget,
+)
+from sottovoce.protocols.jtree.graph_messages import GraphMessages, count_votes
+from sottovoce.protocols.jtree.growing import grow, grow_tree, highest
+from sottovoce.protocols.jtree.parameters import JTreeParameters
 from sottovoce.protocols.jtree.scores import (
     away,
     away_by_chance,
     information,
+    pairs_of,
     r_of,
     sample_size,
     sampled_epsilon,
 )
-from sottovoce.protocols.jtree.settings import Choices, settle
-from sottovoce.protocols.jtree.structure import Structured
-from sottovoce.protocols.jtree.tables import agreeing, as_printed, believed
+from sottovoce.protocols.jtree.tables import agreeing, believed, printed_tables
+from sottovoce.protocols.jtree.tree_search import tree_search
+from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.registry import find
+from sottovoce.runs.job import Job, instantiate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class TestJTree(ProtocolConformance):
@@ -84,34 +95,27 @@ SIX = Domain(
 )
 
 
-def records(table: pd.DataFrame, schema: Schema) -> Records:
-    return Records(table, schema=schema)
-
-
 def random_records(generator: np.random.Generator, *, rows: int, sizes: tuple[int, ...]) -> Records:
-    names = [f"a{at}" for at in range(len(sizes))]
-    schema = read_schema(
-        {name: list(map(str, range(size))) for name, size in zip(names, sizes, strict=True)}
-    )
-    codes = {
-        name: generator.integers(0, size, rows).astype(str)
-        for name, size in zip(names, sizes, strict=True)
+    sizes_of = {f"a{number}": size for number, size in enumerate(sizes)}
+    schema = read_schema({name: list(map(str, range(size))) for name, size in sizes_of.items()})
+    columns = {
+        name: generator.integers(0, size, rows).astype(str) for name, size in sizes_of.items()
     }
-    return records(pd.DataFrame(codes), schema)
+    return Records(pd.DataFrame(columns), schema=schema)
 
 
 def test_example_1() -> None:
     """Figure 1: the circle 2-3-5-4 gets a chord, and four cliques are left."""
     edges = [("1", "2"), ("2", "3"), ("2", "4"), ("3", "5"), ("4", "5"), ("4", "6")]
     tree = junction_tree(SIX, dependency_graph(SIX, edges))
-    sets = {"".join(own) for own in tree.cliques}
+    cliques = {"".join(clique) for clique in tree.cliques}
     assert len(tree.cliques) == 4
-    assert {"12", "46"} < sets
-    assert sets - {"12", "46"} in ({"234", "345"}, {"235", "245"})
+    assert {"12", "46"} < cliques
+    assert cliques - {"12", "46"} in ({"234", "345"}, {"235", "245"})
 
 
 def test_sample_sizes() -> None:
-    """B1: what the paper's choice comes to; of 0.5 it is no sample (J9)."""
+    """B1: the paper's choice for its data; at epsilon 0.5 there is no sampling (J9)."""
     assert sample_size(88_162, epsilon=0.1, binary=True) == 46_863
     assert sample_size(619_418, epsilon=0.1, binary=True) == 398_903
     assert sample_size(1000, epsilon=1.0, binary=False) == 1000
@@ -119,26 +123,25 @@ def test_sample_sizes() -> None:
     assert sampled_epsilon(0.5, rate=1.0) == pytest.approx(0.5)
 
 
-def test_sensitivity_of_information() -> None:
-    assert mutual_information_sensitivity(45_222, binary=False, base=np.e) == pytest.approx(
-        4.8764724e-4, rel=1e-7
-    )
-    assert mutual_information_sensitivity(5, binary=False, base=np.e) == pytest.approx(
-        0.7638170, rel=1e-7
-    )
-    assert mutual_information_sensitivity(1000, binary=True, base=np.e) == pytest.approx(
-        0.0079072551, rel=1e-8
-    )
-    assert mutual_information_sensitivity(45_222, binary=True, base=np.e) == pytest.approx(
-        2.5915103e-4, rel=1e-7
-    )
+@pytest.mark.parametrize(
+    ("rows", "binary", "expected"),
+    [
+        (45_222, False, 4.8764724e-4),
+        (5, False, 0.7638170),
+        (1000, True, 0.0079072551),
+        (45_222, True, 2.5915103e-4),
+    ],
+)
+def test_sensitivity_of_information(rows: int, binary: bool, expected: float) -> None:
+    sensitivity = mutual_information_sensitivity(rows, binary=binary, base=np.e)
+    assert sensitivity == pytest.approx(expected, rel=1e-7)
 
 
 def test_amplification_by_sampling_is_of_other_neighbours() -> None:
-    """J2: a table of one record, sampled at 0.5, then randomised response; nothing, where nobody
-    was sampled.
+    """J2: theorem 2 holds for one record more or less, and not for a replaced record.
 
-    One record replaced: the ratio stays e. What theorem 2 says holds for a record more or less.
+    A table of one record is sampled at rate 0.5. If the sample has it, randomised response
+    releases its value. The likelihood ratio for a replaced record stays e.
     """
     claimed = np.log1p(0.5 * (np.e - 1))
     p = np.e / (np.e + 1)
@@ -148,7 +151,7 @@ def test_amplification_by_sampling_is_of_other_neighbours() -> None:
 
 
 def neighbours(generator: np.random.Generator, *, rows: int) -> tuple[Records, Records]:
-    """Two tables that differ in one record."""
+    """Make two tables that differ in one record."""
     table = pd.DataFrame(
         {name: generator.integers(0, size, rows).astype(str) for name, size in (("x", 3), ("y", 4))}
     )
@@ -158,246 +161,306 @@ def neighbours(generator: np.random.Generator, *, rows: int) -> tuple[Records, R
         str(generator.integers(3)),
         str(generator.integers(4)),
     ]
-    return records(table, schema), records(other, schema)
+    return Records(table, schema=schema), Records(other, schema=schema)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 7, 20])
 def test_scores_change_by_no_more_than_their_sensitivity(rows: int) -> None:
-    """`away` of published margins by 1 / n, R by 3 / n + 2 / n^2; and these are reached, or
-    nearly.
+    """`away` of published margins changes by 1 / n at most, R by 3 / n + 2 / n^2.
+
+    The first bound is reached, or nearly.
     """
     generator = np.random.default_rng(rows)
     pairs: list[tuple[str, str]] = [("x", "y")]
-    worst = {"away": 0.0, "r": 0.0}
+    most_away = most_r = 0.0
     for _ in range(400):
-        one, other = neighbours(generator, rows=rows)
+        left, right = neighbours(generator, rows=rows)
         margins = {
             "x": generator.dirichlet(np.full(3, 0.5)),
             "y": generator.dirichlet(np.full(4, 0.5)),
         }
-        worst["away"] = max(
-            worst["away"], abs(float(away(one, pairs, margins)[0] - away(other, pairs, margins)[0]))
-        )
-        worst["r"] = max(worst["r"], abs(float(r_of(one, pairs)[0] - r_of(other, pairs)[0])))
-    assert 0.8 / rows < worst["away"] <= 1 / rows + 1e-12
-    assert worst["r"] <= 3 / rows + 2 / rows**2 + 1e-12
+        change = abs(float(away(left, pairs, margins)[0] - away(right, pairs, margins)[0]))
+        most_away = max(most_away, change)
+        most_r = max(most_r, abs(float(r_of(left, pairs)[0] - r_of(right, pairs)[0])))
+    assert 0.8 / rows < most_away <= 1 / rows + 1e-12
+    assert most_r <= 3 / rows + 2 / rows**2 + 1e-12
 
 
 def test_how_far_rows_are_by_chance() -> None:
-    """The mean over independent tables, to within 2 per cent and 5 standard deviations."""
+    """The mean over independent tables is right within 2 per cent and 5 standard deviations."""
     generator = np.random.default_rng(1)
     margins = {"a0": np.array([0.2, 0.3, 0.5]), "a1": np.full(4, 0.25)}
-    found = []
-    for _ in range(400):
-        cells = generator.multinomial(500, np.outer(margins["a0"], margins["a1"]).reshape(-1)) / 500
-        found.append(
-            float(np.abs(cells - np.outer(margins["a0"], margins["a1"]).reshape(-1)).sum()) / 2
-        )
+    independent = np.outer(margins["a0"], margins["a1"]).reshape(-1)
+    distances = [
+        float(np.abs(generator.multinomial(500, independent) / 500 - independent).sum()) / 2
+        for _ in range(400)
+    ]
     expected = float(away_by_chance([("a0", "a1")], margins, rows=500)[0])
-    assert np.mean(found) == pytest.approx(
-        expected, rel=0.02 + 5 * float(np.std(found)) / 20 / expected
-    )
+    error = 5 * float(np.std(distances)) / 20
+    assert np.mean(distances) == pytest.approx(expected, rel=0.02 + error / expected)
 
 
 def test_information_is_in_nats() -> None:
-    own = random_records(np.random.default_rng(2), rows=50, sizes=(2, 3))
-    p = own.marginal(["a0", "a1"]).reshape(2, 3) / 50
-    product = np.outer(p.sum(1), p.sum(0))
-    assert information(own, [("a0", "a1")])[0] == pytest.approx(
-        float((p[p > 0] * np.log((p / product)[p > 0])).sum())
+    records = random_records(np.random.default_rng(2), rows=50, sizes=(2, 3))
+    p = records.marginal(["a0", "a1"]).reshape(2, 3) / 50
+    independent = np.outer(p.sum(1), p.sum(0))
+    assert information(records, [("a0", "a1")])[0] == pytest.approx(
+        float((p[p > 0] * np.log((p / independent)[p > 0])).sum())
     )
 
 
-def settings(**more: Any) -> Any:
-    parties = more.pop("parties", 1)
-    mode = more.pop("mode", "rigorous")
-    domain = more.pop("domain", SIX)
-    return settle(
-        Choices(**more), domain=domain, mode=mode, parties=parties, colluding=min(1, parties - 1)
-    )
+def tree_of(*, parties: int = 1, domain: Domain = SIX, **parameters: Any) -> Budget:
+    """Return the budget of the default variant."""
+    return tree_budget(JTreeParameters(**parameters), domain=domain, parties=parties)
 
 
-def test_budgets_add_up() -> None:
-    for more in (
-        {},
-        {"epsilon": 0.2},
-        {"parties": 4},
-        {"structure": "top"},
-        {"structure": "laplace", "parties": 3},
-    ):
-        own = settings(**more)
-        assert own.one_way + own.graph + own.counts == pytest.approx(more.get("epsilon", 1.0))
-        assert own.left(0) == own.counts
-        spent = own.picks + own.extra
-        assert own.left(spent) == pytest.approx(own.counts)
-        if own.structure == "tree":
-            assert own.left(1) == pytest.approx(own.counts + own.graph - own.of_a_pick)
-    paper = settings(mode="paper", epsilon=0.1)
-    assert (paper.graph, paper.counts) == (pytest.approx(0.05), pytest.approx(0.05))
-    paper = settings(mode="paper", epsilon=0.8)
-    assert (paper.graph, paper.counts, paper.printed) == (
-        pytest.approx(0.1),
-        pytest.approx(0.7),
-        True,
-    )
+def corrected_of(*, parties: int = 1, share: float = 0.2, **parameters: Any) -> Budget:
+    """Return the budget of a corrected variant whose graph has this share by default."""
+    return corrected_budget(JTreeParameters(**parameters), domain=SIX, parties=parties, graph=share)
 
 
 @pytest.mark.parametrize(
-    ("more", "match"),
+    ("budget", "epsilon"),
     [
-        ({"structure": "threshold"}, "in mode paper, found mode rigorous: no epsilon holds"),
-        ({"mode": "paper", "structure": "top"}, "found top, which the paper does not have"),
-        (
-            {"mode": "paper", "parties": 3},
-            "expected one trusted holder in mode paper, found 3 parties: --parties 1",
-        ),
-        ({"structure": "top", "one_way": 0.2}, "one_way with structure=tree"),
-        ({"together": "votes"}, "together with structure=tree and several parties"),
+        (tree_of(), 1.0),
+        (tree_of(epsilon=0.2), 0.2),
+        (tree_of(parties=4), 1.0),
+        (corrected_of(), 1.0),
+        (corrected_of(parties=3, share=0.3, epsilon=2.0), 2.0),
+    ],
+)
+def test_budgets_add_up(budget: Budget, epsilon: float) -> None:
+    assert budget.single + budget.graph + budget.clusters == pytest.approx(epsilon)
+    assert budget.choices * budget.epsilon_of_choice == pytest.approx(budget.graph)
+    # The clusters get what one holder's graph has not needed.
+    assert budget.clusters_after(0) == budget.clusters
+    assert budget.clusters_after(budget.choices) == pytest.approx(budget.clusters)
+    left = budget.clusters + budget.graph - budget.epsilon_of_choice
+    assert budget.clusters_after(1) == pytest.approx(left)
+
+
+def test_the_printed_budget() -> None:
+    """Section 5.1: the graph has 0.1 of any epsilon, but half of epsilon 0.1 itself."""
+    assert printed_budget(JTreeParameters(epsilon=0.1)) == pytest.approx((0.05, 0.05))
+    assert printed_budget(JTreeParameters(epsilon=0.8)) == pytest.approx((0.1, 0.7))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
         ({"edges": 16}, "edges from 1 to all pairs of 6 attributes, found 16"),
         ({"usefulness": 0.0}, "a usefulness above 0, found 0"),
         ({"one_way": 0.8, "graph": 0.3}, "shares of epsilon that leave some for the tables"),
     ],
 )
-def test_what_cannot_be(more: dict[str, Any], match: str) -> None:
+def test_a_budget_that_cannot_be(parameters: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
-        settings(**more)
+        tree_of(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("mode", "parameters", "variant"),
+    [
+        ("rigorous", {}, "JTree"),
+        ("rigorous", {"structure": "tree", "together": "votes"}, "JTree"),
+        ("rigorous", {"structure": "top"}, "CorrectedJTree"),
+        ("rigorous", {"structure": "svt", "least": 0.1}, "CorrectedJTree"),
+        ("rigorous", {"structure": "laplace", "edges": 3}, "CorrectedJTree"),
+        ("rigorous", {"structure": "gauss", "delta": 1e-9}, "CorrectedJTree"),
+        ("paper", {}, "PrintedJTree"),
+        ("paper", {"structure": "threshold", "phi": 0.3, "sample": False}, "PrintedJTree"),
+    ],
+)
+def test_a_variant_is_a_class(mode: Mode, parameters: dict[str, Any], variant: str) -> None:
+    protocol = instantiate(Job(protocol="jtree", mode=mode, parameters=parameters, parties=1))
+    assert type(protocol).__name__ == variant
+    structure = parameters.get("structure", "tree" if mode == "rigorous" else "threshold")
+    assert protocol.chosen().get("structure", structure) == structure
+
+
+@pytest.mark.parametrize(
+    ("mode", "parameters", "match"),
+    [
+        (
+            "rigorous",
+            {"structure": "threshold"},
+            "in mode paper, found mode rigorous: no epsilon holds",
+        ),
+        ("paper", {"structure": "top"}, "found top, which the paper does not have"),
+        (
+            "rigorous",
+            {"structure": "top", "one_way": 0.2},
+            "one_way with structure=tree, found structure=top",
+        ),
+        ("rigorous", {"structure": "top", "together": "votes"}, "together with structure=tree"),
+        ("rigorous", {"phi": 0.3}, "phi with structure=threshold, found structure=tree"),
+        ("rigorous", {"structure": "top", "least": 0.1}, "least with structure=svt"),
+        ("rigorous", {"structure": "laplace", "delta": 0.1}, "delta with structure=gauss"),
+        ("rigorous", {"sample": False}, "sample with structure=threshold"),
+        ("paper", {"edges": 3}, "edges with structure=tree or top or svt or laplace or gauss"),
+        ("paper", {"usefulness": 3.0}, "usefulness with structure=tree or top"),
+    ],
+)
+def test_parameters_of_other_variants_are_refused(
+    mode: Mode, parameters: dict[str, Any], match: str
+) -> None:
+    with pytest.raises(UsageError, match=match):
+        instantiate(Job(protocol="jtree", mode=mode, parameters=parameters, parties=1))
+
+
+def test_the_number_of_parties_decides_the_search() -> None:
+    def search(parties: int, **parameters: Any) -> str:
+        given = JTreeParameters(**parameters)
+        return type(tree_search(SIX, given, tree_of(), parties=parties)).__name__
+
+    assert search(1) == search(1, epsilon=0.1) == "HolderSearch"
+    assert search(3) == search(3, epsilon=0.1, together="sums") == "SumSearch"
+    assert search(3, epsilon=0.1) == search(3, together="votes") == "VoteSearch"
+    with pytest.raises(UsageError, match="together with structure=tree and several parties"):
+        search(1, together="votes")
+    with pytest.raises(
+        UsageError,
+        match="expected one trusted holder in mode paper, found 3 parties: --parties 1",
+    ):
+        run(mode="paper", parties=3)
 
 
 def test_a_tree_grows_by_the_best_edges() -> None:
-    """Without noise: the maximum spanning tree of the values above the bound, then edges that close
-    triangles.
+    """Without noise the tree is the maximum spanning tree of the values above the bound.
+
+    Then come edges that close triangles.
     """
     generator = np.random.default_rng(3)
     pairs = pairs_of(SIX)
+    budget = tree_of(edges=len(pairs))
     for _ in range(20):
         values = generator.normal(0.2, 0.3, len(pairs))
-        s = settings(edges=len(pairs))
-        found = grow_tree(SIX, pairs, s, rows=1000, chosen=highest(values, above=0.0))
+        edges = grow_tree(SIX, budget, rows=1000, choose=highest(values, above=0.0))
         # Kruskal, by hand.
         part, expected = {name: {name} for name in SIX.attributes}, []
-        for at in np.argsort(-values):
-            one, other = pairs[at]
-            if values[at] > 0 and part[one] is not part[other]:
-                expected.append((one, other))
-                joined = part[one] | part[other]
+        for index in np.argsort(-values):
+            left, right = pairs[index]
+            if values[index] > 0 and part[left] is not part[right]:
+                expected.append((left, right))
+                joined = part[left] | part[right]
                 part |= dict.fromkeys(joined, joined)
-        assert found == expected
+        assert edges == expected
     star = [("1", "2"), ("1", "3")]
     values = np.array(
         [1.0 if pair in star else 0.5 if pair == ("2", "3") else -1.0 for pair in pairs]
     )
-    s = settings()
-    assert s.extra
-    assert grow_tree(SIX, pairs, s, rows=10**6, chosen=highest(values, above=-2.0))[:2] == star
+    budget = tree_of()
+    assert budget.triangles
+    edges = grow_tree(SIX, budget, rows=10**6, choose=highest(values, above=-2.0))
+    assert edges[:2] == star
     forced = iter([pairs.index(("1", "2")), pairs.index(("1", "3"))])
     steps: list[list[tuple[str, str]]] = []
 
-    def chosen(candidates: Any) -> int | None:
-        steps.append([pairs[at] for at in candidates])
+    def choose(candidates: Sequence[int]) -> int | None:
+        steps.append([pairs[index] for index in candidates])
         return next(forced, None)
 
-    grow_tree(SIX, pairs, s, rows=1000, chosen=chosen)
+    grow_tree(SIX, budget, rows=1000, choose=choose)
     assert ("1", "2") not in steps[1]
-    assert ("2", "3") not in steps[2]  # it would close a circle, while trees can be joined
+    assert ("2", "3") not in steps[2]  # it would close a circle while parts can be joined
 
 
 def test_cliques_are_bounded() -> None:
     """J11: of a complete graph what fits; the paper's has a clique of all attributes."""
-    every = pairs_of(SIX)
+    pairs = pairs_of(SIX)
     for most in (6, 12, 24, 288):
-        edges = grow(SIX, every, most_cells=most)
-        assert max(map(SIX.cells, junction_tree(SIX, dependency_graph(SIX, edges)).cliques)) <= max(
-            most, 4
-        )
-    assert grow(SIX, every, most_cells=288) == every
+        edges = grow(SIX, pairs, max_cells=most)
+        tree = junction_tree(SIX, dependency_graph(SIX, edges))
+        assert max(map(SIX.cells, tree.cliques)) <= max(most, 4)
+    assert grow(SIX, pairs, max_cells=288) == pairs
 
 
 def test_votes_count_by_rows() -> None:
-    s = settings(parties=2, edges=2)
     pairs = pairs_of(SIX)
-    votes = counted_votes(SIX, {1: [pairs[0], pairs[1]], 2: [pairs[1]]}, {1: 100, 2: 300}, s)
+    votes = count_votes(SIX, [[pairs[0], pairs[1]], [pairs[1]]], [100, 300], most=2)
     assert votes[0] == pytest.approx(0.25)
     assert votes[1] == pytest.approx(0.25 * 0.75 + 0.75)
     assert not votes[2:].any()
 
 
-def clusters(generator: np.random.Generator, *, noise: float) -> list[Estimate]:
+def noisy_tables(generator: np.random.Generator, *, noise: float) -> list[Estimate]:
     truth = generator.dirichlet(np.full(2 * 3 * 4 * 2, 0.3)).reshape(2, 3, 4, 2) * 1000
     joint = Marginal(("a", "b", "c", "d"), truth)
-    sets = [("a", "b"), ("b", "c"), ("b", "d"), ("a", "d")]
     return [
-        Estimate(
-            own.map(lambda values: values + generator.laplace(0, noise, values.shape)), 2 * noise**2
-        )
-        for own in (joint.project(one) for one in sets)
+        noisy(joint.project(attributes), generator, noise=noise)
+        for attributes in [("a", "b"), ("b", "c"), ("b", "d"), ("a", "d")]
     ]
 
 
+def noisy(table: Marginal, generator: np.random.Generator, *, noise: float) -> Estimate:
+    return Estimate(
+        table.map(lambda values: values + generator.laplace(0, noise, values.shape)), 2 * noise**2
+    )
+
+
 def disagreement(tables: list[Marginal]) -> float:
-    """The largest L1 distance between two tables' marginals of what they share."""
+    """Return the largest L1 distance between two tables' marginals of what they share."""
     worst = 0.0
-    for shared in intersections(own.attributes for own in tables):
-        views = [own.project(shared) for own in tables if own.covers(shared)]
-        worst = max(worst, *(2 * one.distance(other) for one, other in product(views, views)))
+    for shared in intersections(table.attributes for table in tables):
+        views = [table.project(shared) for table in tables if table.covers(shared)]
+        worst = max(worst, *(2 * left.distance(right) for left, right in product(views, views)))
     return worst
 
 
 def test_tables_agree_but_not_as_printed() -> None:
-    """J5: to cut every table by itself after making all agree breaks it again."""
-    generator = np.random.default_rng(4)
-    noisy = clusters(generator, noise=20.0)
-    fine, cut = agreeing(noisy, total=1000.0), as_printed(noisy, total=1000.0)
+    """J5: cutting every table by itself makes tables disagree that agreed before."""
+    estimates = noisy_tables(np.random.default_rng(4), noise=20.0)
+    agreed = agreeing(estimates, total=1000.0)
+    cut = printed_tables(estimates, total=1000.0)
     assert disagreement(cut) > 50
-    assert disagreement(fine) < disagreement(cut) / 4
-    for own in (*fine, *cut):
-        assert own.map(np.abs).total == pytest.approx(own.total) == pytest.approx(1000.0)
+    assert disagreement(agreed) < disagreement(cut) / 4
+    for table in (*agreed, *cut):
+        assert table.map(np.abs).total == pytest.approx(table.total) == pytest.approx(1000.0)
 
 
 def test_clusters_are_believed_as_far_as_their_noise_allows() -> None:
-    """Little noise: as measured. Much: the product of single attributes, which are known. In
-    between better than either.
+    """With little noise a cluster stays as measured, with much it is the product of its margins.
+
+    In between it is better than either.
     """
     generator = np.random.default_rng(5)
     truth = generator.dirichlet(np.full(48, 2.0)).reshape(6, 8)
     joint = Marginal(("a", "b"), truth * 10_000)
-    ones = [Estimate(joint.project((name,)), 1e-6) for name in ("a", "b")]
+    singles = [Estimate(joint.project((name,)), 1e-6) for name in ("a", "b")]
     product_of_both = joint.project(("a",)) * joint.project(("b",)) / 10_000
 
-    def off(noise: float) -> tuple[float, float]:
-        far = []
+    def errors(noise: float) -> tuple[float, float]:
+        distances = []
         for _ in range(20):
-            noisy = Estimate(
-                joint.map(lambda values: values + generator.laplace(0, noise, values.shape)),
-                2 * noise**2,
+            cluster = noisy(joint, generator, noise=noise)
+            results = (
+                believed([cluster], singles, total=10_000.0),
+                agreeing([cluster, *singles], total=10_000.0),
             )
-            far.append(
-                [
-                    (own[0] if own[0].attributes == ("a", "b") else own[-1]).distance(joint)
-                    for own in (
-                        believed([noisy], ones, total=10_000.0),
-                        agreeing([noisy, *ones], total=10_000.0),
-                    )
-                ]
-            )
-        mean = np.mean(far, axis=0)
+            tables = [
+                tables[0] if tables[0].attributes == ("a", "b") else tables[-1]
+                for tables in results
+            ]
+            distances.append([table.distance(joint) for table in tables])
+        mean = np.mean(distances, axis=0)
         return float(mean[0]), float(mean[1])
 
-    alone = product_of_both.distance(joint)
-    assert off(0.01)[0] < 0.01 * alone
-    assert off(3000.0)[0] < 1.3 * alone
-    ours, plain = off(60.0)
-    assert ours < min(plain, alone)
+    independent = product_of_both.distance(joint)
+    assert errors(0.01)[0] < 0.01 * independent
+    assert errors(3000.0)[0] < 1.3 * independent
+    with_belief, without = errors(60.0)
+    assert with_belief < min(without, independent)
 
 
-def run(**more: Any) -> Any:
-    given: dict[str, Any] = {
+def run(**more: Any) -> sottovoce.Run:
+    options: dict[str, Any] = {
         "parties": 1,
         "aggregator": "clear",
         "epsilon": 1.0,
         "judge": False,
         **more,
     }
-    return sottovoce.run("jtree", "demo", rows=3000, seed=1, **given)
+    return sottovoce.run("jtree", "demo", rows=3000, seed=1, **options)
 
 
 @pytest.mark.parametrize(
@@ -418,6 +481,7 @@ def run(**more: Any) -> Any:
 def test_every_structure_runs(more: dict[str, Any]) -> None:
     made = run(**more)
     report = made.report
+    assert made.synthetic is not None
     assert len(made.synthetic) == 3000
     claimed = report["privacy"]["claimed_epsilon"]
     seen = report["privacy"]["epsilon"]["public"]
@@ -425,12 +489,9 @@ def test_every_structure_runs(more: dict[str, Any]) -> None:
         assert seen == "infinity"
         assert any("not differentially private" in text for text in report["warnings"])
     else:
-        # Who has not made all choices has not spent all.
-        assert (
-            claimed
-            * (0.85 if more.get("together") == "votes" or more.get("epsilon") == 0.2 else 1 - 1e-6)
-            < seen
-        )
+        # A party that has not made all choices has not spent all of epsilon.
+        by_votes = more.get("together") == "votes" or more.get("epsilon") == 0.2
+        assert claimed * (0.85 if by_votes else 1 - 1e-6) < seen
         assert seen <= claimed * (1 + 1e-9)
     assert report["privacy"]["delta"] == (1e-6 if more.get("structure") == "gauss" else 0)
     for line in report["communication"]["predicted"]:
@@ -441,21 +502,24 @@ def test_every_structure_runs(more: dict[str, Any]) -> None:
 
 
 def test_components_share_the_budget() -> None:
-    """J6: of a forest every tree's clusters are in one batch; given all of epsilon each, they would
-    cost a multiple.
+    """J6: the clusters of all trees of a forest are in one batch.
+
+    With all of epsilon for each tree they would cost a multiple.
     """
     made = run(structure="top", edges=2, epsilon=3.0)
-    releases = [own for own in made.report["privacy"]["releases"] if own["phase"] == "clusters"]
-    assert len(releases) == 1
+    releases = made.report["privacy"]["releases"]
+    assert len([release for release in releases if release["phase"] == "clusters"]) == 1
     assert len(made.model["clusters"]) > 3
-    assert sum(own["epsilon"] for own in made.report["privacy"]["releases"]) == pytest.approx(3.0)
+    assert sum(release["epsilon"] for release in releases) == pytest.approx(3.0)
 
 
 def test_unused_choices_are_not_lost() -> None:
     """Of independent attributes a tree stops early, and the clusters get what it has not used."""
     generator = np.random.default_rng(6)
-    table = pd.DataFrame({f"a{at}": generator.integers(0, 3, 2000).astype(str) for at in range(6)})
-    schema = {f"a{at}": ["0", "1", "2"] for at in range(6)}
+    table = pd.DataFrame(
+        {f"a{number}": generator.integers(0, 3, 2000).astype(str) for number in range(6)}
+    )
+    schema = {f"a{number}": ["0", "1", "2"] for number in range(6)}
     made = sottovoce.run(
         "jtree",
         table,
@@ -466,23 +530,25 @@ def test_unused_choices_are_not_lost() -> None:
         seed=1,
         judge=False,
     )
-    used = [own for own in made.report["privacy"]["releases"] if own["phase"] == "graph"]
-    s = settings(epsilon=1.0, domain=read_schema(schema).domain)
-    assert len(used) < s.picks + s.extra
-    assert made.model["epsilon of clusters"] == pytest.approx(s.left(len(used)))
+    releases = made.report["privacy"]["releases"]
+    choices = len([release for release in releases if release["phase"] == "graph"])
+    budget = tree_of(domain=read_schema(schema).domain)
+    assert choices < budget.choices
+    assert made.model["epsilon of clusters"] == pytest.approx(budget.clusters_after(choices))
 
 
 def test_a_curator_that_tells_parties_different_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Party 1's noise would be the least part of what the others' is not: their masks do not
-    cancel.
+    """With other clusters than the others party 1 could get less noise than its share.
+
+    But then the masks do not cancel.
     """
     broadcast = Curator.broadcast
 
-    def forged(desk: Curator, said: Any, **more: Any) -> None:
-        if type(said).__name__ != "Clusters":
-            return broadcast(desk, said, **more)
-        desk.send(said, to=1)
-        return broadcast(desk, replaced(said, sets=said.sets[:1]), to=[2, 3])
+    def forged(desk: Curator, message: Any, **more: Any) -> None:
+        if type(message).__name__ != "Clusters":
+            return broadcast(desk, message, **more)
+        desk.send(message, to=1)
+        return broadcast(desk, replaced(message, sets=message.sets[:1]), to=[2, 3])
 
     monkeypatch.setattr(Curator, "broadcast", forged)
     with pytest.raises(MessageError, match=r"masks that cancel|bytes from party"):
@@ -492,9 +558,9 @@ def test_a_curator_that_tells_parties_different_things(monkeypatch: pytest.Monke
 def test_one_row_and_much_budget() -> None:
     table = pd.DataFrame({"x": ["0"], "y": ["1"]})
     schema = {"x": ["0", "1"], "y": ["0", "1"]}
-    given: dict[str, Any] = {"parties": 1, "mode": "paper", "aggregator": "clear", "seed": 1}
+    options: dict[str, Any] = {"parties": 1, "mode": "paper", "aggregator": "clear", "seed": 1}
     for epsilon in (0.1, 1000.0):
-        made = sottovoce.run("jtree", table, schema=schema, epsilon=epsilon, graph=0.9, **given)
+        made = sottovoce.run("jtree", table, schema=schema, epsilon=epsilon, graph=0.9, **options)
         assert made.synthetic is not None
     with pytest.raises(
         UsageError, match="expected a finite number for parameter usefulness, found inf"
@@ -506,20 +572,19 @@ def test_one_attribute_and_one_label() -> None:
     table = pd.DataFrame({"x": ["0", "1", "1", "0"] * 50, "one": ["a"] * 200})
     schema = {"x": ["0", "1"], "one": ["a"]}
     for structure, parties in product(("tree", "top", "laplace"), (1, 2)):
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "structure": structure,
             "aggregator": "masks" if parties > 1 else "clear",
         }
-        made = sottovoce.run("jtree", table, schema=schema, parties=parties, seed=1, **given)
+        made = sottovoce.run("jtree", table, schema=schema, parties=parties, seed=1, **options)
         if made.synthetic is not None:
             assert set(made.synthetic["one"]) == {"a"}
         assert made.judgement["utility"]["tvd"]["2"] < 0.1
 
 
-def replaced(said: Any, **new: Any) -> Any:
-    return type(said)(
-        **{name: new.get(name, getattr(said, name)) for name in message_fields(type(said))}
-    )
+def replaced(message: Any, **new: Any) -> Any:
+    fields = message_fields(type(message))
+    return type(message)(**{name: new.get(name, getattr(message, name)) for name in fields})
 
 
 Forge = Callable[[Any], Any]
@@ -528,27 +593,27 @@ Forge = Callable[[Any], Any]
 @pytest.mark.parametrize(
     ("kind", "forge", "match"),
     [
-        ("Margins", lambda said: replaced(said, cells=said.cells[:-1]), "counts, found"),
-        ("Margins", lambda said: replaced(said, cells=-said.cells), "or some that cannot be"),
+        ("Margins", lambda sent: replaced(sent, cells=sent.cells[:-1]), "counts, found"),
+        ("Margins", lambda sent: replaced(sent, cells=-sent.cells), "or some that cannot be"),
         (
             "Clusters",
-            lambda said: replaced(said, epsilon=said.epsilon * 2),
+            lambda sent: replaced(sent, epsilon=sent.epsilon * 2),
             "expected clusters for epsilon",
         ),
         (
             "Clusters",
-            lambda said: replaced(said, sets=(("age", "age"),)),
+            lambda sent: replaced(sent, sets=(("age", "age"),)),
             "sets of different attributes, found age, age",
         ),
         (
             "Clusters",
-            lambda said: replaced(said, sets=(("age", "nobody"),)),
+            lambda sent: replaced(sent, sets=(("age", "nobody"),)),
             "sets of different attributes",
         ),
-        ("Clusters", lambda said: replaced(said, sets=((),)), "found none"),
+        ("Clusters", lambda sent: replaced(sent, sets=((),)), "found none"),
         (
             "Clusters",
-            lambda said: replaced(said, sets=(("age",),) * 2),
+            lambda sent: replaced(sent, sets=(("age",),) * 2),
             "expected different clusters, found one twice",
         ),
     ],
@@ -558,8 +623,8 @@ def test_a_party_refuses_what_cannot_be(
 ) -> None:
     broadcast = Curator.broadcast
 
-    def forged(desk: Curator, said: Any, **more: Any) -> None:
-        broadcast(desk, forge(said) if type(said).__name__ == kind else said, **more)
+    def forged(desk: Curator, message: Any, **more: Any) -> None:
+        broadcast(desk, forge(message) if type(message).__name__ == kind else message, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)
     with pytest.raises(MessageError, match=match):
@@ -569,12 +634,12 @@ def test_a_party_refuses_what_cannot_be(
 @pytest.mark.parametrize(
     "forge",
     [
-        lambda said: Structured.Edges(((0, 99),), 1),
-        lambda said: Structured.Edges(((0, 0),), 1),
-        lambda said: Structured.Edges(((1, 0),), 1),
-        lambda said: Structured.Edges(said.pairs * 2, said.choices),
-        lambda said: Structured.Edges(said.pairs, 999),
-        lambda said: Structured.Edges(said.pairs, -1),
+        lambda sent: GraphMessages.Edges(((0, 99),), 1),
+        lambda sent: GraphMessages.Edges(((0, 0),), 1),
+        lambda sent: GraphMessages.Edges(((1, 0),), 1),
+        lambda sent: GraphMessages.Edges(sent.pairs * 2, sent.choices),
+        lambda sent: GraphMessages.Edges(sent.pairs, 999),
+        lambda sent: GraphMessages.Edges(sent.pairs, -1),
     ],
 )
 def test_the_curator_refuses_edges_that_cannot_be(
@@ -582,17 +647,33 @@ def test_the_curator_refuses_edges_that_cannot_be(
 ) -> None:
     send = Party.send
 
-    def forged(me: Party, said: Any, **more: Any) -> None:
-        send(me, forge(said) if isinstance(said, Structured.Edges) else said, **more)
+    def forged(me: Party, message: Any, **more: Any) -> None:
+        send(me, forge(message) if isinstance(message, GraphMessages.Edges) else message, **more)
 
     monkeypatch.setattr(Party, "send", forged)
     with pytest.raises(MessageError, match=r"pairs of (15 )?attributes"):
         run(epsilon=8.0)
 
 
+@pytest.mark.parametrize("values", [np.zeros(3), np.full(105, np.nan)])
+def test_the_curator_refuses_scores_that_cannot_be(
+    values: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Party.send
+
+    def forged(me: Party, message: Any, **more: Any) -> None:
+        noisy_scores = isinstance(message, GraphMessages.Noisy)
+        send(me, GraphMessages.Noisy(values) if noisy_scores else message, **more)
+
+    monkeypatch.setattr(Party, "send", forged)
+    with pytest.raises(MessageError, match="expected 105 scores, found"):
+        run(structure="gauss")
+
+
 def test_the_protocol_is_found_by_its_name() -> None:
-    assert JTree is Protocol
-    assert JTree.name == "jtree"
+    assert find("jtree") is JTree
+    kinds = {kind.__name__ for kind in JTree.kinds()}
+    assert {"Margins", "Clusters", "Edges", "Noisy"} < kinds
 
 
 ADULT = Path(os.environ.get("SOTTOVOCE_DATA", "nowhere")) / "adult" / "adult_jtree_coarse.csv.gz"
@@ -600,8 +681,9 @@ ADULT = Path(os.environ.get("SOTTOVOCE_DATA", "nowhere")) / "adult" / "adult_jtr
 
 @pytest.mark.skipif(not ADULT.exists(), reason="needs SOTTOVOCE_DATA")
 def test_graphs_of_adult_without_noise() -> None:
-    """D21: 18 edges at phi = 0.2, 10 cliques, the largest of 1.34e3 cells; 38 edges at 0.1, 12 at
-    0.3, 7 at 0.4.
+    """D21: 18 edges at phi = 0.2, 10 cliques, the largest of 1.34e3 cells.
+
+    There are 38 edges at 0.1, 12 at 0.3 and 7 at 0.4.
     """
     table = pd.read_csv(ADULT).astype(str)
     schema = read_schema(
@@ -610,14 +692,13 @@ def test_graphs_of_adult_without_noise() -> None:
             for name in table
         }
     )
-    own = records(table, schema)
     pairs = list(combinations(schema.domain.attributes, 2))
-    known = information(own, pairs)
+    scores = information(Records(table, schema=schema), pairs)
     counts = {}
     for phi in (0.1, 0.2, 0.3, 0.4):
         edges = [
             pair
-            for pair, nats in zip(pairs, known, strict=True)
+            for pair, nats in zip(pairs, scores, strict=True)
             if nats >= correlation_threshold(schema.domain, *pair, phi=phi)
         ]
         counts[phi] = len(edges)

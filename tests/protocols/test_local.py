@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -21,15 +22,15 @@ from sottovoce.messages import BudgetError, MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import DEMO_SCHEMA, Party, Records
 from sottovoce.parties.demo import demo_table
-from sottovoce.privacy import Binary, Domain
+from sottovoce.privacy import BinaryEncoding, Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
 from sottovoce.protocols.fourier import coefficients, reconstructed
-from sottovoce.protocols.local import LocalOptions, asking, choose
-from sottovoce.protocols.local.asking import Surveyed
+from sottovoce.protocols.local import LocalOptions, choose_randomizer
 from sottovoce.protocols.one_way_ldp import OneWayLocal
+from sottovoce.protocols.survey import MarginalQuestions, PartySurvey, SurveyMessages
 
 SIZES = (16, 7, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
 ADULT = Domain({f"a{at}": tuple(map(str, range(size))) for at, size in enumerate(SIZES)})
@@ -171,16 +172,14 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Party, "words_of_users", words)
 
-    def twice(self: OneWayLocal, me: Any) -> None:
+    def twice(self: OneWayLocal, me: Party) -> None:
         with me.phase("plan"):
-            enlisted = asking.enlist(me, self.parameters)
-            heard = self.listen(me, enlisted)
-            assert heard is not None
+            survey = PartySurvey(me, self.parameters)
+            kind = MarginalQuestions(me.records.domain)
+            asked = survey.plan(kind, randomizer=self.randomizer)
         with me.phase("reports"):
             for _ in range(2):
-                asking.answer(
-                    me, enlisted, heard, self.values(me.records, heard.questions), self.parameters
-                )
+                survey.answer(asked)
 
     monkeypatch.setattr(OneWayLocal, "party", twice)
     with pytest.raises(
@@ -280,7 +279,7 @@ def test_a_cohort_refuses_a_plan_that_its_options_do_not_allow(
 
 
 def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]:
-    return lambda said: Surveyed.Reports(
+    return lambda said: SurveyMessages.Reports(
         said.users * size, bits, said.packed[: len(said.packed) * size], last
     )
 
@@ -307,28 +306,28 @@ def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]
         ("reports", reports(0), "expected 3000 users to report as planned, found 0"),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users, said.support[:-1]),
+            lambda said: SurveyMessages.Sums(said.users, said.support[:-1]),
             "counts of users for 15 questions",
         ),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users, said.support + 10**9),
+            lambda said: SurveyMessages.Sums(said.users, said.support + 10**9),
             "at most as many users to support a value",
         ),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users, -said.support),
+            lambda said: SurveyMessages.Sums(said.users, -said.support),
             "at most as many users to support a value",
         ),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users * 9, said.support),
+            lambda said: SurveyMessages.Sums(said.users * 9, said.support),
             "at most as many users as planned",
         ),
-        ("counts", lambda said: Surveyed.Sums(-said.users, said.support), "counts of users"),
+        ("counts", lambda said: SurveyMessages.Sums(-said.users, said.support), "counts of users"),
         (
             "counts",
-            lambda said: Surveyed.Sums(said.users - 1, said.support),
+            lambda said: SurveyMessages.Sums(said.users - 1, said.support),
             "users to report as planned|support a value",
         ),
     ],
@@ -340,7 +339,9 @@ def test_the_curator_refuses_reports_that_cannot_be(
 
     def forged(me: Party, said: Any, **more: Any) -> None:
         send(
-            me, forge(said) if isinstance(said, Surveyed.Reports | Surveyed.Sums) else said, **more
+            me,
+            forge(said) if isinstance(said, SurveyMessages.Reports | SurveyMessages.Sums) else said,
+            **more,
         )
 
     monkeypatch.setattr(Party, "send", forged)
@@ -348,9 +349,12 @@ def test_the_curator_refuses_reports_that_cannot_be(
         run("one-way-ldp", simulate=simulate)
 
 
-def replaced_reports(said: Surveyed.Reports, **new: Any) -> Surveyed.Reports:
-    return Surveyed.Reports(
-        **{name: new.get(name, getattr(said, name)) for name in message_fields(Surveyed.Reports)}
+def replaced_reports(said: SurveyMessages.Reports, **new: Any) -> SurveyMessages.Reports:
+    return SurveyMessages.Reports(
+        **{
+            name: new.get(name, getattr(said, name))
+            for name in message_fields(SurveyMessages.Reports)
+        }
     )
 
 
@@ -409,7 +413,13 @@ def test_coefficients_of_fourier() -> None:
     names = ("race", "education", "sex")
     domain = records.domain.project(names)
     codes = [np.asarray(records.codes(name), np.int64) for name in names]
-    bits = dict(zip(Binary(domain).bits.attributes, Binary(domain).encode(codes), strict=True))
+    bits = dict(
+        zip(
+            BinaryEncoding(domain).bits.attributes,
+            BinaryEncoding(domain).encode(codes),
+            strict=True,
+        )
+    )
     theta = {
         own: 1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2))
         for own in coefficients(domain, 2)
@@ -472,27 +482,20 @@ def test_noise_error_does_not_depend_on_how_many_sets_there_are() -> None:
 
 
 def test_designs() -> None:
-    options = LocalOptions(epsilon=1.0)
     pairs = list(combinations(ADULT.attributes, 2))
-
-    def chosen(epsilon: float) -> tuple[dict[tuple[str, ...], float], tuple[int, int, float]]:
-        own = LocalOptions(epsilon=epsilon)
-        return design(
-            ADULT, users=1_500_000, randomizer=lambda cells: choose(cells, own, mode="rigorous")
-        )
-
-    assert options.oracle == "best"
     shares = []
     for epsilon in (1.0, 2.0, 4.0, 8.0):
-        weights, (most, _, share) = chosen(epsilon)
-        assert sum(weights.values()) == pytest.approx(1)
-        assert {(name,) for name in ADULT.attributes} <= set(weights)
-        assert {part for own in weights for part in combinations(own, 2)} == set(pairs)
-        assert most == (3 if epsilon == 8 else 2)
-        shares.append(share)
-    assert shares == sorted(
-        shares, reverse=True
-    )  # the less noise, the less is asked of single attributes
+        options = LocalOptions(epsilon=epsilon)
+        chosen = design(
+            ADULT, users=1_500_000, randomizer=partial(choose_randomizer, options=options)
+        )
+        assert sum(chosen.weights.values()) == pytest.approx(1)
+        assert {(name,) for name in ADULT.attributes} <= set(chosen.weights)
+        assert {part for own in chosen.weights for part in combinations(own, 2)} == set(pairs)
+        assert chosen.most == (3 if epsilon == 8 else 2)
+        shares.append(chosen.single_share)
+    # The less noise, the fewer users are asked for single attributes.
+    assert shares == sorted(shares, reverse=True)
     assert sorted(
         printed_design(ADULT, users=1_500_000, epsilon=1.0, ways=2, theta=1e-4)
     ) == sorted(pairs)

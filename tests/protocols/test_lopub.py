@@ -17,7 +17,7 @@ from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.lopub import protocol as lopub
-from sottovoce.protocols.lopub.asking import Filtered
+from sottovoce.protocols.lopub.filters import FilterMessages
 
 NAMES = ["sex", "race", "income", "relationship"]
 
@@ -147,7 +147,7 @@ def test_a_cohort_refuses_other_filters(
     broadcast = Curator.broadcast
 
     def forged(desk: Curator, said: Any, **more: Any) -> None:
-        broadcast(desk, forge(said) if isinstance(said, Filtered.Filters) else said, **more)
+        broadcast(desk, forge(said) if isinstance(said, FilterMessages.Filters) else said, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)
     with pytest.raises(
@@ -174,18 +174,18 @@ def test_a_cohort_refuses_other_filters(
             "malformed reports from cohort 1",
         ),
         (
-            lambda said: Filtered.Reports(0, 0, said.packed[:0], False),
+            lambda said: FilterMessages.Reports(0, 0, said.packed[:0], False),
             "malformed reports from cohort 1",
         ),
         (
-            lambda said: Filtered.Reports(0, 0, said.packed[:0], True),
-            "expected 3000 users to report, found 0",
+            lambda said: FilterMessages.Reports(0, 0, said.packed[:0], True),
+            "expected 3000 users to report as planned, found 0",
         ),
         (
-            lambda said: Filtered.Reports(
+            lambda said: FilterMessages.Reports(
                 2 * said.users, 2 * said.bits, np.tile(said.packed, 2), said.last
             ),
-            "expected at most 3000 users, found more from cohort",
+            "expected at most as many users as planned, found more from cohort",
         ),
     ],
 )
@@ -195,7 +195,7 @@ def test_the_curator_refuses_reports_that_cannot_be(
     send = Party.send
 
     def forged(me: Party, said: Any, **more: Any) -> None:
-        send(me, forge(said) if isinstance(said, Filtered.Reports) else said, **more)
+        send(me, forge(said) if isinstance(said, FilterMessages.Reports) else said, **more)
 
     monkeypatch.setattr(Party, "send", forged)
     with pytest.raises(MessageError, match=match):
@@ -221,12 +221,12 @@ def test_what_cannot_be(more: dict[str, Any], match: str) -> None:
 
 
 def test_tables_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lopub, "MOST_CELLS", 30)
+    monkeypatch.setattr(lopub, "MAX_CELLS", 30)
     with pytest.raises(
         UsageError,
-        match=r"cliques of at most 30 cells, found .*: --set phi= of more than 0.01 makes fewer edges",
+        match=r"cliques of at most 30 cells, found .*: --set phi= of more than 0.01 makes fewer",
     ):
         run(phi=0.01, epsilon=500.0)
-    monkeypatch.setattr(lopub, "MOST_CELLS", 29)
+    monkeypatch.setattr(lopub, "MAX_CELLS", 29)
     with pytest.raises(UsageError, match="attributes of at most 4,096 labels"):
         run()

@@ -26,7 +26,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
-from sottovoce.protocols.local import Answer, Believed, Question, Surveyed, believe
+from sottovoce.protocols.local import PairTables, estimate_pairs
 from sottovoce.protocols.privincr import NoIncremental, PrivIncr
 from sottovoce.protocols.privincr.accumulation import Accumulated, accumulate, printed, printed_view
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, factorise, nested, relevant
@@ -34,6 +34,7 @@ from sottovoce.protocols.privincr.graph import Graph
 from sottovoce.protocols.privincr.planning import Planning
 from sottovoce.protocols.privincr.protocol import NoIncrementalParameters, PrivIncrParameters
 from sottovoce.protocols.privincr.pruning import bound, relaxed
+from sottovoce.protocols.survey import Answer, Question, SurveyMessages
 
 SIX = Domain(dict.fromkeys("ABCDEF", ("0", "1")))
 INFORMATION = {
@@ -419,7 +420,7 @@ def test_what_is_surely_independent_needs_nobody() -> None:
     plan = planning(domain, [*((name,) for name in "abcd"), *pairs])
     ones = {name: Marginal((name,), np.full(4, 0.25)) for name in "abcd"}
     posterior = {pair: shrunk((4, 4), surely_product=pair != ("a", "b")) for pair in pairs}
-    plan.learn(Believed(ones, {}, posterior))
+    plan.learn(PairTables(ones, {}, posterior))
     asked = dict.fromkeys(pairs, 10000)
     shares = plan.share_out(asked, 100_000)
     assert shares["a", "b"] > 5 * max(shares.get(pair, 0.0) for pair in pairs[1:])
@@ -434,10 +435,10 @@ def test_pairs_are_believed_once_each() -> None:
         answer(("a", "b"), table, 10**6),
         answer(("c",), np.full(2, 0.5), 10**6),
     ]
-    known = believe(domain, answers, generator=np.random.default_rng(1))
+    known = estimate_pairs(domain, answers, generator=np.random.default_rng(1))
     assert sorted(known.pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert list(known.ones) == ["a", "b", "c"]
-    assert sorted(known.shrunk) == [("a", "b"), ("b", "c")]
+    assert list(known.singles) == ["a", "b", "c"]
+    assert sorted(known.posteriors) == [("a", "b"), ("b", "c")]
     assert known.pairs["a", "b"].values == pytest.approx(table, abs=0.02)  # noqa: PD011 - the same
 
 
@@ -475,7 +476,7 @@ def test_one_label_and_one_attribute() -> None:
     [("privincr", {}), ("privincr", {"learning": "tests"}), ("no-incremental", {"mode": "paper"})],
 )
 def test_few_users_are_enough_or_told(name: str, more: dict[str, Any]) -> None:
-    """Of a handful of users something is published, or it is said in a line that they are too
+    """Of a handful of users something is user_counts, or it is said in a line that they are too
     few.
     """
     table = pd.DataFrame(
@@ -523,10 +524,10 @@ def test_a_cohort_asks_nobody_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     broadcast, plans = Curator.broadcast, []
 
     def forged(desk: Curator, said: Any, **more: Any) -> None:
-        if isinstance(said, Surveyed.Plan):
+        if isinstance(said, SurveyMessages.Plan):
             plans.append(said)
             if len(plans) == 3:
-                said = Surveyed.Plan(said.questions, said.randomizers, said.sizes * 2)
+                said = SurveyMessages.Plan(said.questions, said.randomizers, said.sizes * 2)
         broadcast(desk, said, **more)
 
     monkeypatch.setattr(Curator, "broadcast", forged)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sottovoce.curator.labels import upper_beliefs
-from sottovoce.evaluation.label_sets import LABEL_SETS, label_set, likely_of
+from sottovoce.evaluation.label_sets import LABEL_SETS, conditional_of, label_set
 from sottovoce.messages import UsageError
 from sottovoce.privacy.local.belief import Allocation, Spent, allocate, beliefs, capped, leakage
 from sottovoce.privacy.local.groups import Groups
@@ -21,7 +21,7 @@ from sottovoce.privacy.local.heads import HeadsResponse, choose_heads
 def test_table_1_and_table_4() -> None:
     """D1, D2; .638 of the print is .6387 (C16)."""
     assert beliefs([[0.01, 0.22, 0.77], [0.68, 0.16, 0.16]]).round(12).tolist() == [0.77, 0.99, 1.0]
-    found = {name: beliefs(likely_of(name)) for name in LABEL_SETS}
+    found = {name: beliefs(conditional_of(name)) for name in LABEL_SETS}
     assert found["N(25,1)"][0] == pytest.approx(0.382925, abs=2e-6)
     assert found["N(25,0.3)"][0] == pytest.approx(0.638691, abs=2e-5)
     assert found["U(1,50)"][11] == pytest.approx(0.24)
@@ -36,7 +36,7 @@ def test_labels_that_are_drawn() -> None:
     assert abs((fifth == 25).mean() - 0.6387) < 5 * np.sqrt(0.6387 * 0.3613 / len(fifth))
     assert {len(table), table["label"].nunique(), table["value"].nunique()} == {20_000, 5, 50}
     with pytest.raises(UsageError, match=r"expected one of U\(1,50\)"):
-        likely_of("N(0,1)")
+        conditional_of("N(0,1)")
 
 
 def test_definition_5_by_enumeration() -> None:

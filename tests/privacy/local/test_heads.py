@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sottovoce.crypto import UserWords
-from sottovoce.evaluation.label_sets import LABEL_SETS, likely_of
+from sottovoce.evaluation.label_sets import LABEL_SETS, conditional_of
 from sottovoce.privacy.local import SymmetricUnary, report
 from sottovoce.privacy.local.belief import beliefs, learnt
 from sottovoce.privacy.local.conformance import RandomizerConformance
@@ -199,7 +199,7 @@ class TestChoiceOfK:
 
     def test_the_variance_falls_while_omega_rises(self) -> None:
         """N(25, 1) at epsilon 1 and 2: at 9 of the 11 steps below omega = 1; at 3 at 8 of them."""
-        curve = beliefs(likely_of("N(25,1)"))
+        curve = beliefs(conditional_of("N(25,1)"))
         steps = [k for k in range(1, 13) if curve[k - 1] < 1]
         for epsilon, falls in ((1.0, 9), (2.0, 9), (3.0, 8)):
             own = [
@@ -211,7 +211,7 @@ class TestChoiceOfK:
     def test_p_always_rises(self) -> None:
         """The proof has it fall (C4)."""
         for name in LABEL_SETS:
-            curve = beliefs(likely_of(name))
+            curve = beliefs(conditional_of(name))
             for epsilon in (0.5, 2.0, 4.0):
                 p = [
                     float(
@@ -234,13 +234,17 @@ class TestChoiceOfK:
             ("U(1,50)", 1.0),
             ("N(25,0.3)", 2.0),
         ):
-            curve = [*beliefs(likely_of(name)).tolist(), *[1.0] * 75]
+            curve = [*beliefs(conditional_of(name)).tolist(), *[1.0] * 75]
             errors = [
                 heads_error(250, k, epsilon=epsilon, belief=curve[k - 1]) for k in range(1, 126)
             ]
             assert choose_heads(250, epsilon=epsilon, beliefs=curve) == int(np.argmin(errors)) + 1
-        assert choose_heads(250, epsilon=3.0, beliefs=beliefs(likely_of("N(25,1)")).tolist()) == 1
-        assert choose_heads(250, epsilon=4.0, beliefs=beliefs(likely_of("D(25)")).tolist()) == 5
+        assert (
+            choose_heads(250, epsilon=3.0, beliefs=beliefs(conditional_of("N(25,1)")).tolist()) == 1
+        )
+        assert (
+            choose_heads(250, epsilon=4.0, beliefs=beliefs(conditional_of("D(25)")).tolist()) == 5
+        )
         assert round(heads_variance(250, 4, epsilon=4.0, belief=1.0), 5) == 0.06718
         assert round(heads_variance(250, 5, epsilon=4.0, belief=1.0), 5) == 0.06808
 

@@ -1,0 +1,145 @@
+"""How a run divides epsilon, and how many edges it looks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Final
+
+from ...messages import UsageError
+from ...privacy import Domain
+from .parameters import JTreeParameters
+
+__all__ = ["Budget", "corrected_budget", "is_low", "printed_budget", "tree_budget"]
+
+LOW: Final = 0.35
+"""Epsilon below which single attributes need most of it. Chosen looking at Adult."""
+TABLES: Final = 8
+"""Number of tables that the bound on a clique's cells assumes: m0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The parts of epsilon, all absolute, and the bounds that follow from them."""
+
+    single: float
+    """Epsilon of the tables of single attributes."""
+    graph: float
+    """Epsilon of the dependency graph."""
+    clusters: float
+    """Epsilon of the clusters' tables."""
+    edges: int
+    """Edges that are chosen; of a tree, edges that join two parts of it."""
+    triangles: int = 0
+    """Edges that close triangles within a tree."""
+    usefulness: float
+    """Average count of a clique's cells, in noise scales: tau."""
+    inflation: float
+    """Factor on the noise's deviation, as colluding parties know their own shares of it."""
+
+    @property
+    def choices(self) -> int:
+        """Number of choices that the graph's epsilon pays for."""
+        return self.edges + self.triangles
+
+    @property
+    def epsilon_of_choice(self) -> float:
+        """Epsilon of one choice."""
+        return self.graph / self.choices
+
+    def clusters_after(self, choices: int) -> float:
+        """Compute the clusters' epsilon after one holder has made so many choices.
+
+        The clusters get what the graph did not need. Without any choice there was no graph to find,
+        and its part stays unspent.
+        """
+        if not choices:
+            return self.clusters
+        return self.clusters + self.graph - choices * self.epsilon_of_choice
+
+    def max_cells(self, rows: int) -> float:
+        """Bound the cells of a clique: each is to count `usefulness` noise scales on average."""
+        return rows * self.clusters / (2 * TABLES * self.usefulness)
+
+    def noise_scale(self) -> float:
+        """Predict the noise scale of a clique's table."""
+        return 2 * TABLES / self.clusters * self.inflation
+
+
+def is_low(parameters: JTreeParameters) -> bool:
+    """Check whether epsilon is so small that single attributes need most of it."""
+    return parameters.epsilon < LOW
+
+
+def printed_budget(parameters: JTreeParameters) -> tuple[float, float]:
+    """Divide epsilon between the graph and the clusters' tables as the paper does (section 5.1).
+
+    The graph gets 0.1 of any epsilon, but half of epsilon 0.1 itself.
+    """
+    epsilon = parameters.epsilon
+    graph = parameters.graph or min(0.1, epsilon / 2) / epsilon
+    return graph * epsilon, _rest(0.0, graph) * epsilon
+
+
+def corrected_budget(
+    parameters: JTreeParameters, *, domain: Domain, parties: int, graph: float
+) -> Budget:
+    """Divide epsilon where nothing is known before the graph; `graph` is its default share."""
+    attributes, epsilon = len(domain.attributes), parameters.epsilon
+    graph = parameters.graph or graph
+    return Budget(
+        single=0.0,
+        graph=graph * epsilon,
+        clusters=_rest(0.0, graph) * epsilon,
+        edges=_edges(parameters, default=round(4 * attributes / 3), attributes=attributes),
+        usefulness=_usefulness(parameters, default=4.0),
+        inflation=_inflation(parameters, parties=parties),
+    )
+
+
+def tree_budget(parameters: JTreeParameters, *, domain: Domain, parties: int) -> Budget:
+    """Divide epsilon where single attributes are counted before a tree is found."""
+    attributes, epsilon, low = len(domain.attributes), parameters.epsilon, is_low(parameters)
+    single = parameters.one_way or (0.55 if low else 0.38)
+    graph = parameters.graph or (0.12 if low else 0.1)
+    joins = round(attributes * (1 if low else 4 / 3) / 2)
+    return Budget(
+        single=single * epsilon,
+        graph=graph * epsilon,
+        clusters=_rest(single, graph) * epsilon,
+        edges=_edges(parameters, default=joins, attributes=attributes),
+        triangles=0 if low or parameters.edges else round(0.4 * attributes),
+        usefulness=_usefulness(parameters, default=2.0),
+        inflation=_inflation(parameters, parties=parties),
+    )
+
+
+def _rest(single: float, graph: float) -> float:
+    """Compute the share of epsilon that is left for the clusters' tables."""
+    if single + graph >= 1:
+        raise UsageError(
+            "expected shares of epsilon that leave some for the tables, "
+            f"found {single:g} and {graph:g}"
+        )
+    return 1 - single - graph
+
+
+def _edges(parameters: JTreeParameters, *, default: int, attributes: int) -> int:
+    edges, pairs = parameters.edges, attributes * (attributes - 1) // 2
+    if edges is not None and not 0 < edges <= pairs:
+        raise UsageError(
+            f"expected edges from 1 to all pairs of {attributes} attributes, found {edges}"
+        )
+    return max(1, min(edges or default, pairs))
+
+
+def _usefulness(parameters: JTreeParameters, *, default: float) -> float:
+    usefulness = parameters.usefulness
+    if usefulness is not None and not 0 < usefulness < inf:
+        raise UsageError(f"expected a usefulness above 0, found {usefulness:g}")
+    return usefulness or default
+
+
+def _inflation(parameters: JTreeParameters, *, parties: int) -> float:
+    colluding = min(parameters.colluding, parties - 1)
+    return sqrt(parties / (parties - colluding))

@@ -1,0 +1,178 @@
+"""The corrected ways to the dependency graph: pairs of attributes are ranked by R.
+
+top       the c pairs of largest R, as c choices by the exponential mechanism
+svt       the pairs whose R is above a threshold, by the sparse vector technique
+laplace   all R with Laplace noise, as a secure sum of n_k R_k (the R of a union is no sum of R_k)
+gauss     all R with Gaussian noise: epsilon may fail with probability delta
+
+Each class has both sides. Parties with top and svt name edges, which the curator counts as votes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+import numpy as np
+
+from ...curator import Curator
+from ...messages import CURATOR
+from ...parties import Party
+from ...privacy import Domain
+from ...privacy.exponential import choose
+from ...privacy.noisy_scores import gaussian_scores
+from ...privacy.sensitivity import dependence_sensitivity
+from ...privacy.sparse_vector import sparse_vector
+from ..protocol import Cost, Public
+from ..secure_sum import CuratorSums, NoiseKind, PartySums
+from .budget import Budget
+from .graph_messages import GraphMessages, count_votes, gather_edges, gather_scores, send_edges
+from .parameters import JTreeParameters, Structure
+from .score_sums import ScoreSum
+from .scores import Pair, Scores, pairs_of, r_of
+
+__all__ = ["RANKINGS", "Ranking"]
+
+CHANGE: Final = 3 + 2 / 64
+"""How much one record changes n_k R_k at most, of a party of 64 rows or more."""
+
+
+class Ranking(ABC):
+    """Both sides of a ranking of all pairs of attributes."""
+
+    several_share: ClassVar[float] = 0.2
+    """Default share of epsilon for the graph, with several parties; one party has 0.2."""
+
+    def __init__(self, domain: Domain, parameters: JTreeParameters, budget: Budget) -> None:
+        self.domain = domain
+        self.parameters = parameters
+        self.budget = budget
+        self.pairs = pairs_of(domain)
+
+    @classmethod
+    def graph_share(cls, *, parties: int) -> float:
+        """Return the default share of epsilon for the graph."""
+        return cls.several_share if parties > 1 else 0.2
+
+    @classmethod
+    def warnings(cls, parameters: JTreeParameters) -> list[str]:  # noqa: ARG003 - for subclasses
+        """Return what a user gives up with this ranking."""
+        return []
+
+    @abstractmethod
+    def party(self, me: Party, sums: PartySums) -> None:
+        """Take part in a ranking of at least one pair."""
+
+    @abstractmethod
+    def curator(self, desk: Curator, sums: CuratorSums) -> list[Pair]:
+        """Rank the pairs, of which there is at least one."""
+
+    def predict(self, public: Public, *, noise: NoiseKind) -> list[Cost]:  # noqa: ARG002 - for subclasses
+        """Predict the messages that follow from public figures."""
+        return []
+
+    def best(self, values: Scores) -> list[Pair]:
+        """List the pairs of the highest values, in order, as many as may become edges."""
+        ranking = np.argsort(-values, kind="stable")[: self.budget.edges]
+        return [self.pairs[index] for index in ranking.tolist()]
+
+
+class VoteRanking(Ranking):
+    """A ranking by the edges that each party names."""
+
+    @abstractmethod
+    def edges(self, me: Party) -> list[Pair]:
+        """Choose edges on one party's own records; what is returned was released."""
+
+    def party(self, me: Party, sums: PartySums) -> None:  # noqa: ARG002 - no sum is needed
+        send_edges(me, self.edges(me))
+
+    def curator(self, desk: Curator, sums: CuratorSums) -> list[Pair]:
+        answers = gather_edges(desk, most=self.budget.edges)
+        edges = [own for own, _ in answers.values()]
+        votes = count_votes(self.domain, edges, sums.rows_by_party, most=self.budget.edges)
+        return [pair for pair in self.best(votes) if votes[self.pairs.index(pair)] > 0]
+
+
+class TopRanking(VoteRanking):
+    """The pairs of largest R, chosen one by one."""
+
+    def edges(self, me: Party) -> list[Pair]:
+        scores = r_of(me.records, self.pairs)
+        sensitivity = dependence_sensitivity(max(2, len(me.records)))
+        chosen: list[int] = []
+        for _ in range(min(self.budget.edges, len(self.pairs))):
+            left = [index for index in range(len(self.pairs)) if index not in chosen]
+            choice = choose(
+                scores[left], sensitivity=sensitivity, epsilon=self.budget.epsilon_of_choice
+            )
+            chosen.append(left[me.release(choice, to=CURATOR)])
+        return [self.pairs[index] for index in chosen]
+
+
+class SparseVectorRanking(VoteRanking):
+    """The pairs whose R is above a threshold that is fixed beforehand."""
+
+    def edges(self, me: Party) -> list[Pair]:
+        pairs = sorted(self.pairs, key=self.domain.cells)  # small tables are asked about first
+        queries = sparse_vector(
+            r_of(me.records, pairs),
+            np.full(len(pairs), self.parameters.least),
+            epsilon=self.budget.graph,
+            cutoff=self.budget.edges,
+            sensitivity=dependence_sensitivity(max(2, len(me.records))),
+        )
+        return [pairs[index] for index in me.release(queries, to=CURATOR)]
+
+
+class LaplaceRanking(Ranking):
+    """All R with Laplace noise in a secure sum."""
+
+    several_share = 0.3
+
+    @property
+    def score_sum(self) -> ScoreSum:
+        """The secure sum of the scores."""
+        return ScoreSum(pairs=len(self.pairs), change=CHANGE, epsilon=self.budget.graph)
+
+    def party(self, me: Party, sums: PartySums) -> None:
+        rows = len(me.records)
+        # A record of a small party changes more, so the scores of such a party count less.
+        scores = r_of(me.records, self.pairs) * min(1.0, CHANGE / (3 + 2 / rows))
+        self.score_sum.contribute(scores, rows=rows, sums=sums)
+
+    def curator(self, desk: Curator, sums: CuratorSums) -> list[Pair]:  # noqa: ARG002 - sums has it
+        values, _ = self.score_sum.receive(sums)
+        return self.best(values)
+
+    def predict(self, public: Public, *, noise: NoiseKind) -> list[Cost]:
+        return self.score_sum.predict(self.parameters, public, noise=noise)
+
+
+class GaussianRanking(Ranking):
+    """All R with Gaussian noise, from each party."""
+
+    @classmethod
+    def warnings(cls, parameters: JTreeParameters) -> list[str]:
+        return [f"structure=gauss: epsilon may fail with probability {parameters.delta:g} (delta)"]
+
+    def party(self, me: Party, sums: PartySums) -> None:  # noqa: ARG002 - no sum is needed
+        scores = gaussian_scores(
+            r_of(me.records, self.pairs),
+            sensitivity=dependence_sensitivity(max(2, len(me.records))),
+            epsilon=self.budget.graph,
+            delta=self.parameters.delta,
+        )
+        me.send(GraphMessages.Noisy(me.release(scores, to=CURATOR)), to=CURATOR)
+
+    def curator(self, desk: Curator, sums: CuratorSums) -> list[Pair]:
+        return self.best(gather_scores(desk, rows=sums.rows_by_party))
+
+
+RANKINGS: Final[Mapping[Structure, type[Ranking]]] = {
+    "top": TopRanking,
+    "svt": SparseVectorRanking,
+    "laplace": LaplaceRanking,
+    "gauss": GaussianRanking,
+}

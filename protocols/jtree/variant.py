@@ -1,0 +1,127 @@
+"""What JTree's variants share: what they are called, the clusters, and the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ...curator import JunctionTree, Marginal
+from ...curator.marginal import Codes
+from ...curator.merging import Budgets, merge
+from ...messages import CURATOR, MessageError, UsageError, message
+from ...parties import Party
+from ...privacy import Domain
+from ..protocol import Outcome
+from ..secure_sum import Family, SecureSums, SummingProtocol
+from .graph_messages import GraphMessages
+from .parameters import JTreeParameters
+from .scores import Pair
+
+__all__ = ["JTreeVariant", "merge_cliques", "outcome_of", "receive_clusters", "trivial_tables"]
+
+MAX_CELLS: Final = 1 << 24
+"""Most cells of all clusters together: every role must be able to hold them."""
+
+
+class JTreeVariant(SummingProtocol[JTreeParameters]):
+    """One of JTree's variants."""
+
+    name = "jtree"
+    summary = "a synthetic table along a junction tree, of one holder's records or of many parties'"
+    paper = "Chen, Xiao, Zhang, Xu 2015 (JTree)"
+    uses = (SecureSums, GraphMessages)
+
+    @message
+    class Clusters:
+        """To the parties: the clusters to be counted, and how much of epsilon they have."""
+
+        sets: tuple[tuple[str, ...], ...]
+        epsilon: float
+
+
+def merge_cliques(
+    tree: JunctionTree, *, least: int, budgets: Budgets, way_out: str
+) -> list[Family]:
+    """Merge the cliques of at least so many attributes into clusters (section 4.2).
+
+    Raises:
+        UsageError: the clusters have more cells than a role can hold; `way_out` says what to set.
+    """
+    domain = tree.domain
+    cliques = [own for own in tree.cliques if domain.cells(own) > 1 and len(own) >= least]
+    sets = merge(cliques, domain, budgets=budgets)
+    if (cells := sum(map(domain.cells, sets))) > MAX_CELLS:
+        raise UsageError(
+            f"expected clusters of at most {MAX_CELLS:,} cells, found {cells:,} in {len(sets)}: "
+            f"a larger --set {way_out}= makes them smaller"
+        )
+    return sets
+
+
+def receive_clusters(me: Party, *, epsilon: float) -> tuple[Family, ...]:
+    """Receive the clusters, and check that they can be counted for this epsilon.
+
+    Raises:
+        MessageError: they cost another epsilon, are malformed, or have too many cells.
+    """
+    domain, answer = me.records.domain, me.receive(JTreeVariant.Clusters, source=CURATOR)
+    if abs(answer.epsilon - epsilon) > 1e-9 * epsilon:
+        raise MessageError(
+            f"expected clusters for epsilon {epsilon:g}, found {answer.epsilon:g}", where=me.where
+        )
+    if len(set(map(frozenset, answer.sets))) < len(answer.sets):
+        raise MessageError(
+            f"expected different clusters, found one twice among {len(answer.sets)}",
+            where=me.where,
+        )
+    for family in answer.sets:
+        distinct = len(set(family)) == len(family) and set(family) <= set(domain.attributes)
+        if not family or not distinct:
+            raise MessageError(
+                f"expected sets of different attributes, found {', '.join(family) or 'none'}",
+                where=me.where,
+            )
+    if (cells := sum(map(domain.cells, answer.sets))) > MAX_CELLS:
+        raise MessageError(
+            f"expected clusters of at most {MAX_CELLS:,} cells, found {cells:,}", where=me.where
+        )
+    return answer.sets
+
+
+def trivial_tables(domain: Domain) -> list[Marginal]:
+    """Make the tables of attributes with a single label, which nobody has to count."""
+    names = [name for name in domain.attributes if domain.cells((name,)) == 1]
+    return [Marginal.uniform(domain, (name,)) for name in names]
+
+
+def outcome_of(
+    tree: JunctionTree,
+    *,
+    edges: Sequence[Pair],
+    clusters: Sequence[Family],
+    epsilon: float,
+    codes: Sequence[Codes],
+    undefined: int,
+) -> Outcome:
+    """Make what the curator publishes, of rows drawn along the tree.
+
+    `undefined` counts the draws for which a table had no distribution: then an attribute was drawn
+    by itself (spec J12).
+    """
+    domain = tree.domain
+    size = max(map(len, tree.cliques))
+    summary: Mapping[str, object] = {
+        "edges": len(edges),
+        "cliques": f"{len(tree.cliques)}, of at most {size} attributes",
+        "clusters": f"{len(clusters)}, of {sum(map(domain.cells, clusters)):,} cells",
+    }
+    return Outcome(
+        synthetic=domain.decode(codes),
+        model={
+            "edges": edges,
+            "tree": tree.to_builtins(),
+            "clusters": clusters,
+            "epsilon of clusters": epsilon,
+        },
+        summary={**summary, "undefined": f"{undefined:,} draws"} if undefined else summary,
+    )

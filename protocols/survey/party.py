@@ -1,0 +1,193 @@
+"""A cohort's side of a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from ...crypto import UserWords
+from ...messages import CURATOR, MessageError, UsageError
+from ...parties import Party
+from ...parties.cohort import Cohort, Reports, Sums, Values, Window, public_generator
+from ...privacy import Mechanism, UserCost
+from ...privacy.local import Randomizer, Survey
+from .messages import MAX_ROWS, SurveyMessages
+from .options import SurveyOptions
+from .questions import QuestionKind
+
+__all__ = ["CohortRound", "PartySurvey", "UserReports"]
+
+MessageT = TypeVar("MessageT")
+RoundT = TypeVar("RoundT")
+
+
+class UserReports(Mechanism[Iterator[Window]], Protocol):
+    """The reports of a cohort's users, made window by window."""
+
+    @property
+    def users(self) -> tuple[int, int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CohortRound:
+    """A round for a cohort: which users are asked which question, and the users' true values."""
+
+    survey: Survey
+    values: Values
+    costs: tuple[UserCost, ...] = ()
+    """What the round adds to the privacy loss of each group, where users are asked again."""
+
+
+class PartySurvey:
+    """A cohort's side of a survey: it opens the survey, then takes part in its rounds.
+
+    A cohort refuses every plan that its own parameters do not allow: a larger epsilon, another
+    randomizer, or more users than there are.
+
+    Args:
+        me: the party, within the phase in which the survey is opened.
+        options: the parameters of the survey.
+    """
+
+    def __init__(self, me: Party, options: SurveyOptions) -> None:
+        self._me, self._options = me, options
+        records = me.records
+        me.send(SurveyMessages.Present(len(records), records.numbers is not None), to=CURATOR)
+        opening = me.receive(SurveyMessages.Opening, source=CURATOR)
+        self.users = options.users or sum(opening.rows.tolist())
+        """Number of users of all cohorts."""
+        try:
+            _check_opening(opening, me, users=self.users)
+        except ValueError as error:
+            raise MessageError(
+                f"malformed Opening from the curator: {error}", where=me.where
+            ) from None
+        self.key = opening.key
+        """Public key of the order in which users are asked."""
+        self._rows = opening.rows
+        self._asked = 0
+        copies = None
+        if options.users and options.simulate == "reports":
+            rows = int(opening.rows.sum())
+            generator = public_generator(opening.key, "users")
+            copies = generator.multinomial(self.users, np.full(rows, 1 / rows))
+        self.cohort = Cohort(
+            records, before=int(opening.rows[: me.number - 1].sum()), copies=copies
+        )
+        """The users for whom this party acts."""
+
+    def plan(
+        self, kind: QuestionKind, *, randomizer: Callable[[int], Randomizer]
+    ) -> CohortRound | None:
+        """Receive a round's plan, and check it. `None` means that the round asks nobody.
+
+        `randomizer` chooses the randomizer for a question of so many cells. The plan cannot choose
+        another.
+        """
+
+        def check(plan: SurveyMessages.Plan) -> CohortRound | None:
+            if not (plan.questions or plan.randomizers or len(plan.sizes)):
+                return None
+            randomizers = _check_randomizers(plan, kind=kind, randomizer=randomizer)
+            survey = Survey(self.users, self.key, randomizers, plan.sizes, self._asked)
+            return CohortRound(survey, kind.values(self._me.records, plan.questions))
+
+        return self.receive(SurveyMessages.Plan, check)
+
+    def receive(self, kind: type[MessageT], check: Callable[[MessageT], RoundT]) -> RoundT:
+        """Receive what the curator asks for; `check` refuses it by a `ValueError`."""
+        request = self._me.receive(kind, source=CURATOR)
+        try:
+            return check(request)
+        except (ValueError, UsageError) as error:
+            raise MessageError(
+                f"malformed {kind.__name__} from the curator: {error}", where=self._me.where
+            ) from None
+
+    def answer(self, asked: CohortRound | None) -> None:
+        """Let the cohort's users report, or send the sums of their reports."""
+        if asked is None:
+            return
+        self._asked = asked.survey.after
+        if self._options.simulate == "counts":
+            self._answer_by_sums(asked)
+            return
+        reports = Reports(
+            self.cohort,
+            asked.survey,
+            asked.values,
+            self.progress,
+            self.words(),
+            by_users=asked.costs,
+        )
+        self.send(
+            reports,
+            lambda window: SurveyMessages.Reports(
+                window.users, window.bits, window.packed, window.last
+            ),
+        )
+
+    def send(self, reports: UserReports, write: Callable[[Window], object]) -> None:
+        """Release the reports of the cohort's users, and send them window by window."""
+        for window in self._me.release(reports, to=CURATOR, users=reports.users):
+            self._me.send(write(window), to=CURATOR)
+
+    def words(self) -> UserWords:
+        """Find the random words of the users' next reports.
+
+        All cohorts have made the same number of releases. So no two rounds of a run share words.
+        """
+        return self._me.words_of_users(f"release {len(self._me.accountant.releases)}")
+
+    def progress(self, done: int, of: int) -> None:
+        """Show how many of the cohort's users have reported."""
+        self._me.progress(done, of=of)
+
+    def _answer_by_sums(self, asked: CohortRound) -> None:
+        me, survey, sizes = self._me, asked.survey, None
+        if self._options.users:
+            generator = public_generator(survey.key, f"cohorts from {survey.first}")
+            sizes = generator.multinomial(survey.sizes, self._rows / self._rows.sum())
+            sizes = sizes[:, me.number - 1]
+        sums = Sums(self.cohort, survey, asked.values, self.progress, sizes, by_users=asked.costs)
+        users, supports = me.release(sums, to=CURATOR, users=sums.users)
+        me.send(SurveyMessages.Sums(users, np.concatenate(supports)), to=CURATOR)
+
+
+def _check_opening(opening: SurveyMessages.Opening, me: Party, *, users: int) -> None:
+    rows = opening.rows.tolist()
+    if len(rows) != len(me.parties) or rows[me.number - 1] != len(me.records):
+        raise ValueError(
+            f"expected {len(me.records)} rows of cohort {me.number}, found another number"
+        )
+    if min(rows) < 1 or sum(rows) > MAX_ROWS:
+        raise ValueError("expected cohorts of at least one row, found others")
+    numbers = me.records.numbers
+    if numbers is not None and int(numbers.max()) >= sum(rows):
+        raise ValueError(f"expected more rows than {numbers.max()} in all, found {sum(rows)}")
+    if opening.users != users:
+        raise ValueError(f"expected {users} users, found {opening.users}")
+
+
+def _check_randomizers(
+    plan: SurveyMessages.Plan,
+    *,
+    kind: QuestionKind,
+    randomizer: Callable[[int], Randomizer],
+) -> tuple[Randomizer, ...]:
+    """Make the randomizers that this cohort's parameters demand, and compare the plan with them."""
+    if len(plan.questions) != len(plan.randomizers):
+        raise ValueError(
+            f"expected a randomizer for each of {len(plan.questions)} questions, found "
+            f"{len(plan.randomizers)}"
+        )
+    randomizers = tuple(randomizer(kind.cells(question)) for question in plan.questions)
+    for expected, name in zip(randomizers, plan.randomizers, strict=True):
+        if expected.name != name:
+            raise ValueError(
+                f"expected {expected.cells} cells to be asked by {expected.name}, found {name}"
+            )
+    return randomizers

@@ -1,0 +1,29 @@
+"""What all protocols that ask users have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from ...privacy import Neighbours
+from ..protocol import Protocol, Public
+from .messages import SurveyMessages
+from .options import SurveyOptions, survey_warnings
+
+__all__ = ["SurveyProtocol"]
+
+SurveyOptionsT = TypeVar("SurveyOptionsT", bound=SurveyOptions)
+
+
+class SurveyProtocol(Protocol[SurveyOptionsT]):
+    """A protocol whose parties are cohorts of users, each of whom randomizes her own record."""
+
+    trust = (
+        "no one: every user randomizes her own record; a cohort simulates many users, and sees "
+        "their records"
+    )
+    neighbours: ClassVar[Neighbours] = "replace-one"
+    needs_schema = True
+    uses: ClassVar[tuple[type, ...]] = (SurveyMessages,)
+
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
+        return survey_warnings(self.parameters)
