@@ -20,9 +20,9 @@ from ...curator.decision_tree import Node, Split, Tree
 from ...curator.marginal import Numbers
 from ...parties import Party, Records
 from ...privacy import Domain
-from ...privacy.local import Randomizer, Survey
+from ...privacy.local import Assignment, Randomizer
 from ...privacy.local.groups import Groups
-from ..survey import CohortRound, Question
+from ..survey import CohortPlan, Question
 from .messages import LabelMessages
 from .settings import LabelSettings
 from .survey import CuratorLabelSurvey, PartyLabelSurvey
@@ -59,15 +59,15 @@ def ask_ends(
         return None
     labels = domain.cells((label,))
     randomizer = _randomizer(labels * ends, settings, heads=heads)
-    asked = survey.survey.round([Question((label,), randomizer, size)], starts=[start])
-    (answer,) = survey.survey.collect(asked)
+    plan = survey.survey.assign([Question((label,), randomizer, size)], starts=[start])
+    (answer,) = survey.survey.collect(plan)
     return EndEstimate(answer.frequencies().reshape(labels, ends), randomizer.variance(users=size))
 
 
 def answer_ends(me: Party, survey: PartyLabelSurvey, settings: LabelSettings) -> None:
     """Receive the tree, and let users report the ends that they reach."""
 
-    def check(request: LabelMessages.Grown) -> CohortRound | None:
+    def check(request: LabelMessages.Grown) -> CohortPlan | None:
         if not request.size:
             return None
         users, key = survey.survey.users, survey.survey.key
@@ -77,9 +77,9 @@ def answer_ends(me: Party, survey: PartyLabelSurvey, settings: LabelSettings) ->
             settings,
             heads=request.heads,
         )
-        assignment = Survey(users, key, (randomizer,), np.array([request.size]), request.start)
+        assignment = Assignment(users, key, (randomizer,), np.array([request.size]), request.start)
         values = _values(me.records, tree, label=settings.label)
-        return CohortRound(assignment, lambda rows, _: values[rows])
+        return CohortPlan(assignment, lambda rows, _: values[rows])
 
     survey.survey.answer(survey.survey.receive(LabelMessages.Grown, check))
 

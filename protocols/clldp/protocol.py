@@ -123,8 +123,8 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
                 else f"at most {cap:g} (record_cap)"
             )
             warnings.append(
-                f"epsilon {p.epsilon:g} bounds what an adversary without a user's attributes learns "
-                "of her label, if omega is not too small; an adversary who knows her attributes "
+                f"epsilon {p.epsilon:g} bounds what an adversary without a user's attributes "
+                "learns of her label, if omega is not too small; an adversary who knows her attributes "
                 f"learns more of the label, {limit}"
             )
         if p.source == "sample" and self.rules.sure == 0:

@@ -36,12 +36,12 @@ from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
 from ...parties.cohort import tables
 from ...privacy.disclosure import Disclosure
+from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import beliefs, capped
 from ...privacy.local.groups import Groups
 from ...privacy.local.heads import choose_heads
-from ...privacy.local.survey import shared_out
 from ..protocol import UserTraffic
-from ..survey import CohortRound, CuratorSurvey, PartySurvey, Question
+from ..survey import CohortPlan, CuratorSurvey, PartySurvey, Question
 from .estimates import GroupEstimate, estimate_of
 from .messages import LabelMessages
 from .settings import LabelSettings
@@ -78,10 +78,10 @@ class PartyLabelSurvey:
     def answer(self, *, plain: bool = False) -> None:
         """Receive the terms of a round, and let the users report. In a `plain` round omega is 1."""
         self.survey.answer(
-            self.survey.receive(LabelMessages.Terms, lambda terms: self._round(terms, plain=plain))
+            self.survey.receive(LabelMessages.Terms, lambda terms: self._plan(terms, plain=plain))
         )
 
-    def _round(self, terms: LabelMessages.Terms, *, plain: bool) -> CohortRound | None:
+    def _plan(self, terms: LabelMessages.Terms, *, plain: bool) -> CohortPlan | None:
         if not terms.questions:
             return None
         review = review_terms(
@@ -95,7 +95,7 @@ class PartyLabelSurvey:
         self.book = review.book
         label = self._settings.label
         values = tables(self._me.records, [(label, *group.attributes) for group in review.groups])
-        return CohortRound(review.survey, values, review.costs)
+        return CohortPlan(review.assignment, values, review.costs)
 
     def _disclose(self, sets: Sequence[tuple[str, ...]]) -> None:
         me, label = self._me, self._settings.label
@@ -155,8 +155,8 @@ class CuratorLabelSurvey:
             )
             for group in groups
         ]
-        asked = self.survey.round(questions, starts=[group.start for group in groups])
-        return [estimate_of(settings.domain, answer) for answer in self.survey.collect(asked)]
+        plan = self.survey.assign(questions, starts=[group.start for group in groups])
+        return [estimate_of(settings.domain, answer) for answer in self.survey.collect(plan)]
 
     def ask_each_once(self, curves: Beliefs, places: range) -> list[GroupEstimate]:
         """Share these users out over the sets; each of them reports once, with all of epsilon."""
@@ -219,7 +219,7 @@ def evenly(
     Raises:
         UsageError: there are more sets than users.
     """
-    sizes = shared_out(len(places), [1.0] * len(sets))
+    sizes = share_out(len(places), [1.0] * len(sets))
     if min(sizes) < 1:
         raise UsageError(
             f"expected at least a user for each of {len(sets):,} sets of attributes, found "

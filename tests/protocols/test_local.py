@@ -23,7 +23,7 @@ from sottovoce.messages.message import message_fields
 from sottovoce.parties import DEMO_SCHEMA, Party, Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import BinaryEncoding, Domain
-from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
+from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
@@ -176,10 +176,10 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with me.phase("plan"):
             survey = PartySurvey(me, self.parameters)
             kind = MarginalQuestions(me.records.domain)
-            asked = survey.plan(kind, randomizer=self.randomizer)
+            plan = survey.plan(kind, randomizer=self.randomizer)
         with me.phase("reports"):
             for _ in range(2):
-                survey.answer(asked)
+                survey.answer(plan)
 
     monkeypatch.setattr(OneWayLocal, "party", twice)
     with pytest.raises(
@@ -603,7 +603,7 @@ def test_surveys_of_calm_keep_alike_questions_together() -> None:
     """So that reports are packed in few runs: a randomizer for each number of cells."""
     calm = CALM(CALMParameters(epsilon=1.0), mode="rigorous")
     questions = calm.questions(ADULT, 1_500_000)
-    survey = Survey(
+    survey = Assignment(
         1_500_000,
         b"",
         tuple(own.randomizer for own in questions),
