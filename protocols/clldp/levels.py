@@ -30,7 +30,7 @@ from .candidates import candidates, last_attribute
 from .estimates import GroupEstimate
 from .growth import PrintedGrowth, TreeGrowth
 from .settings import LabelSettings
-from .survey import Beliefs, CuratorLabelSurvey, choose_terms, evenly
+from .survey import Beliefs, CuratorLabelSurvey, choose_terms, divide_evenly
 from .terms import MAX_CELLS, GroupRandomizers, GroupTerms
 
 __all__ = ["LevelRounds", "PrintedLevelRounds", "RoundGroup"]
@@ -63,7 +63,7 @@ class LevelRounds:
         """Grow the tree, and describe the rounds. `known` holds tables from before."""
         groups = [
             RoundGroup(start, users, names)
-            for names, start, users in evenly(survey.others, list(self.curves))
+            for names, start, users in divide_evenly(survey.others, list(self.curves))
         ]
         names = [names[0] for names in self.curves]
         growth = self.growth(names, known)
@@ -108,7 +108,7 @@ class LevelRounds:
         self, group: RoundGroup, waiting: Sequence[Path], names: Sequence[str]
     ) -> list[RoundGroup]:
         """Part a group over its candidates, evenly."""
-        branches = [[step.test.attribute for step in path] for path in waiting]
+        branches = [[answer.test.attribute for answer in path] for path in waiting]
         parts, start = [], group.start
         choices = self.candidates(group.drawn, branches, names)
         sizes = share_out(group.users, [1.0] * len(choices))

@@ -31,7 +31,7 @@ from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.privacy.local.groups import Groups
 from sottovoce.protocols.clldp.candidates import candidates, last_attribute
 from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
-from sottovoce.protocols.clldp.ends import review_tree
+from sottovoce.protocols.clldp.leaves import review_tree
 from sottovoce.protocols.clldp.messages import LabelMessages
 from sottovoce.protocols.clldp.settings import (
     BeliefRules,
