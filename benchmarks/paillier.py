@@ -21,7 +21,7 @@ import gmpy2
 import numpy as np
 
 from sottovoce.crypto import Ciphertexts, Encryptor, RandomTree, new_key
-from sottovoce.crypto.fixed_base import plan
+from sottovoce.crypto.fixed_base import cheapest_shape
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.shares import Batch, shape_of
 from sottovoce.protocols.secure_sum.ring import packing_of
@@ -84,7 +84,7 @@ def main() -> None:
     unpack_seconds, sums = cpu(lambda: packing.unpack(opened, cells=CELLS))
     assert np.array_equal(sums, 2 * (cells + noise))  # twice: the same plaintexts were received
 
-    shape = plan((bits + 1) // 2, uses=count)
+    shape = cheapest_shape((bits + 1) // 2, uses=count)
     steps = [
         ("party: table of the law", law_seconds, 0.0, PARTIES),
         ("party: draw shares", noise_seconds, 0.0, PARTIES),

@@ -1,6 +1,4 @@
-"""What keeps it secret: Paillier and packing, sealed channels, secure and reproducible
-randomness.
-"""
+"""Cryptography: Paillier and packing, sealed channels, secure and reproducible randomness."""
 
 from .ciphertexts import Ciphertexts
 from .feistel import Permutation

@@ -1,15 +1,15 @@
-"""Ciphertexts and their freshness, which is enforced where bytes leave.
+"""Ciphertexts and their freshness, which is checked where bytes leave.
 
-A ciphertext that was *computed* hides its inputs only if a randomiser entered that nobody else
-knows. Otherwise whoever holds the inputs can try: phe's `enc + 5` is enc * (1 + n)^5 and `enc * 5`
-is enc^5, recognised by trying all small numbers; and pickling a phe number skips the
-re-randomisation that its `ciphertext()` would do.
+A ciphertext that was *computed* hides its inputs only if it has a randomiser that nobody else
+knows. Otherwise an adversary that holds the inputs can guess: phe's `enc + 5` is enc * (1 + n)^5
+and `enc * 5` is enc^5, which are recognised by trying all small numbers. Pickling a phe number even
+skips the re-randomisation that its `ciphertext()` would do.
 
-Here freshness is a thing that is used up. `Encryptor.encrypt` makes it; a sum takes it over from
-its terms, which are stale from then on; a product by a constant has none, nor has anything
-received; `travel`, the only way to bytes, demands it and takes it. So of each randomiser exactly
-one ciphertext leaves: two that shared one would show, by their quotient, the difference of what
-they hold.
+Here freshness is used up. `Encryptor.encrypt` makes fresh ciphertexts. A sum takes freshness over
+from its terms, which are stale from then on. Products by constants and received ciphertexts are
+stale. `travel` is the only way to bytes: it demands freshness and uses it up. So exactly one
+ciphertext of each randomiser leaves. Two with the same randomiser would show, by their quotient,
+the difference of their messages.
 """
 
 from __future__ import annotations
@@ -24,50 +24,43 @@ from gmpy2 import mpz
 from ..messages import BigInts, MisuseError
 from .fixed_base import FixedBase
 from .public_key import PublicKey
-from .workers import share_out
+from .workers import map_in_threads
 
 __all__ = ["Ciphertexts", "Multiples"]
 
 
 class Ciphertexts:
-    """A row of ciphertexts under one key, to be added to another row, multiplied, and sent when
-    fresh.
-    """
+    """A row of ciphertexts under one key, to be added, multiplied, and sent when fresh."""
 
     __slots__ = ("_fresh", "key", "numbers")
 
     def __init__(self, key: PublicKey, numbers: Sequence[mpz], *, fresh: bool) -> None:
         self.key = key
         self.numbers = tuple(numbers)
-        """For decryption, which shows nothing of them; what is to leave goes through `travel`."""
+        """The ciphertexts as integers, for decryption; what leaves goes through `travel`."""
         self._fresh = fresh
 
     @classmethod
     def received(cls, key: PublicKey, numbers: BigInts, *, count: int) -> Ciphertexts:
-        """Take in what somebody sent; whatever is not a row of so many units modulo n^2 is a
-        `ValueError`.
-        """
+        """Read received ciphertexts; anything but `count` units modulo n^2 is a `ValueError`."""
         if numbers.width != key.width or len(numbers) != count:
             raise ValueError(
-                f"expected {count} ciphertexts of {key.width} bytes, found {len(numbers)} of {numbers.width}"
+                f"expected {count} ciphertexts of {key.width} bytes, "
+                f"found {len(numbers)} of {numbers.width}"
             )
-        found = [mpz(number) for number in numbers]
+        integers = [mpz(number) for number in numbers]
         square = mpz(key.n) ** 2
-        if any(number >= square for number in found):
+        if any(number >= square for number in integers):
             raise ValueError("expected ciphertexts below n^2, found one above")
-        # One common divisor for all: the product has one with n exactly if one of them has.
-        if (
-            math.gcd(
-                int(reduce(lambda product, number: product * number % key.n, found, mpz(1))), key.n
-            )
-            != 1
-        ):
+        # The product of all has a common divisor with n exactly if one of them has.
+        product = reduce(lambda product, number: product * number % key.n, integers, mpz(1))
+        if math.gcd(int(product), key.n) != 1:
             raise ValueError("expected ciphertexts without a common divisor with n, found one")
-        return cls(key, found, fresh=False)
+        return cls(key, integers, fresh=False)
 
     @property
     def fresh(self) -> bool:
-        """Whether `travel` would let it leave."""
+        """Whether `travel` lets these ciphertexts leave."""
         return self._fresh
 
     def __len__(self) -> int:
@@ -77,16 +70,18 @@ class Ciphertexts:
         """Add slot by slot under the encryption; both terms are stale from then on."""
         if other.key != self.key or len(other) != len(self):
             raise MisuseError(
-                f"expected {len(self)} ciphertexts under the same key, found {len(other)}, or another key"
+                f"expected {len(self)} ciphertexts under the same key, "
+                f"found {len(other)}, or another key"
             )
         square = mpz(self.key.n) ** 2
         numbers = [a * b % square for a, b in zip(self.numbers, other.numbers, strict=True)]
-        used = self._use(), other._use()  # both: either could be sent as well otherwise
+        used = self._use(), other._use()  # Both terms are used up, or either could be sent, too.
         return Ciphertexts(self.key, numbers, fresh=any(used))
 
     def plus(self, messages: Sequence[int]) -> Ciphertexts:
-        """Add integers that are known here. No randomiser enters: fresh if this was, and this is
-        stale from then on.
+        """Add integers that are known here.
+
+        No randomiser enters. The sum is fresh if this row was, and this row is stale from then on.
         """
         square = mpz(self.key.n) ** 2
         numbers = [
@@ -95,23 +90,22 @@ class Ciphertexts:
         ]
         return Ciphertexts(self.key, numbers, fresh=self._use())
 
-    def __getitem__(self, at: slice) -> Ciphertexts:
-        """Take a part. Fresh ones are taken out: what remains of this row is stale."""
-        if not isinstance(at, slice):
-            raise MisuseError(f"expected a slice of ciphertexts, found {type(at).__name__}")
-        return Ciphertexts(self.key, self.numbers[at], fresh=self._use())
+    def __getitem__(self, part: slice) -> Ciphertexts:
+        """Take out a part, which is fresh if this row was. The rest of this row is stale."""
+        if not isinstance(part, slice):
+            raise MisuseError(f"expected a slice of ciphertexts, found {type(part).__name__}")
+        return Ciphertexts(self.key, self.numbers[part], fresh=self._use())
 
     def travel(self) -> BigInts:
         """Write the bytes that may leave.
 
         Raises:
-            MisuseError: A term was not re-randomised, or has left already: call
-                `Encryptor.refresh` first.
+            MisuseError: a term was not re-randomised, or has left already.
         """
         if not self._use():
             raise MisuseError(
-                "expected fresh ciphertexts to send, found some that were received, multiplied, or used before: "
-                "re-randomise them with Encryptor.refresh"
+                "expected fresh ciphertexts to send, found some that were received, multiplied, "
+                "or used before: re-randomise them with Encryptor.refresh"
             )
         return BigInts.of(map(int, self.numbers), width=self.key.width)
 
@@ -120,33 +114,40 @@ class Ciphertexts:
         return fresh
 
     def __repr__(self) -> str:
-        return f"Ciphertexts({len(self)} of {self.key.width} bytes, {'fresh' if self._fresh else 'stale'})"
+        state = "fresh" if self._fresh else "stale"
+        return f"Ciphertexts({len(self)} of {self.key.width} bytes, {state})"
 
     def __reduce__(self) -> str:
         raise MisuseError(
-            "expected ciphertexts to leave by travel(), which checks that they are fresh, found a pickle"
+            "expected ciphertexts to leave by travel(), which checks that they are fresh, "
+            "found a pickle"
         )
 
 
 class Multiples:
-    """A single ciphertext, to be multiplied by many integers: one table for all (`uses` says about
-    how many).
+    """The products of one ciphertext by many integers, computed with one table.
 
-    The products are stale. A quotient of two of them shows the difference of their factors to
-    whoever knows the message.
+    The products are stale. The quotient of two of them shows the difference of their factors to
+    anyone who knows the message.
+
+    Args:
+        ciphertext: a row of length 1.
+        uses: about how many products will be computed.
     """
 
-    def __init__(self, one: Ciphertexts, *, uses: int) -> None:
-        if len(one) != 1:
-            raise MisuseError(f"expected a single ciphertext to multiply, found {len(one)}")
-        self.key = one.key
-        one._use()  # noqa: SLF001 - else it could leave beside its products
-        self._table = FixedBase.of(one.numbers[0], n=one.key.n, bits=one.key.bits, uses=uses)
+    def __init__(self, ciphertext: Ciphertexts, *, uses: int) -> None:
+        if len(ciphertext) != 1:
+            raise MisuseError(f"expected a single ciphertext to multiply, found {len(ciphertext)}")
+        self.key = ciphertext.key
+        ciphertext._use()  # noqa: SLF001 - it must not leave beside its products
+        self._table = FixedBase.of(
+            ciphertext.numbers[0], n=self.key.n, bits=self.key.bits, uses=uses
+        )
 
     def of(self, factors: Sequence[int], *, workers: int = 1) -> Ciphertexts:
         """Multiply by each factor."""
         n = self.key.n
         exponents = [index(factor) % n for factor in factors]
         return Ciphertexts(
-            self.key, share_out(self._table.power, exponents, workers=workers), fresh=False
+            self.key, map_in_threads(self._table.power, exponents, workers=workers), fresh=False
         )

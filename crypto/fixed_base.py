@@ -1,18 +1,20 @@
 """Powers of one base: the comb of Lim and Lee (CRYPTO 1994), with a table that is made once.
 
-The exponent's bits are laid out as `rows` rows of `columns` bits; a column of bits is one index
-into a table, so a power costs one multiplication a column, and a squaring whenever a table serves
-several columns. How many rows and tables pay depends on how often the table will be used (`plan`).
+The exponent's bits are laid out as `rows` rows of `columns` bits. A column of bits is one index
+into a table. So a power costs one multiplication for each column, and a squaring whenever a table
+serves several columns. The best number of rows and tables depends on how often the table will be
+used (`cheapest_shape`).
 
-Multiplying modulo n^2 is made cheaper by the shape of the group. Every unit is uniquely a * (1 +
-t*n) with a and t below n, and the second factors multiply by adding: (1 + t*n)(1 + u*n) = 1 + (t +
-u)*n modulo n^2. The table therefore holds pairs (a, t) of *half* the length, a step multiplies the
-full-length product by the half-length a alone (about 0.6 of the time of a full multiplication) and
-sums the t. A Paillier message is such a t already: (1 + n)^m = 1 + m*n, so adding the message costs
-one multiplication for the whole power, not one more.
+The structure of the group makes multiplication modulo n^2 cheaper. Every unit is uniquely
+a * (1 + t*n) with a and t below n. The second factors multiply by adding:
+(1 + t*n)(1 + u*n) = 1 + (t + u)*n modulo n^2. The table therefore holds pairs (a, t) of *half* the
+length. A step multiplies the full-length product by the half-length a alone, which takes about 0.6
+of the time of a full multiplication, and sums the t. A Paillier message is such a t already, since
+(1 + n)^m = 1 + m*n. So adding the message costs no multiplication of its own.
 
-Not constant-time: a column of zeros multiplies by 1, which is quick, so the time shows how dense an
-exponent is. Python and GMP are not constant-time either; timing is outside the threat model.
+The computation is not constant-time: a column of zeros multiplies by 1, which is quick, so the time
+shows how dense an exponent is. Python and GMP are not constant-time either. Timing is outside the
+threat model.
 """
 
 from __future__ import annotations
@@ -24,20 +26,19 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
-__all__ = ["FixedBase", "Plan", "plan"]
+__all__ = ["MAX_TABLE_ENTRIES", "CombShape", "FixedBase", "cheapest_shape"]
 
-# In units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured by
-# benchmarks/paillier.py.
-SQUARING: Final = 1.7
-ENTRY: Final = 1.8
-LARGEST_TABLE: Final = 1 << 16
-"""Entries; at 3072 bits 48 MiB."""
+# These costs are in units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured
+# by benchmarks/paillier.py.
+SQUARING_COST: Final = 1.7
+ENTRY_COST: Final = 1.8
+MAX_TABLE_ENTRIES: Final = 1 << 16
+"""At 3072 bits these take 48 MiB."""
+MAX_ROWS: Final = 14
 
 
-class Plan(NamedTuple):
-    """The comb's shape: `rows` by `columns` bits, in `tables` tables of 2**rows entries, each for
-    `span` columns.
-    """
+class CombShape(NamedTuple):
+    """Shape of a comb: `tables` tables of 2**rows entries, each for `span` columns."""
 
     rows: int
     columns: int
@@ -50,20 +51,20 @@ class Plan(NamedTuple):
 
     @property
     def steps(self) -> float:
-        """What one power costs, in table steps."""
-        return self.columns + SQUARING * (self.span - 1)
+        """Cost of one power, in table steps."""
+        return self.columns + SQUARING_COST * (self.span - 1)
 
 
-def plan(bits: int, *, uses: int) -> Plan:
-    """Find the shape that is cheapest in all for so many powers, table included."""
-    best: tuple[float, Plan] | None = None
-    for rows in range(1, 15):
+def cheapest_shape(bits: int, *, uses: int) -> CombShape:
+    """Find the shape that is cheapest for `uses` powers, its table included."""
+    best: tuple[float, CombShape] | None = None
+    for rows in range(1, MAX_ROWS + 1):
         columns = -(-bits // rows)
         for span in range(1, columns + 1):
-            shape = Plan(rows, columns, -(-columns // span), span)
-            if shape.entries > LARGEST_TABLE:
+            shape = CombShape(rows, columns, -(-columns // span), span)
+            if shape.entries > MAX_TABLE_ENTRIES:
                 continue
-            cost = uses * shape.steps + ENTRY * shape.entries
+            cost = uses * shape.steps + ENTRY_COST * shape.entries
             if best is None or cost < best[0]:
                 best = cost, shape
     if best is None:
@@ -75,25 +76,22 @@ def plan(bits: int, *, uses: int) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class FixedBase:
-    """A base modulo n^2 with its tables; `power` is all that it does. Frozen, so threads may share
-    it.
-    """
+    """A base modulo n^2 with its tables. It is frozen, so threads may share it."""
 
     n: mpz
     n_squared: mpz
-    shape: Plan
+    shape: CombShape
     units: list[list[mpz]]
-    """For each table, the a of each entry ..."""
+    """For each table, the a of each entry."""
     turns: list[list[mpz]]
-    """... and its t."""
+    """For each table, the t of each entry."""
 
     @classmethod
     def of(cls, base: int, *, n: int, bits: int, uses: int) -> FixedBase:
         """Make the tables for exponents below 2**bits."""
-        modulus, square, shape = mpz(n), mpz(n) ** 2, plan(bits, uses=uses)
+        modulus, square, shape = mpz(n), mpz(n) ** 2, cheapest_shape(bits, uses=uses)
         units, turns = [], []
-        # The generators of a table: the base to the powers 2**(row * columns + first column of the
-        # table).
+        # A table's generators are the base to the powers 2**(row * columns + its first column).
         rows = [mpz(base) % square]
         for _ in range(shape.rows - 1):
             rows.append(gmpy2.powmod(rows[-1], mpz(1) << shape.columns, square))
@@ -113,9 +111,9 @@ class FixedBase:
             if k + 1 < span:
                 product = product * product % square
                 turn += turn
-            for unit, more, at in zip(self.units, self.turns, columns[k::span], strict=False):
-                product = product * unit[at] % square
-                turn += more[at]
+            for units, turns, index in zip(self.units, self.turns, columns[k::span], strict=False):
+                product = product * units[index] % square
+                turn += turns[index]
         return product * (1 + (turn + message) % self.n * self.n) % square
 
     def _columns(self, exponent: int) -> list[int]:
@@ -133,21 +131,20 @@ class FixedBase:
 
 
 def _entries(generators: list[mpz], n: mpz) -> tuple[list[mpz], list[mpz]]:
-    """Multiply out all subsets of the generators, as pairs (a, t); the inverses of the a are
-    carried along.
+    """Multiply out all subsets of the generators, as pairs (a, t).
 
     (a, t)(b, u) = r (1 + (t + u + q / r) n) where a*b = q*n + r, since a*b = r (1 + (q / r) n)
-    modulo n^2.
+    modulo n^2. So the inverses of the a are carried along.
     """
     units, turns, inverses = [mpz(1)], [mpz(0)], [mpz(1)]
     for generator in generators:
-        more, unit = gmpy2.f_divmod(generator, n)
+        multiple, unit = gmpy2.f_divmod(generator, n)
         inverse = gmpy2.invert(unit, n)
-        turn = more * inverse % n
-        for at in range(len(units)):
-            quotient, product = gmpy2.f_divmod(units[at] * unit, n)
-            inverted = inverses[at] * inverse % n
+        turn = multiple * inverse % n
+        for subset in range(len(units)):
+            quotient, product = gmpy2.f_divmod(units[subset] * unit, n)
+            inverted = inverses[subset] * inverse % n
             units.append(product)
             inverses.append(inverted)
-            turns.append((turns[at] + turn + quotient * inverted) % n)
+            turns.append((turns[subset] + turn + quotient * inverted) % n)
     return units, turns

@@ -4,17 +4,20 @@ Values y_0 .. y_{L-1} become M = sum of y_s * 2**(w*s), an ordinary signed sum. 
 adds slot by slot, borrows included: the sum of the M *is* the M of the sums, as integers. So it can
 be read back exactly if, at the end,
 
-    1. every sum keeps |y_s| < 2**(w-1): balanced digits are unique, and
+    1. every sum keeps |y_s| < 2**(w-1), since balanced digits are unique, and
     2. |M| < n / 2, so that M modulo n can be centred again.
 
-1 holds by the choice of w: |y_s| <= bound < 2**bitlen(bound) = 2**(w-1) with w = bitlen(bound) + 1, where `bound` is a public
-bound on the *final* sums (all parties' rows and all noise; partial sums may be anything). 2 follows from 1: |M| <
-2**(w-1) * (1 + 2**w + ...) < 2**(w*L - 1) * (1 + 2**(1-w)) <= 2**(w*L), and w*L <= |n| - 2 bits, so |M| < 2**(|n|-2) < n/2.
+1 holds by the choice of w = bitlen(bound) + 1: |y_s| <= bound < 2**bitlen(bound) = 2**(w-1). Here
+`bound` is a public bound on the *final* sums, with all parties' rows and all noise; partial sums
+may be anything. 2 follows from 1, since w*L <= |n| - 2 bits:
 
-A noise bound holds except with a small probability (`privacy.shares`: 2**-40 a batch). If it is
-exceeded, a slot runs over into its neighbour; `unpack` sees that when a value lies between the
-bound and 2**(w-1), when M has digits above the last slot, or when an unused slot is not zero. It is
-a loss of accuracy then, never of privacy: unpacking comes after the release.
+    |M| < 2**(w-1) * (1 + 2**w + ...) < 2**(w*L - 1) * (1 + 2**(1-w)) <= 2**(w*L)
+        <= 2**(|n|-2) < n/2
+
+A noise bound holds except with a small probability (`privacy.shares`: 2**-40 for each batch). If it
+is exceeded, a slot overflows into its neighbour. `unpack` notices this when a value lies between
+the bound and 2**(w-1), when M has digits above the last slot, or when an unused slot is not zero.
+This costs accuracy, never privacy, because unpacking comes after the release.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How values lie in a plaintext: `slots` of `width` bits; sums stay within `bound`."""
+    """Layout of a plaintext: `slots` slots of `width` bits, for sums of at most `bound` in size."""
 
     width: int
     slots: int
@@ -50,31 +53,32 @@ class Packing:
             raise ValueError(f"expected a bound from 1 to 2**62 - 1, found {bound}")
         if width > key_bits - 2:
             raise ValueError(
-                f"expected a key of more than {width + 2} bits for counts up to {bound}, found {key_bits}"
+                f"expected a key of more than {width + 2} bits for counts up to {bound}, "
+                f"found {key_bits}"
             )
         return cls(width, (key_bits - 2) // width, bound)
 
     def plaintexts(self, cells: int) -> int:
-        """Say how many plaintexts so many values take."""
+        """Count the plaintexts that this many values take."""
         return -(-cells // self.slots)
 
     def pack(self, values: Counts) -> list[int]:
-        """Write values, the last plaintext filled up with zeros.
+        """Write values; the last plaintext is filled up with zeros.
 
-        They are written as v + 2**(w-1), which is not negative, bit by bit; the excess is
-        subtracted in one piece. A single party's value may exceed the bound that holds for sums,
-        but must fit into int64, and the packed number into the plaintext: shares of noise do,
-        except with a probability far below that of an overflow.
+        A value v is written bit by bit as v + 2**(w-1), which is not negative. The excess of all
+        slots is subtracted in one piece. A single party's value may exceed the bound that holds for
+        sums. It must fit into int64, though, and the packed number into the plaintext. Shares of
+        noise do, except with a probability far below that of an overflow.
         """
         groups, half = self.plaintexts(len(values)), 1 << (self.width - 1)
         if len(values) and (values.min() < -half or values.max() >= half):
-            # A share of noise that is larger than any sum should be: exact all the same.
+            # A share of noise may be larger than any sum should be. It is exact all the same.
             return [
                 sum(
                     int(value) << (self.width * slot)
-                    for slot, value in enumerate(values[at : at + self.slots])
+                    for slot, value in enumerate(values[start : start + self.slots])
                 )
-                for at in range(0, len(values), self.slots)
+                for start in range(0, len(values), self.slots)
             ]
         full = np.zeros(groups * self.slots, np.int64)
         full[: len(values)] = values
@@ -88,14 +92,15 @@ class Packing:
         ]
 
     def unpack(self, plaintexts: Sequence[int], *, cells: int) -> Counts:
-        """Read so many values.
+        """Read `cells` values.
 
         Raises:
             OverflowError: a sum exceeded the bound.
         """
         if len(plaintexts) != self.plaintexts(cells):
             raise ValueError(
-                f"expected {self.plaintexts(cells)} plaintexts for {cells} values, found {len(plaintexts)}"
+                f"expected {self.plaintexts(cells)} plaintexts for {cells} values, "
+                f"found {len(plaintexts)}"
             )
         octets = -(-self.width * self.slots // 8)
         rows = []
@@ -103,7 +108,8 @@ class Packing:
             lifted = plain + self._excess
             if lifted < 0 or lifted.bit_length() > self.width * self.slots:
                 raise OverflowError(
-                    f"expected {self.slots} slots of {self.width} bits, found a sum that exceeds them"
+                    f"expected {self.slots} slots of {self.width} bits, "
+                    "found a sum that exceeds them"
                 )
             rows.append(lifted.to_bytes(octets, "little"))
         packed = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), octets)
@@ -120,7 +126,8 @@ class Packing:
             raise OverflowError(f"expected sums of at most {self.bound} in size, found one above")
         if np.any(values[cells:]):
             raise OverflowError(
-                "expected zeros in the unused slots, found others: a sum ran over into its neighbour"
+                "expected zeros in the unused slots, found others: "
+                "a sum overflowed into its neighbour"
             )
         return read
 

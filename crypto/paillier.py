@@ -1,27 +1,29 @@
-"""Paillier's cryptosystem (EUROCRYPT 1999) on phe's ground: integers only, quick, and nothing
-leaves that is not fresh.
+"""Paillier's cryptosystem (EUROCRYPT 1999): integers only, fast, and only fresh ciphertexts leave.
 
     Enc(m; r) = (1 + n)^m * r^n modulo n^2,   Enc(a) * Enc(b) = Enc(a + b),   Enc(a)^k = Enc(k * a)
 
 phe is the reference: its key classes hold the numbers, and its `raw_encrypt` and `raw_decrypt`
-agree with what is here in both directions. What differs, and on what assumption it stands:
+agree with this module in both directions. These are the differences, and their assumptions:
 
-- *Semantic security*: the decisional composite residuosity assumption, as for every Paillier.
-- *Randomisers*, `exponent="half"`: Damgard, Jurik and Nielsen (2010). n is a Blum integer (both primes 3 modulo 4) with
-  gcd(p - 1, q - 1) = 2; each encryptor draws x and takes h = -x^2 modulo n, which generates the
-  units of Jacobi symbol 1 or a large part of them; a randomiser is (h^n)^a for a fresh `a` of half
-  of n's length, by a table (`fixed_base`). That such a short `a` looks like a full one follows from
-  the hardness of factoring n (Hastad, Schrift and Shamir 1993; Goldreich and Rosen 2003), which
-  composite residuosity presupposes. So this hides messages *from those without the factors*. Who
-  has them sees that randomisers are not uniform (their Jacobi symbol, and small-order characters
-  where h misses some): nothing of the message, but not good enough where a randomiser must hide
-  something from the key's holder (`secure_sum.selected`).
-- `exponent="full"`: r^n for uniform r, nothing added to Paillier's own assumption, twenty times slower.
-- The *owner* of the secret key works modulo p^2 and q^2 (CRT). No assumption.
+- *Semantic security* rests on the decisional composite residuosity assumption, as in every
+  implementation of Paillier.
+- *Randomisers* with `exponent="half"` follow Damgard, Jurik and Nielsen (2010). n is a Blum integer
+  (both primes are 3 modulo 4) with gcd(p - 1, q - 1) = 2. Each encryptor draws x and takes
+  h = -x^2 modulo n, which generates the units of Jacobi symbol 1 or a large part of them. A
+  randomiser is (h^n)^a for a fresh `a` of half of n's length, computed with a table (`fixed_base`).
+  Such a short `a` is indistinguishable from a full one if factoring n is hard (Hastad, Schrift and
+  Shamir 1993; Goldreich and Rosen 2003), which composite residuosity presupposes. So messages are
+  hidden *from those without the factors*. The holder of the factors sees that randomisers are not
+  uniform, by their Jacobi symbol, and by small-order characters where h misses some. This shows
+  nothing of the message. It is not good enough where a randomiser must hide something from the
+  key's holder (`secure_sum.selected`).
+- *Randomisers* with `exponent="full"` are r^n for uniform r. They add nothing to Paillier's own
+  assumption, and are twenty times slower.
+- The *owner* of the secret key computes modulo p^2 and q^2 (CRT), which needs no assumption.
 
-An encryptor chooses x itself, so that it need not trust the key's maker for its randomisers. It
-does trust the maker for n: a curator that publishes a bad n endangers what it could decrypt anyway,
-and towards the other parties what it should protect.
+An encryptor chooses x itself, so it need not trust the key's maker for its randomisers. It does
+trust the maker for n: a curator that publishes a bad n endangers sums that it could decrypt anyway,
+and, towards the other parties, values that it should protect.
 """
 
 from __future__ import annotations
@@ -41,20 +43,21 @@ from .ciphertexts import Ciphertexts
 from .fixed_base import FixedBase
 from .public_key import PublicKey
 from .randomness import RandomStream
-from .workers import share_out
+from .workers import map_in_threads
 
 __all__ = ["Encryptor", "Exponent", "PrivateKey", "new_key"]
 
 Exponent: TypeAlias = Literal["half", "full"]
 PRIMALITY_ROUNDS: Final = 40
-"""GMP: Baillie-PSW, then Miller-Rabin; an error below 4**-16 for the worst number, far below for a
-random one.
+"""Rounds of GMP's test, Baillie-PSW and then Miller-Rabin.
+
+Its error is below 4**-16 for the worst number, and far smaller for a random one.
 """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivateKey:
-    """The factors, and what decryption needs of them."""
+    """The factors of the modulus."""
 
     public: PublicKey
     p: int = field(repr=False)
@@ -78,11 +81,9 @@ class PrivateKey:
         return phe.PaillierPrivateKey(self.public.phe, self.p, self.q)
 
     def decrypt(self, ciphertexts: Ciphertexts, *, workers: int = 1) -> list[int]:
-        """Decrypt, as integers from -n/2 to n/2: modulo p^2 and q^2 apart, then together (Paillier,
-        section 7).
-        """
+        """Decrypt to integers from -n/2 to n/2: modulo p^2 and q^2, then combined (section 7)."""
         if ciphertexts.key != self.public:
-            raise MisuseError("expected ciphertexts under this key, found another's")
+            raise MisuseError("expected ciphertexts under this key, found some of another key")
         p, q, n = mpz(self.p), mpz(self.q), mpz(self.public.n)
         halves = [
             (prime, prime * prime, gmpy2.invert(-other, prime)) for prime, other in ((p, q), (q, p))
@@ -98,7 +99,7 @@ class PrivateKey:
             plain = mod_q + q * ((mod_p - mod_q) * q_inverse % p)
             return int(plain - n if plain > n // 2 else plain)
 
-        return share_out(decrypt, ciphertexts.numbers, workers=workers)
+        return map_in_threads(decrypt, ciphertexts.numbers, workers=workers)
 
 
 def new_key(bits: int, *, randomness: RandomStream) -> PrivateKey:
@@ -110,14 +111,15 @@ def new_key(bits: int, *, randomness: RandomStream) -> PrivateKey:
         raise ValueError(f"expected an even number of bits, at least 16, found {bits}")
     while True:
         p, q = _blum_prime(bits // 2, randomness), _blum_prime(bits // 2, randomness)
-        # For equal lengths gcd(n, (p-1)(q-1)) = 1, which decryption needs, follows from p != q.
+        # Decryption needs gcd(n, (p-1)(q-1)) = 1, which for equal lengths follows from p != q.
         if p != q and math.gcd(p - 1, q - 1) == 2:
             return PrivateKey(PublicKey(p * q), p, q)
 
 
 def _blum_prime(bits: int, randomness: RandomStream) -> int:
-    """Draw a prime that is 3 modulo 4, its two highest bits set: uniformly, not the next after a
-    random place.
+    """Draw a prime that is 3 modulo 4, with its two highest bits set.
+
+    The draw is uniform; taking the next prime after a random number would not be.
     """
     top = 3 << (bits - 2)
     while True:
@@ -127,14 +129,14 @@ def _blum_prime(bits: int, randomness: RandomStream) -> int:
 
 
 class Encryptor:
-    """Encrypts under one key with randomisers of its own; what it makes is fresh.
+    """Encrypts under one key with randomisers of its own; its ciphertexts are fresh.
 
     Args:
-        key: whose key.
-        randomness: secret; each randomiser takes its own part of it.
-        uses: about how many encryptions are to come; it shapes the table.
+        key: the public key.
+        randomness: a secret stream; each randomiser takes its own part of it.
+        uses: about how many encryptions will follow; the table's shape depends on it.
         exponent: see the module's docstring.
-        workers: threads; GMP's arithmetic runs without the interpreter's lock.
+        workers: number of threads; GMP's arithmetic runs without the interpreter's lock.
     """
 
     def __init__(
@@ -172,7 +174,9 @@ class Encryptor:
                 message, r = task
                 return (1 + n * message) * gmpy2.powmod(r, n, square) % square
 
-            numbers = share_out(full, [(m, self._unit()) for m in plain], workers=self._workers)
+            numbers = map_in_threads(
+                full, [(m, self._unit()) for m in plain], workers=self._workers
+            )
         else:
             table = self._table
 
@@ -181,11 +185,11 @@ class Encryptor:
                 return table.power(exponent, message=message)
 
             tasks = [(m, self._randomness.below(1 << self._short)) for m in plain]
-            numbers = share_out(short, tasks, workers=self._workers)
+            numbers = map_in_threads(short, tasks, workers=self._workers)
         return Ciphertexts(self.key, numbers, fresh=True)
 
     def refresh(self, ciphertexts: Ciphertexts) -> Ciphertexts:
-        """Re-randomise: the same messages in ciphertexts that nobody can link to the old ones."""
+        """Re-randomise: return the same messages in ciphertexts that nobody can link to these."""
         return ciphertexts + self.encrypt([0] * len(ciphertexts))
 
     def _plaintext(self, message: int) -> int:
@@ -193,12 +197,13 @@ class Encryptor:
             plain = index(message)
         except TypeError:
             raise MisuseError(
-                f"expected integers to encrypt, found {type(message).__name__}: phe sends a float's exponent in clear, "
-                "which tells its size; scale to integers first (fixed point)"
+                f"expected integers to encrypt, found {type(message).__name__}: scale to integers "
+                "first (fixed point); phe would send a float's exponent in clear"
             ) from None
         if abs(plain) > self.key.n // 2:
             raise MisuseError(
-                f"expected integers from -n/2 to n/2 for a key of {self.key.bits} bits, found one outside"
+                f"expected integers from -n/2 to n/2 for a key of {self.key.bits} bits, "
+                "found one outside"
             )
         return plain
 

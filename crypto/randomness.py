@@ -1,13 +1,12 @@
 """Randomness: one tree of streams, by role, phase and purpose.
 
 Without a seed every stream reads the operating system's generator. With a seed a stream is the
-AES-256-CTR keystream under the key SHA-256(seed, role, phase, purpose), each part with its length
-before it, so that two paths never give the same input, and so that a run is the same to the byte on
-any transport and any number of hosts. A seeded run is not private: whoever knows the seed can
-subtract the noise.
-
-A stream is handed out once for each path and goes on where it was: asking twice never repeats
+AES-256-CTR keystream under the key SHA-256(seed, role, phase, purpose). Each part has its length
+before it, so that two paths never give the same input. A seeded run is the same to the byte on any
+transport and any number of hosts. It is not private: anyone who knows the seed can subtract the
 noise.
+
+A path has one stream, which continues where it stopped. So asking twice never repeats noise.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 __all__ = ["RandomStream", "RandomTree"]
 
-BLOCK: Final = 4096
-USERS: Final = -1
-"""A role that is nobody's rank: all simulated users together."""
+BUFFER_BYTES: Final = 4096
+ALL_USERS: Final = -1
+"""Role of all simulated users together; no rank has this number."""
 
 
 class RandomStream:
-    """Uniform bytes, and integers made of them without bias."""
+    """Uniform bytes, and unbiased integers made of them."""
 
     def __init__(self, key: bytes | None) -> None:
         self._cipher = (
@@ -36,32 +35,31 @@ class RandomStream:
             else Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
         )
         self._buffer = b""
-        self._at = 0
+        self._position = 0
 
     def draw(self, length: int) -> bytes:
         """Draw bytes."""
-        if length > BLOCK:
+        if length > BUFFER_BYTES:
             return self._fresh(length)
-        if self._at + length > len(self._buffer):
-            self._buffer, self._at = self._buffer[self._at :] + self._fresh(BLOCK), 0
-        start, self._at = self._at, self._at + length
-        return self._buffer[start : self._at]
+        if self._position + length > len(self._buffer):
+            self._buffer = self._buffer[self._position :] + self._fresh(BUFFER_BYTES)
+            self._position = 0
+        start, self._position = self._position, self._position + length
+        return self._buffer[start : self._position]
 
     def below(self, bound: int) -> int:
-        """Draw an integer from 0 to bound - 1, each equally likely: by rejection, so exactly."""
+        """Draw an integer from 0 to bound - 1, exactly uniform, by rejection."""
         if bound < 1:
             raise ValueError(f"expected a bound of at least 1, found {bound}")
         bits = (bound - 1).bit_length()
         length = (bits + 7) // 8
         while True:
-            drawn = int.from_bytes(self.draw(length), "little") >> (8 * length - bits)
-            if drawn < bound:
-                return drawn
+            number = int.from_bytes(self.draw(length), "little") >> (8 * length - bits)
+            if number < bound:
+                return number
 
     def generator(self) -> np.random.Generator:
-        """Make a numpy generator for choices that need not be secret; it starts from 256 bits of
-        this stream.
-        """
+        """Make a numpy generator, seeded with 256 bits, for choices that need not be secret."""
         return np.random.Generator(np.random.Philox(np.random.SeedSequence(list(self.draw(32)))))
 
     def _fresh(self, length: int) -> bytes:
@@ -78,26 +76,27 @@ class RandomTree:
 
     @property
     def seeded(self) -> bool:
+        """Whether the streams follow from a seed."""
         return self._seed is not None
 
     def stream(self, *, phase: str, purpose: str) -> RandomStream:
-        """Find the stream of a path, or start it."""
+        """Return the stream of a path."""
         if (phase, purpose) not in self._streams:
             key = None if self._seed is None else stream_key(self._seed, self._role, phase, purpose)
             self._streams[phase, purpose] = RandomStream(key)
         return self._streams[phase, purpose]
 
     def key_of_users(self, *, phase: str, purpose: str) -> bytes | None:
-        """Derive a key of the words that users draw (`user_words`), the same on every rank: each
-        user is on one of them only.
+        """Derive the key of the words that users draw (`user_words`).
 
-        Without a seed there is none: every rank takes its own from the operating system.
+        It is the same on every rank, since each user is on one rank only. Without a seed there is
+        none, and every rank takes its own from the operating system.
         """
-        return None if self._seed is None else stream_key(self._seed, USERS, phase, purpose)
+        return None if self._seed is None else stream_key(self._seed, ALL_USERS, phase, purpose)
 
 
 def stream_key(seed: int, role: int, phase: str, purpose: str) -> bytes:
-    """Derive a stream's key; the encoding of the path is injective.
+    """Derive a stream's key; two paths never have the same encoding.
 
     >>> stream_key(7, 1, "ab", "c") == stream_key(7, 1, "a", "bc")
     False

@@ -1,27 +1,27 @@
-"""Sealed channels: what two parties say to one another, nobody else can read, change, repeat or
-reorder.
+"""Sealed channels: nobody else can read, change, repeat or reorder what two parties send.
 
-*Handshake.* Every party has an identity (an X25519 key pair: its own from a file, or made for the
-run) and makes one ephemeral pair a run; it tells its peers both public keys. Two parties combine
-three Diffie-Hellman results, ephemeral with ephemeral and each one's identity with the other's
-ephemeral, as in Signal's X3DH and the pattern KK of the Noise framework:
+*Handshake.* Every party has an identity, an X25519 key pair of its own from a file, or made for the
+run. It makes one ephemeral pair for each run, and sends its peers both public keys. Two parties
+combine three Diffie-Hellman results, ephemeral with ephemeral and each one's identity with the
+other's ephemeral, as in Signal's X3DH and the pattern KK of the Noise framework:
 
     low = the party of lower rank                 e = ephemeral, s = identity
     secret = DH(e_low, e_high) | DH(s_low, e_high) | DH(e_low, s_high)
-    key    = HKDF-SHA256(secret, salt = SHA-256(protocol, ranks, all four public keys), info = purpose)
+    salt   = SHA-256(protocol, ranks, all four public keys)
+    key    = HKDF-SHA256(secret, salt, info = purpose)
 
-The first term gives forward secrecy, the other two that only the holders of the identities can
-compute the key. If a peer's public identity is pinned (was given before the run), a stranger in
-between fails; identities made for the run stop a reader, not somebody who replaces messages on the
-way: trust at first use is no trust.
+The first term gives forward secrecy. The other two ensure that only the holders of the identities
+can compute the key. If a peer's public identity is pinned, which means that it was known before the
+run, a man in the middle fails. Identities made for the run stop an adversary that reads, but not
+one that replaces messages on the way: trust at first use is no trust.
 
-*Messages.* AES-256-GCM, a key for each direction. The nonce is the message's number on this edge,
-so none is used twice; the whole frame header (protocol, phase, kind, sender, receiver, number,
-length) is authenticated with it. Payloads above 1 GiB are sealed in pieces, whose number and whose
-being the last are in the nonce (STREAM; Hoang, Reyhanitabar, Rogaway, Vizar 2015), so a message cut
-at a piece's end does not open either.
+*Messages.* AES-256-GCM, with a key for each direction. The nonce is the message's number on this
+edge, so none is used twice. The whole frame header is authenticated with it (protocol, phase, kind,
+sender, receiver, number, length). Payloads above 1 GiB are sealed in pieces. The nonce also has the
+piece's number and whether it is the last (STREAM; Hoang, Reyhanitabar, Rogaway, Vizar 2015). So a
+message cut at a piece's end does not open either.
 
-What a listener still sees: who speaks to whom, when, which kind of message and how long.
+An adversary that listens still sees who sends to whom, when, which kind of message, and its length.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ..messages import MisuseError
 from .randomness import RandomStream
 
-__all__ = ["SEAL", "Channel", "Keypair", "agree"]
+__all__ = ["TAG_BYTES", "Channel", "Keypair", "agree"]
 
-SEAL: Final = 16
+TAG_BYTES: Final = 16
 """Bytes that a seal adds to each piece."""
-PIECE: Final = 1 << 30
+MAX_PIECE_BYTES: Final = 1 << 30
+KEY_BYTES: Final = 32
 
 _NONCE: Final = struct.Struct("<QHH")
 
@@ -58,32 +59,33 @@ class Keypair:
 
     @classmethod
     def new(cls, randomness: RandomStream) -> Keypair:
-        return cls(X25519PrivateKey.from_private_bytes(randomness.draw(32)))
+        return cls(X25519PrivateKey.from_private_bytes(randomness.draw(KEY_BYTES)))
 
     @property
     def public(self) -> bytes:
         return self.private.public_key().public_bytes_raw()
 
     def meet(self, public: bytes) -> bytes:
-        """Compute the Diffie-Hellman secret; a point of low order, which would fix it, is a
-        `ValueError`.
+        """Compute the Diffie-Hellman secret.
+
+        Raises:
+            ValueError: the peer's key is a point of low order, which would fix the secret.
         """
         return self.private.exchange(X25519PublicKey.from_public_bytes(public))
 
 
 class Channel:
-    """One end of a sealed channel. A role seals and opens with it (`messages.role`), by the number
-    of the message.
+    """One end of a sealed channel, with which a role seals and opens messages by their numbers.
 
     Args:
         secret: the three Diffie-Hellman results.
-        transcript: the digest of all that both ends said of themselves.
+        transcript: the digest of both ends' ranks and public keys.
         first: whether this end is the party of lower rank.
-        piece: payload bytes sealed at once.
+        piece: payload bytes that are sealed at once.
     """
 
     def __init__(
-        self, secret: bytes, transcript: bytes, *, first: bool, piece: int = PIECE
+        self, secret: bytes, transcript: bytes, *, first: bool, piece: int = MAX_PIECE_BYTES
     ) -> None:
         self._secret = secret
         self._transcript = transcript
@@ -96,60 +98,66 @@ class Channel:
         self._sealing, self._opening = directions if first else directions[::-1]
 
     def _derive(self, label: str) -> bytes:
-        """Derive 32 secret bytes that both ends, and nobody else, can compute."""
+        """Derive a key that both ends, and nobody else, can compute."""
         info = b"sottovoce sealed v1 " + label.encode()
-        return HKDF(algorithm=SHA256(), length=32, salt=self._transcript, info=info).derive(
+        return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=self._transcript, info=info).derive(
             self._secret
         )
 
     def next_key(self, purpose: str) -> bytes:
-        """Derive a key that neither end gets a second time, if both ask for the same purposes in
-        the same order.
+        """Derive a key that neither end gets a second time.
+
+        Both ends must ask for the same purposes in the same order.
         """
         self._keys[purpose] += 1
         return self._derive(f"key {self._keys[purpose]} for {purpose}")
 
     def sealed_size(self, size: int) -> int:
-        """Say how long a payload of `size` bytes is when sealed."""
-        return size + SEAL * max(1, -(-size // self._piece))
+        """Compute the length of a sealed payload of `size` bytes."""
+        return size + TAG_BYTES * max(1, -(-size // self._piece))
 
     def seal(self, payload: bytes | memoryview, *, header: bytes, number: int) -> bytes:
-        """Seal message `number` of this direction; numbers must rise, as one that was used for two
-        would undo GCM.
+        """Seal message `number` of this direction.
+
+        Numbers must rise: one that is used twice would undo GCM.
         """
         if number < self._next:
             raise MisuseError(
                 f"expected to seal message {self._next} or a later one, found {number} again"
             )
         self._next = number + 1
-        pieces = [payload[at : at + self._piece] for at in range(0, len(payload), self._piece)] or [
-            b""
-        ]
+        starts = range(0, max(len(payload), 1), self._piece)
         return b"".join(
             self._sealing.encrypt(
-                _nonce(number, at, last=at + 1 == len(pieces)), bytes(piece), header
+                _nonce(number, index, last=index + 1 == len(starts)),
+                bytes(payload[start : start + self._piece]),
+                header,
             )
-            for at, piece in enumerate(pieces)
+            for index, start in enumerate(starts)
         )
 
     def open(self, sealed: memoryview, *, header: bytes, number: int) -> memoryview:
-        """Open message `number` of the other direction; whatever was not sealed as this very
-        message is a `ValueError`.
+        """Open message `number` of the other direction.
+
+        Raises:
+            ValueError: the bytes were not sealed as this very message.
         """
-        step = self._piece + SEAL
-        pieces = [sealed[at : at + step] for at in range(0, len(sealed), step)] or [sealed]
+        step = self._piece + TAG_BYTES
+        starts = range(0, max(len(sealed), 1), step)
         try:
-            opened = [
+            pieces = [
                 self._opening.decrypt(
-                    _nonce(number, at, last=at + 1 == len(pieces)), bytes(piece), header
+                    _nonce(number, index, last=index + 1 == len(starts)),
+                    bytes(sealed[start : start + step]),
+                    header,
                 )
-                for at, piece in enumerate(pieces)
+                for index, start in enumerate(starts)
             ]
         except InvalidTag:
             raise ValueError(
                 "it was not sealed by this peer as this message, or was changed on the way"
             ) from None
-        return memoryview(opened[0] if len(opened) == 1 else b"".join(opened))
+        return memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
 
 def _nonce(number: int, piece: int, *, last: bool) -> bytes:
@@ -172,15 +180,14 @@ def agree(
         ValueError: the peer's keys are not usable.
     """
     first = rank < peer
-    own, others = (identity.public, ephemeral.public), (peer_identity, peer_ephemeral)
-    if any(len(key) != 32 for key in others):
-        raise ValueError(
-            f"expected keys of 32 bytes, found {', '.join(str(len(key)) for key in others)}"
-        )
+    public, peer_public = (identity.public, ephemeral.public), (peer_identity, peer_ephemeral)
+    if any(len(key) != KEY_BYTES for key in peer_public):
+        lengths = ", ".join(str(len(key)) for key in peer_public)
+        raise ValueError(f"expected keys of {KEY_BYTES} bytes, found {lengths}")
     if peer_ephemeral == ephemeral.public or peer_identity == identity.public:
         raise ValueError("expected a peer's keys, found this party's own: they were sent back")
-    low, high = (own, others) if first else (others, own)
-    # The identity of the lower with the ephemeral of the higher, then the reverse.
+    low, high = (public, peer_public) if first else (peer_public, public)
+    # First comes the lower party's identity with the higher one's ephemeral key, then the reverse.
     crossed = [identity.meet(peer_ephemeral), ephemeral.meet(peer_identity)]
     secret = ephemeral.meet(peer_ephemeral) + b"".join(crossed if first else crossed[::-1])
     digest = hashlib.sha256(b"sottovoce sealed v1")

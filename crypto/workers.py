@@ -1,4 +1,4 @@
-"""Threads for arithmetic: GMP lets go of the interpreter's lock while it computes."""
+"""Threads for arithmetic: GMP releases the interpreter's lock while it computes."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ from typing import TypeVar
 
 import gmpy2
 
-__all__ = ["share_out"]
+__all__ = ["map_in_threads"]
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
-def share_out(compute: Callable[[T], U], tasks: Sequence[T], *, workers: int) -> list[U]:
-    """Compute each task, in order, in so many threads; GMP lets go of the interpreter's lock
-    meanwhile.
-    """
+def map_in_threads(compute: Callable[[T], U], tasks: Sequence[T], *, workers: int) -> list[U]:
+    """Compute each task in one of `workers` threads, and return the results in order."""
 
-    def some(start: int) -> list[U]:
-        # Also with one worker: other roles may live in this process.
+    def every_nth(start: int) -> list[U]:
+        # The lock is released with one worker, too: other roles may run in this process.
         with gmpy2.context(gmpy2.get_context(), allow_release_gil=True):
             return [compute(task) for task in tasks[start::workers]]
 
     if workers == 1 or len(tasks) < 2 * workers:
         workers = 1
-        return some(0)
-    done: list[U] = [None] * len(tasks)  # type: ignore[list-item]  # each is replaced below
+        return every_nth(0)
+    results: list[U] = [None] * len(tasks)  # type: ignore[list-item]  # Each is replaced below.
     with ThreadPoolExecutor(workers) as pool:
-        for start, part in enumerate(pool.map(some, range(workers))):
-            done[start::workers] = part
-    return done
+        for start, part in enumerate(pool.map(every_nth, range(workers))):
+            results[start::workers] = part
+    return results

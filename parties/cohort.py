@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ..crypto import RandomStream, UserWords
 from ..privacy import UserCost
 from ..privacy.binary import BinaryEncoding
-from ..privacy.local import Survey, report
+from ..privacy.local import Assignment, report
 from .records import Records
 
 __all__ = [
@@ -94,7 +94,7 @@ class _Answers:
     """What the users of a cohort are asked, and what they would say in truth."""
 
     cohort: Cohort
-    survey: Survey
+    assignment: Assignment
     values: Values
     told: Callable[[int, int], None]
     """Is told of the progress, in users."""
@@ -107,11 +107,11 @@ class _Answers:
 
     @property
     def name(self) -> str:
-        return ", ".join(dict.fromkeys(own.name for own in self.survey.randomizers))
+        return ", ".join(dict.fromkeys(own.name for own in self.assignment.randomizers))
 
     @property
     def epsilon(self) -> float:
-        return self.survey.epsilon
+        return self.assignment.epsilon
 
     @property
     def sensitivity(self) -> float:
@@ -123,7 +123,8 @@ class _Answers:
         """The largest deviation of a frequency that one user's report estimates."""
         return sqrt(
             max(
-                own.variance() for own in {id(own): own for own in self.survey.randomizers}.values()
+                own.variance()
+                for own in {id(own): own for own in self.assignment.randomizers}.values()
             )
         )
 
@@ -134,13 +135,13 @@ class _Answers:
     @property
     def whole_record(self) -> float | None:
         """What a report tells of the whole value, where epsilon is of a part of it."""
-        most = max(own.local_epsilon for own in self.survey.randomizers)
+        most = max(own.local_epsilon for own in self.assignment.randomizers)
         return most if most > self.epsilon else None
 
     @property
     def users(self) -> tuple[int, int]:
         """The places of all who are asked: a cohort's users have some of them, and nobody twice."""
-        return self.survey.first, self.survey.after
+        return self.assignment.first, self.assignment.after
 
     def _asked(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
         """Go through the users who are asked: how many were looked at, their numbers, questions in
@@ -148,9 +149,9 @@ class _Answers:
         """
         done = 0
         for rows, users in self.cohort.windows():
-            questions = self.survey.questions(users)
+            questions = self.assignment.questions(users)
             order = np.argsort(questions, kind="stable")
-            order = order[: int(np.searchsorted(questions[order], len(self.survey.sizes)))]
+            order = order[: int(np.searchsorted(questions[order], len(self.assignment.sizes)))]
             done += len(users)
             yield (
                 done,
@@ -169,7 +170,7 @@ class Reports(_Answers):
 
     def draw(self, randomness: RandomStream) -> Iterator[Window]:  # noqa: ARG002 - users have their own
         for done, users, questions, values in self._asked():
-            asked = np.bincount(questions, minlength=len(self.survey.sizes))
+            asked = np.bincount(questions, minlength=len(self.assignment.sizes))
             ends = np.concatenate([[0], np.cumsum(asked)])
             reports = [
                 report(
@@ -178,9 +179,9 @@ class Reports(_Answers):
                     users=users[ends[start] : ends[stop]],
                     words=self.words,
                 )
-                for start, stop, own in self.survey.alike()
+                for start, stop, own in self.assignment.alike()
             ]
-            packed, bits = self.survey.pack(reports)
+            packed, bits = self.assignment.pack(reports)
             yield Window(asked.astype(np.uint32), packed, bits, done == len(self.cohort))
 
 
@@ -204,11 +205,11 @@ class Sums(_Answers):
             users, counts = self.asked, self._drawn(self.asked, generator)
         return users, [
             own.simulate(c, generator)
-            for own, c in zip(self.survey.randomizers, counts, strict=True)
+            for own, c in zip(self.assignment.randomizers, counts, strict=True)
         ]
 
     def _counted(self) -> tuple[Numbers, list[Numbers]]:
-        sizes = np.array([own.cells for own in self.survey.randomizers])
+        sizes = np.array([own.cells for own in self.assignment.randomizers])
         first = np.concatenate([[0], np.cumsum(sizes)])
         found = np.zeros(int(first[-1]), np.int64)
         users = np.zeros(len(sizes), np.int64)
@@ -225,7 +226,7 @@ class Sums(_Answers):
         rows = np.arange(len(self.cohort.records))
         if int(asked.sum()) < len(rows) * len(asked):  # fewer users than rows to look at
             return self._drawn_one_by_one(asked, generator)
-        for question, own in enumerate(self.survey.randomizers):
+        for question, own in enumerate(self.assignment.randomizers):
             values = np.asarray(self.values(rows, np.full(len(rows), question)))
             drawn.append(
                 generator.multinomial(
@@ -236,7 +237,7 @@ class Sums(_Answers):
         return drawn
 
     def _drawn_one_by_one(self, asked: Numbers, generator: np.random.Generator) -> list[Numbers]:
-        sizes = np.array([own.cells for own in self.survey.randomizers])
+        sizes = np.array([own.cells for own in self.assignment.randomizers])
         first = np.concatenate([[0], np.cumsum(sizes)])
         found = np.zeros(int(first[-1]), np.int64)
         ends = np.cumsum(asked)

@@ -1,6 +1,4 @@
-"""Exact numbers that leave a party: a release like all others, whose epsilon the accountant writes
-down as infinity.
-"""
+"""Exact numbers that leave a party: a release whose epsilon is infinity."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ __all__ = ["Disclosure"]
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """Exact tables, for the curator and so for everybody."""
+    """Exact tables for the curator, and so for all views."""
 
     counts: npt.NDArray[np.int64] = field(repr=False)
     sensitivity: float
@@ -32,9 +30,9 @@ class Disclosure:
 
     @property
     def seen(self) -> Mapping[str, float]:
-        """As its epsilon says: infinity in every view."""
+        """No view differs from epsilon, which is infinity."""
         return {}
 
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.int64]:  # noqa: ARG002 - nothing is drawn
-        """Hand the counts over. Called by `Accountant.release` alone."""
+        """Return the counts. Called by `Accountant.release` alone."""
         return np.asarray(self.counts)

@@ -1,9 +1,9 @@
-"""The discrete Laplace mechanism, exact: no floating point anywhere.
+"""The discrete Laplace mechanism, exact: without any floating point.
 
-For a counting query of sensitivity s the noise X has P[X = x] = (1 - q) / (1 + q) * q**|x| with q =
-exp(-epsilon / s), which makes the answer epsilon-differentially private. Sampled with integers
-alone after Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
-algorithms 1 and 2; epsilon is taken as the exact fraction that its float is.
+For a counting query of sensitivity s the noise X has P[X = x] = (1 - q) / (1 + q) * q**|x| with
+q = exp(-epsilon / s), which makes the answer epsilon-differentially private. It is sampled with
+integers alone, after Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy"
+(2020), algorithms 1 and 2. Epsilon is taken as the exact fraction that its float is.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ __all__ = ["DiscreteLaplace", "bernoulli_exp", "laplace", "two_sided_geometric"]
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """A count that waits to be released with noise; scale and sensitivity are one object, and the
-    count is not shown.
-    """
+    """A count that waits to be released with noise. The count is not printed."""
 
     value: int = field(repr=False)
     sensitivity: int
@@ -41,7 +39,7 @@ class DiscreteLaplace:
         return self.sensitivity / self.epsilon
 
     def draw(self, randomness: RandomStream) -> int:
-        """Add the noise. Called by `Accountant.release` alone, after the spending was recorded."""
+        """Add the noise. Called by `Accountant.release` alone, after the loss was recorded."""
         return self.value + two_sided_geometric(
             Fraction(self.epsilon) / self.sensitivity, randomness
         )
@@ -58,24 +56,25 @@ def laplace(value: int, *, sensitivity: int, epsilon: float) -> DiscreteLaplace:
 
 def two_sided_geometric(rate: Fraction, randomness: RandomStream) -> int:
     """Draw X with P[X = x] proportional to exp(-rate * |x|)."""
-    above, below = rate.numerator, rate.denominator
+    numerator, denominator = rate.numerator, rate.denominator
     while True:
-        # |X| * above + u, with u uniform, is geometric with rate 1 / below: algorithm 2.
-        residue = randomness.below(below)
-        if not bernoulli_exp(Fraction(residue, below), randomness):
+        # |X| * numerator + u, with u uniform, is geometric with rate 1 / denominator: algorithm 2.
+        residue = randomness.below(denominator)
+        if not bernoulli_exp(Fraction(residue, denominator), randomness):
             continue
         wholes = 0
         while bernoulli_exp(Fraction(1), randomness):
             wholes += 1
-        size = (residue + below * wholes) // above
+        size = (residue + denominator * wholes) // numerator
         negative = randomness.below(2)
-        if not (negative and size == 0):  # zero would be drawn twice as often
+        if not (negative and size == 0):  # Otherwise zero would be twice as likely.
             return -size if negative else size
 
 
 def bernoulli_exp(rate: Fraction, randomness: RandomStream) -> bool:
-    """Return True with probability exp(-rate): algorithm 1, an alternating series by coin flips for
-    rates up to 1.
+    """Return True with probability exp(-rate).
+
+    This is algorithm 1: coin flips sum up an alternating series for rates up to 1.
     """
     while rate > 1:
         if not bernoulli_exp(Fraction(1), randomness):

@@ -1,11 +1,10 @@
-"""Many scores at once, each with noise: by the Laplace mechanism, or by the Gaussian, which is
-(epsilon, delta)-private only.
+"""Many noisy scores at once, by the Laplace mechanism or by the Gaussian mechanism.
 
-A record changes each of k scores by S at most: together by k S in the sum of absolute values, and
-by sqrt(k) S in length, which is why Gaussian noise is so much less for many scores. Its promise is
-another: rho-zCDP (Bun, Steinke 2016), with discrete noise after Canonne, Kamath and Steinke (2020,
-theorem 4 and algorithm 3), which means epsilon but for a chance of delta. Scores are whole numbers
-of a grid, as for `exponential`, and noise is drawn with integers alone.
+A record changes each of k scores by S at most. Together this is k S in the L1 norm, and sqrt(k) S
+in the L2 norm, so Gaussian noise is much smaller for many scores. Its guarantee is weaker: rho-zCDP
+(Bun, Steinke 2016) implies epsilon except with probability delta. The noise is discrete, after
+Canonne, Kamath and Steinke (2020, theorem 4 and algorithm 3). Scores are rounded to a grid, as for
+`exponential`, and noise is drawn with integers alone.
 """
 
 from __future__ import annotations
@@ -36,7 +35,8 @@ __all__ = [
 
 Steps = npt.NDArray[np.int64]
 
-ORDERS: Final = 1 + np.geomspace(1e-4, 1e6, 20_000)
+RENYI_ORDERS: Final = 1 + np.geomspace(1e-4, 1e6, 20_000)
+"""Orders among which `epsilon_of` finds the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LaplaceScores:
 
     @property
     def sensitivity(self) -> float:
-        """How much one record changes all scores together, in the sum of absolute values."""
+        """Bound on the change of all scores together, in the L1 norm."""
         return len(self.steps) * STEPS * self.step
 
     @property
@@ -66,16 +66,16 @@ class LaplaceScores:
         """Add the noise. Called by `Accountant.release` alone."""
         rate = Fraction(self.epsilon) / (len(self.steps) * STEPS)
         return (
-            np.array([own + two_sided_geometric(rate, randomness) for own in self.steps.tolist()])
+            np.array(
+                [score + two_sided_geometric(rate, randomness) for score in self.steps.tolist()]
+            )
             * self.step
         )
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianScores:
-    """Scores that wait to be released with discrete Gaussian noise: `epsilon` holds but for a
-    chance of `delta`.
-    """
+    """Scores that wait to be released with discrete Gaussian noise."""
 
     steps: Steps = field(repr=False)
     step: float
@@ -89,7 +89,7 @@ class GaussianScores:
 
     @property
     def sensitivity(self) -> float:
-        """How much one record changes all scores together, as a length."""
+        """Bound on the change of all scores together, in the L2 norm."""
         return math.sqrt(len(self.steps)) * STEPS * self.step
 
     @property
@@ -98,7 +98,7 @@ class GaussianScores:
 
     @property
     def _variance(self) -> Fraction:
-        """Of the noise, in squared steps: rho is the squared length over twice the variance."""
+        """Noise variance in squared steps: rho is the squared sensitivity over twice of it."""
         return Fraction(len(self.steps) * STEPS**2) / (
             2 * Fraction(rho_of(self.epsilon, delta=self.delta))
         )
@@ -107,13 +107,15 @@ class GaussianScores:
         """Add the noise. Called by `Accountant.release` alone."""
         variance = self._variance
         return (
-            np.array([own + discrete_gaussian(variance, randomness) for own in self.steps.tolist()])
+            np.array(
+                [score + discrete_gaussian(variance, randomness) for score in self.steps.tolist()]
+            )
             * self.step
         )
 
 
 def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> LaplaceScores:
-    """Prepare scores for release; one record changes any of them by at most `sensitivity`."""
+    """Prepare scores for release; a record changes any of them by at most `sensitivity`."""
     steps, step = on_grid(scores, sensitivity=sensitivity, epsilon=epsilon)
     return LaplaceScores(steps, step, epsilon)
 
@@ -121,9 +123,7 @@ def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float)
 def gaussian_scores(
     scores: npt.ArrayLike, *, sensitivity: float, epsilon: float, delta: float
 ) -> GaussianScores:
-    """Prepare scores for release with less noise, and a chance of `delta` that epsilon does not
-    hold.
-    """
+    """Prepare scores for release with less noise; epsilon may fail with probability `delta`."""
     steps, step = on_grid(scores, sensitivity=sensitivity, epsilon=epsilon)
     if not 0 < delta < 1:
         raise ValueError(f"expected a delta between 0 and 1, found {delta:g}")
@@ -134,28 +134,30 @@ def discrete_gaussian(variance: Fraction, randomness: RandomStream) -> int:
     """Draw X with P[X = x] proportional to exp(-x^2 / (2 variance)): algorithm 3."""
     t = math.isqrt(variance.numerator // variance.denominator) + 1
     while True:
-        drawn = two_sided_geometric(Fraction(1, t), randomness)
-        if bernoulli_exp((abs(drawn) - variance / t) ** 2 / (2 * variance), randomness):
-            return drawn
+        candidate = two_sided_geometric(Fraction(1, t), randomness)
+        if bernoulli_exp((abs(candidate) - variance / t) ** 2 / (2 * variance), randomness):
+            return candidate
 
 
 def epsilon_of(rho: float, *, delta: float) -> float:
-    """Compute the epsilon that rho-zCDP means but for a chance of delta (Canonne, Kamath, Steinke,
-    corollary 13).
+    """Compute the epsilon that rho-zCDP implies except with probability delta.
 
-    What is often written, rho + 2 sqrt(rho ln(1 / delta)), is a little more:
+    This is corollary 13 of Canonne, Kamath, Steinke. The usual bound rho + 2 sqrt(rho ln(1 / delta))
+    is a little larger:
 
     >>> round(epsilon_of(0.005, delta=1e-6), 3), round(0.005 + 2 * (0.005 * 13.8155) ** 0.5, 3)
     (0.43, 0.531)
     """
-    more = (math.log(1 / delta) + (ORDERS - 1) * np.log1p(-1 / ORDERS) - np.log(ORDERS)) / (
-        ORDERS - 1
-    )
-    return float((ORDERS * rho + more).min())
+    added = (
+        math.log(1 / delta)
+        + (RENYI_ORDERS - 1) * np.log1p(-1 / RENYI_ORDERS)
+        - np.log(RENYI_ORDERS)
+    ) / (RENYI_ORDERS - 1)
+    return float((RENYI_ORDERS * rho + added).min())
 
 
 def rho_of(epsilon: float, *, delta: float) -> float:
-    """Compute the largest rho that means no more than epsilon, from below."""
+    """Compute the largest rho that implies at most epsilon, rounded down."""
     low, high = 0.0, epsilon
     for _ in range(100):
         middle = (low + high) / 2

@@ -1,18 +1,17 @@
-"""Which of many queries are above their thresholds: the sparse vector technique, and JTree's
-threshold mechanism, which is not.
+"""Queries above their thresholds: the sparse vector technique, and JTree's threshold mechanism.
 
-*Sparse vector* (Dwork, Naor, Reingold, Rothblum, Vadhan 2009; algorithm 1 of Lyu, Su, Li 2017):
-noise on the threshold, drawn once, and on each query until c were above. Noise of the queries grows
-with c: each answer "above" costs, those "below" together as much as the threshold.
+*Sparse vector* (Dwork, Naor, Reingold, Rothblum, Vadhan 2009; algorithm 1 of Lyu, Su, Li 2017): the
+threshold gets noise once, and each query gets noise, until c queries were above. The queries' noise
+grows with c: each answer "above" costs privacy, and all answers "below" together cost as much as
+the threshold.
 
-*Threshold mechanism* (Chen, Xiao, Zhang, Xu 2015, algorithm 1): the same without c, so that noise
-does not depend on how many queries there are. Its proof bounds the positives and the negatives by
-two different shifts of the one noise that they share (formulas 3 and 4), so it holds for one kind
-alone. It is differentially private for no epsilon (Lyu et al., variant 6). `log_likelihood` shows
-it.
+*Threshold mechanism* (Chen, Xiao, Zhang, Xu 2015, algorithm 1): the same without c, so the noise
+does not depend on the number of queries. Its proof bounds positives and negatives by two different
+shifts of the one noise that they share (formulas 3 and 4), so it holds for one kind alone. It is
+differentially private for no epsilon (Lyu et al., variant 6), as `log_likelihood` shows.
 
-Queries are whole numbers of a grid, as for `exponential`; noise is discrete Laplace, so nothing is
-left to floating point.
+Queries are rounded to a grid, as for `exponential`, and noise is discrete Laplace. So nothing
+depends on floating point.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Steps = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """Queries less their thresholds, of which the first `cutoff` that are above will be named."""
+    """Queries minus their thresholds; the answer lists the first `cutoff` that are above."""
 
     steps: Steps = field(repr=False)
     step: float
@@ -60,48 +59,52 @@ class SparseVector:
 
     @property
     def sensitivity(self) -> float:
-        """How much one record changes a query at most, the roundings included."""
+        """Bound on the change of a query between neighbouring datasets, roundings included."""
         return STEPS * self.step
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """What the threshold and the queries have of epsilon: 1 to (2c)^(2/3), which makes the
-        comparison's variance least.
+        """Parts of epsilon for the threshold and for the queries.
+
+        Their ratio is 1 to (2c)^(2/3), which minimises the variance of a comparison.
         """
-        first = Fraction(self.epsilon / (1 + (2 * self.cutoff) ** (2 / 3)))
-        return first, Fraction(self.epsilon) - first
+        threshold = Fraction(self.epsilon / (1 + (2 * self.cutoff) ** (2 / 3)))
+        return threshold, Fraction(self.epsilon) - threshold
 
     @property
     def scale(self) -> float:
-        """Of the queries' noise."""
+        """Noise scale of the queries."""
         return 2 * self.cutoff * self.sensitivity / float(self.shares[1])
 
     def draw(self, randomness: RandomStream) -> list[int]:
-        """Name those above. Called by `Accountant.release` alone."""
-        first, second = self.shares
-        border = two_sided_geometric(first / STEPS, randomness)
-        found: list[int] = []
-        for at, own in enumerate(self.steps.tolist()):
-            if own + two_sided_geometric(second / (2 * self.cutoff * STEPS), randomness) >= border:
-                found.append(at)
-                if len(found) == self.cutoff:
+        """List the queries that are above. Called by `Accountant.release` alone."""
+        of_threshold, of_queries = self.shares
+        border = two_sided_geometric(of_threshold / STEPS, randomness)
+        rate = of_queries / (2 * self.cutoff * STEPS)
+        above: list[int] = []
+        for query, steps in enumerate(self.steps.tolist()):
+            if steps + two_sided_geometric(rate, randomness) >= border:
+                above.append(query)
+                if len(above) == self.cutoff:
                     break
-        return found
+        return above
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdMechanism:
-    """Queries less their thresholds, as JTree's algorithm 1 answers them. Not private: no epsilon
-    holds, for anybody.
+    """Queries minus their thresholds, answered by JTree's algorithm 1.
+
+    The mechanism is not private: no epsilon holds in any view.
     """
 
     steps: Steps = field(repr=False)
     step: float
-    asked: float
-    """By what epsilon the noise goes."""
+    noise_epsilon: float
+    """Epsilon to which the noise is scaled."""
     epsilon: float
-    """What is claimed: less, where the queries are of a sample of the records."""
+    """Claimed epsilon; smaller where the queries are of a sample of the records."""
     views: tuple[str, ...]
+    """All views that the answer reaches."""
 
     name = "threshold-mechanism"
     delta = 0.0
@@ -118,16 +121,16 @@ class ThresholdMechanism:
 
     @property
     def scale(self) -> float:
-        return 2 * self.sensitivity / self.asked
+        return 2 * self.sensitivity / self.noise_epsilon
 
     def draw(self, randomness: RandomStream) -> list[int]:
-        """Name those above: lines 5 to 10. Called by `Accountant.release` alone."""
-        rate = Fraction(self.asked) / (2 * STEPS)
+        """List the queries that are above (lines 5 to 10). Called by `Accountant.release` alone."""
+        rate = Fraction(self.noise_epsilon) / (2 * STEPS)
         border = two_sided_geometric(rate, randomness)
         return [
-            at
-            for at, own in enumerate(self.steps.tolist())
-            if own + two_sided_geometric(rate, randomness) >= border
+            query
+            for query, steps in enumerate(self.steps.tolist())
+            if steps + two_sided_geometric(rate, randomness) >= border
         ]
 
 
@@ -139,11 +142,12 @@ def sparse_vector(
     epsilon: float,
     cutoff: int,
 ) -> SparseVector:
-    """Prepare the question which queries are above their thresholds, at most `cutoff` of them, from
-    the first on.
+    """Prepare the question which queries are above their thresholds.
+
+    The answer lists at most `cutoff` of them, from the first query on.
     """
-    away = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
-    steps, step = on_grid(away, sensitivity=sensitivity, epsilon=epsilon)
+    distances = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
+    steps, step = on_grid(distances, sensitivity=sensitivity, epsilon=epsilon)
     if cutoff < 1:
         raise ValueError(f"expected a cutoff of at least 1, found {cutoff}")
     return SparseVector(steps, step, epsilon, cutoff)
@@ -158,43 +162,49 @@ def threshold_mechanism(
     views: tuple[str, ...],
     claimed: float | None = None,
 ) -> ThresholdMechanism:
-    """Prepare the same question, as printed; `views`: of all whom the answer reaches; `claimed`: if
-    less than epsilon is.
+    """Prepare the same question for the printed mechanism.
+
+    Args:
+        queries: the queries' values.
+        thresholds: a threshold for each query.
+        sensitivity: the bound on the change of any query between neighbouring datasets.
+        epsilon: the epsilon to which the noise is scaled.
+        views: all views that the answer reaches.
+        claimed: the claimed epsilon, where it is smaller.
     """
-    away = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
-    steps, step = on_grid(away, sensitivity=sensitivity, epsilon=epsilon)
+    distances = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
+    steps, step = on_grid(distances, sensitivity=sensitivity, epsilon=epsilon)
     return ThresholdMechanism(steps, step, epsilon, epsilon if claimed is None else claimed, views)
 
 
 def log_likelihood(
     queries: npt.ArrayLike, thresholds: npt.ArrayLike, answers: npt.ArrayLike, *, scale: float
 ) -> float:
-    """Compute how likely these answers of the threshold mechanism are, up to a constant, as a
-    logarithm.
+    """Compute the log-likelihood of answers of the threshold mechanism, up to a constant.
 
-    By integration over the noise of the threshold, of the product over queries of being above, or
-    below. All at 0, or ten at 1 and ten at -1, neighbours at sensitivity 1 and epsilon 1, and the
-    answer that the first ten are below, the others above:
+    It integrates, over the threshold's noise, the product of all queries' probabilities. In the
+    example two datasets are neighbours at sensitivity 1: in one all queries are 0, in the other ten
+    are 1 and ten are -1. The answer is that the first ten are below and the others above. At
+    epsilon 1 their log-likelihoods differ by 9.28:
 
-    >>> many, answers = [0.0] * 20, [False] * 10 + [True] * 10
-    >>> near, far = (log_likelihood(own, many, answers, scale=2.0) for own in (many, [1.0] * 10 + [-1.0] * 10))
+    >>> zeros, answers = [0.0] * 20, [False] * 10 + [True] * 10
+    >>> near = log_likelihood(zeros, zeros, answers, scale=2.0)
+    >>> far = log_likelihood([1.0] * 10 + [-1.0] * 10, zeros, answers, scale=2.0)
     >>> round(near - far, 2)
     9.28
     """
     above = np.asarray(answers, bool)
     distances = (np.asarray(thresholds, np.float64) - np.asarray(queries, np.float64)) / scale
-    x = np.linspace(-60.0, 60.0, 120_001)  # in scales of the noise
+    x = np.linspace(-60.0, 60.0, 120_001)  # in units of the noise scale
     total = -np.abs(x)
-    # Queries that are as far from their thresholds, and answered alike, have the same factor.
-    for (distance, up), times in Counter(
-        zip(distances.tolist(), above.tolist(), strict=True)
-    ).items():
-        total = total + times * _log_tail((x + distance) * (1 if up else -1))
-    most = float(total.max())
-    return most + math.log(float(np.exp(total - most).sum()))
+    # Queries at equal distances from their thresholds with equal answers have equal factors.
+    factors = Counter(zip(distances.tolist(), above.tolist(), strict=True))
+    for (distance, is_above), times in factors.items():
+        total = total + times * _log_tail((x + distance) * (1 if is_above else -1))
+    largest = float(total.max())
+    return largest + math.log(float(np.exp(total - largest).sum()))
 
 
 def _log_tail(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Compute ln P[noise >= x], of scale 1."""
-    small = np.log(2.0)
-    return np.asarray(np.where(x >= 0, -x - small, np.log1p(-np.exp(-np.abs(x)) / 2)))
+    """Compute ln P[noise >= x] for Laplace noise of scale 1."""
+    return np.asarray(np.where(x >= 0, -x - np.log(2.0), np.log1p(-np.exp(-np.abs(x)) / 2)))

@@ -104,18 +104,18 @@ class Fourier(SurveyProtocol[FourierParameters]):
         with me.phase("plan"):
             survey = PartySurvey(me, self.parameters)
             kind = ParityQuestions(me.records.domain)
-            asked = survey.plan(kind, randomizer=lambda _: self._randomizer)
+            plan = survey.plan(kind, randomizer=lambda _: self._randomizer)
         # 2. Users report by randomized response whether their parity is odd.
         with me.phase("reports"):
-            survey.answer(asked)
+            survey.answer(plan)
 
     def curator(self, desk: Curator) -> Outcome:
         domain = desk.domain
         with desk.phase("plan"):
             survey = CuratorSurvey(desk, self.parameters)
-            asked = survey.plan(self.questions(domain, survey.users), ParityQuestions(domain))
+            plan = survey.plan(self.questions(domain, survey.users), ParityQuestions(domain))
         with desk.phase("reports"):
-            answers = survey.collect(asked)
+            answers = survey.collect(plan)
         with desk.phase("reconstruction"):
             # 3. An odd parity counts -1: theta = 1 - 2 Pr[odd].
             theta = {

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import Ciphertexts, Packing, PublicKey
-from ..crypto.sealed import SEAL
+from ..crypto.sealed import TAG_BYTES
 from ..messages import (
     CIPHERTEXT,
     CURATOR,
@@ -387,7 +387,7 @@ def predict_replacement(
             count = packing.plaintexts(sum(domain.cells(plan.families[i]) for i in at))
             ciphertexts = BIGINTS + count * 2 * -(-public.key_bits // 8)
             if owner:
-                said("Negated", ciphertexts + SEAL)
+                said("Negated", ciphertexts + TAG_BYTES)
             said("Replaced", ciphertexts)
         contributors = {
             f: () if (s := plan.sources[f]) is None else kept[s].contributors for f in plan.families

@@ -67,18 +67,18 @@ class OneWayLocal(LocalProtocol[OneWayLocalParameters]):
         with me.phase("plan"):
             survey = PartySurvey(me, self.parameters)
             kind = MarginalQuestions(me.records.domain)
-            asked = survey.plan(kind, randomizer=self.randomizer)
+            plan = survey.plan(kind, randomizer=self.randomizer)
         with me.phase("reports"):
-            survey.answer(asked)
+            survey.answer(plan)
 
     def curator(self, desk: Curator) -> Outcome:
         domain = desk.domain
         with desk.phase("plan"):
             survey = CuratorSurvey(desk, self.parameters)
             questions = self.questions(domain, survey.users)
-            asked = survey.plan(questions, MarginalQuestions(domain))
+            plan = survey.plan(questions, MarginalQuestions(domain))
         with desk.phase("reports"):
-            answers = survey.collect(asked)
+            answers = survey.collect(plan)
         with desk.phase("synthesis"):
             tables = [answer.estimate(domain).table.map(norm_sub) for answer in answers]
             # Attributes of one label are not asked.

@@ -9,7 +9,7 @@ from .hashing import LocalHashing
 from .packing import pack, packed_size, unpack
 from .randomizer import Randomizer, report
 from .subset import SubsetSelection
-from .survey import Survey
+from .assignment import Assignment
 from .unary import OptimisedUnary, SymmetricUnary
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "OptimisedUnary",
     "Randomizer",
     "SubsetSelection",
-    "Survey",
+    "Assignment",
     "SymmetricUnary",
     "best",
     "pack",

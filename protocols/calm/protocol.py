@@ -126,10 +126,10 @@ class CALM(LocalProtocol[CALMParameters]):
         with me.phase("plan"):
             survey = PartySurvey(me, self.parameters)
             kind = MarginalQuestions(me.records.domain)
-            asked = survey.plan(kind, randomizer=self.randomizer)
+            plan = survey.plan(kind, randomizer=self.randomizer)
         # 2. Each user of the cohort reports her cell of her group's marginal, by its randomizer.
         with me.phase("reports"):
-            survey.answer(asked)
+            survey.answer(plan)
 
     def curator(self, desk: Curator) -> Outcome:
         p, domain = self.parameters, desk.domain
@@ -137,10 +137,10 @@ class CALM(LocalProtocol[CALMParameters]):
         with desk.phase("plan"):
             survey = CuratorSurvey(desk, p)
             questions = self.questions(domain, survey.users)
-            asked = survey.plan(questions, MarginalQuestions(domain))
+            plan = survey.plan(questions, MarginalQuestions(domain))
         # 2. A public permutation makes the groups, and the reports of each group are counted.
         with desk.phase("reports"):
-            answers = survey.collect(asked)
+            answers = survey.collect(plan)
         # 3. to 5.
         with desk.phase("reconstruction"):
             marginal = self.marginals(desk, answers)

@@ -12,8 +12,8 @@ of epsilon:
 
 1. Four fifths of the users report one attribute each, and the label, as for naive Bayes.
 2. The curator grows a tree from the naive Bayes model of these tables.  `curator.tree_distilled`
-3. The other users go down that tree, and report its end and the label.                   `ends`
-4. Both decide the labels of the ends. A test falls away if all ends below it have one label.
+3. The other users go down that tree, and report its leaf and the label.                `leaves`
+4. Both decide the labels of the leaves. A test falls away if all leaves below it have one label.
 
 `PrintedLevelTree` (`mode=paper`) is the paper's Algorithm 4, and `LevelTree` (`learning=levels`)
 mends it (`levels`). Their tables of three to five attributes with the label drown in the noise of
@@ -36,18 +36,18 @@ from ...privacy import Domain
 from ...privacy.domain import intervals
 from ...privacy.local.belief import Allocation
 from ..protocol import Cost, Mode, Outcome, Public
-from .ends import answer_ends, ask_ends
 from .estimates import PooledEstimate, pool
+from .leaves import answer_leaves, ask_leaves
 from .levels import LevelRounds, PrintedLevelRounds
-from .protocol import AsPrinted, LabelProtocol
+from .protocol import LabelProtocol, PrintedLabelProtocol
 from .settings import LabelOptions, LabelSettings
 from .survey import Beliefs, CuratorLabelSurvey, PartyLabelSurvey, choose_terms
 
 __all__ = ["LabelDecisionTree", "LevelTree", "PrintedLevelTree"]
 
 Learning: TypeAlias = Literal["distilled", "levels"]
-END_SHARE: Final = 0.2
-"""Share of the users who report their end."""
+LEAF_SHARE: Final = 0.2
+"""Share of the users who report their leaf."""
 MAX_DEPTH: Final = 12
 
 
@@ -124,7 +124,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
         with me.phase("reports"):  # 1.
             survey.answer()
         with me.phase("ends"):  # 3.
-            answer_ends(me, survey, settings)
+            answer_leaves(me, survey, settings)
 
     def curator(self, desk: Curator) -> Outcome:
         domain = desk.domain
@@ -133,10 +133,10 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
             survey = CuratorLabelSurvey(desk, settings)
         with desk.phase("beliefs"):
             beliefs = survey.find_beliefs(sets)
-        at_ends = round(END_SHARE * len(survey.others))
+        at_leaves = round(LEAF_SHARE * len(survey.others))
         with desk.phase("reports"):
             # 1.
-            places = survey.others[: len(survey.others) - at_ends]
+            places = survey.others[: len(survey.others) - at_leaves]
             estimates = survey.ask_each_once(beliefs, places)
         with desk.phase("ends"):
             # 2.
@@ -145,17 +145,17 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 depth=self.depth,
             )
             # 3.
-            ends = len(grown.tree.leaves)
-            size = at_ends if ends > 1 else 0
+            leaves = len(grown.tree.leaves)
+            size = at_leaves if leaves > 1 else 0
             heads, _ = choose_terms(
-                ends * domain.cells((settings.label,)),
-                ends,
-                np.ones(ends),
+                leaves * domain.cells((settings.label,)),
+                leaves,
+                np.ones(leaves),
                 settings,
                 epsilon=settings.options.epsilon,
             )
-            start = survey.users - at_ends
-            reported = ask_ends(
+            start = survey.users - at_leaves
+            reported = ask_leaves(
                 desk, survey, grown.tree, settings, start=start, size=size, heads=heads
             )
             # 4.
@@ -166,7 +166,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
             )
         rounds: list[dict[str, object]] = [
             {"asked": sets, "users": [estimate.users for estimate in estimates]},
-            {"ends": ends, "users": size},
+            {"ends": leaves, "users": size},
         ]
         return self.outcome(tree, rounds, survey, settings)
 
@@ -252,7 +252,7 @@ class LevelTree(LabelDecisionTree):
         return [line for line in super().predict(public) if line.phase != "reports"]
 
 
-class PrintedLevelTree(AsPrinted[LabelDecisionTreeParameters], LevelTree):
+class PrintedLevelTree(PrintedLabelProtocol[LabelDecisionTreeParameters], LevelTree):
     """Algorithm 4 as printed."""
 
     @property

@@ -2,7 +2,7 @@
 
 `TreeGrowth` mends what `PrintedGrowth` does as printed:
 
-    stop     a node is an end if its mass is not above the noise, or no test helps; as printed
+    stop     a node is a leaf if its mass is not above the noise, or no test helps; as printed
              neither ever happens (C10)
     label    the most frequent label if it leads beyond the noise, otherwise that of the parent
     tables   averaged by inverse variance; as printed alike
@@ -43,16 +43,16 @@ class TreeGrowth:
         return Tree.of(self.tests, self.labels)
 
     def grow(self, *, last: bool) -> None:
-        """Give each waiting branch its best test, or make it an end."""
+        """Give each waiting branch its best test, or make it a leaf."""
         waiting, self.waiting = self.waiting, []
         for path in waiting:
             view = self.estimate(path)
             self.labels[path] = self._label(view, path)
-            if self.is_end(view) or (test := self._best_test(path)) is None:
+            if self.is_leaf(view) or (test := self._best_test(path)) is None:
                 continue
             self.tests[path] = test
-            for answer in (True, False):
-                child = (*path, Answer(test, yes=answer))
+            for yes in (True, False):
+                child = (*path, Answer(test, yes=yes))
                 self.labels[child] = self._label(self.estimate(child), child)
                 if not last:
                     self.waiting.append(child)
@@ -61,7 +61,7 @@ class TreeGrowth:
         """Estimate the labels at a node, and how they go with a candidate attribute."""
         return estimate_node(self.tables, path, candidate)
 
-    def is_end(self, view: NodeEstimate | None) -> bool:
+    def is_leaf(self, view: NodeEstimate | None) -> bool:
         """Decide whether too little is known of a node to test it."""
         if view is None:
             return True
@@ -80,11 +80,14 @@ class TreeGrowth:
         """Choose the test that lowers Gini's index most (equation 12)."""
         best: tuple[float, Split] | None = None
         for name in self.names:
-            if any(step.test.attribute == name and step.yes for step in path):
+            if any(answer.test.attribute == name and answer.yes for answer in path):
                 continue
             view = self.estimate(path, name)
             tested = {
-                value for step in path if step.test.attribute == name for value in step.test.values
+                value
+                for answer in path
+                if answer.test.attribute == name
+                for value in answer.test.values
             }
             values = [value for value in range(self.domain.cells((name,))) if value not in tested]
             choice = None if view is None else best_value(view, values)
@@ -99,7 +102,7 @@ class PrintedGrowth(TreeGrowth):
     def estimate(self, path: Path, candidate: str | None = None) -> NodeEstimate | None:
         return estimate_node(self.tables, path, candidate, plain_mean=True)
 
-    def is_end(self, view: NodeEstimate | None) -> bool:  # noqa: ARG002 - as printed
+    def is_leaf(self, view: NodeEstimate | None) -> bool:  # noqa: ARG002 - as printed
         return False
 
     def winner(self, view: NodeEstimate) -> int | None:

@@ -29,7 +29,7 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.domain import marginal_table
 from ..protocol import Mode, Outcome
-from .protocol import AsPrinted, LabelProtocol, check_sets, group_figures, summary_of
+from .protocol import LabelProtocol, PrintedLabelProtocol, check_sets, group_figures, summary_of
 from .settings import LabelOptions
 from .survey import CuratorLabelSurvey, PartyLabelSurvey
 
@@ -121,7 +121,7 @@ class LabelJoint(LabelProtocol[LabelJointParameters]):
         )
 
 
-class PrintedLabelJoint(AsPrinted[LabelJointParameters], LabelJoint):
+class PrintedLabelJoint(PrintedLabelProtocol[LabelJointParameters], LabelJoint):
     """The same as printed, with tables that may have negative cells."""
 
     @property

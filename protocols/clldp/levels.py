@@ -24,13 +24,13 @@ import numpy as np
 
 from ...curator import Curator
 from ...curator.decision_tree import Path, Tree
+from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import Allocation, Spent, allocate
-from ...privacy.local.survey import shared_out
 from .candidates import candidates, last_attribute
 from .estimates import GroupEstimate
 from .growth import PrintedGrowth, TreeGrowth
 from .settings import LabelSettings
-from .survey import Beliefs, CuratorLabelSurvey, choose_terms, evenly
+from .survey import Beliefs, CuratorLabelSurvey, choose_terms, divide_evenly
 from .terms import MAX_CELLS, GroupRandomizers, GroupTerms
 
 __all__ = ["LevelRounds", "PrintedLevelRounds", "RoundGroup"]
@@ -63,7 +63,7 @@ class LevelRounds:
         """Grow the tree, and describe the rounds. `known` holds tables from before."""
         groups = [
             RoundGroup(start, users, names)
-            for names, start, users in evenly(survey.others, list(self.curves))
+            for names, start, users in divide_evenly(survey.others, list(self.curves))
         ]
         names = [names[0] for names in self.curves]
         growth = self.growth(names, known)
@@ -108,10 +108,10 @@ class LevelRounds:
         self, group: RoundGroup, waiting: Sequence[Path], names: Sequence[str]
     ) -> list[RoundGroup]:
         """Part a group over its candidates, evenly."""
-        branches = [[step.test.attribute for step in path] for path in waiting]
+        branches = [[answer.test.attribute for answer in path] for path in waiting]
         parts, start = [], group.start
         choices = self.candidates(group.drawn, branches, names)
-        sizes = shared_out(group.users, [1.0] * len(choices))
+        sizes = share_out(group.users, [1.0] * len(choices))
         for name, size in zip(choices, sizes, strict=True):
             if size:
                 parts.append(replace(group, start=start, users=size, drawn=(*group.drawn, name)))
@@ -122,7 +122,7 @@ class LevelRounds:
         self, groups: Sequence[RoundGroup], *, number: int, idle: bool
     ) -> tuple[list[GroupTerms], list[RoundGroup]]:
         """Choose the terms of each group that drew a new attribute and has some budget left."""
-        asked, after = [], []
+        chosen, after = [], []
         randomizers = GroupRandomizers(self.settings.options)
         for group in groups:
             new = number == 1 or group.drawn[-1] not in group.drawn[:-1]
@@ -130,12 +130,12 @@ class LevelRounds:
             if terms is None:
                 after.append(group)
                 continue
-            asked.append(terms)
+            chosen.append(terms)
             # The users' own book has the ratio of the randomizer as well.
             ratio = float(randomizers.of_group(terms, self.settings).ratio)
             spent = (*group.spent, Spent(terms.belief, ratio))
             after.append(replace(group, spent=spent, heads=group.heads or terms.heads))
-        return asked, after
+        return chosen, after
 
     def _terms_of(self, group: RoundGroup, *, number: int) -> GroupTerms | None:
         """Choose epsilon, k and omega of a group's report; `None` if no budget is left."""

@@ -37,7 +37,7 @@ class LabelMessages:
     class Grown:
         """A tree, the place of the first user who is asked, the number of users, and k.
 
-        A node is its attribute, the nodes of its answers yes and no, and the values of yes. An end
+        A node is its attribute, the nodes of its answers yes and no, and the values of yes. A leaf
         is empty. omega is 1, because the tree may be any tree.
         """
 

@@ -23,7 +23,7 @@ from ...curator.naive_bayes import LabelTable, NaiveBayes, naive_bayes
 from ...parties import Party
 from ...privacy import Domain
 from ..protocol import Mode, Outcome
-from .protocol import AsPrinted, LabelProtocol, group_figures, summary_of
+from .protocol import LabelProtocol, PrintedLabelProtocol, group_figures, summary_of
 from .settings import LabelOptions
 from .survey import CuratorLabelSurvey, PartyLabelSurvey
 
@@ -92,7 +92,7 @@ class LabelNaiveBayes(LabelProtocol[LabelOptions]):
         )
 
 
-class PrintedNaiveBayes(AsPrinted[LabelOptions], LabelNaiveBayes):
+class PrintedNaiveBayes(PrintedLabelProtocol[LabelOptions], LabelNaiveBayes):
     """The same as printed: tables count alike, whatever their noise."""
 
     def learn(self, tables: Sequence[LabelTable]) -> NaiveBayes:

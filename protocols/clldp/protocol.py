@@ -26,7 +26,7 @@ from .messages import LabelMessages
 from .settings import BeliefRules, LabelOptions, LabelSettings, label_of
 from .terms import MAX_CELLS, terms_of_sets
 
-__all__ = ["AsPrinted", "LabelProtocol", "check_sets", "group_figures", "summary_of"]
+__all__ = ["PrintedLabelProtocol", "LabelProtocol", "check_sets", "group_figures", "summary_of"]
 
 LabelOptionsT = TypeVar("LabelOptionsT", bound=LabelOptions)
 
@@ -123,9 +123,9 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
                 else f"at most {cap:g} (record_cap)"
             )
             warnings.append(
-                f"epsilon {p.epsilon:g} bounds what an adversary without a user's attributes learns "
-                "of her label, if omega is not too small; an adversary who knows her attributes "
-                f"learns more of the label, {limit}"
+                f"epsilon {p.epsilon:g} bounds what an adversary without a user's attributes "
+                "learns of her label, if omega is not too small; an adversary who knows her "
+                f"attributes learns more of the label, {limit}"
             )
         if p.source == "sample" and self.rules.sure == 0:
             warnings.append(
@@ -144,7 +144,7 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
         return sets
 
 
-class AsPrinted(LabelProtocol[LabelOptionsT]):
+class PrintedLabelProtocol(LabelProtocol[LabelOptionsT]):
     """What the printed variants have in common, before the classes of their protocols.
 
     omega is the estimate of the sample, k follows equation 8, and no bound holds for the whole

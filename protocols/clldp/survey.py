@@ -36,12 +36,12 @@ from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
 from ...parties.cohort import tables
 from ...privacy.disclosure import Disclosure
+from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import beliefs, capped
 from ...privacy.local.groups import Groups
 from ...privacy.local.heads import choose_heads
-from ...privacy.local.survey import shared_out
 from ..protocol import UserTraffic
-from ..survey import CohortRound, CuratorSurvey, PartySurvey, Question
+from ..survey import CohortPlan, CuratorSurvey, PartySurvey, Question
 from .estimates import GroupEstimate, estimate_of
 from .messages import LabelMessages
 from .settings import LabelSettings
@@ -52,7 +52,7 @@ __all__ = [
     "CuratorLabelSurvey",
     "PartyLabelSurvey",
     "choose_terms",
-    "evenly",
+    "divide_evenly",
 ]
 
 Beliefs: TypeAlias = Mapping[tuple[str, ...], Numbers]
@@ -64,7 +64,7 @@ class PartyLabelSurvey:
 
     def __init__(self, me: Party, settings: LabelSettings) -> None:
         self._me, self._settings = me, settings
-        self.survey = PartySurvey(me, settings.options)
+        self.base = PartySurvey(me, settings.options)
         self.book = Groups()
         """Reports of each group of users so far."""
 
@@ -72,30 +72,30 @@ class PartyLabelSurvey:
         """Let some users report for the estimate of omega, or disclose the tables to an oracle."""
         if self._settings.options.source == "oracle":
             self._disclose(sets)
-        elif self._settings.sample_size(self.survey.users):
+        elif self._settings.sample_size(self.base.users):
             self.answer(plain=True)
 
     def answer(self, *, plain: bool = False) -> None:
         """Receive the terms of a round, and let the users report. In a `plain` round omega is 1."""
-        self.survey.answer(
-            self.survey.receive(LabelMessages.Terms, lambda terms: self._round(terms, plain=plain))
+        self.base.answer(
+            self.base.receive(LabelMessages.Terms, lambda terms: self._plan(terms, plain=plain))
         )
 
-    def _round(self, terms: LabelMessages.Terms, *, plain: bool) -> CohortRound | None:
+    def _plan(self, terms: LabelMessages.Terms, *, plain: bool) -> CohortPlan | None:
         if not terms.questions:
             return None
         review = review_terms(
             terms,
             self._settings,
-            users=self.survey.users,
-            key=self.survey.key,
+            users=self.base.users,
+            key=self.base.key,
             book=self.book,
             plain=plain,
         )
         self.book = review.book
         label = self._settings.label
         values = tables(self._me.records, [(label, *group.attributes) for group in review.groups])
-        return CohortRound(review.survey, values, review.costs)
+        return CohortPlan(review.assignment, values, review.costs)
 
     def _disclose(self, sets: Sequence[tuple[str, ...]]) -> None:
         me, label = self._me, self._settings.label
@@ -109,14 +109,14 @@ class CuratorLabelSurvey:
 
     def __init__(self, desk: Curator, settings: LabelSettings) -> None:
         self._desk, self._settings = desk, settings
-        self.survey = CuratorSurvey(desk, settings.options)
+        self.base = CuratorSurvey(desk, settings.options)
         self.sample: list[GroupEstimate] = []
         """Estimates by the users who reported for omega; others may be pooled with them."""
 
     @property
     def users(self) -> int:
         """Number of users of all cohorts."""
-        return self.survey.users
+        return self.base.users
 
     @property
     def others(self) -> range:
@@ -126,7 +126,7 @@ class CuratorLabelSurvey:
     @property
     def traffic(self) -> UserTraffic:
         """What users send, in all their reports."""
-        return self.survey.traffic
+        return self.base.traffic
 
     def find_beliefs(self, sets: Sequence[tuple[str, ...]]) -> Beliefs:
         """Find omega of each set of attributes."""
@@ -155,14 +155,14 @@ class CuratorLabelSurvey:
             )
             for group in groups
         ]
-        asked = self.survey.round(questions, starts=[group.start for group in groups])
-        return [estimate_of(settings.domain, answer) for answer in self.survey.collect(asked)]
+        plan = self.base.assign(questions, starts=[group.start for group in groups])
+        return [estimate_of(settings.domain, answer) for answer in self.base.collect(plan)]
 
     def ask_each_once(self, curves: Beliefs, places: range) -> list[GroupEstimate]:
         """Share these users out over the sets; each of them reports once, with all of epsilon."""
         settings, groups = self._settings, []
         epsilon = settings.options.epsilon
-        for names, first, size in evenly(places, list(curves)):
+        for names, first, size in divide_evenly(places, list(curves)):
             heads, belief = choose_terms(
                 settings.cells(names),
                 settings.domain.cells(names),
@@ -176,7 +176,7 @@ class CuratorLabelSurvey:
     def _sampled_beliefs(self, sets: Sequence[tuple[str, ...]]) -> Beliefs:
         settings, groups = self._settings, []
         epsilon = settings.options.epsilon
-        for names, start, users in evenly(range(settings.sample_size(self.users)), sets):
+        for names, start, users in divide_evenly(range(settings.sample_size(self.users)), sets):
             heads = choose_heads(settings.cells(names), epsilon=epsilon, beliefs=[1.0])
             groups.append(GroupTerms(names, start, users, heads, 1.0, epsilon))
         self.sample = self.ask(groups)
@@ -211,7 +211,7 @@ class CuratorLabelSurvey:
         return curves
 
 
-def evenly(
+def divide_evenly(
     places: range, sets: Sequence[tuple[str, ...]]
 ) -> list[tuple[tuple[str, ...], int, int]]:
     """Share these users out over sets, evenly: set, first place, users.
@@ -219,7 +219,7 @@ def evenly(
     Raises:
         UsageError: there are more sets than users.
     """
-    sizes = shared_out(len(places), [1.0] * len(sets))
+    sizes = share_out(len(places), [1.0] * len(sets))
     if min(sizes) < 1:
         raise UsageError(
             f"expected at least a user for each of {len(sets):,} sets of attributes, found "

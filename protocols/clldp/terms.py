@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from ...privacy import Domain, UserCost
-from ...privacy.local import Randomizer, Survey, SymmetricUnary
+from ...privacy.local import Assignment, Randomizer, SymmetricUnary
 from ...privacy.local.belief import Spent
 from ...privacy.local.groups import Groups
 from ...privacy.local.heads import HeadsResponse
@@ -90,7 +90,7 @@ class TermsReview:
     """Terms that users accept."""
 
     groups: tuple[GroupTerms, ...]
-    survey: Survey
+    assignment: Assignment
     costs: tuple[UserCost, ...]
     """What the reports add to each group's privacy loss."""
     book: Groups
@@ -151,8 +151,8 @@ def review_terms(
             )
         randomizers.append(randomizer)
     first = int(terms.starts[0])
-    survey = Survey(users, key, tuple(randomizers), terms.sizes, first, terms.starts)
-    return TermsReview(groups, survey, _merged(costs), book)
+    assignment = Assignment(users, key, tuple(randomizers), terms.sizes, first, terms.starts)
+    return TermsReview(groups, assignment, _merged(costs), book)
 
 
 def _read_terms(terms: LabelMessages.Terms, domain: Domain) -> tuple[GroupTerms, ...]:

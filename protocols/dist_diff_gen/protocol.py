@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as annotations of messages
 
 from ...crypto import RandomStream
-from ...crypto.sealed import SEAL
+from ...crypto.sealed import TAG_BYTES
 from ...curator import Curator, agree
 from ...curator.marginal import Numbers
 from ...curator.projections import norm_mul, norm_sub
@@ -227,7 +227,7 @@ class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
             if p.aggregator == "clear":  # which does without
                 lines.append(predict_introductions(parties=public.parties, phase="keys"))
             told = (
-                encoded_size(self.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))) + SEAL
+                encoded_size(self.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))) + TAG_BYTES
             )
             lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=told))
         else:
@@ -235,7 +235,7 @@ class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
         if (made := plan.always_made) is not None:
             first, *others = ((0, 0) for _ in plan.predictors)
             size = encoded_size(self.Specialised(((*first, *(0,) * made), *others)))
-            sealed = SEAL if self.simulated else 0  # the one to P_2; the other goes to T
+            sealed = TAG_BYTES if self.simulated else 0  # the one to P_2; the other goes to T
             lines.append(
                 Cost(
                     phase="specialisation",

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from math import comb
 from typing import Any
 
-from ...crypto.sealed import SEAL
+from ...crypto.sealed import TAG_BYTES
 from ...messages import encoded_size
 from ...privacy import Domain
 from ..noise_replacement import predict_replacement
@@ -54,7 +54,7 @@ def predict(choices: Choices, settings: Settings, plan: Plan, public: Public) ->
         return lines
     if profile.init == "em":
         # Between parties it is sealed, once they have been introduced.
-        seal = 0 if choices.aggregator == "clear" else SEAL
+        seal = 0 if choices.aggregator == "clear" else TAG_BYTES
         lines += _predict_turns(
             _families(public.model["initial"]), plan, parties=parties, seal=seal
         )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...curator import Curator
 from ...privacy import Domain
-from ...privacy.local.survey import shared_out
+from ...privacy.local.assignment import share_out
 from ..calm.design import covers, design
 from ..local import LocalProtocol, PairTables, estimate_pairs
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, Question
@@ -48,7 +48,7 @@ def ask_adaptively(
         domain, users=survey.users, randomizer=protocol.randomizer, choices=choices
     ).weights
     planning = Planning(domain, [*(candidates(domain, choices) | weights)], protocol.randomizer)
-    parts = shared_out(
+    parts = share_out(
         survey.users,
         [1.0] if rounds == 1 else [FIRST, *[(1 - FIRST) / (rounds - 1)] * (rounds - 1)],
     )
@@ -85,7 +85,7 @@ def _questions(
     if not users:
         return []
     ordered = sorted(weights, key=domain.cells)  # those of as many cells share a randomizer
-    sizes = shared_out(users, [weights[own] for own in ordered])
+    sizes = share_out(users, [weights[own] for own in ordered])
     return [
         Question(own, protocol.randomizer(domain.cells(own)), size)
         for own, size in zip(ordered, sizes, strict=True)

@@ -43,7 +43,7 @@ from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local import OptimisedUnary, Randomizer
-from ...privacy.local.survey import shared_out
+from ...privacy.local.assignment import share_out
 from ..local import (
     LocalOptions,
     LocalProtocol,
@@ -183,7 +183,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
             return self.adapting(desk, survey, domain)
         kind, rounds = MarginalQuestions(desk.domain), []
         # Algorithm 3, line 1; Algorithm 1, lines 1 to 3.
-        parts = shared_out(round(p.graph_users * survey.users), [1.0] * self.rounds)
+        parts = share_out(round(p.graph_users * survey.users), [1.0] * self.rounds)
         graph = Graph(
             domain=domain,
             phi=p.phi,
@@ -275,7 +275,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         weights = [
             own if by_cells else own**1.5 / (few - 1) for own, few in _sizes(domain, ordered)
         ]
-        sizes = shared_out(users, weights) if ordered else []
+        sizes = share_out(users, weights) if ordered else []
         return [
             Question(own, self.randomizer(domain.cells(own)), size)
             for own, size in zip(ordered, sizes, strict=True)
@@ -327,7 +327,7 @@ class PrivIncr(LocalProtocol[PrivIncrParameters]):
         ]
         ordered = sorted(sets, key=domain.cells)
         weights = [1.0 if self.mode == "paper" else domain.cells(own) ** (2 / 3) for own in ordered]
-        sizes = shared_out(users, weights) if ordered else []
+        sizes = share_out(users, weights) if ordered else []
         if ordered and min(sizes) < 1:
             raise UsageError(
                 f"expected at least a user for each of {len(sizes):,} tables of cliques, found {users:,}"

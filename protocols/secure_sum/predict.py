@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...crypto.sealed import SEAL
+from ...crypto.sealed import TAG_BYTES
 from ...privacy.shares import Batch
 from ..introductions import predict_introductions
 from ..protocol import Cost, Public
@@ -74,16 +74,16 @@ def _predict_ring(batch: Batch, *, noise: NoiseKind, key_bits: int, phase: str) 
                     phase=phase,
                     kind="Permutation",
                     messages=parties - 1,
-                    payload_bytes=(parties - 1) * (8 + 32 + SEAL),
+                    payload_bytes=(parties - 1) * (8 + 32 + TAG_BYTES),
                 )
             )
     pages = page_sizes(batch.cells, size=PAGE * packing.slots)
     sizes = [packing.plaintexts(cells) for cells in pages]
     one_way = sum(24 + BIGINTS + count * ciphertext for count in sizes)
     # The hops between parties are sealed; the last one, to the curator, is not.
-    payload = parties * one_way + (parties - 1) * SEAL * len(sizes)
+    payload = parties * one_way + (parties - 1) * TAG_BYTES * len(sizes)
     if (waits := windows(len(sizes))) > 0:
-        sealed = SEAL * (parties - 1) * waits
+        sealed = TAG_BYTES * (parties - 1) * waits
         lines.append(
             Cost(
                 phase=phase,

@@ -5,13 +5,14 @@ The sub-protocol of every protocol of local differential privacy. Each side is o
     # party: a cohort of users                         # curator
     with me.phase("plan"):                             with desk.phase("plan"):
         survey = PartySurvey(me, options)                  survey = CuratorSurvey(desk, options)
-        asked = survey.plan(kind, randomizer=choose)       asked = survey.plan(questions, kind)
+        plan = survey.plan(kind, randomizer=choose)        plan = survey.plan(questions, kind)
     with me.phase("reports"):                          with desk.phase("reports"):
-        survey.answer(asked)                               answers = survey.collect(asked)
+        survey.answer(plan)                                answers = survey.collect(plan)
 
 with `uses = (SurveyMessages,)` in the protocol's class, as `SurveyProtocol` has it. The phases are
 the protocol's own. A survey of several rounds repeats `plan`, `answer` and `collect`; each round
-goes on with the users who have not been asked yet. A user answers one question in her life, with
+goes on with the users who have not been asked yet. Public randomness assigns users to questions
+(`privacy.local.assignment`). A user answers one question in her life, with
 all of epsilon. So all answers together are epsilon-differentially private for every user against
 everyone, the curator included.
 
@@ -21,10 +22,10 @@ Other plans and other reports take the same way in two halves. A cohort's `recei
 request, and its `send` releases reports in any message. The curator's `receive` collects these.
 """
 
-from .curator import CuratorRound, CuratorSurvey, ReportBatch
+from .curator import CuratorPlan, CuratorSurvey, ReportBatch
 from .messages import KEY_BYTES, SurveyMessages
 from .options import SurveyOptions, number_of_users, survey_warnings
-from .party import CohortRound, PartySurvey, UserReports
+from .party import CohortPlan, PartySurvey, UserReports
 from .predict import predict_opening, predict_round, predict_survey, with_each_cohort
 from .protocol import SurveyProtocol
 from .questions import (
@@ -40,8 +41,8 @@ from .questions import (
 __all__ = [
     "KEY_BYTES",
     "Answer",
-    "CohortRound",
-    "CuratorRound",
+    "CohortPlan",
+    "CuratorPlan",
     "CuratorSurvey",
     "MarginalQuestions",
     "PartySurvey",

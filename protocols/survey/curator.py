@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from ...curator import Curator
 from ...messages import MessageError
-from ...privacy.local import Survey
+from ...privacy.local import Assignment
 from ..protocol import UserTraffic
 from .messages import KEY_BYTES, MAX_ROWS, SurveyMessages
 from .options import SurveyOptions
 from .questions import Answer, Question, QuestionKind
 
-__all__ = ["CuratorRound", "CuratorSurvey", "ReportBatch"]
+__all__ = ["CuratorPlan", "CuratorSurvey", "ReportBatch"]
 
 Counts = npt.NDArray[np.int64]
 MessageT = TypeVar("MessageT")
@@ -26,10 +26,10 @@ ContentT = TypeVar("ContentT")
 
 
 @dataclass(frozen=True, slots=True)
-class CuratorRound:
+class CuratorPlan:
     """A round for the curator: which users are asked which question."""
 
-    survey: Survey
+    assignment: Assignment
     questions: tuple[Question, ...]
 
 
@@ -63,27 +63,27 @@ class CuratorSurvey:
         """Number of users of all cohorts."""
         self.key = desk.randomness("survey").draw(KEY_BYTES)
         """Public key of the order in which users are asked."""
-        self._rounds: list[Survey] = []
+        self._assignments: list[Assignment] = []
         desk.broadcast(SurveyMessages.Opening(rows, self.users, self.key))
 
     @property
     def remaining(self) -> int:
         """Number of users who come after all that were asked."""
-        return self.users - self._asked
+        return self.users - self._next
 
     @property
     def traffic(self) -> UserTraffic:
         """What users send, by formula: the ledger is compared with it."""
         sizes = [
             randomizer.bits
-            for survey in self._rounds
-            for randomizer, users in zip(survey.randomizers, survey.sizes, strict=True)
+            for assignment in self._assignments
+            for randomizer, users in zip(assignment.randomizers, assignment.sizes, strict=True)
             if users
         ]
         return UserTraffic(
             users=self.users,
-            reports=sum(survey.asked for survey in self._rounds),
-            bits=sum(survey.bits for survey in self._rounds),
+            reports=sum(assignment.asked for assignment in self._assignments),
+            bits=sum(assignment.bits for assignment in self._assignments),
             least=min(sizes),
             most=max(sizes),
             simulate=self._options.simulate,
@@ -100,7 +100,7 @@ class CuratorSurvey:
             simulate="reports",
         )
 
-    def plan(self, questions: Sequence[Question], kind: QuestionKind) -> CuratorRound | None:
+    def plan(self, questions: Sequence[Question], kind: QuestionKind) -> CuratorPlan | None:
         """Announce a round. The order of the questions is kept; without one nobody is asked."""
         self._desk.broadcast(
             SurveyMessages.Plan(
@@ -109,46 +109,46 @@ class CuratorSurvey:
                 np.array([question.users for question in questions], np.int64),
             )
         )
-        return self.round(questions) if questions else None
+        return self.assign(questions) if questions else None
 
-    def round(
+    def assign(
         self, questions: Sequence[Question], *, starts: Sequence[int] | None = None
-    ) -> CuratorRound:
-        """Begin a round that has been announced.
+    ) -> CuratorPlan:
+        """Assign users to the questions of a round that has been announced.
 
         `starts` holds the place of each question's first user. Without it users follow those who
         were asked before.
         """
-        survey = Survey(
+        assignment = Assignment(
             self.users,
             self.key,
             tuple(question.randomizer for question in questions),
             np.array([question.users for question in questions], np.int64),
-            self._asked if starts is None else starts[0],
+            self._next if starts is None else starts[0],
             None if starts is None else np.array(starts, np.int64),
         )
-        self._rounds.append(survey)
-        return CuratorRound(survey, tuple(questions))
+        self._assignments.append(assignment)
+        return CuratorPlan(assignment, tuple(questions))
 
-    def collect(self, asked: CuratorRound | None) -> list[Answer]:
+    def collect(self, plan: CuratorPlan | None) -> list[Answer]:
         """Receive and count the reports of a round."""
-        if asked is None:
+        if plan is None:
             return []
-        survey = asked.survey
+        assignment = plan.assignment
         if self._options.simulate == "counts":
             batches = self.receive(
-                SurveyMessages.Sums, partial(_read_sums, survey), sizes=survey.sizes
+                SurveyMessages.Sums, partial(_read_sums, assignment), sizes=assignment.sizes
             )
         else:
             batches = self.receive(
-                SurveyMessages.Reports, partial(_read_reports, survey), sizes=survey.sizes
+                SurveyMessages.Reports, partial(_read_reports, assignment), sizes=assignment.sizes
             )
-        supports = [np.zeros(randomizer.cells, np.int64) for randomizer in survey.randomizers]
+        supports = [np.zeros(randomizer.cells, np.int64) for randomizer in assignment.randomizers]
         for batch in batches:
-            supports = [sum_ + more for sum_, more in zip(supports, batch, strict=True)]
+            supports = [sums + more for sums, more in zip(supports, batch, strict=True)]
         return [
             Answer(question, support)
-            for question, support in zip(asked.questions, supports, strict=True)
+            for question, support in zip(plan.questions, supports, strict=True)
         ]
 
     def receive(
@@ -192,27 +192,30 @@ class CuratorSurvey:
             )
 
     @property
-    def _asked(self) -> int:
-        return self._rounds[-1].after if self._rounds else 0
+    def _next(self) -> int:
+        """Place of the first user who has not been asked."""
+        return self._assignments[-1].after if self._assignments else 0
 
 
-def _read_reports(survey: Survey, message: SurveyMessages.Reports) -> ReportBatch[list[Counts]]:
+def _read_reports(
+    assignment: Assignment, message: SurveyMessages.Reports
+) -> ReportBatch[list[Counts]]:
     """Count the support of each question in packed reports."""
     users = message.users.astype(np.int64)
-    supports = survey.unpack(message.packed, users)
+    supports = assignment.unpack(message.packed, users)
     bits = sum(
         randomizer.bits * reports
-        for randomizer, reports in zip(survey.randomizers, users.tolist(), strict=True)
+        for randomizer, reports in zip(assignment.randomizers, users.tolist(), strict=True)
     )
     if message.bits != bits or not (users.any() or message.last):
         raise ValueError(f"expected {bits} bits of {users.sum()} users, found {message.bits}")
     return ReportBatch(users, supports, message.last)
 
 
-def _read_sums(survey: Survey, message: SurveyMessages.Sums) -> ReportBatch[list[Counts]]:
+def _read_sums(assignment: Assignment, message: SurveyMessages.Sums) -> ReportBatch[list[Counts]]:
     """Read the sums of a cohort's reports."""
     users, support = message.users, message.support
-    ends = np.cumsum([randomizer.cells for randomizer in survey.randomizers])
+    ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
     if len(support) != ends[-1] or len(users) != len(ends) or users.min() < 0:
         raise ValueError(
             f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(support)}"

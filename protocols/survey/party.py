@@ -13,15 +13,15 @@ from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
 from ...parties.cohort import Cohort, Reports, Sums, Values, Window, public_generator
 from ...privacy import Mechanism, UserCost
-from ...privacy.local import Randomizer, Survey
+from ...privacy.local import Assignment, Randomizer
 from .messages import MAX_ROWS, SurveyMessages
 from .options import SurveyOptions
 from .questions import QuestionKind
 
-__all__ = ["CohortRound", "PartySurvey", "UserReports"]
+__all__ = ["CohortPlan", "PartySurvey", "UserReports"]
 
 MessageT = TypeVar("MessageT")
-RoundT = TypeVar("RoundT")
+PlanT = TypeVar("PlanT")
 
 
 class UserReports(Mechanism[Iterator[Window]], Protocol):
@@ -32,10 +32,10 @@ class UserReports(Mechanism[Iterator[Window]], Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CohortRound:
+class CohortPlan:
     """A round for a cohort: which users are asked which question, and the users' true values."""
 
-    survey: Survey
+    assignment: Assignment
     values: Values
     costs: tuple[UserCost, ...] = ()
     """What the round adds to the privacy loss of each group, where users are asked again."""
@@ -68,7 +68,7 @@ class PartySurvey:
         self.key = opening.key
         """Public key of the order in which users are asked."""
         self._rows = opening.rows
-        self._asked = 0
+        self._next = 0  # place of the first user who has not been asked
         copies = None
         if options.users and options.simulate == "reports":
             rows = int(opening.rows.sum())
@@ -81,23 +81,23 @@ class PartySurvey:
 
     def plan(
         self, kind: QuestionKind, *, randomizer: Callable[[int], Randomizer]
-    ) -> CohortRound | None:
+    ) -> CohortPlan | None:
         """Receive a round's plan, and check it. `None` means that the round asks nobody.
 
         `randomizer` chooses the randomizer for a question of so many cells. The plan cannot choose
         another.
         """
 
-        def check(plan: SurveyMessages.Plan) -> CohortRound | None:
+        def check(plan: SurveyMessages.Plan) -> CohortPlan | None:
             if not (plan.questions or plan.randomizers or len(plan.sizes)):
                 return None
             randomizers = _check_randomizers(plan, kind=kind, randomizer=randomizer)
-            survey = Survey(self.users, self.key, randomizers, plan.sizes, self._asked)
-            return CohortRound(survey, kind.values(self._me.records, plan.questions))
+            assignment = Assignment(self.users, self.key, randomizers, plan.sizes, self._next)
+            return CohortPlan(assignment, kind.values(self._me.records, plan.questions))
 
         return self.receive(SurveyMessages.Plan, check)
 
-    def receive(self, kind: type[MessageT], check: Callable[[MessageT], RoundT]) -> RoundT:
+    def receive(self, kind: type[MessageT], check: Callable[[MessageT], PlanT]) -> PlanT:
         """Receive what the curator asks for; `check` refuses it by a `ValueError`."""
         request = self._me.receive(kind, source=CURATOR)
         try:
@@ -107,21 +107,21 @@ class PartySurvey:
                 f"malformed {kind.__name__} from the curator: {error}", where=self._me.where
             ) from None
 
-    def answer(self, asked: CohortRound | None) -> None:
+    def answer(self, plan: CohortPlan | None) -> None:
         """Let the cohort's users report, or send the sums of their reports."""
-        if asked is None:
+        if plan is None:
             return
-        self._asked = asked.survey.after
+        self._next = plan.assignment.after
         if self._options.simulate == "counts":
-            self._answer_by_sums(asked)
+            self._answer_by_sums(plan)
             return
         reports = Reports(
             self.cohort,
-            asked.survey,
-            asked.values,
+            plan.assignment,
+            plan.values,
             self.progress,
             self.words(),
-            by_users=asked.costs,
+            by_users=plan.costs,
         )
         self.send(
             reports,
@@ -146,13 +146,13 @@ class PartySurvey:
         """Show how many of the cohort's users have reported."""
         self._me.progress(done, of=of)
 
-    def _answer_by_sums(self, asked: CohortRound) -> None:
-        me, survey, sizes = self._me, asked.survey, None
+    def _answer_by_sums(self, plan: CohortPlan) -> None:
+        me, assignment, sizes = self._me, plan.assignment, None
         if self._options.users:
-            generator = public_generator(survey.key, f"cohorts from {survey.first}")
-            sizes = generator.multinomial(survey.sizes, self._rows / self._rows.sum())
-            sizes = sizes[:, me.number - 1]
-        sums = Sums(self.cohort, survey, asked.values, self.progress, sizes, by_users=asked.costs)
+            generator = public_generator(self.key, f"cohorts from {assignment.first}")
+            shares = self._rows / self._rows.sum()
+            sizes = generator.multinomial(assignment.sizes, shares)[:, me.number - 1]
+        sums = Sums(self.cohort, assignment, plan.values, self.progress, sizes, by_users=plan.costs)
         users, supports = me.release(sums, to=CURATOR, users=sums.users)
         me.send(SurveyMessages.Sums(users, np.concatenate(supports)), to=CURATOR)
 

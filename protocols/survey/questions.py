@@ -16,7 +16,7 @@ from ...parties import Records
 from ...parties.cohort import Values, tables
 from ...privacy import Domain
 from ...privacy.local import Randomizer
-from ...privacy.local.survey import shared_out
+from ...privacy.local.assignment import share_out
 
 __all__ = [
     "Answer",
@@ -123,7 +123,7 @@ def questions_by_weight(
     randomizer: Callable[[tuple[str, ...]], Randomizer],
 ) -> list[Question]:
     """Share users out over questions by weight; a question without a user is a `UsageError`."""
-    sizes = shared_out(users, [*weights.values()])
+    sizes = share_out(users, [*weights.values()])
     if min(sizes) < 1:
         raise UsageError(
             f"expected at least a user for each of {len(sizes):,} questions, found {users:,} users"

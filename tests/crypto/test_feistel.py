@@ -1,4 +1,4 @@
-"""The public permutation: one to one for any size, without pattern, the same for whoever asks."""
+"""The public permutation is one to one for any size, without pattern, and the same for all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_one_to_one(size: int) -> None:
     assert sorted(Permutation(size, key=b"k").of(np.arange(size))) == list(range(size))
 
 
-def test_any_number_alone() -> None:
+def test_any_number_can_be_permuted_alone() -> None:
     permutation = Permutation(100_000, key=b"k")
     whole = permutation.of(np.arange(100_000))
     some = np.random.default_rng(1).permutation(100_000)[:500]
@@ -27,19 +27,17 @@ def test_any_number_alone() -> None:
     assert huge.max() < 1 << 50
 
 
-def test_all_permutations_of_four_are_as_likely() -> None:
-    found = Counter(
+def test_all_permutations_of_four_are_equally_likely() -> None:
+    counts = Counter(
         tuple(Permutation(4, key=str(key).encode()).of(np.arange(4)).tolist())
         for key in range(24_000)
     )
-    assert len(found) == 24
-    assert stats.chisquare(list(found.values())).pvalue > 1e-7
+    assert len(counts) == 24
+    assert stats.chisquare(list(counts.values())).pvalue > 1e-7
 
 
 def test_groups_have_no_pattern() -> None:
-    """How many of each run of a thousand users fall into the first third: as many as if drawn, and
-    not more evenly.
-    """
+    """Of each thousand users as many are in the first third as random draws would have."""
     size = 300_000
     first = Permutation(size, key=b"groups").of(np.arange(size)) < size // 3
     counts = first.reshape(-1, 1000).sum(axis=1)
@@ -51,7 +49,7 @@ def test_groups_have_no_pattern() -> None:
     ) < 6 / np.sqrt(size)
 
 
-def test_what_is_wrong() -> None:
+def test_impossible_sizes_and_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="expected 1 to"):
         Permutation(0, key=b"")
     for wrong in (-1, 5):

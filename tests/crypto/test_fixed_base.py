@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sottovoce.crypto.fixed_base import LARGEST_TABLE, FixedBase, plan
+from sottovoce.crypto.fixed_base import MAX_TABLE_ENTRIES, FixedBase, cheapest_shape
 
 PRIMES = (293, 433, 2**31 - 1, 2**61 - 1, 2**127 - 1)
 
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_powers_are_pythons(data: st.DataObject) -> None:
+def test_powers_equal_pythons(data: st.DataObject) -> None:
     p, q = data.draw(st.lists(st.sampled_from(PRIMES), min_size=2, max_size=2, unique=True))
     n = p * q
     base = data.draw(st.integers(1, n * n - 1).filter(lambda b: math.gcd(b, n) == 1))
@@ -36,14 +36,14 @@ def test_an_exponent_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("uses", [1, 62, 10_000])
-def test_the_plan_covers_all_bits_and_fits(uses: int) -> None:
-    shape = plan(1536, uses=uses)
+def test_the_cheapest_shape_covers_all_bits_and_fits(uses: int) -> None:
+    shape = cheapest_shape(1536, uses=uses)
     assert shape.rows * shape.columns >= 1536
     assert shape.tables * shape.span >= shape.columns
-    assert shape.entries <= LARGEST_TABLE
-    assert shape.steps < 1536  # fewer than squaring bit by bit
+    assert shape.entries <= MAX_TABLE_ENTRIES
+    assert shape.steps < 1536  # squaring bit by bit takes as many steps
 
 
 def test_more_uses_make_larger_tables() -> None:
-    assert plan(1536, uses=10_000).entries > plan(1536, uses=10).entries
-    assert plan(1536, uses=10_000).steps < plan(1536, uses=10).steps
+    assert cheapest_shape(1536, uses=10_000).entries > cheapest_shape(1536, uses=10).entries
+    assert cheapest_shape(1536, uses=10_000).steps < cheapest_shape(1536, uses=10).steps

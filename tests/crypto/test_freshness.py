@@ -14,18 +14,18 @@ KEY = new_key(512, randomness=RandomStream(b"k" * 32))
 N = KEY.public.n
 
 
-def made() -> Encryptor:
+def encryptor() -> Encryptor:
     return Encryptor(KEY.public, randomness=RandomStream(b"e" * 32), uses=20)
 
 
 def received(*messages: int) -> Ciphertexts:
-    return Ciphertexts.received(KEY.public, made().encrypt(messages).travel(), count=len(messages))
+    return Ciphertexts.received(
+        KEY.public, encryptor().encrypt(messages).travel(), count=len(messages)
+    )
 
 
 def difference(before: int, after: int) -> int:
-    """What was added under the encryption without a new randomiser: after / before = (1 + n)^m = 1
-    + m n.
-    """
+    """Find m that was added without a new randomiser: after / before = (1 + n)^m = 1 + m n."""
     return int((after * pow(before, -1, N * N) - 1) % (N * N) // N)
 
 
@@ -45,7 +45,7 @@ def test_phe_leaks_what_was_added_and_multiplied_by_its_pickle() -> None:
     assert next(k for k in range(100) if pow(before, k, N * N) == raw) == 17
 
 
-def test_sums_with_what_is_known_do_not_leave() -> None:
+def test_sums_with_known_integers_do_not_leave() -> None:
     with pytest.raises(MisuseError, match="expected fresh ciphertexts"):
         received(1000).plus([42]).travel()
 
@@ -54,26 +54,25 @@ def test_products_do_not_leave() -> None:
     with pytest.raises(MisuseError, match="expected fresh ciphertexts"):
         Multiples(received(1000), uses=1).of([17]).travel()
     with pytest.raises(MisuseError, match="expected fresh ciphertexts"):
-        Multiples(made().encrypt([1000]), uses=1).of([17]).travel()
+        Multiples(encryptor().encrypt([1000]), uses=1).of([17]).travel()
 
 
-def test_what_was_received_does_not_leave_as_it_is() -> None:
+def test_received_ciphertexts_do_not_leave_unchanged() -> None:
     with pytest.raises(MisuseError, match="expected fresh ciphertexts"):
         received(1).travel()
 
 
 def test_a_pickle_does_not_leave() -> None:
     with pytest.raises(MisuseError, match="found a pickle"):
-        pickle.dumps(made().encrypt([1]))
+        pickle.dumps(encryptor().encrypt([1]))
 
 
 def test_a_refreshed_sum_leaves_and_shows_nothing() -> None:
     known = received(1000)
-    encryptor = made()
-    left = next(iter(encryptor.refresh(known.plus([42])).travel()))
+    left = next(iter(encryptor().refresh(known.plus([42])).travel()))
     shown = difference(int(known.numbers[0]), left)
     assert shown != 42
-    # The quotient is no power of 1 + n at all: a randomiser is in it.
+    # The quotient is no power of 1 + n, because it has a randomiser.
     assert (1 + shown * N) * int(known.numbers[0]) % (N * N) != left
     assert KEY.decrypt(
         Ciphertexts.received(KEY.public, BigInts.of([left], width=KEY.public.width), count=1)
@@ -81,7 +80,7 @@ def test_a_refreshed_sum_leaves_and_shows_nothing() -> None:
 
 
 def test_one_randomiser_leaves_once() -> None:
-    fresh = made().encrypt([1, 2])
+    fresh = encryptor().encrypt([1, 2])
     fresh.travel()
     assert not fresh.fresh
     with pytest.raises(MisuseError, match="used before"):
@@ -90,10 +89,8 @@ def test_one_randomiser_leaves_once() -> None:
 
 @pytest.mark.parametrize("use", ["sum", "sum, the other side", "constant", "slice"])
 def test_a_sum_takes_its_terms_freshness(use: str) -> None:
-    """Sending both a term and the sum would show the other term: their quotient is its ciphertext,
-    not re-randomised.
-    """
-    fresh = made().encrypt([1, 2])
+    """Sending a term and the sum would show the other term, whose ciphertext is their quotient."""
+    fresh = encryptor().encrypt([1, 2])
     result = {
         "sum": lambda: fresh + received(3, 4),
         "sum, the other side": lambda: received(3, 4) + fresh,
@@ -108,15 +105,15 @@ def test_a_sum_takes_its_terms_freshness(use: str) -> None:
 
 
 def test_a_sum_of_two_fresh_rows_uses_both() -> None:
-    one, other = made().encrypt([1]), made().encrypt([2])
-    total = one + other
-    assert (total.fresh, one.fresh, other.fresh) == (True, False, False)
+    first, second = encryptor().encrypt([1]), encryptor().encrypt([2])
+    total = first + second
+    assert (total.fresh, first.fresh, second.fresh) == (True, False, False)
 
 
 def test_rows_that_do_not_match_are_not_added() -> None:
-    fresh = made().encrypt([1, 2])
+    fresh = encryptor().encrypt([1, 2])
     with pytest.raises(MisuseError, match="expected 2 ciphertexts"):
         fresh + received(1)
-    assert fresh.fresh  # a refused sum uses nothing up
+    assert fresh.fresh  # A refused sum uses nothing up.
     with pytest.raises(MisuseError, match="single ciphertext"):
         Multiples(fresh, uses=1)

@@ -1,4 +1,4 @@
-"""Packing: the specification's numbers, exactness, and every overflow that can be seen."""
+"""Packing: the specification's numbers, exactness, and every overflow that can be detected."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def test_sums_of_packs_are_packs_of_sums(data: st.DataObject) -> None:
 @given(st.integers(1, 10**6), st.integers(2, 300))
 @settings(deadline=None)
 def test_the_plaintext_always_fits(bound: int, slack: int) -> None:
-    """Point 2 of the module's argument, at the extreme values."""
+    """Point 2 of the module's argument holds at the extreme values."""
     bits = bound.bit_length() + 3 + slack
     packing = Packing.fitting(bound, key_bits=bits)
-    least = 1 << (bits - 1)  # the smallest modulus of so many bits
+    smallest_modulus = 1 << (bits - 1)
     for extreme in (bound, -bound):
         (packed,) = packing.pack(np.full(packing.slots, extreme))
-        assert abs(packed) < least // 2
+        assert abs(packed) < smallest_modulus // 2
 
 
 def test_large_scale() -> None:
@@ -70,21 +70,21 @@ def test_large_scale() -> None:
 @pytest.mark.parametrize(
     ("values", "cells"),
     [
-        ([101, 0, 0], 3),  # within the slot, above the bound
-        ([0, 0, 128], 3),  # out of the last slot
+        ([101, 0, 0], 3),  # The sum fits its slot, but is above the bound.
+        ([0, 0, 128], 3),  # The last slot overflows.
         ([0, 0, -129], 3),
-        ([0, 130, 0], 3),  # into the neighbour: its value is -126
-        ([0, 0, 1], 2),  # into an unused slot
+        ([0, 130, 0], 3),  # A slot overflows into its neighbour; its value is -126.
+        ([0, 0, 1], 2),  # An unused slot is not zero.
     ],
 )
-def test_overflows_are_seen(values: list[int], cells: int) -> None:
+def test_overflows_are_detected(values: list[int], cells: int) -> None:
     packing = Packing(8, 3, 100)
     plain = sum(value << (8 * slot) for slot, value in enumerate(values))
     with pytest.raises(OverflowError):
         packing.unpack([plain], cells=cells)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_bounds_and_keys_that_do_not_fit_are_refused() -> None:
     for bound in (0, 1 << 62):
         with pytest.raises(ValueError, match="expected a bound"):
             Packing.fitting(bound, key_bits=3072)

@@ -25,7 +25,7 @@ def encryptor(exponent: Exponent = "half", *, workers: int = 1, salt: bytes = b"
     )
 
 
-def taken(numbers: list[int], key: PrivateKey = KEY) -> Ciphertexts:
+def received(numbers: list[int], key: PrivateKey = KEY) -> Ciphertexts:
     return Ciphertexts.received(
         key.public, BigInts.of(numbers, width=key.public.width), count=len(numbers)
     )
@@ -33,7 +33,7 @@ def taken(numbers: list[int], key: PrivateKey = KEY) -> Ciphertexts:
 
 @pytest.mark.parametrize("exponent", ["half", "full"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_is_encrypted_decrypts_here_and_with_phe(exponent: Exponent, workers: int) -> None:
+def test_our_ciphertexts_decrypt_here_and_with_phe(exponent: Exponent, workers: int) -> None:
     fresh = encryptor(exponent, workers=workers).encrypt(EXTREMES)
     assert KEY.decrypt(fresh, workers=workers) == EXTREMES
     assert [KEY.phe.raw_decrypt(int(number)) for number in fresh.numbers] == [
@@ -41,21 +41,24 @@ def test_what_is_encrypted_decrypts_here_and_with_phe(exponent: Exponent, worker
     ]
 
 
-def test_what_phe_encrypts_decrypts_here() -> None:
+def test_ciphertexts_of_phe_decrypt_here() -> None:
     assert (
-        KEY.decrypt(taken([KEY.public.phe.raw_encrypt(m % KEY.public.n) for m in EXTREMES]))
+        KEY.decrypt(received([KEY.public.phe.raw_encrypt(m % KEY.public.n) for m in EXTREMES]))
         == EXTREMES
     )
 
 
-def test_a_key_that_phe_made_serves() -> None:
+def test_a_key_made_by_phe_serves() -> None:
     from phe import paillier
 
     public, private = paillier.generate_paillier_keypair(n_length=256)
     key = PrivateKey(PublicKey(public.n), private.p, private.q)
-    for exponent in ("full", "half"):  # its primes need not be Blum: decryption does not ask
-        made = Encryptor(key.public, randomness=RandomStream(b"f" * 32), uses=3, exponent=exponent)
-        assert key.decrypt(made.encrypt([5, -7])) == [5, -7]
+    # Its primes need not be Blum primes, which decryption does not need.
+    for exponent in ("full", "half"):
+        encrypting = Encryptor(
+            key.public, randomness=RandomStream(b"f" * 32), uses=3, exponent=exponent
+        )
+        assert key.decrypt(encrypting.encrypt([5, -7])) == [5, -7]
 
 
 def test_the_toy_key_of_the_specification() -> None:
@@ -63,33 +66,36 @@ def test_the_toy_key_of_the_specification() -> None:
     reference = TOY.public.phe.raw_encrypt
     five, minus_three = reference(5, r_value=17), reference(n - 3, r_value=23)
     assert (five, minus_three) == (13331132564, 6958716427)
-    assert TOY.decrypt(taken([five * minus_three % square], TOY)) == [2]
-    one, hundred = taken([reference(1, r_value=29)], TOY), taken([reference(100, r_value=31)], TOY)
+    assert TOY.decrypt(received([five * minus_three % square], TOY)) == [2]
+    one, hundred = (
+        received([reference(1, r_value=29)], TOY),
+        received([reference(100, r_value=31)], TOY),
+    )
     assert TOY.decrypt(Multiples(one, uses=1).of([-9]) + hundred) == [91]
 
 
 def test_sums_multiples_and_constants() -> None:
-    made = encryptor()
-    a, b = made.encrypt([1, 2, 3]), made.encrypt([10, -20, 30])
+    encrypting = encryptor()
+    a, b = encrypting.encrypt([1, 2, 3]), encrypting.encrypt([10, -20, 30])
     assert KEY.decrypt(a + b) == [11, -18, 33]
     assert KEY.decrypt(a.plus([1, 1, 1])) == [2, 3, 4]
-    assert KEY.decrypt(Multiples(made.encrypt([7]), uses=3).of([0, 1, -5], workers=2)) == [
+    assert KEY.decrypt(Multiples(encrypting.encrypt([7]), uses=3).of([0, 1, -5], workers=2)) == [
         0,
         7,
         -35,
     ]
 
 
-def test_only_integers() -> None:
-    made = encryptor()
-    assert KEY.decrypt(made.encrypt(np.array([3, -4], np.int16))) == [3, -4]
+def test_only_integers_are_encrypted() -> None:
+    encrypting = encryptor()
+    assert KEY.decrypt(encrypting.encrypt(np.array([3, -4], np.int16))) == [3, -4]
     with pytest.raises(MisuseError, match="float's exponent in clear"):
-        made.encrypt([1.5])  # type: ignore[list-item]
+        encrypting.encrypt([1.5])  # type: ignore[list-item]
     with pytest.raises(MisuseError, match="found float64"):
-        made.encrypt(np.array([1.0]))
+        encrypting.encrypt(np.array([1.0]))
     for beyond in (KEY.public.n // 2 + 1, -(KEY.public.n // 2) - 1):
         with pytest.raises(MisuseError, match="from -n/2 to n/2"):
-            made.encrypt([beyond])
+            encrypting.encrypt([beyond])
 
 
 def test_phe_does_send_a_floats_exponent_in_clear() -> None:
@@ -98,8 +104,8 @@ def test_phe_does_send_a_floats_exponent_in_clear() -> None:
 
 
 def test_keys_are_blum_integers_of_full_length() -> None:
-    for at in range(20):
-        key = new_key(128, randomness=RandomStream(bytes([at]) * 32))
+    for seed in range(20):
+        key = new_key(128, randomness=RandomStream(bytes([seed]) * 32))
         assert key.public.bits == 128
         assert key.p % 4 == key.q % 4 == 3
         assert math.gcd(key.p - 1, key.q - 1) == 2
@@ -120,24 +126,22 @@ def test_a_seed_makes_the_key_and_the_ciphertexts() -> None:
 
 
 def test_randomisers_are_nth_powers_of_jacobi_symbol_one() -> None:
-    """What the fast path's randomisers are: (h^n)^a with h of Jacobi symbol 1, so their order
-    divides phi(n).
-    """
+    """The fast randomisers are (h^n)^a with h of Jacobi symbol 1; their order divides phi(n)."""
     n, square = KEY.public.n, KEY.public.n**2
     phi = (KEY.p - 1) * (KEY.q - 1)
     zeros = encryptor().encrypt([0] * 40)
     assert all(gmpy2.powmod(number, phi, square) == 1 for number in zeros.numbers)
     assert all(gmpy2.jacobi(number % n, n) == 1 for number in zeros.numbers)
     assert len(set(map(int, zeros.numbers))) == 40
-    # h itself has Legendre symbols (-1, -1) or, squared, (1, 1): both occur, so the randomisers are
-    # not all squares.
+    # h has Legendre symbols (-1, -1), and its square (1, 1). Both occur, so not all randomisers are
+    # squares.
     assert {gmpy2.legendre(number % KEY.p, KEY.p) for number in zeros.numbers} == {1, -1}
 
 
-@pytest.mark.parametrize("found", [[], [7, 9], [2**512], [2**511 + 1, 1]])
-def test_a_key_of_another_length_is_refused(found: list[int]) -> None:
+@pytest.mark.parametrize("numbers", [[], [7, 9], [2**512], [2**511 + 1, 1]])
+def test_a_key_of_another_length_is_refused(numbers: list[int]) -> None:
     with pytest.raises(ValueError, match="expected one odd Paillier modulus of 512 bits"):
-        PublicKey.received(BigInts.of(found, width=128), bits=512)
+        PublicKey.received(BigInts.of(numbers, width=128), bits=512)
 
 
 def test_a_key_travels_once() -> None:
@@ -145,14 +149,14 @@ def test_a_key_travels_once() -> None:
     assert len(KEY.public.travel().data) == 64
 
 
-def test_secrets_stay() -> None:
+def test_secrets_are_not_shown_and_not_pickled() -> None:
     assert str(KEY.p) not in repr(KEY)
     assert str(int(encryptor().encrypt([1]).numbers[0])) not in repr(encryptor().encrypt([1]))
     with pytest.raises(MisuseError, match="pickle"):
         pickle.dumps(KEY)
     with pytest.raises(ValueError, match="factors of the public key"):
         PrivateKey(KEY.public, 3, 5)
-    with pytest.raises(MisuseError, match="found another's"):
+    with pytest.raises(MisuseError, match="found some of another key"):
         TOY.decrypt(encryptor().encrypt([1]))
     with pytest.raises(ValueError, match="even number of bits"):
         new_key(127, randomness=RandomStream(b"a" * 32))
@@ -167,7 +171,7 @@ def test_secrets_stay() -> None:
         ([1, 1, 1], "expected 2 ciphertexts"),
     ],
 )
-def test_what_is_no_ciphertext_is_refused(numbers: list[int], message: str) -> None:
+def test_numbers_that_are_no_ciphertexts_are_refused(numbers: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Ciphertexts.received(
             KEY.public,

@@ -1,4 +1,4 @@
-"""Randomness: one tree, no stream twice, no bias."""
+"""No two paths share a stream, no stream repeats, and draws are unbiased."""
 
 from collections import Counter
 
@@ -13,9 +13,9 @@ PATHS = st.tuples(st.integers(0, 1 << 70), st.integers(0, 65_535), st.text(), st
 
 @given(PATHS, PATHS)
 def test_two_paths_never_share_a_key(
-    one: tuple[int, int, str, str], other: tuple[int, int, str, str]
+    first: tuple[int, int, str, str], second: tuple[int, int, str, str]
 ) -> None:
-    assert (stream_key(*one) == stream_key(*other)) == (one == other)
+    assert (stream_key(*first) == stream_key(*second)) == (first == second)
 
 
 def test_parts_cannot_be_moved_between_phase_and_purpose() -> None:
@@ -32,12 +32,12 @@ def test_parts_cannot_be_moved_between_phase_and_purpose() -> None:
     )
 
 
-def test_a_seed_decides_every_byte() -> None:
-    one, other = (RandomTree(7, role=2).stream(phase="p", purpose="noise") for _ in range(2))
-    assert [one.draw(5), one.draw(10_000), one.draw(3)] == [
-        other.draw(5),
-        other.draw(10_000),
-        other.draw(3),
+def test_a_seed_determines_every_byte() -> None:
+    first, second = (RandomTree(7, role=2).stream(phase="p", purpose="noise") for _ in range(2))
+    assert [first.draw(5), first.draw(10_000), first.draw(3)] == [
+        second.draw(5),
+        second.draw(10_000),
+        second.draw(3),
     ]
     assert RandomTree(8, role=2).stream(phase="p", purpose="noise").draw(16) != RandomTree(
         7, role=2
@@ -51,7 +51,7 @@ def test_without_a_seed_nothing_repeats() -> None:
     assert len(draws) == 100
 
 
-def test_a_stream_goes_on_where_it_was() -> None:
+def test_a_stream_continues_where_it_stopped() -> None:
     tree = RandomTree(7, role=1)
     assert tree.stream(phase="p", purpose="x").draw(16) != tree.stream(phase="p", purpose="x").draw(
         16
@@ -61,8 +61,7 @@ def test_a_stream_goes_on_where_it_was() -> None:
 def test_below_is_uniform() -> None:
     stream = RandomStream(bytes(32))
     counts = Counter(stream.below(10) for _ in range(50_000))
-    # Chi-square with 9 degrees of freedom exceeds 50 with probability 1e-7; the key is fixed
-    # anyway.
+    # Chi-square with 9 degrees of freedom exceeds 50 with probability 1e-7, and the key is fixed.
     assert sum((counts[value] - 5000) ** 2 / 5000 for value in range(10)) < 50
     assert stream.below(1) == 0
     assert 0 <= stream.below(10**40) < 10**40
@@ -70,7 +69,7 @@ def test_below_is_uniform() -> None:
         stream.below(0)
 
 
-def test_the_numpy_generator_is_of_the_stream() -> None:
+def test_the_numpy_generator_follows_from_the_stream() -> None:
     draws = [
         RandomTree(7, role=1).stream(phase="p", purpose="x").generator().integers(1 << 60)
         for _ in range(2)

@@ -1,4 +1,4 @@
-"""Sealed channels: who may open what."""
+"""Only the right peer opens a sealed message, and only as that very message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sottovoce.crypto import Channel, Keypair, RandomStream
-from sottovoce.crypto.sealed import SEAL, agree
+from sottovoce.crypto.sealed import TAG_BYTES, agree
 from sottovoce.messages import MisuseError
 
 HEADER = b"protocol, phase, kind, from 1 to 2"
@@ -22,18 +22,18 @@ ONE, TWO, THREE = (pair(b"1"), pair(b"a")), (pair(b"2"), pair(b"b")), (pair(b"3"
 
 def channel(
     rank: int,
-    own: tuple[Keypair, Keypair],
+    keys: tuple[Keypair, Keypair],
     peer: int,
-    other: tuple[Keypair, Keypair],
+    peer_keys: tuple[Keypair, Keypair],
     context: str = "p",
 ) -> Channel:
     return agree(
         rank=rank,
-        identity=own[0],
-        ephemeral=own[1],
+        identity=keys[0],
+        ephemeral=keys[1],
         peer=peer,
-        peer_identity=other[0].public,
-        peer_ephemeral=other[1].public,
+        peer_identity=peer_keys[0].public,
+        peer_ephemeral=peer_keys[1].public,
         context=context,
     )
 
@@ -46,17 +46,17 @@ def opened(end: Channel, sealed: bytes, *, number: int = 0, header: bytes = HEAD
     return bytes(end.open(memoryview(sealed), header=header, number=number))
 
 
-def test_both_directions() -> None:
+def test_both_directions_open() -> None:
     one, two = ends()
     for size in (0, 1, 1000, 1 << 20):
-        said = bytes(size)
-        sealed = one.seal(said, header=HEADER, number=size)
-        assert len(sealed) == one.sealed_size(size) == size + SEAL
-        assert opened(two, sealed, number=size) == said
-        assert opened(one, two.seal(said, header=HEADER, number=size), number=size) == said
+        payload = bytes(size)
+        sealed = one.seal(payload, header=HEADER, number=size)
+        assert len(sealed) == one.sealed_size(size) == size + TAG_BYTES
+        assert opened(two, sealed, number=size) == payload
+        assert opened(one, two.seal(payload, header=HEADER, number=size), number=size) == payload
 
 
-def test_the_same_words_look_different_each_time_and_in_each_direction() -> None:
+def test_equal_payloads_look_different_each_time_and_in_each_direction() -> None:
     one, two = ends()
     sealed = [one.seal(b"hello", header=HEADER, number=n) for n in range(3)] + [
         two.seal(b"hello", header=HEADER, number=0)
@@ -65,7 +65,7 @@ def test_the_same_words_look_different_each_time_and_in_each_direction() -> None
     assert all(b"hello" not in s for s in sealed)
 
 
-def test_replay_and_reordering() -> None:
+def test_replay_and_reordering_are_refused() -> None:
     one, two = ends()
     first, second = (one.seal(b"x", header=HEADER, number=n) for n in range(2))
     assert opened(two, first, number=0) == b"x"
@@ -74,12 +74,12 @@ def test_replay_and_reordering() -> None:
             opened(two, sealed, number=number)
 
 
-def test_truncation_and_change() -> None:
+def test_truncation_and_changes_are_refused() -> None:
     one, two = ends()
     sealed = one.seal(bytes(range(100)), header=HEADER, number=0)
     for changed in (
         sealed[:-1],
-        sealed[:SEAL],
+        sealed[:TAG_BYTES],
         b"",
         sealed + b"\0",
         bytes([sealed[0] ^ 1]) + sealed[1:],
@@ -89,20 +89,20 @@ def test_truncation_and_change() -> None:
             opened(two, changed)
 
 
-def test_another_header() -> None:
+def test_another_header_is_refused() -> None:
     one, two = ends()
     sealed = one.seal(b"x", header=HEADER, number=0)
     with pytest.raises(ValueError, match="not sealed"):
         opened(two, sealed, header=HEADER.replace(b"phase", b"phrase"))
 
 
-def test_reflection() -> None:
+def test_reflected_messages_are_refused() -> None:
     one, _ = ends()
     with pytest.raises(ValueError, match="not sealed"):
         opened(one, one.seal(b"x", header=HEADER, number=0))
 
 
-def test_a_wrong_peer_another_run_another_protocol() -> None:
+def test_other_peers_runs_and_protocols_are_refused() -> None:
     _, two = ends()
     strangers = {
         "an ephemeral key alone does not make a peer": channel(1, (THREE[0], ONE[1]), 2, TWO),
@@ -116,10 +116,8 @@ def test_a_wrong_peer_another_run_another_protocol() -> None:
             pytest.fail(who)
 
 
-def test_who_replaces_keys_on_the_way_without_the_identity_fails() -> None:
-    """A stranger in between offers his own ephemeral key with the true identity: he cannot compute
-    the mixed terms.
-    """
+def test_a_man_in_the_middle_without_the_identity_fails() -> None:
+    """He sends his own ephemeral key with the true identity, but cannot compute the mixed terms."""
     victim = agree(
         rank=2,
         identity=TWO[0],
@@ -134,7 +132,7 @@ def test_who_replaces_keys_on_the_way_without_the_identity_fails() -> None:
         opened(victim, stranger.seal(b"x", header=HEADER, number=0))
 
 
-def test_bad_keys() -> None:
+def test_bad_keys_are_refused() -> None:
     for keys, message in (
         ((bytes(32), TWO[1].public), "shared key"),  # a point of low order
         ((TWO[0].public, bytes(32)), "shared key"),
@@ -154,7 +152,7 @@ def test_bad_keys() -> None:
             )
 
 
-def test_numbers_rise() -> None:
+def test_numbers_must_rise() -> None:
     one, _ = ends()
     one.seal(b"x", header=HEADER, number=3)
     for number in (3, 2):
@@ -169,16 +167,16 @@ def test_derived_secrets_are_shared_and_separate() -> None:
     assert keys == [two.next_key("masks") for _ in range(3)]
 
 
-def test_pieces() -> None:
-    """Payloads above the piece's size; here the pieces are small."""
+def test_long_payloads_are_sealed_in_pieces() -> None:
+    """Here the pieces are small."""
     one, two = (Channel(b"s" * 96, b"t" * 32, first=first, piece=10) for first in (True, False))
     for number, size in enumerate((0, 9, 10, 11, 20, 35)):
-        said = bytes(range(size))
-        sealed = one.seal(said, header=HEADER, number=number)
+        payload = bytes(range(size))
+        sealed = one.seal(payload, header=HEADER, number=number)
         assert len(sealed) == one.sealed_size(size)
-        assert opened(two, sealed, number=number) == said
+        assert opened(two, sealed, number=number) == payload
     sealed = one.seal(bytes(30), header=HEADER, number=9)
-    step = 10 + SEAL
+    step = 10 + TAG_BYTES
     for cut in (
         sealed[:step],
         sealed[: 2 * step],

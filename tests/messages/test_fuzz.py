@@ -155,7 +155,7 @@ def test_mutated_frames() -> None:
     assert peak < 16 << 20
 
 
-def test_valid_frames_are_is_accepted() -> None:
+def test_valid_frames_are_accepted() -> None:
     randomness = random.Random(21)
     assert all(is_accepted(example(randomness)) for _ in range(500))
 

@@ -10,7 +10,7 @@ from sottovoce.crypto import RandomStream, UserWords
 from sottovoce.parties import Records, load, read_schema, read_split
 from sottovoce.parties.cohort import Cohort, Reports, Sums, parities, public_generator, tables
 from sottovoce.privacy import BinaryEncoding
-from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
+from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 
 SCHEMA = read_schema({"a": ["0", "1", "2"], "b": ["x", "y"], "c": ["p", "q", "r", "s", "t"]})
 ROWS = 240
@@ -29,20 +29,20 @@ def nothing(done: int, of: int) -> None:
     assert 0 <= done <= of
 
 
-def survey(users: int) -> Survey:
+def assignment(users: int) -> Assignment:
     randomizers = (
         DirectEncoding(3, epsilon=1.0),
         DirectEncoding(6, epsilon=1.0),
         OptimisedUnary(10, epsilon=1.0),
     )
-    return Survey(users, b"key", randomizers, np.array([users // 3] * 3))
+    return Assignment(users, b"key", randomizers, np.array([users // 3] * 3))
 
 
 def share(party: int, parties: int) -> Records:
     return load(TABLE, schema=SCHEMA, party=party, split=read_split("even", parties=parties))
 
 
-def reported(cohorts: list[Cohort], asked: Survey, *, key: bytes = b"k" * 16) -> np.ndarray:
+def reported(cohorts: list[Cohort], asked: Assignment, *, key: bytes = b"k" * 16) -> np.ndarray:
     found = []
     for own in cohorts:
         reports = Reports(
@@ -64,7 +64,7 @@ def test_results_do_not_depend_on_the_number_of_cohorts(copies: int | None) -> N
         if copies is None
         else public_generator(b"key", "users").multinomial(users, np.full(ROWS, 1 / ROWS))
     )
-    asked = survey(users)
+    asked = assignment(users)
     found = [
         reported(
             [Cohort(share(party, parties), copies=drawn) for party in range(1, parties + 1)], asked
@@ -99,7 +99,7 @@ def test_tables_of_ones_own_are_numbered_one_after_another() -> None:
 def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
     """Means, variances and covariances of all supports together, over many runs; two cohorts."""
     runs, users = 500, 900 if drawn_anew else ROWS
-    asked, cohorts = survey(users), [share(party, 2) for party in (1, 2)]
+    asked, cohorts = assignment(users), [share(party, 2) for party in (1, 2)]
     by_reports, by_sums = [], []
     for run in range(runs):
         key = run.to_bytes(16, "little")
@@ -108,7 +108,7 @@ def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
             if drawn_anew
             else None
         )
-        again = Survey(users, key if drawn_anew else b"key", asked.randomizers, asked.sizes)
+        again = Assignment(users, key if drawn_anew else b"key", asked.randomizers, asked.sizes)
         by_reports.append(reported([Cohort(own, copies=copies) for own in cohorts], again, key=key))
         split = (
             public_generator(key, "cohorts").multinomial(asked.sizes, [0.5, 0.5])

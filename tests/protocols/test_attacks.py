@@ -1,5 +1,4 @@
-"""The attacks of the specification (2.6 and 4.2), each performed: what a person gives up with each
-option.
+"""The attacks of the specification (2.6 and 4.2), performed against each option.
 
 Statistical ones fail by chance with probability below 1e-6, at fixed seeds.
 """
@@ -69,7 +68,7 @@ def talk(
 
 
 def decrypted(spoken: Any, product: SecureSums.Product, *, shares: bool) -> np.ndarray:
-    """What the curator's key makes of a product."""
+    """Decrypt a product with the curator's key."""
     sums, _ = spoken.curator
     batch = sums.noisy(BATCH)
     packing = ring.packing_of(batch, shares=shares, key_bits=256)
@@ -78,14 +77,15 @@ def decrypted(spoken: Any, product: SecureSums.Product, *, shares: bool) -> np.n
     return packing.unpack(private.decrypt(taken), cells=COUNT)
 
 
-# ---- 1. the curator decrypts what one party says to the next
+# ---- 1. the curator decrypts what one party sends to the next
 
 
 def test_an_open_ring_shows_the_curator_exact_counts(
     converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without sealed channels the curator reads a single party's table off the wire: exact for K -
-    1 of K (selected).
+    """Without sealed channels the curator reads a single party's table off the wire.
+
+    With `selected` it is exact for K - 1 of K parties.
     """
     monkeypatch.setattr(ring, "introduce", lambda me: {})
     spoken = talk(converse, noise="selected")
@@ -113,8 +113,9 @@ def test_a_sealed_ring_does_not(converse: Converse) -> None:
 
 
 def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Converse) -> None:
-    """What `paillier` gives up: party 2 hands the curator what it received, and that is party 1's
-    table with a mere share.
+    """With `paillier` party 2 and the curator learn party 1's table with one noise share.
+
+    Party 2 gives the curator what it received.
     """
     received: list[Ciphertexts] = []
     taken = Ciphertexts.received.__func__  # type: ignore[attr-defined]
@@ -136,8 +137,9 @@ def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Conve
 
 
 def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> None:
-    """What `masks` keeps: with party 2's keys the curator can take off party 2's masks, and party
-    1's cells stay uniform.
+    """With `masks` party 2 and the curator learn nothing of party 1's table.
+
+    They remove the masks of their pair, and party 1's cells stay uniform.
     """
     spoken = talk(converse, aggregator="masks")
     said = {
@@ -237,8 +239,9 @@ def _spy_shares(patch: pytest.MonkeyPatch) -> dict[int, list[np.ndarray]]:
 def test_an_all_zero_indicator_takes_the_noise_away(
     converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Out of the honest-but-curious model, and undetectable, as encryptions look alike. `shares`
-    has no such message.
+    """The attack is undetectable, because encryptions look alike.
+
+    It is outside the honest-but-curious model. `shares` has no such message.
     """
     from sottovoce.crypto import Encryptor
 
@@ -292,9 +295,7 @@ def test_replaced_noise_averages_out(rounds: int, low: float, high: float) -> No
 
 
 def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> None:
-    """The residuals of S_1, S_2, S_3 in the running protocol are independent whole noises around
-    one party's table.
-    """
+    """The residuals of S_1, S_2, S_3 are independent noises around one party's table."""
     import pandas as pd
 
     from sottovoce.parties import read_schema

@@ -1,4 +1,4 @@
-"""CLLDP's protocols: what they publish, what users refuse, and what is told of whom."""
+"""CLLDP's protocols: what they publish, what users refuse, and what they leak."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.privacy.local.groups import Groups
 from sottovoce.protocols.clldp.candidates import candidates, last_attribute
 from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
-from sottovoce.protocols.clldp.ends import review_tree
+from sottovoce.protocols.clldp.leaves import review_tree
 from sottovoce.protocols.clldp.messages import LabelMessages
 from sottovoce.protocols.clldp.settings import (
     BeliefRules,
@@ -100,10 +100,10 @@ def run(protocol: str, **more: Any) -> sottovoce.Run:
         ("label-dp", {}),
     ],
 )
-def test_what_is_published_does_not_depend_on_how_many_act(
+def test_the_result_does_not_depend_on_the_number_of_cohorts(
     protocol: str, more: dict[str, Any]
 ) -> None:
-    """To the byte: each user's words are her own, and counts add up."""
+    """Results are equal to the byte: users draw words of their own, and counts add up."""
     one, three = (run(protocol, parties=parties, **more) for parties in (1, 3))
     for file in {"model.json", "marginals.csv"} & one.files.keys():
         assert one.files[file] == three.files[file], file
@@ -165,9 +165,9 @@ class TestEstimates:
             assert own["count"].min() >= 0
 
 
-class TestWhatIsTold:
+class TestLeakage:
     def test_both_epsilons_and_the_cap(self) -> None:
-        """omega .2 at epsilon 2: the whole record would be told 3.5 of; the cap makes it 2.5."""
+        """With omega .2 and epsilon 2 the whole record would leak 3.5; the cap makes it 2.5."""
         given = {"belief": "prior", "prior": "*:0.2", "epsilon": 2.0, "heads": 1}
         free = run("naive-bayes", **given, record_cap=0.0).report["privacy"]
         assert free["claimed_epsilon"] == free["epsilon"]["curator"] == 2
@@ -183,14 +183,14 @@ class TestWhatIsTold:
         privacy = run("naive-bayes", belief="oracle").report["privacy"]
         assert privacy["claimed_epsilon"] == privacy["epsilon"]["public"] == "infinity"
 
-    def test_label_dp_tells_attributes(self) -> None:
+    def test_label_dp_sends_attributes(self) -> None:
         made = run("label-dp", epsilon=1.0)
         assert made.report["privacy"]["whole_record"] == "infinity"
         assert made.report["privacy"]["epsilon"]["curator"] == 1
         assert any("attributes as they are" in text for text in made.report["warnings"])
 
     def test_levels_keep_epsilon_in_all_rounds_together(self) -> None:
-        """Each user's reports add up to epsilon by equation 13, and nobody's to more."""
+        """The reports of each user add up to epsilon by equation 13, and never to more."""
         made = run(
             "decision-tree",
             learning="levels",
@@ -281,13 +281,13 @@ def review(
     ],
 )
 def test_users_refuse_terms(changes: dict[str, Any], reason: str) -> None:
-    """What the collector sends is checked against what each user may say, whoever sent it."""
+    """Users check the curator's terms against their own parameters."""
     with pytest.raises(ValueError, match=reason):
         review(forged(**changes), LabelOptions(epsilon=1.0), cap=2.0)
 
 
-def test_users_refuse_to_tell_again_or_more() -> None:
-    """All reports of a user together: epsilon, and the cap of the whole record."""
+def test_users_refuse_reports_beyond_their_budget() -> None:
+    """All reports of a user together are within epsilon and the cap of the whole record."""
     options = LabelOptions(epsilon=1.0)
     book = review(forged(), options).book
     again = review(forged(questions=((0, 1), (0, 1))), options, book=book)
@@ -311,10 +311,10 @@ def test_users_refuse_to_tell_again_or_more() -> None:
         ({"randomizer": "basic"}, True),
     ],
 )
-def test_users_hold_the_collector_to_the_omega_that_they_know(
+def test_users_accept_no_smaller_omega_than_they_know(
     options: dict[str, Any], refused: bool
 ) -> None:
-    """Where omega is 1, or given by a prior, no smaller one is taken, whatever is planned."""
+    """Where omega is 1, or given by a prior, users accept no smaller one."""
     demanded = LabelOptions(epsilon=1.0, **options)
     if refused:
         with pytest.raises(ValueError, match=r"expected omega of"):
@@ -324,7 +324,7 @@ def test_users_hold_the_collector_to_the_omega_that_they_know(
 
 
 def test_users_of_the_sample_refuse_to_report_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A curator that asks the sampled users again: one line, and nobody answers."""
+    """A curator asks the sampled users again, and no user answers."""
     monkeypatch.setattr(CuratorLabelSurvey, "others", property(lambda survey: range(survey.users)))
     with pytest.raises(sottovoce.SottovoceError, match=r"asked alike|asked before|budget"):
         run("naive-bayes", parties=1)
@@ -360,7 +360,7 @@ def test_users_refuse_trees(changes: dict[str, Any], reason: str) -> None:
         review_tree(request, settings(LabelOptions(epsilon=1.0)), users=USERS, book=Groups())
 
 
-def test_who_has_reported_is_not_asked_for_her_end() -> None:
+def test_a_user_who_has_reported_is_not_asked_for_her_leaf() -> None:
     options = LabelOptions(epsilon=1.0)
     book = review(forged(), options).book
     request = LabelMessages.Grown(**{**GROWN, "start": 50, "size": 50})
@@ -379,7 +379,7 @@ class TestCandidates:
         printed = candidates(["w", "w", "z"], [branch], "uwyz", completion=last_attribute)
         assert printed == ["w"]
 
-    def test_who_covers_no_branch_draws_what_she_has_not(self) -> None:
+    def test_a_group_that_covers_no_branch_draws_a_new_attribute(self) -> None:
         assert candidates(["w"], [["w"]], "uwyz") == ["u", "y", "z"]
         assert candidates(["u", "w", "y", "z"], [["u"] * 4], "uwyz") == ["u", "w", "y", "z"]
 
@@ -406,8 +406,8 @@ def truth(seed: int, *, independent: bool = False) -> Marginal:
 
 
 class TestTreesFromExactTables:
-    def test_what_is_seen_of_a_node(self) -> None:
-        """Two ways: from the whole joint, and from rows that satisfy the path."""
+    def test_the_estimate_at_a_node(self) -> None:
+        """Two ways agree: from the whole joint, and from rows that satisfy the path."""
         whole = truth(1)
         path = (
             Answer(Split("a", (1,)), yes=False),
@@ -467,8 +467,8 @@ class TestTreesFromExactTables:
         right = flat[tree.predict(codes, cells.shape[1]), np.arange(cells.shape[1])].sum()
         assert right >= flat.sum(axis=1).max() - 1e-9
 
-    def test_what_users_say_at_the_ends_decides(self) -> None:
-        """Of an end the model believes the first label a little; many users say the second."""
+    def test_reports_at_the_leaves_decide(self) -> None:
+        """The model weakly prefers the first label at a leaf; many users report the second."""
         tables = [AttributeTable("a", np.array([[0.45, 0.1], [0.05, 0.4]]), 1e-10, ordered=False)]
         grown = distil(tables, depth=1)
         assert len(grown.tree.leaves) == 2
@@ -500,7 +500,7 @@ class TestTreesFromExactTables:
 
 
 class TestTreeAsWritten:
-    def test_ends_alike_fall_together(self) -> None:
+    def test_leaves_with_one_label_are_merged(self) -> None:
         tests: dict[Path, Split] = {
             (): Split("a", (0,)),
             (Answer(Split("a", (0,)), yes=True),): Split("b", (1,)),
@@ -572,7 +572,7 @@ class TestLearning:
         assert judged_["model"] > judged_["majority"]
 
 
-def test_a_model_of_somebodys_own_loses_no_run() -> None:
+def test_a_model_from_elsewhere_does_not_spoil_the_report() -> None:
     """It is called a decision tree, and is made otherwise: nothing is said of it, and all else
     stays.
     """
@@ -659,7 +659,7 @@ def test_attacks() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_said_in_a_line(more: dict[str, Any], reason: str) -> None:
+def test_bad_parameters_are_refused_in_one_line(more: dict[str, Any], reason: str) -> None:
     given = dict(more)
     with pytest.raises(UsageError, match=reason):
         run(given.pop("protocol", "naive-bayes"), **given)
@@ -669,8 +669,8 @@ def test_priors() -> None:
     assert read_prior("*:0.5, sex:0.9", ("sex", "age")) == {"sex": 0.9, "age": 0.5}
 
 
-def test_reports_that_nobody_can_have_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of LabelDP: a value that is too large, or another number of users."""
+def test_malformed_reports_of_label_dp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value is too large, or the number of users differs."""
     from sottovoce.protocols import label_dp
 
     how = ClearAttributes((3, 2), labels=2, epsilon=1.0)
@@ -691,7 +691,7 @@ def test_reports_that_nobody_can_have_made(monkeypatch: pytest.MonkeyPatch) -> N
         label_dp._read(protocol.Clear(2, 8, np.zeros(1, np.uint8), True), how)
 
 
-def test_paper_mode_says_what_it_is() -> None:
+def test_paper_mode_warns() -> None:
     made = run("naive-bayes", mode="paper")
     assert any("too small in about a third" in text for text in made.report["warnings"])
     assert (

@@ -1,6 +1,4 @@
-"""The conformance suite's own referee: protocols with a mistake in them, each of which a law must
-find.
-"""
+"""The referee of the conformance suite: each law must find a protocol with a mistake."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ class Honest(Protocol[HonestParameters]):
 
 
 class Majority(Honest):
-    """Says which sex most have."""
+    """Sends the most frequent sex."""
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
@@ -67,7 +65,7 @@ class Majority(Honest):
 
 
 class Support(Honest):
-    """Says which labels there are."""
+    """Sends the labels that occur."""
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
@@ -75,7 +73,7 @@ class Support(Honest):
 
 
 class RareBranch(Honest):
-    """Says nothing of fewer than three women, and thereby that there are fewer."""
+    """Sends nothing if there are fewer than three women, which leaks that there are fewer."""
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
@@ -87,7 +85,7 @@ class RareBranch(Honest):
 
 
 class PhaseName(Honest):
-    """Names a phase, in which nothing is said, after a count."""
+    """Names a phase without messages after a count."""
 
     def party(self, me: Party) -> None:
         with me.phase(f"women {me.records.count('sex', 'Female')}"):
@@ -96,7 +94,7 @@ class PhaseName(Honest):
 
 
 class Speaker(Honest):
-    """Tells its peers in an order that depends on a count."""
+    """Sends to its peers in an order that depends on a count."""
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
@@ -108,7 +106,7 @@ class Speaker(Honest):
 
 
 class Rows(Honest):
-    """Says how many rows it has, where that is secret."""
+    """Sends its number of rows where it is secret."""
 
     neighbours = "add-or-remove-one"  # type: ignore[assignment]
 
@@ -118,7 +116,7 @@ class Rows(Honest):
 
 
 class Sum(Honest):
-    """Says that a sum of codes changes by one."""
+    """Claims that a sum of codes changes by one."""
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
@@ -126,7 +124,7 @@ class Sum(Honest):
 
 
 class Cells(Honest):
-    """Says that a replaced record changes a table by one."""
+    """Claims that a replaced record changes a table by one."""
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
@@ -194,8 +192,8 @@ def counts() -> Any:
     return Records(demo_table(50), schema=DEMO_SCHEMA)
 
 
-def test_exact_arrays_refuse_to_be_said(counts: Any) -> None:
-    """However numpy put them together; and what was released may be said."""
+def test_exact_arrays_cannot_be_sent(counts: Any) -> None:
+    """No numpy function makes them sendable; what was released can be sent."""
     table = counts.marginal(["sex"])
     made = [
         table,
@@ -217,13 +215,13 @@ def test_exact_arrays_refuse_to_be_said(counts: Any) -> None:
         Honest.Said("", cells)
 
 
-def test_a_share_must_say_what_it_costs(counts: Any) -> None:
+def test_a_share_must_state_its_cost(counts: Any) -> None:
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=0)
     with pytest.raises(ValueError, match="expected seen, what a mere share of the noise costs"):
         SharedLaplace(pages=[counts.marginal(["sex"])], batch=batch, seen={})
 
 
-def test_what_selected_noise_hands_on_is_still_exact(counts: Any) -> None:
+def test_selected_noise_hands_on_exact_counts(counts: Any) -> None:
     from sottovoce.crypto import RandomStream
 
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=1)
@@ -235,10 +233,8 @@ def test_what_selected_noise_hands_on_is_still_exact(counts: Any) -> None:
     Honest.Said("", noise)
 
 
-def test_secret_numbers_of_rows_are_not_told() -> None:
-    """Neighbours differ by a record more or less: only who has the tables can say how many there
-    are.
-    """
+def test_secret_numbers_of_rows_are_not_sent() -> None:
+    """Neighbours add or remove a record, so only the holders of the tables know their rows."""
     given: dict[str, Any] = {"rows": 90, "seed": 1, "epsilon": 0.1}
     assert sottovoce.run("head-count", judge=False, **given).report["rows"] is None
     assert sottovoce.run("head-count", **given).report["rows"] == 90

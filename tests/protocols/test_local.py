@@ -1,4 +1,4 @@
-"""Protocols over users: the floor, FT and CALM, and what they share."""
+"""Protocols that ask users: the one-way baseline, FT, CALM, and the survey that they share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sottovoce.messages.message import message_fields
 from sottovoce.parties import DEMO_SCHEMA, Party, Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import BinaryEncoding, Domain
-from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Survey
+from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
@@ -78,8 +78,10 @@ def run(name: str, **more: Any) -> sottovoce.Run:
 
 
 @pytest.mark.parametrize(("name", "more"), PROTOCOLS)
-def test_what_is_published_does_not_depend_on_how_many_act(name: str, more: dict[str, Any]) -> None:
-    """Reports, to the byte: each user's words are her own."""
+def test_the_result_does_not_depend_on_the_number_of_cohorts(
+    name: str, more: dict[str, Any]
+) -> None:
+    """Results are equal to the byte, because each user draws random words of her own."""
     one, three = (run(name, parties=parties, **more) for parties in (1, 3))
     for file in one.files.keys() & {"synthetic.csv", "marginals.csv"}:
         assert one.files[file] == three.files[file], file
@@ -87,7 +89,9 @@ def test_what_is_published_does_not_depend_on_how_many_act(name: str, more: dict
 
 @pytest.mark.parametrize("users", [0, 7000])
 @pytest.mark.parametrize(("name", "more"), PROTOCOLS)
-def test_users_bits_are_those_of_the_formula(name: str, more: dict[str, Any], users: int) -> None:
+def test_the_ledger_counts_as_many_bits_as_the_formula(
+    name: str, more: dict[str, Any], users: int
+) -> None:
     made, drawn = (
         run(name, users=users, simulate=way, **more).report["communication"]
         for way in ("reports", "counts")
@@ -109,7 +113,7 @@ def test_users_bits_are_those_of_the_formula(name: str, more: dict[str, Any], us
     assert drawn["by_kind"]["Sums"]["messages"] == 3
 
 
-def test_tables_of_ones_own_and_one_table_are_the_same_users() -> None:
+def test_a_table_split_by_hand_gives_the_same_result() -> None:
     table = demo_table(900, seed=1)
     parts = [table.iloc[:200], table.iloc[200:650], table.iloc[650:]]
     together = run("one-way-ldp", data=table, parties=1, schema=schema())
@@ -125,7 +129,7 @@ def schema() -> Any:
     return json.loads(write_schema(DEMO_SCHEMA))
 
 
-def test_a_randomizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_randomizer_from_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_randomizers.py").write_text(
         "from sottovoce.privacy.local import DirectEncoding\n"
         "class Mine(DirectEncoding):\n    name = 'mine'\n"
@@ -153,7 +157,7 @@ def test_a_randomizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "oracle", ["grr", "oue", "sue", "olh", "subset", "hr", "hadamard-bit", "adaptive"]
 )
-def test_every_randomizer_serves(oracle: str) -> None:
+def test_every_randomizer_can_be_chosen(oracle: str) -> None:
     made = run("one-way-ldp", oracle=oracle, epsilon=4.0, users=30_000, judge=True)
     assert made.judgement["utility"]["tvd"]["2"] < 0.25
     assert (
@@ -176,10 +180,10 @@ def test_a_second_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with me.phase("plan"):
             survey = PartySurvey(me, self.parameters)
             kind = MarginalQuestions(me.records.domain)
-            asked = survey.plan(kind, randomizer=self.randomizer)
+            plan = survey.plan(kind, randomizer=self.randomizer)
         with me.phase("reports"):
             for _ in range(2):
-                survey.answer(asked)
+                survey.answer(plan)
 
     monkeypatch.setattr(OneWayLocal, "party", twice)
     with pytest.raises(
@@ -200,7 +204,7 @@ def replaced(said: Any, **new: Any) -> Any:
 
 
 def wrapping(questions: int) -> Any:
-    """Sizes whose sum in 64 bits is small, though they are not."""
+    """Large sizes whose sum wraps around in 64 bits to a small number."""
     return np.array(
         [10] * (questions - 3) + [2**63 - 10 * (questions - 3) - 1, 2**63 - 1, 2], np.int64
     )
@@ -263,7 +267,7 @@ def wrapping(questions: int) -> Any:
         ),
     ],
 )
-def test_a_cohort_refuses_a_plan_that_its_options_do_not_allow(
+def test_a_cohort_refuses_a_plan_against_its_parameters(
     kind: str, forge: Forge, match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sottovoce.curator import Curator
@@ -332,7 +336,7 @@ def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]
         ),
     ],
 )
-def test_the_curator_refuses_reports_that_cannot_be(
+def test_the_curator_refuses_malformed_reports(
     simulate: str, forge: Callable[[Any], Any], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = Party.send
@@ -379,7 +383,7 @@ def replaced_reports(said: SurveyMessages.Reports, **new: Any) -> SurveyMessages
         ("calm", {"oracle": "subset", "epsilon": 1e-11}, "too small"),
     ],
 )
-def test_what_cannot_be(name: str, more: dict[str, Any], match: str) -> None:
+def test_bad_parameters_are_refused(name: str, more: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
         run(name, **more)
 
@@ -406,7 +410,7 @@ def test_attributes_of_one_label() -> None:
 
 
 def test_coefficients_of_fourier() -> None:
-    """Specification 4 and 7, 17: 19914 on Adult; and without noise they give the marginals back."""
+    """Specification 4 and 7, 17: 19914 on Adult. Without noise they give the marginals."""
     assert len(coefficients(ADULT, 2)) == 19_914
     table = demo_table(3000, seed=2)
     records = Records(table, schema=DEMO_SCHEMA)
@@ -431,7 +435,7 @@ def test_coefficients_of_fourier() -> None:
 
 
 def test_covers() -> None:
-    """Specification 3: how many sets of l of d binary attributes cover all t-sets, greedily."""
+    """Specification 3: the number of sets of l of d binary attributes that cover all t-sets."""
 
     def sets(d: int, most: int, of: int) -> int:
         domain = Domain({f"b{at}": ("0", "1") for at in range(d)})
@@ -451,7 +455,7 @@ def test_covers() -> None:
     assert len(bounded) == pytest.approx(59, abs=3)  # the prototype's m
 
 
-def test_noise_error_does_not_depend_on_how_many_sets_there_are() -> None:
+def test_noise_error_does_not_depend_on_the_number_of_sets() -> None:
     """CALM, 4.3: measured, the average of all tables that have an attribute; d = 6, l = 3 as in the
     specification.
     """
@@ -504,7 +508,7 @@ def test_designs() -> None:
     ]
 
 
-def test_with_few_users_nobody_is_asked_for_a_pair() -> None:
+def test_with_few_users_no_user_is_asked_for_a_pair() -> None:
     few = [
         own.attributes
         for own in CALM(CALMParameters(epsilon=1.0), mode="rigorous").questions(ADULT, 20_000)
@@ -582,8 +586,8 @@ def test_three_ways() -> None:
     assert made.judgement["utility"]["tvd"]["3"] < 0.1
 
 
-def test_calm_is_not_worse_than_the_floor() -> None:
-    """Where the paper's is: on the demo people at epsilon 1."""
+def test_calm_is_better_than_the_one_way_baseline() -> None:
+    """CALM as printed is worse than the baseline, with the demo people at epsilon 1."""
     found = {
         (name, mode): run(
             name,
@@ -599,11 +603,11 @@ def test_calm_is_not_worse_than_the_floor() -> None:
     assert found["calm", "rigorous"] < found["one-way-ldp", "rigorous"] < found["calm", "paper"]
 
 
-def test_surveys_of_calm_keep_alike_questions_together() -> None:
-    """So that reports are packed in few runs: a randomizer for each number of cells."""
+def test_questions_of_calm_with_one_randomizer_stand_together() -> None:
+    """Each number of cells has one randomizer, so reports are packed in few runs."""
     calm = CALM(CALMParameters(epsilon=1.0), mode="rigorous")
     questions = calm.questions(ADULT, 1_500_000)
-    survey = Survey(
+    survey = Assignment(
         1_500_000,
         b"",
         tuple(own.randomizer for own in questions),

@@ -1,4 +1,4 @@
-"""LoPub: runs, what it refuses, and what it finds when there is nearly no noise."""
+"""LoPub: its results, its results with hardly any noise, and what it refuses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(**more: Any) -> sottovoce.Run:
 @pytest.mark.parametrize(
     "more", [{}, {"users": 4000, "start": "uniform"}, {"epsilon": 2.0, "bits_per_value": 3}]
 )
-def test_what_is_published_does_not_depend_on_how_many_act(more: dict[str, Any]) -> None:
+def test_the_result_does_not_depend_on_the_number_of_cohorts(more: dict[str, Any]) -> None:
     """To the byte: each user's words are her own, and reports are put in order before anything is
     added up.
     """
@@ -65,7 +65,7 @@ def test_with_little_noise_the_tables_are_right() -> None:
 
 
 def test_a_clique_of_several() -> None:
-    """Whose table is sought from the filters of all its attributes at once."""
+    """The table of a clique is found from the filters of all its attributes at once."""
     generator = np.random.default_rng(1)
     a = generator.integers(0, 2, 5000)
     b = np.where(generator.random(5000) < 0.9, a, 1 - a)
@@ -86,7 +86,7 @@ def test_users_bits() -> None:
     assert made["by_kind"]["Reports"]["payload_bytes"] < 3000 * bits / 8 + 100
 
 
-def test_what_is_spent() -> None:
+def test_the_privacy_loss() -> None:
     privacy = run(epsilon=3.0).report["privacy"]
     assert (
         privacy["claimed_epsilon"]
@@ -118,7 +118,7 @@ def test_attributes_of_one_label() -> None:
         run(data=table[["a"]], schema={"a": ["x"]})
 
 
-def test_drawn_users_are_warned_of() -> None:
+def test_a_warning_for_users_drawn_from_records() -> None:
     assert any(
         "users were drawn from the records" in text for text in run(users=50).report["warnings"]
     )
@@ -189,7 +189,7 @@ def test_a_cohort_refuses_other_filters(
         ),
     ],
 )
-def test_the_curator_refuses_reports_that_cannot_be(
+def test_the_curator_refuses_malformed_reports(
     forge: Callable[[Any], Any], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = Party.send
@@ -215,7 +215,7 @@ def test_the_curator_refuses_reports_that_cannot_be(
         ({"mode": "paper"}, "expected --mode rigorous for lopub, found paper"),
     ],
 )
-def test_what_cannot_be(more: dict[str, Any], match: str) -> None:
+def test_bad_parameters_are_refused(more: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
         run(**more)
 

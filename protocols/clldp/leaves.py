@@ -1,10 +1,10 @@
-"""A question for the end of a public tree that a user reaches, and for her label: both sides.
+"""A question for the leaf of a public tree that a user reaches, and for her label: both sides.
 
     curator     Grown       the tree, the users who are asked, and k
     cohort      Reports     as in every survey, or Sums
 
-A user goes down the tree with her own attributes. She reports (end, label) as a cell like any
-other: the end is an attribute that follows from hers.
+A user goes down the tree with her own attributes. She reports (leaf, label) as a cell like any
+other: the leaf is an attribute that follows from hers.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from ...curator.decision_tree import Node, Split, Tree
 from ...curator.marginal import Numbers
 from ...parties import Party, Records
 from ...privacy import Domain
-from ...privacy.local import Randomizer, Survey
+from ...privacy.local import Assignment, Randomizer
 from ...privacy.local.groups import Groups
-from ..survey import CohortRound, Question
+from ..survey import CohortPlan, Question
 from .messages import LabelMessages
 from .settings import LabelSettings
 from .survey import CuratorLabelSurvey, PartyLabelSurvey
 from .terms import GroupRandomizers
 
-__all__ = ["EndEstimate", "answer_ends", "ask_ends", "review_tree"]
+__all__ = ["LeafEstimate", "answer_leaves", "ask_leaves", "review_tree"]
 
 MAX_NODES: Final = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class EndEstimate:
-    """The joint distribution of label and end, a line for each label, without bias."""
+class LeafEstimate:
+    """The joint distribution of label and leaf, a line for each label, without bias."""
 
     joint: Numbers
     variance: float
     """The variance of each cell."""
 
 
-def ask_ends(
+def ask_leaves(
     desk: Curator,
     survey: CuratorLabelSurvey,
     tree: Tree,
@@ -51,37 +51,39 @@ def ask_ends(
     start: int,
     size: int,
     heads: int,
-) -> EndEstimate | None:
-    """Ask users which end they reach. With no users the tree is sent, and nothing comes back."""
-    domain, label, ends = settings.domain, settings.label, len(tree.leaves)
+) -> LeafEstimate | None:
+    """Ask users which leaf they reach. With no users the tree is sent, and nothing comes back."""
+    domain, label, leaves = settings.domain, settings.label, len(tree.leaves)
     desk.broadcast(LabelMessages.Grown(_write_tree(tree, domain), start, size, heads))
     if not size:
         return None
     labels = domain.cells((label,))
-    randomizer = _randomizer(labels * ends, settings, heads=heads)
-    asked = survey.survey.round([Question((label,), randomizer, size)], starts=[start])
-    (answer,) = survey.survey.collect(asked)
-    return EndEstimate(answer.frequencies().reshape(labels, ends), randomizer.variance(users=size))
+    randomizer = _randomizer(labels * leaves, settings, heads=heads)
+    plan = survey.base.assign([Question((label,), randomizer, size)], starts=[start])
+    (answer,) = survey.base.collect(plan)
+    return LeafEstimate(
+        answer.frequencies().reshape(labels, leaves), randomizer.variance(users=size)
+    )
 
 
-def answer_ends(me: Party, survey: PartyLabelSurvey, settings: LabelSettings) -> None:
-    """Receive the tree, and let users report the ends that they reach."""
+def answer_leaves(me: Party, survey: PartyLabelSurvey, settings: LabelSettings) -> None:
+    """Receive the tree, and let users report the leaves that they reach."""
 
-    def check(request: LabelMessages.Grown) -> CohortRound | None:
+    def check(request: LabelMessages.Grown) -> CohortPlan | None:
         if not request.size:
             return None
-        users, key = survey.survey.users, survey.survey.key
+        users, key = survey.base.users, survey.base.key
         tree = review_tree(request, settings, users=users, book=survey.book)
         randomizer = _randomizer(
             len(tree.leaves) * settings.domain.cells((settings.label,)),
             settings,
             heads=request.heads,
         )
-        assignment = Survey(users, key, (randomizer,), np.array([request.size]), request.start)
+        assignment = Assignment(users, key, (randomizer,), np.array([request.size]), request.start)
         values = _values(me.records, tree, label=settings.label)
-        return CohortRound(assignment, lambda rows, _: values[rows])
+        return CohortPlan(assignment, lambda rows, _: values[rows])
 
-    survey.survey.answer(survey.survey.receive(LabelMessages.Grown, check))
+    survey.base.answer(survey.base.receive(LabelMessages.Grown, check))
 
 
 def review_tree(
@@ -109,9 +111,9 @@ def _randomizer(cells: int, settings: LabelSettings, *, heads: int) -> Randomize
 
 
 def _values(records: Records, tree: Tree, *, label: str) -> npt.NDArray[np.int64]:
-    """Find each row's cell of label and end."""
+    """Find each row's cell of label and leaf."""
     codes = {name: np.asarray(records.codes(name)) for name in tree.attributes}
-    number = {end: index for index, end in enumerate(tree.leaves)}
+    number = {leaf: index for index, leaf in enumerate(tree.leaves)}
     place = np.array([number.get(node, 0) for node in range(len(tree.nodes))])
     labels = np.asarray(records.codes(label)).astype(np.int64)
     cells: npt.NDArray[np.int64] = labels * len(number) + place[tree.leaf_of(codes, len(records))]

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from sottovoce.crypto import UserWords
-from sottovoce.privacy.local import DirectEncoding, OptimisedUnary, Randomizer, Survey, report
-from sottovoce.privacy.local.survey import shared_out
+from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary, Randomizer, report
+from sottovoce.privacy.local.assignment import share_out
 
 GRR, OUE = DirectEncoding(5, epsilon=1.0), OptimisedUnary(13, epsilon=1.0)
 
 
-def survey(users: int = 1000, sizes: tuple[int, ...] = (100, 250, 0, 600)) -> Survey:
+def assignment(users: int = 1000, sizes: tuple[int, ...] = (100, 250, 0, 600)) -> Assignment:
     randomizers: tuple[Randomizer, ...] = (GRR, GRR, OUE, OUE)
-    return Survey(users, b"key", randomizers, np.array(sizes))
+    return Assignment(users, b"key", randomizers, np.array(sizes))
 
 
 def test_sizes_are_exact_and_nobody_is_asked_twice() -> None:
-    own = survey()
+    own = assignment()
     questions = own.questions(np.arange(1000))
     assert np.bincount(questions, minlength=5).tolist() == [
         100,
@@ -36,22 +36,22 @@ def test_rounds_ask_everybody_once() -> None:
     """Four rounds of one permutation: each goes on where the last one stopped."""
     asked, first = np.zeros(1000, np.int64), 0
     for sizes in ((100, 250), (30, 0), (1, 1), (300, 318)):
-        own = Survey(1000, b"key", (GRR, OUE), np.array(sizes), first)
+        own = Assignment(1000, b"key", (GRR, OUE), np.array(sizes), first)
         questions = own.questions(np.arange(1000))
         assert np.bincount(questions, minlength=3)[:2].tolist() == list(sizes)
         asked += questions < 2
         first = own.after
     assert (first, asked.tolist()) == (1000, [1] * 1000)
     with pytest.raises(ValueError, match="found place 1000: all have answered"):
-        Survey(1000, b"key", (GRR, OUE), np.array([1, 0]), first)
+        Assignment(1000, b"key", (GRR, OUE), np.array([1, 0]), first)
     with pytest.raises(
         ValueError, match="expected groups of 1 to 10 users together, none negative, found 11"
     ):
-        Survey(1000, b"key", (GRR, OUE), np.array([11, 0]), 990)
+        Assignment(1000, b"key", (GRR, OUE), np.array([11, 0]), 990)
 
 
 def test_reports_travel_and_are_counted() -> None:
-    own, users = survey(), np.array([7, 3, 0, 12])
+    own, users = assignment(), np.array([7, 3, 0, 12])
     values = np.random.default_rng(1).integers(0, 5, users.sum())
     words = UserWords(b"k" * 16)
     told = [
@@ -87,27 +87,27 @@ def test_reports_travel_and_are_counted() -> None:
 )
 def test_reports_that_cannot_be(packed: np.ndarray, users: list[int], match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        survey().unpack(packed, np.array(users))
+        assignment().unpack(packed, np.array(users))
 
 
 def test_what_is_wrong() -> None:
     with pytest.raises(
         ValueError, match="groups of 1 to 10 users together, none negative, found 950"
     ):
-        survey(users=10)
+        assignment(users=10)
     with pytest.raises(ValueError, match="groups of 1 to 1000 users"):
-        survey(sizes=(100, -1, 0, 0))
+        assignment(sizes=(100, -1, 0, 0))
     with pytest.raises(ValueError, match="a size for each of 4 questions"):
-        survey(sizes=(1, 2))
+        assignment(sizes=(1, 2))
     with pytest.raises(ValueError, match="found 0"):
-        survey(sizes=(0, 0, 0, 0))
+        assignment(sizes=(0, 0, 0, 0))
     with pytest.raises(ValueError, match="none negative"):  # their sum of 64 bits would be small
-        survey(sizes=(2**63 - 1, 2**63 - 1, 2, 50))
+        assignment(sizes=(2**63 - 1, 2**63 - 1, 2, 50))
 
 
 def test_known_shares() -> None:
     """Specification 7, 15."""
-    assert shared_out(100, [1, 1, 1]) == [34, 33, 33]
-    assert shared_out(1000, [4, 32, 256]) == [14, 109, 877]
-    assert shared_out(1000, [4 ** (2 / 3), 32 ** (2 / 3), 256 ** (2 / 3)]) == [48, 190, 762]
-    assert sum(shared_out(12_345, list(np.random.default_rng(2).random(50)))) == 12_345
+    assert share_out(100, [1, 1, 1]) == [34, 33, 33]
+    assert share_out(1000, [4, 32, 256]) == [14, 109, 877]
+    assert share_out(1000, [4 ** (2 / 3), 32 ** (2 / 3), 256 ** (2 / 3)]) == [48, 190, 762]
+    assert sum(share_out(12_345, list(np.random.default_rng(2).random(50)))) == 12_345
