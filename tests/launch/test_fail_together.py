@@ -142,6 +142,7 @@ def test_nothing_wrong(launch: Launch) -> None:
         "report.json",
         "report.html",
         "ledger.csv",
+        "judgement.json",
     }
 
 

@@ -181,11 +181,11 @@ class TestLeakage:
 
     def test_oracle_is_infinity(self) -> None:
         privacy = run("naive-bayes", belief="oracle").report["privacy"]
-        assert privacy["claimed_epsilon"] == privacy["epsilon"]["public"] == "infinity"
+        assert privacy["claimed_epsilon"] == privacy["epsilon"]["public"] == float("inf")
 
     def test_label_dp_sends_attributes(self) -> None:
         made = run("label-dp", epsilon=1.0)
-        assert made.report["privacy"]["whole_record"] == "infinity"
+        assert made.report["privacy"]["whole_record"] == float("inf")
         assert made.report["privacy"]["epsilon"]["curator"] == 1
         assert any("attributes as they are" in text for text in made.report["warnings"])
 

@@ -363,11 +363,16 @@ def test_the_budget_of_every_choice() -> None:
         0.0,
         4.0,
     )
-    seen = {"public": 1.0, "curator": 1.0, "other_party": "infinity", "curator_and_1": "infinity"}
+    seen = {
+        "public": 1.0,
+        "curator": 1.0,
+        "other_party": float("inf"),
+        "curator_and_1": float("inf"),
+    }
     assert told["seen"] == seen
     privacy = done.report["privacy"]
     assert (
-        privacy["epsilon"]["other_party"] == privacy["by_party"]["2"]["other_party"] == "infinity"
+        privacy["epsilon"]["other_party"] == privacy["by_party"]["2"]["other_party"] == float("inf")
     )
     assert privacy["by_party"]["2"]["public"] == privacy["by_party"]["2"]["curator"] == 2.0
     assert max(privacy["by_party"]["1"].values()) <= 2.0 * (
@@ -401,7 +406,7 @@ def test_as_printed_in_a_ring() -> None:
         mode="paper", aggregator="paillier", epsilon=1.0, key_bits=512, insecure_test_keys=True
     )
     by_party = done.report["privacy"]["by_party"]
-    assert [by_party[party]["other_party"] for party in ("1", "2")] == ["infinity", "infinity"]
+    assert [by_party[party]["other_party"] for party in ("1", "2")] == [float("inf"), float("inf")]
     assert (
         sum("simulates" in text or "noise=selected" in text for text in done.report["warnings"])
         == 2

@@ -38,9 +38,9 @@ def run(**more: Any) -> sottovoce.Run:
 def test_it_says_that_nothing_is_private() -> None:
     made = run()
     privacy = made.report["privacy"]
-    assert privacy["claimed_epsilon"] == "infinity"
-    assert {*privacy["epsilon"].values(), *privacy["coalitions"].values()} == {"infinity"}
-    assert {release["epsilon"] for release in privacy["releases"]} == {"infinity"}
+    assert privacy["claimed_epsilon"] == float("inf")
+    assert {*privacy["epsilon"].values(), *privacy["coalitions"].values()} == {float("inf")}
+    assert {release["epsilon"] for release in privacy["releases"]} == {float("inf")}
     assert any("protects nobody" in text for text in made.report["warnings"])
     assert "claims epsilon infinity" in made.page()
     assert NoPrivJTree(NoPrivJTreeParameters(), mode="rigorous").epsilon == inf

@@ -147,7 +147,11 @@ def test_warnings() -> None:
     few = {"rows": 60, "marginals": "sex", "key_bits": 256, "insecure_test_keys": True, "seed": 1}
     paper = sottovoce.run("noisy-marginals", mode="paper", **few).report  # type: ignore[arg-type]
     assert any("with probability 1/3" in warning for warning in paper["warnings"])
-    assert paper["privacy"]["epsilon"] == {"public": 1.0, "curator": 1.0, "other_party": "infinity"}
+    assert paper["privacy"]["epsilon"] == {
+        "public": 1.0,
+        "curator": 1.0,
+        "other_party": float("inf"),
+    }
     clear = sottovoce.run("noisy-marginals", aggregator="clear", **few).report  # type: ignore[arg-type]
     assert any("protects nothing" in warning for warning in clear["warnings"])
     assert clear["privacy"]["epsilon"]["curator"] > 1

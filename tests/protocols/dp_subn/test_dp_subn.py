@@ -216,7 +216,7 @@ def test_what_the_printed_algorithm_costs(parties: int, paid: list[float]) -> No
     for own, times in zip(privacy["by_party"].values(), paid, strict=True):
         assert own["curator"] == pytest.approx(8 * times)
         assert own["public"] == pytest.approx(8 * times)
-        assert own["other_party"] == "infinity"
+        assert own["other_party"] == float("inf")
     assert any(
         f"party 1 pays {8 * paid[0]:g}, {paid[0]:.3g} times as much" in text
         for text in done.report["warnings"]

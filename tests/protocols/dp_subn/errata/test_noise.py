@@ -101,7 +101,7 @@ def test_e1_the_published_tables_less_ones_own_noise(mode: str, exposed: int, se
     assert len(kept) == 3
     assert not np.array_equal(published, exact)
     assert sum(np.array_equal(published - noise, exact) for _, noise in kept) == exposed
-    assert done.report["privacy"]["epsilon"]["other_party"] == ("infinity" if exposed else 0.1)
+    assert done.report["privacy"]["epsilon"]["other_party"] == (float("inf") if exposed else 0.1)
 
 
 @pytest.mark.parametrize(("parties", "batches"), [(2, 60), (5, 80)])
