@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from sottovoce.parties import DEMO_SCHEMA, Records, load
-from sottovoce.parties.counting import Counter
+from sottovoce.parties.counting import CodedTable
 
 
 def seconds(job: Callable[[], Any], *, times: int = 3) -> float:
@@ -84,7 +84,7 @@ def large(rows: int) -> None:
     generator = np.random.default_rng(0)
     small = load("demo", schema=DEMO_SCHEMA)
     picked = generator.integers(0, len(small), rows, dtype=np.uint32)
-    records = Records(Counter([small.codes(name)[picked] for name in names], DEMO_SCHEMA.domain))
+    records = Records(CodedTable([small.codes(name)[picked] for name in names], DEMO_SCHEMA.domain))
     del picked
     before = peak()
     start = time.perf_counter()

@@ -16,8 +16,18 @@ import numpy.typing as npt
 
 from ..curator.projections import norm_sub
 from ..messages import UsageError
-from ..parties import Bins, Categories, Records, Schema, blocks, infer, load, merge, read_schema
-from ..parties.schema import SCHEMA_FILE
+from ..parties import (
+    SCHEMA_FILE,
+    Bins,
+    Categories,
+    Records,
+    Schema,
+    blocks,
+    infer,
+    load,
+    merge,
+    read_schema,
+)
 from .classification import Misclassification, Target, classify, determining, read_target
 from .dependence import compare_dependence
 from .distances import SHOWN_MARGINALS, Distance, ReportProgress, distance

@@ -18,8 +18,7 @@ from ..curator.decision_tree import Tree
 from ..curator.marginal import Codes, Numbers
 from ..curator.naive_bayes import NaiveBayes
 from ..messages import UsageError
-from ..parties import Records, Schema, load, read_schema
-from ..parties.schema import SCHEMA_FILE
+from ..parties import SCHEMA_FILE, Records, Schema, load, read_schema
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,15 +1,19 @@
-"""Who holds data. The only room in which raw records exist."""
+"""The parties, who hold data. Raw records exist in this folder alone."""
 
+from .demo import DEMO_SCHEMA
 from .inference import infer, merge
 from .partition import Split, read_split
 from .party import Party
 from .records import Records, load, unite
-from .schema import DEMO_SCHEMA, Bins, Categories, Schema, read_schema, write_schema
+from .rules import Bins, Categories
+from .schema import Schema
+from .schema_file import SCHEMA_FILE, read_schema, write_schema
 from .sources import DEMO, blocks
 
 __all__ = [
     "DEMO",
     "DEMO_SCHEMA",
+    "SCHEMA_FILE",
     "Bins",
     "Categories",
     "Party",

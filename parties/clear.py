@@ -1,8 +1,8 @@
-"""A cohort whose users tell their attributes as they are, and randomize their label: LabelDP."""
+"""A cohort whose users report their attributes as they are and randomize their label: LabelDP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
 
@@ -11,22 +11,22 @@ import numpy as np
 from ..crypto import RandomStream, UserWords
 from ..privacy.local import pack
 from ..privacy.local.clear import ClearAttributes
-from .cohort import Cohort, Window
+from .cohort import Cohort, Progress, ReportWindow
 
 __all__ = ["ClearReports"]
 
 
 @dataclass(frozen=True, slots=True)
 class ClearReports:
-    """Every user's report, of so many users in all. LEAK: attributes are told as they are."""
+    """Every user's report. LEAK: it contains the attributes as they are."""
 
     cohort: Cohort
     attributes: tuple[str, ...]
     label: str
-    how: ClearAttributes
-    of: int
-    told: Callable[[int, int], None]
-    """Is told of the progress, in users."""
+    encoding: ClearAttributes
+    all_users: int
+    """Number of users of all cohorts."""
+    progress: Progress
     words: UserWords
 
     name = "clear-attributes"
@@ -37,12 +37,12 @@ class ClearReports:
 
     @property
     def epsilon(self) -> float:
-        return self.how.epsilon
+        return self.encoding.epsilon
 
     @property
     def scale(self) -> float:
-        """The deviation of a label's frequency that one user's report estimates."""
-        return sqrt(self.how.label.variance())
+        """Standard deviation of a label's frequency that is estimated from one user's report."""
+        return sqrt(self.encoding.label.variance())
 
     @property
     def seen(self) -> Mapping[str, float]:
@@ -50,20 +50,27 @@ class ClearReports:
 
     @property
     def users(self) -> tuple[int, int]:
-        """The places of all who are asked."""
-        return 0, self.of
+        """The places of all users who are asked."""
+        return 0, self.all_users
 
-    def draw(self, randomness: RandomStream) -> Iterator[Window]:  # noqa: ARG002 - users have their own
+    def draw(self, randomness: RandomStream) -> Iterator[ReportWindow]:  # noqa: ARG002 - users have their own
         records = self.cohort.records
         columns = [np.asarray(records.codes(name)) for name in self.attributes]
         labels = np.asarray(records.codes(self.label))
-        done, whole = 0, len(self.cohort)
+        done = 0
         for rows, users in self.cohort.windows():
-            own = [column[rows].astype(np.int64) for column in columns]
-            reports = self.how.report(
-                own, labels[rows].astype(np.int64), users=users, words=self.words
+            reports = self.encoding.report(
+                [column[rows].astype(np.int64) for column in columns],
+                labels[rows].astype(np.int64),
+                users=users,
+                words=self.words,
             )
-            done += len(reports)
-            packed, bits = pack(reports, bits=self.how.bits), len(reports) * self.how.bits
-            yield Window(np.array([len(reports)], np.uint32), packed, bits, done == whole)
-            self.told(done, max(whole, 1))
+            count = len(reports)
+            done += count
+            yield ReportWindow(
+                users=np.array([count], np.uint32),
+                packed=pack(reports, bits=self.encoding.bits),
+                bits=count * self.encoding.bits,
+                last=done == len(self.cohort),
+            )
+            self.progress(done, max(len(self.cohort), 1))

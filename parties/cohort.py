@@ -1,15 +1,15 @@
-"""A cohort: a rank that acts for many users, each of whom has one record and reports for herself.
+"""A cohort: a rank that acts for many users. Each user has one record and her own report.
 
-In a deployment there is no such role: every user randomizes on her own device and sends her report
-to the aggregator. A cohort makes the reports of its users (`Reports`), or, much faster, draws what
-they would add up to from its exact law (`Sums`). Whichever: who is asked what follows from public
-randomness and the user's number, and her words from her number alone.
+In a deployment there is no such role: every user randomizes on her own device, and sends her report
+to the aggregator. A cohort makes the reports of its users (`CohortReports`). Or it draws their sums
+from the exact distribution, which is much faster (`CohortSums`). Which user is asked what follows
+from public randomness and the user's number. Her random words follow from her number alone.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final, NamedTuple, TypeAlias
@@ -25,89 +25,93 @@ from .records import Records
 
 __all__ = [
     "Cohort",
-    "Reports",
-    "Sums",
-    "Values",
-    "Window",
-    "parities",
+    "CohortReports",
+    "CohortSums",
+    "Progress",
+    "ReportWindow",
+    "ValueFunction",
+    "cell_values",
+    "parity_values",
     "public_generator",
-    "tables",
 ]
 
-Numbers = npt.NDArray[np.int64]
-Values: TypeAlias = Callable[[Numbers, Numbers], Numbers]
-"""The values that users with these rows have, for the questions that they are asked, which come in
-rising order.
+Integers: TypeAlias = npt.NDArray[np.int64]
+ValueFunction: TypeAlias = Callable[[Integers, Integers], Integers]
+"""A function of rows and questions that returns the true values of the users with these rows.
+
+Questions are in rising order.
 """
+Progress: TypeAlias = Callable[[int, int], None]
+"""A function that is called with the number of users done and of all users."""
 
 WINDOW: Final = 1 << 19
 """Users whose reports are made and sent at a time."""
 
 
 class Cohort:
-    """Whose records these are: a user for each row, or, resampled, as many as `copies` says for
-    each row of the whole table.
+    """The users for whom a rank acts.
+
+    There is a user for each row. If users are drawn from the rows, `copies` has the number of users
+    for each row of the whole table.
     """
 
-    def __init__(self, records: Records, *, before: int = 0, copies: Numbers | None = None) -> None:
-        """`before`: rows of the cohorts before this one, where each has a table of its own."""
+    def __init__(
+        self, records: Records, *, before: int = 0, copies: Integers | None = None
+    ) -> None:
+        """`before` is the number of rows of earlier cohorts, if each has a table of its own."""
         self.records = records
-        self._rows = (
-            np.arange(before, before + len(records)) if records.numbers is None else records.numbers
-        )
+        rows = np.arange(before, before + len(records))
+        self._rows = rows if records.numbers is None else records.numbers
         self._copies = None if copies is None else copies[self._rows]
-        self._first = (
+        self._first_users = (
             self._rows if copies is None else np.concatenate([[0], np.cumsum(copies)])[self._rows]
         )
+        """The number of each row's first user among all users."""
         self._ends = None if self._copies is None else np.cumsum(self._copies)
 
     def __len__(self) -> int:
         return len(self._rows) if self._ends is None else int(self._ends[-1])
 
-    def windows(self) -> Iterator[tuple[Numbers, Numbers]]:
-        """Go through the users: their rows, and their numbers among all users of all cohorts. One
-        window at least.
-        """
+    def windows(self) -> Iterator[tuple[Integers, Integers]]:
+        """List the users' rows and their numbers among all users, in windows; at least one."""
         for start in range(0, max(len(self), 1), WINDOW):
-            at = np.arange(start, min(start + WINDOW, len(self)))
+            members = np.arange(start, min(start + WINDOW, len(self)))
             if self._copies is None or self._ends is None:
-                yield at, self._first[at]
+                yield members, self._first_users[members]
             else:
-                rows = np.searchsorted(self._ends, at, side="right")
-                yield rows, self._first[rows] + at - (self._ends[rows] - self._copies[rows])
+                rows = np.searchsorted(self._ends, members, side="right")
+                copies = members - (self._ends[rows] - self._copies[rows])
+                yield rows, self._first_users[rows] + copies
 
 
-class Window(NamedTuple):
-    """The reports of some users of a cohort: how many to each question, packed, and how many bits
-    they are.
-    """
+class ReportWindow(NamedTuple):
+    """The reports of some users of a cohort."""
 
     users: npt.NDArray[np.uint32]
+    """Number of users for each question."""
     packed: npt.NDArray[np.uint8]
     bits: int
+    """Number of bits of all these reports."""
     last: bool
     """Whether all of the cohort's users have reported."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
-    """What the users of a cohort are asked, and what they would say in truth."""
+class _SurveyMechanism:
+    """The questions to the users of a cohort, and their true answers."""
 
     cohort: Cohort
     assignment: Assignment
-    values: Values
-    told: Callable[[int, int], None]
-    """Is told of the progress, in users."""
+    values: ValueFunction
+    progress: Progress
     by_users: tuple[UserCost, ...] = field(kw_only=True)
-    """What each group's reports add to what it has told before, where users are asked more than
-    once.
-    """
+    """The privacy loss that is added for each group, if users are asked more than once."""
 
     delta = 0.0
 
     @property
     def name(self) -> str:
-        return ", ".join(dict.fromkeys(own.name for own in self.assignment.randomizers))
+        return ", ".join(dict.fromkeys(r.name for r in self.assignment.randomizers))
 
     @property
     def epsilon(self) -> float:
@@ -115,18 +119,14 @@ class _Answers:
 
     @property
     def sensitivity(self) -> float:
-        """One: a user's value is another."""
+        """1, because a neighbouring dataset has another value of one user."""
         return 1.0
 
     @property
     def scale(self) -> float:
-        """The largest deviation of a frequency that one user's report estimates."""
-        return sqrt(
-            max(
-                own.variance()
-                for own in {id(own): own for own in self.assignment.randomizers}.values()
-            )
-        )
+        """Largest standard deviation of a frequency that is estimated from one user's report."""
+        randomizers = {id(r): r for r in self.assignment.randomizers}
+        return sqrt(max(r.variance() for r in randomizers.values()))
 
     @property
     def seen(self) -> Mapping[str, float]:
@@ -134,167 +134,174 @@ class _Answers:
 
     @property
     def whole_record(self) -> float | None:
-        """What a report tells of the whole value, where epsilon is of a part of it."""
-        most = max(own.local_epsilon for own in self.assignment.randomizers)
-        return most if most > self.epsilon else None
+        """Privacy loss of the whole value, if epsilon is of a part of it."""
+        largest = max(r.local_epsilon for r in self.assignment.randomizers)
+        return largest if largest > self.epsilon else None
 
     @property
     def users(self) -> tuple[int, int]:
-        """The places of all who are asked: a cohort's users have some of them, and nobody twice."""
+        """The places of all users who are asked. No user of a cohort has two of them."""
         return self.assignment.first, self.assignment.after
 
-    def _asked(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
-        """Go through the users who are asked: how many were looked at, their numbers, questions in
-        rising order, and values.
-        """
+    def _windows(self) -> Iterator[_Answers]:
+        """List the answers of the users who are asked, window by window."""
         done = 0
         for rows, users in self.cohort.windows():
             questions = self.assignment.questions(users)
             order = np.argsort(questions, kind="stable")
             order = order[: int(np.searchsorted(questions[order], len(self.assignment.sizes)))]
             done += len(users)
-            yield (
-                done,
-                users[order],
-                questions[order],
-                np.asarray(self.values(rows[order], questions[order])),
-            )
-            self.told(done, max(len(self.cohort), 1))
+            values = np.asarray(self.values(rows[order], questions[order]))
+            yield _Answers(done, users[order], questions[order], values)
+            self.progress(done, max(len(self.cohort), 1))
+
+
+class _Answers(NamedTuple):
+    """The true answers of some users."""
+
+    done: int
+    """Number of users so far, including those who are not asked."""
+    users: Integers
+    questions: Integers
+    """In rising order."""
+    values: Integers
 
 
 @dataclass(frozen=True, slots=True)
-class Reports(_Answers):
-    """Every user's report, made with words of her own."""
+class CohortReports(_SurveyMechanism):
+    """Every user's report, made with her own random words."""
 
     words: UserWords = field(default_factory=lambda: UserWords(None))
 
-    def draw(self, randomness: RandomStream) -> Iterator[Window]:  # noqa: ARG002 - users have their own
-        for done, users, questions, values in self._asked():
-            asked = np.bincount(questions, minlength=len(self.assignment.sizes))
-            ends = np.concatenate([[0], np.cumsum(asked)])
-            reports = [
-                report(
-                    own,
-                    values[ends[start] : ends[stop]],
-                    users=users[ends[start] : ends[stop]],
-                    words=self.words,
+    def draw(self, randomness: RandomStream) -> Iterator[ReportWindow]:  # noqa: ARG002 - users have their own
+        for answers in self._windows():
+            counts = np.bincount(answers.questions, minlength=len(self.assignment.sizes))
+            ends = np.concatenate([[0], np.cumsum(counts)])
+            reports = []
+            for first, after, randomizer in self.assignment.alike():
+                part = slice(ends[first], ends[after])
+                reports.append(
+                    report(
+                        randomizer,
+                        answers.values[part],
+                        users=answers.users[part],
+                        words=self.words,
+                    )
                 )
-                for start, stop, own in self.assignment.alike()
-            ]
             packed, bits = self.assignment.pack(reports)
-            yield Window(asked.astype(np.uint32), packed, bits, done == len(self.cohort))
+            is_last = answers.done == len(self.cohort)
+            yield ReportWindow(counts.astype(np.uint32), packed, bits, is_last)
 
 
 @dataclass(frozen=True, slots=True)
-class Sums(_Answers):
-    """What the reports would add up to, drawn from its law: users and support of each question.
+class CohortSums(_SurveyMechanism):
+    """The sums of the reports, drawn from their distribution: users and support of each question.
 
-    The noise is numpy's, not the operating system's: for experiments.
+    The noise is numpy's and not the operating system's, so this is for experiments.
     """
 
-    asked: Numbers | None = None
-    """How many of the cohort's users are asked each question, where they are drawn anew from its
-    rows.
-    """
+    asked: Integers | None = None
+    """Number of the cohort's users for each question, if users are drawn from its rows."""
 
-    def draw(self, randomness: RandomStream) -> tuple[Numbers, list[Numbers]]:
+    def draw(self, randomness: RandomStream) -> tuple[Integers, list[Integers]]:
         generator = randomness.generator()
         if self.asked is None:
-            users, counts = self._counted()
+            users, counts = self._count_users()
         else:
-            users, counts = self.asked, self._drawn(self.asked, generator)
+            users, counts = self.asked, self._draw_users(self.asked, generator)
         return users, [
-            own.simulate(c, generator)
-            for own, c in zip(self.assignment.randomizers, counts, strict=True)
+            randomizer.simulate(values, generator)
+            for randomizer, values in zip(self.assignment.randomizers, counts, strict=True)
         ]
 
-    def _counted(self) -> tuple[Numbers, list[Numbers]]:
-        sizes = np.array([own.cells for own in self.assignment.randomizers])
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        found = np.zeros(int(first[-1]), np.int64)
-        users = np.zeros(len(sizes), np.int64)
-        for _, _, questions, values in self._asked():
-            found += np.bincount(first[questions] + values, minlength=len(found))
-            users += np.bincount(questions, minlength=len(sizes))
-        return users, np.split(found, first[1:-1])
+    def _count_users(self) -> tuple[Integers, list[Integers]]:
+        """Count users by question, and their values."""
+        starts = self._starts()
+        counts = np.zeros(int(starts[-1]), np.int64)
+        users = np.zeros(len(self.assignment.sizes), np.int64)
+        for answers in self._windows():
+            cells = starts[answers.questions] + answers.values
+            counts += np.bincount(cells, minlength=len(counts))
+            users += np.bincount(answers.questions, minlength=len(users))
+        return users, np.split(counts, starts[1:-1])
 
-    def _drawn(self, asked: Numbers, generator: np.random.Generator) -> list[Numbers]:
-        """Draw users from the cohort's rows, each alike: what those asked a question have is
-        multinomial.
+    def _draw_users(self, asked: Integers, generator: np.random.Generator) -> list[Integers]:
+        """Draw users from the cohort's rows, and count their values.
+
+        The counts for a question are multinomial.
         """
-        drawn = []
         rows = np.arange(len(self.cohort.records))
         if int(asked.sum()) < len(rows) * len(asked):  # fewer users than rows to look at
-            return self._drawn_one_by_one(asked, generator)
-        for question, own in enumerate(self.assignment.randomizers):
+            return self._draw_each_user(asked, generator)
+        counts = []
+        for question, randomizer in enumerate(self.assignment.randomizers):
             values = np.asarray(self.values(rows, np.full(len(rows), question)))
-            drawn.append(
-                generator.multinomial(
-                    int(asked[question]), np.bincount(values, minlength=own.cells) / len(rows)
-                )
-            )
-            self.told(question + 1, len(asked))
-        return drawn
+            shares = np.bincount(values, minlength=randomizer.cells) / len(rows)
+            counts.append(generator.multinomial(int(asked[question]), shares))
+            self.progress(question + 1, len(asked))
+        return counts
 
-    def _drawn_one_by_one(self, asked: Numbers, generator: np.random.Generator) -> list[Numbers]:
-        sizes = np.array([own.cells for own in self.assignment.randomizers])
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        found = np.zeros(int(first[-1]), np.int64)
+    def _draw_each_user(self, asked: Integers, generator: np.random.Generator) -> list[Integers]:
+        starts = self._starts()
+        counts = np.zeros(int(starts[-1]), np.int64)
         ends = np.cumsum(asked)
         for start in range(0, int(ends[-1]), WINDOW):
             users = np.arange(start, min(start + WINDOW, int(ends[-1])))
             questions = np.searchsorted(ends, users, side="right")
-            values = np.asarray(
-                self.values(generator.integers(0, len(self.cohort.records), len(users)), questions)
-            )
-            found += np.bincount(first[questions] + values, minlength=len(found))
-            self.told(int(users[-1]) + 1, int(ends[-1]))
-        return np.split(found, first[1:-1])
+            rows = generator.integers(0, len(self.cohort.records), len(users))
+            values = np.asarray(self.values(rows, questions))
+            counts += np.bincount(starts[questions] + values, minlength=len(counts))
+            self.progress(int(users[-1]) + 1, int(ends[-1]))
+        return np.split(counts, starts[1:-1])
+
+    def _starts(self) -> Integers:
+        """Compute where the cells of each question start among all, and where the last ends."""
+        sizes = np.array([randomizer.cells for randomizer in self.assignment.randomizers])
+        return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def tables(records: Records, questions: list[tuple[str, ...]]) -> Values:
-    """Answer with the cell of a marginal: question i is the marginal of `questions[i]`."""
+def cell_values(records: Records, marginals: Sequence[tuple[str, ...]]) -> ValueFunction:
+    """Make a function for users who report their cell of a marginal, one for each question."""
 
-    def values(rows: Numbers, asked: Numbers) -> Numbers:
-        found = np.empty(len(rows), np.int64)
+    def values(rows: Integers, questions: Integers) -> Integers:
+        cells = np.empty(len(rows), np.int64)
         start = 0
-        for question in np.unique(asked).tolist():
-            end = int(np.searchsorted(asked, question, side="right"))
-            found[start:end] = records.cells(questions[question], rows[start:end])
+        for question in np.unique(questions).tolist():
+            end = int(np.searchsorted(questions, question, side="right"))
+            cells[start:end] = records.cells(marginals[question], rows[start:end])
             start = end
-        return found
+        return cells
 
     return values
 
 
-def parities(records: Records, questions: list[tuple[int, ...]]) -> Values:
-    """Answer with whether an odd number of some bits of the record are 1; bits as
-    `privacy.BinaryEncoding` writes them, by number.
+def parity_values(records: Records, sets: Sequence[tuple[int, ...]]) -> ValueFunction:
+    """Make a function for users who report the parity of some bits, a set for each question.
+
+    Bits are numbered as `privacy.BinaryEncoding` writes them.
     """
     columns = BinaryEncoding(records.domain).encode(
         [np.asarray(records.codes(name)) for name in records.domain.attributes]
     )
     width = -(-len(columns) // 64)
     bits = np.zeros((len(records), width), np.uint64)
-    for at, column in enumerate(columns):
-        bits[:, at // 64] |= column.astype(np.uint64) << np.uint64(at % 64)
-    masks = np.zeros((len(questions), width), np.uint64)
-    for question, chosen in enumerate(questions):
-        for at in chosen:
-            masks[question, at // 64] |= np.uint64(1 << at % 64)
+    for bit, column in enumerate(columns):
+        bits[:, bit // 64] |= column.astype(np.uint64) << np.uint64(bit % 64)
+    masks = np.zeros((len(sets), width), np.uint64)
+    for question, chosen in enumerate(sets):
+        for bit in chosen:
+            masks[question, bit // 64] |= np.uint64(1 << bit % 64)
 
-    def values(rows: Numbers, asked: Numbers) -> Numbers:
-        odd: Numbers = (np.bitwise_count(bits[rows] & masks[asked]).sum(axis=1) & 1).astype(
-            np.int64
-        )
-        return odd
+    def values(rows: Integers, questions: Integers) -> Integers:
+        ones = np.bitwise_count(bits[rows] & masks[questions]).sum(axis=1)
+        parities: Integers = (ones & 1).astype(np.int64)
+        return parities
 
     return values
 
 
 def public_generator(key: bytes, purpose: str) -> np.random.Generator:
-    """Make a generator of public choices, the same for whoever has the key."""
-    digest = hashlib.sha256(
-        b"sottovoce public v1" + len(key).to_bytes(8, "little") + key + purpose.encode()
-    ).digest()
+    """Make a generator of public choices, which is the same for all who have the key."""
+    prefix = b"sottovoce public v1" + len(key).to_bytes(8, "little") + key
+    digest = hashlib.sha256(prefix + purpose.encode()).digest()
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(list(digest))))

@@ -1,20 +1,20 @@
-"""Counting: the marginals of coded records, exactly.
+"""Counting: the exact marginals of coded records.
 
-Tables of attributes with more than two values are counted by one addition a row into a small array;
-rows go in slices that stay in the cache, and tables that begin with the same attributes share the
-arithmetic of their common part.
+Tables of attributes with more than two values are counted by adding each row to a small array. Rows
+are processed in slices that stay in the cache. Tables that begin with the same attributes share the
+arithmetic of these attributes.
 
-Binary attributes are counted 64 rows at a time. Their bits lie in words; the rows in which all of
-some attributes are 1 are the ones of the words' conjunction, and every cell of a table follows from
-such counts by inclusion and exclusion (the inverse of the superset sum): with n(ab) and n(a), n(a
-and not b) = n(a) - n(ab).
+Binary attributes are counted 64 rows at a time, with a bit for each row in words. The conjunction
+of some attributes' words has a bit for each row in which all of them are 1. Every cell of a table
+follows from such counts by inclusion and exclusion (the inverse of the superset sum). For example
+n(a and not b) = n(a) - n(ab).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,175 +22,178 @@ import numpy.typing as npt
 from ..messages import MisuseError
 from ..privacy.domain import Domain
 
-__all__ = ["Counter"]
+__all__ = ["CodedTable"]
 
-Counts = npt.NDArray[np.int64]
-Codes = Sequence[npt.NDArray[np.unsignedinteger[Any]]]
-Words = npt.NDArray[np.uint64]
+Counts: TypeAlias = npt.NDArray[np.int64]
+ColumnCodes: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Places: TypeAlias = tuple[int, ...]
+"""A table to count: the places of its attributes in the domain."""
 
 SLICE: Final = 1 << 15
-"""Rows whose fused codes stay in the first cache."""
+"""Rows whose combined codes stay in the L1 cache."""
 BATCH: Final = 1 << 22
-"""Cells that are counted before they are handed out."""
-MOST_CELLS: Final = 1 << 31
-MOST_BITS: Final = 8
-"""Attributes of a table that is counted by words; inclusion and exclusion doubles the work with
-each.
-"""
+"""Cells that are counted before they are returned."""
+MAX_CELLS: Final = 1 << 31
+"""Cells of one table."""
+MAX_BITS: Final = 8
+"""Attributes of a table that is counted by words; each doubles the inclusion and exclusion."""
 WORDS: Final = 1000
-"""Words of each attribute that are counted at a time: their 64,000 bits are counted in 16."""
+"""Words of each attribute that are counted at a time: 64,000 bits, which 16 bits can count."""
 
 
-class Counter:
-    """Codes of a domain, an array an attribute, ready to be counted."""
+class CodedTable:
+    """Codes of a domain, an array for each attribute, with fast counting of marginals."""
 
-    def __init__(self, codes: Codes, domain: Domain, *, rows: int | None = None) -> None:
+    def __init__(
+        self, codes: Sequence[ColumnCodes], domain: Domain, *, rows: int | None = None
+    ) -> None:
+        """`rows` is needed only if the domain has no attributes."""
         if len(codes) != len(domain.labels) or len({len(column) for column in codes}) > 1:
             raise MisuseError(
-                f"expected {len(domain.labels)} columns of one length, found {[len(column) for column in codes]}"
+                f"expected {len(domain.labels)} columns of one length, "
+                f"found {[len(column) for column in codes]}"
             )
         self.codes = list(codes)
         self.domain = domain
-        self.rows = rows if rows is not None else len(codes[0]) if codes else 0
+        self._rows = rows if rows is not None else len(codes[0]) if codes else 0
         self._words: Words | None = None
-        """A line of bits for each attribute, made when first needed."""
+        """A row of bits for each attribute, made when it is first needed."""
 
-    def marginals(self, wanted: Sequence[Sequence[str]]) -> Iterator[Counts]:
-        """Count these marginals, in this order, each in row-major order of its attributes as they
-        stand.
-        """
-        places = {name: at for at, name in enumerate(self.domain.attributes)}
+    def __len__(self) -> int:
+        return self._rows
+
+    def take(self, rows: npt.NDArray[np.int64]) -> CodedTable:
+        """Keep only these rows."""
+        return CodedTable([column[rows] for column in self.codes], self.domain, rows=len(rows))
+
+    def marginals(self, marginals: Sequence[Sequence[str]]) -> Iterator[Counts]:
+        """Count these marginals in this order, each in row-major order of its attributes."""
+        places = {name: place for place, name in enumerate(self.domain.attributes)}
         try:
-            columns = [tuple([places[name] for name in attributes]) for attributes in wanted]
+            # A list comprehension is faster than a generator for many small tables.
+            tables = [tuple([places[name] for name in attributes]) for attributes in marginals]
         except KeyError as error:
-            self.domain.shape(error.args)  # raises what names the attributes that there are
+            self.domain.shape(error.args)  # raises the error that lists the attributes
             raise
         sizes = self.domain.shape(self.domain.attributes)
-        cells = [prod([sizes[at] for at in own]) for own in columns]
-        for attributes, own, size in zip(wanted, columns, cells, strict=True):
-            if not own or len({*own}) < len(own) or size > MOST_CELLS:
+        cells = [prod([sizes[place] for place in table]) for table in tables]
+        for attributes, table, count in zip(marginals, tables, cells, strict=True):
+            if not table or len({*table}) < len(table) or count > MAX_CELLS:
                 raise MisuseError(
-                    f"expected different attributes to count by, found {', '.join(attributes) or 'none'}"
+                    "expected different attributes to count by, "
+                    f"found {', '.join(attributes) or 'none'}"
                 )
-        return self._batches(columns, cells, sizes)
+        return self._batches(tables, cells, sizes)
 
     def _batches(
-        self, columns: list[tuple[int, ...]], cells: list[int], sizes: tuple[int, ...]
+        self, tables: list[Places], cells: list[int], sizes: tuple[int, ...]
     ) -> Iterator[Counts]:
         start, filled = 0, 0
-        for end, size in enumerate(cells):
-            filled += size
-            if filled >= BATCH or end + 1 == len(cells):
-                yield from self._count(columns[start : end + 1], sizes)
-                start, filled = end + 1, 0
+        for number, count in enumerate(cells):
+            filled += count
+            if filled >= BATCH or number + 1 == len(cells):
+                yield from self._count(tables[start : number + 1], sizes)
+                start, filled = number + 1, 0
 
-    def _count(self, columns: list[tuple[int, ...]], sizes: tuple[int, ...]) -> list[Counts]:
-        binary = {at for at, size in enumerate(sizes) if size == 2}
-        most = min(
-            MOST_BITS, int(62 / np.log2(len(sizes) + 1))
-        )  # as keys of attributes are integers of 64 bits
-        by_bits = [
-            n for n, own in enumerate(columns) if len(own) <= most and binary.issuperset(own)
+    def _count(self, tables: list[Places], sizes: tuple[int, ...]) -> list[Counts]:
+        binary = {place for place, size in enumerate(sizes) if size == 2}
+        # Keys of sets of attributes are integers of 64 bits.
+        max_bits = min(MAX_BITS, int(62 / np.log2(len(sizes) + 1)))
+        by_words = [
+            number
+            for number, table in enumerate(tables)
+            if len(table) <= max_bits and binary.issuperset(table)
         ]
-        others = sorted({*range(len(columns))}.difference(by_bits), key=columns.__getitem__)
-        found: dict[int, Counts] = dict(
-            zip(others, self._tally([columns[n] for n in others], sizes), strict=True)
-        )
-        for ways in {len(columns[n]) for n in by_bits}:
-            these = [n for n in by_bits if len(columns[n]) == ways]
-            found.update(
-                zip(these, self._count_bits(np.array([columns[n] for n in these])), strict=True)
-            )
-        return [found[n] for n in range(len(columns))]
+        by_rows = sorted({*range(len(tables))}.difference(by_words), key=tables.__getitem__)
+        tallies = self._count_rows([tables[number] for number in by_rows], sizes)
+        counts: dict[int, Counts] = dict(zip(by_rows, tallies, strict=True))
+        for ways in {len(tables[number]) for number in by_words}:
+            numbers = [number for number in by_words if len(tables[number]) == ways]
+            same_size = np.array([tables[number] for number in numbers])
+            counts.update(zip(numbers, self._count_words(same_size), strict=True))
+        return [counts[number] for number in range(len(tables))]
 
-    def _tally(self, columns: list[tuple[int, ...]], sizes: tuple[int, ...]) -> list[Counts]:
-        """Count tables, given in sorted order, by adding up row after row."""
-        tables = [np.zeros(prod(sizes[at] for at in own), np.int64) for own in columns]
-        width = max(SLICE, *(len(table) for table in tables)) if tables else SLICE
-        for start in range(0, self.rows, width):
-            fused: list[tuple[int, npt.NDArray[Any]]] = []
-            """The common part so far: each attribute, and the code of all up to it."""
-            for number, own in enumerate(columns):
-                common = 0
-                while common < min(len(fused), len(own)) and fused[common][0] == own[common]:
-                    common += 1
-                del fused[common:]
-                for at in own[common:]:
-                    codes = self.codes[at][start : start + width]
-                    if not fused:
-                        fused.append((at, codes))
+    def _count_rows(self, tables: list[Places], sizes: tuple[int, ...]) -> list[Counts]:
+        """Count sorted tables by adding up rows."""
+        counts = [np.zeros(prod(sizes[place] for place in table), np.int64) for table in tables]
+        width = max(SLICE, *(len(cells) for cells in counts)) if counts else SLICE
+        for start in range(0, self._rows, width):
+            prefix: list[tuple[int, npt.NDArray[np.integer[Any]]]] = []
+            """Attributes so far, each with the combined code of all up to it."""
+            for number, table in enumerate(tables):
+                shared = 0
+                while shared < min(len(prefix), len(table)) and prefix[shared][0] == table[shared]:
+                    shared += 1
+                del prefix[shared:]
+                for place in table[shared:]:
+                    codes = self.codes[place][start : start + width]
+                    if not prefix:
+                        prefix.append((place, codes))
                         continue
-                    before, cells = fused[-1][1], prod(sizes[a] for a, _ in fused)
-                    kind = np.dtype(np.uint16 if cells * sizes[at] < 1 << 16 else np.int64)
-                    fused.append(
-                        (at, np.multiply(before, sizes[at], dtype=kind, casting="unsafe") + codes)
-                    )
-                tables[number] += np.bincount(fused[-1][1], minlength=len(tables[number]))
-        return tables
+                    combined, cells = prefix[-1][1], prod(sizes[p] for p, _ in prefix)
+                    kind = np.dtype(np.uint16 if cells * sizes[place] < 1 << 16 else np.int64)
+                    scaled = np.multiply(combined, sizes[place], dtype=kind, casting="unsafe")
+                    prefix.append((place, scaled + codes))
+                counts[number] += np.bincount(prefix[-1][1], minlength=len(counts[number]))
+        return counts
 
-    def _count_bits(self, columns: npt.NDArray[np.int64]) -> list[Counts]:
-        """Count tables of as many binary attributes each, a line of `columns` a table."""
-        ways = columns.shape[1]
-        ones = np.empty((len(columns), *(2,) * ways), np.int64)
-        """Cell (1, 0, 1): rows in which the first and the third are 1, whatever the second; made
-        the table in place.
+    def _count_words(self, tables: npt.NDArray[np.int64]) -> list[Counts]:
+        """Count tables of binary attributes. Each row of `tables` has the places of one."""
+        ways = tables.shape[1]
+        counts = np.empty((len(tables), *(2,) * ways), np.int64)
+        """First superset sums: cell (1, 0, 1) is the rows in which the first and third are 1,
+        whatever the second. They become the tables in place.
         """
-        for chosen in np.ndindex(*(2,) * ways):
-            ones[(slice(None), *chosen)] = self._together(
-                np.sort(columns[:, np.flatnonzero(chosen)], axis=1)
-            )
+        for cell in np.ndindex(*(2,) * ways):
+            ones = np.sort(tables[:, np.flatnonzero(cell)], axis=1)
+            counts[(slice(None), *cell)] = self._count_conjunctions(ones)
         for axis in range(1, ways + 1):
-            without, given = (np.take(ones, side, axis=axis) for side in (0, 1))
-            ones[(slice(None),) * axis + (0,)] = without - given
-        return list(ones.reshape(len(columns), -1))
+            all_rows, ones_only = (np.take(counts, side, axis=axis) for side in (0, 1))
+            counts[(slice(None),) * axis + (0,)] = all_rows - ones_only
+        return list(counts.reshape(len(tables), -1))
 
-    def _together(self, sets: npt.NDArray[np.int64]) -> Counts:
-        """Count the rows in which all attributes of a set are 1, for many sets of one size, each in
-        rising order.
+    def _count_conjunctions(self, sets: npt.NDArray[np.int64]) -> Counts:
+        """Count the rows in which all attributes of a set are 1.
+
+        Each row of `sets` has the places of one set, in rising order.
         """
         if sets.shape[1] == 0:
-            return np.full(len(sets), self.rows)
+            return np.full(len(sets), self._rows)
         if self._words is None:
-            self._words = _pack(self.codes, self.domain, self.rows)
-        lines = self._words
+            self._words = _pack(self.codes, self.domain, self._rows)
         keys = sets @ len(self.codes) ** np.arange(sets.shape[1] - 1, -1, -1)
-        _, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         different = sets[first]
-        # Sets that differ in the last attribute alone stand together: one conjunction of the others
-        # serves them all.
-        new = np.ones(len(different), np.bool_)
-        new[1:] = (np.diff(different[:, :-1], axis=0) != 0).any(axis=1)
-        starts = np.flatnonzero(new).tolist()
+        # Sets that differ only in the last attribute are neighbours, and share one conjunction of
+        # the others.
+        is_new = np.ones(len(different), np.bool_)
+        is_new[1:] = (np.diff(different[:, :-1], axis=0) != 0).any(axis=1)
+        starts = np.flatnonzero(is_new).tolist()
         groups = list(zip(starts, [*starts[1:], len(different)], strict=True))
         counts = np.zeros(len(different), np.int64)
-        most = max(end - start for start, end in groups)
-        met, ones = (
-            np.empty((most, WORDS), np.uint64),
-            np.empty((most, WORDS), np.uint8),
-        )  # reused: fresh pages cost more
-        for at in range(0, lines.shape[1], WORDS):
-            words = lines[:, at : at + WORDS]
+        largest = max(end - start for start, end in groups)
+        # These buffers are used again, because fresh memory pages cost more.
+        conjunctions = np.empty((largest, WORDS), np.uint64)
+        bit_counts = np.empty((largest, WORDS), np.uint8)
+        for block in range(0, self._words.shape[1], WORDS):
+            words = self._words[:, block : block + WORDS]
             width = words.shape[1]
             for start, end in groups:
-                tails, here, set_bits = (
-                    different[start:end, -1],
-                    met[: end - start, :width],
-                    ones[: end - start, :width],
-                )
-                np.take(words, tails, axis=0, out=here, mode="clip")
+                conjunction = conjunctions[: end - start, :width]
+                bit_count = bit_counts[: end - start, :width]
+                np.take(words, different[start:end, -1], axis=0, out=conjunction, mode="clip")
                 if different.shape[1] > 1:
-                    here &= np.bitwise_and.reduce(words[different[start, :-1]], axis=0)
-                np.bitwise_count(here, out=set_bits)
-                counts[start:end] += np.add.reduce(set_bits, axis=1, dtype=np.uint16)
-        return counts[back]
+                    conjunction &= np.bitwise_and.reduce(words[different[start, :-1]], axis=0)
+                np.bitwise_count(conjunction, out=bit_count)
+                counts[start:end] += np.add.reduce(bit_count, axis=1, dtype=np.uint16)
+        return counts[inverse]
 
 
-def _pack(codes: Codes, domain: Domain, rows: int) -> Words:
-    """Lay binary attributes' codes out as bits, 64 rows a word; a line of zeros for every other
-    attribute.
-    """
+def _pack(codes: Sequence[ColumnCodes], domain: Domain, rows: int) -> Words:
+    """Pack the codes of binary attributes as bits, 64 rows a word; others have a row of zeros."""
     words = np.zeros((len(codes), -(-rows // 64)), np.uint64)
-    for line, column, labels in zip(words, codes, domain.labels.values(), strict=True):
+    for row, column, labels in zip(words, codes, domain.labels.values(), strict=True):
         if len(labels) == 2:
-            line.view(np.uint8)[: -(-rows // 8)] = np.packbits(column.astype(np.bool_))
+            row.view(np.uint8)[: -(-rows // 8)] = np.packbits(column.astype(np.bool_))
     return words

@@ -1,8 +1,8 @@
-"""A cohort whose users report all attributes at once, in Bloom filters."""
+"""A cohort whose users report all attributes together, in Bloom filters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
@@ -12,7 +12,7 @@ import numpy as np
 from ..crypto import RandomStream, UserWords
 from ..privacy.local import pack
 from ..privacy.local.bloom import BloomFilters
-from .cohort import Cohort, Window
+from .cohort import Cohort, Progress, ReportWindow
 
 __all__ = ["FilterReports"]
 
@@ -22,16 +22,14 @@ WINDOW: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class FilterReports:
-    """Every user's report of some attributes, made with words of her own; of so many users in
-    all.
-    """
+    """Every user's report of some attributes, made with her own random words."""
 
     cohort: Cohort
     attributes: tuple[str, ...]
     filters: BloomFilters
-    of: int
-    told: Callable[[int, int], None]
-    """Is told of the progress, in users."""
+    all_users: int
+    """Number of users of all cohorts."""
+    progress: Progress
     words: UserWords
 
     name = "bloom"
@@ -45,12 +43,12 @@ class FilterReports:
 
     @property
     def sensitivity(self) -> float:
-        """One: a user's record is another."""
+        """1, because a neighbouring dataset has another record of one user."""
         return 1.0
 
     @property
     def scale(self) -> float:
-        """The deviation of how many users have a bit, of one user."""
+        """Standard deviation of the number of users with a bit, for one user."""
         q = float(self.filters.flips)
         return sqrt(q * (1 - q)) / (1 - 2 * q)
 
@@ -60,22 +58,24 @@ class FilterReports:
 
     @property
     def users(self) -> tuple[int, int]:
-        """The places of all who are asked: a cohort's users have some of them, and nobody twice."""
-        return 0, self.of
+        """The places of all users who are asked. No user of a cohort has two of them."""
+        return 0, self.all_users
 
-    def draw(self, randomness: RandomStream) -> Iterator[Window]:  # noqa: ARG002 - users have their own
+    def draw(self, randomness: RandomStream) -> Iterator[ReportWindow]:  # noqa: ARG002 - users have their own
         columns = [np.asarray(self.cohort.records.codes(name)) for name in self.attributes]
         step = max(1, WINDOW // self.filters.size)
-        done, whole = 0, len(self.cohort)
+        done = 0
         for rows, users in self.cohort.windows():
             for start in range(0, max(len(rows), 1), step):
                 part = slice(start, start + step)
                 values = [column[rows[part]].astype(np.int64) for column in columns]
                 reports = self.filters.report(values, users=users[part], words=self.words)
-                done += len(reports)
-                packed, bits = (
-                    pack(reports, bits=self.filters.bits),
-                    len(reports) * self.filters.bits,
+                count = len(reports)
+                done += count
+                yield ReportWindow(
+                    users=np.array([count], np.uint32),
+                    packed=pack(reports, bits=self.filters.bits),
+                    bits=count * self.filters.bits,
+                    last=done == len(self.cohort),
                 )
-                yield Window(np.array([len(reports)], np.uint32), packed, bits, done == whole)
-                self.told(done, max(whole, 1))
+                self.progress(done, max(len(self.cohort), 1))

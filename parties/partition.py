@@ -1,20 +1,21 @@
 """The public partition of one table among parties, for simulations and experiments.
 
-    even                    rows at random, sizes that differ by at most one
-    sizes:3,1,1             rows at random, sizes in these proportions, each within one row
-    by:income,age           sorted by these attributes, then cut into even runs: as different as parties can be
+    even                    random rows, sizes that differ by at most one
+    sizes:3,1,1             random rows, sizes in these proportions to within one row
+    by:income,age           sorted by these attributes and cut into equal parts, which makes the
+                            parties as different as possible
     by:income@0.5           between the two: 0 is even, 1 is sorted
 
-Every party computes the same partition from the seed and takes its rows. The first two are drawn
-block by block, each block shuffled on its own, so that a party need not hold what it does not keep;
-the third has to see all rows first.
+Every party computes the same partition from the seed and takes its rows. The first two kinds
+shuffle each block on its own, so a party need not hold rows that it does not keep. The third has to
+see all rows first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,48 +24,53 @@ from ..messages import UsageError
 
 __all__ = ["Split", "read_split"]
 
-Indices = npt.NDArray[np.int64]
+Indices: TypeAlias = npt.NDArray[np.int64]
+SortKey: TypeAlias = npt.NDArray[np.integer[Any]]
 PURPOSE: Final = 0x5EED
+"""It keeps this stream apart from others with the same seed."""
 FORMS: Final = "even, sizes:3,1,1, by:ATTRIBUTE,... or by:ATTRIBUTE,...@0.5"
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One partition."""
+    """A partition."""
 
     sizes: tuple[int, ...]
-    """A weight for each party."""
+    """The weight of each party."""
     by: tuple[str, ...] = ()
+    """Attributes by which rows are sorted; empty if rows are random."""
     strength: float = 1.0
+    """1 for sorted rows, 0 for random ones."""
 
     def ends(self, rows: int) -> Indices:
-        """Say where each party's rows end, among so many: 0, then an end for each party, the last
-        being `rows`.
-        """
+        """Compute where the rows of each party end: 0, then an end for each party up to `rows`."""
         weights = np.cumsum([0, *self.sizes])
         return np.array([rows * int(weight) // int(weights[-1]) for weight in weights], np.int64)
 
     def check(self, rows: int) -> None:
-        """Refuse a table of which some party gets nothing."""
+        """Refuse a table if some party gets no row of it."""
         if not np.diff(self.ends(rows)).all():
             raise UsageError(
-                f"expected at least one row for each of {len(self.sizes)} parties, found {rows} rows"
+                f"expected at least one row for each of {len(self.sizes)} parties, "
+                f"found {rows} rows"
             )
 
     def of_block(self, *, party: int, rows: int, before: int, number: int, seed: int) -> Indices:
-        """Take a party's rows of block `number`, which has so many rows and so many before it; in
-        rising order.
+        """Find a party's rows of a block, in rising order.
+
+        Args:
+            party: The party's number.
+            rows: Number of rows of the block.
+            before: Number of rows of all earlier blocks.
+            number: The number of the block.
+            seed: The public seed.
         """
         ends = self.ends(before + rows) - self.ends(before)
         order = _generator(seed, number).permutation(rows)
         return np.sort(order[ends[party - 1] : ends[party]])
 
-    def of_sorted(
-        self, keys: Sequence[npt.NDArray[Any]], *, party: int, rows: int, seed: int
-    ) -> Indices:
-        """Take a party's rows of the whole table, sorted by keys, the first being the most
-        significant.
-        """
+    def of_sorted(self, keys: Sequence[SortKey], *, party: int, rows: int, seed: int) -> Indices:
+        """Find a party's rows of the whole table, sorted by keys; the first key comes first."""
         generator = _generator(seed, 0)
         place = np.empty(rows)
         place[np.lexsort((generator.random(rows), *reversed(keys)))] = np.arange(rows) / rows
@@ -89,8 +95,8 @@ def read_split(text: str, *, parties: int) -> Split:
     if kind == "sizes" and rest:
         return Split(_weights(rest, text, parties=parties))
     if kind == "by" and rest:
-        names, at, strength = rest.rpartition("@")
-        if not at:
+        names, sign, strength = rest.rpartition("@")
+        if not sign:
             names, strength = rest, "1"
         attributes = tuple(name.strip() for name in names.split(","))
         try:
@@ -99,7 +105,8 @@ def read_split(text: str, *, parties: int) -> Split:
             mixing = -1.0
         if not 0 <= mixing <= 1 or not all(attributes):
             raise UsageError(
-                f"expected --split by:ATTRIBUTE,...@STRENGTH with a strength from 0 to 1, found {text!r}"
+                "expected --split by:ATTRIBUTE,...@STRENGTH with a strength from 0 to 1, "
+                f"found {text!r}"
             )
         return Split((1,) * parties, attributes, mixing)
     raise UsageError(f"expected --split {FORMS}, found {text!r}")
@@ -114,6 +121,7 @@ def _weights(rest: str, text: str, *, parties: int) -> tuple[int, ...]:
         weights = ()
     if len(weights) != parties or min(weights) < 1 or sum(weights) >= 1 << 31:
         raise UsageError(
-            f"expected --split sizes: and {parties} whole numbers of at least 1, one a party, found {text!r}"
+            f"expected --split sizes: and {parties} whole numbers of at least 1, one a party, "
+            f"found {text!r}"
         )
     return weights

@@ -1,4 +1,4 @@
-"""A party: a role that has records, a budget and randomness of its own."""
+"""A party: a role with records, a budget and randomness of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Party(Role):
-    """One party in the conversation."""
+    """A party's role in a protocol."""
 
     def __init__(
         self,
@@ -43,44 +43,46 @@ class Party(Role):
         self.accountant = accountant
         self._randomness = randomness
         self.workers = workers
-        """Threads that it may use."""
+        """Number of threads that it may use."""
         self.key_bits = key_bits
-        """How long the curator's Paillier key has to be."""
+        """Length that the curator's Paillier key must have."""
         self.identity = identity or Keypair.new(randomness.stream(phase="", purpose="identity"))
         """The key pair by which peers know this party: its own, or one made for the run."""
         self.pinned = dict(pinned or {})
-        """The peers' public identities, where they were given before the run."""
+        """The public identities of peers that were configured before the run."""
         self.channels: dict[int, Channel] = {}
-        """The sealed channels to its peers, once they have been introduced
-        (`protocols.introductions`).
-        """
+        """Sealed channels to its peers, after the introductions (`protocols.introductions`)."""
 
     @property
     def number(self) -> int:
-        """Which party this is, from 1."""
+        """The party's number, from 1."""
         return self.rank
 
     @property
     def peers(self) -> list[int]:
-        """The other parties."""
+        """Ranks of the other parties."""
         return [rank for rank in self.parties if rank != self.rank]
 
     def randomness(self, purpose: str) -> RandomStream:
-        """Find this party's stream for a purpose within the current phase."""
+        """Make the random stream for a purpose within the current phase."""
         return self._randomness.stream(phase=self.current_phase, purpose=purpose)
 
     def words_of_users(self, purpose: str) -> UserWords:
-        """Find the words that users draw for a purpose within the current phase; in a seeded run
-        the same on every rank.
+        """Make the random words of users for a purpose within the current phase.
+
+        In a seeded run they are the same on every rank.
         """
         return UserWords(self._randomness.key_of_users(phase=self.current_phase, purpose=purpose))
 
     def release(
         self, mechanism: Mechanism[T], *, to: int, users: tuple[int, int] | None = None
     ) -> T:
-        """Draw a mechanism's answer for `to`: the accountant checks and records it first.
+        """Draw a mechanism's answer, after the accountant has checked and recorded it.
 
-        `users`: whose reports these are, as a run of places in a public order of all users.
+        Args:
+            mechanism: The mechanism, with the exact value.
+            to: The rank that will see the answer.
+            users: The users whose reports these are, as a range of places in a public order.
         """
         if not self.current_phase:
             raise MisuseError(

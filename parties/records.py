@@ -1,9 +1,9 @@
-"""Records: a party's own rows. The only objects in sottovoce that hold raw data."""
+"""Records: a party's own rows. No other objects in sottovoce hold raw data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,8 @@ from ..messages import MisuseError, UsageError
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from ..privacy.exact import exact
-from .counting import Counter
-from .partition import Split
+from .counting import CodedTable
+from .partition import SortKey, Split
 from .schema import Schema
 from .sources import blocks
 
@@ -22,33 +22,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Records", "load", "unite"]
 
+Table: TypeAlias = "pd.DataFrame | CodedTable"
+
 
 class Records:
-    """Rows of a table that belong to one party: as codes where there is a schema, as they are where
-    there is none.
+    """Rows of a table that belong to one party.
 
-    Printing them shows how many there are and nothing else.
+    With a schema they are kept as codes, otherwise as they are. Printing them shows their number
+    and nothing else.
     """
 
     def __init__(
         self,
-        rows: pd.DataFrame | Counter,
+        rows: Table,
         *,
         schema: Schema | None = None,
         numbers: npt.NDArray[np.int64] | None = None,
     ) -> None:
-        import pandas as pd
-
         self.numbers = numbers
-        """Which rows of the one table these are, where a table is split by a public partition."""
-
-        if isinstance(rows, pd.DataFrame) and schema is not None:
-            rows = Counter(schema.encode(rows), schema.domain)
+        """Numbers of these rows in the whole table, if a public partition splits it."""
+        if schema is not None and not isinstance(rows, CodedTable):
+            rows = CodedTable(schema.encode(rows), schema.domain)
         self._rows = rows
 
     @property
-    def _coded(self) -> Counter:
-        if not isinstance(self._rows, Counter):
+    def _coded(self) -> CodedTable:
+        if not isinstance(self._rows, CodedTable):
             raise MisuseError(
                 "expected records with a schema, found none: set needs_schema in the protocol"
             )
@@ -60,69 +59,66 @@ class Records:
         return self._coded.domain
 
     def marginal(self, attributes: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Count every combination of these attributes' values: cells in row-major order. Exact, so
-        for this party alone.
+        """Count every combination of these attributes' values, with cells in row-major order.
+
+        The counts are exact, so they are for this party alone.
         """
         return next(self.marginals([attributes]))
 
-    def marginals(self, wanted: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
-        """Count many marginals, in the order asked for: some at a time, so memory stays bounded."""
-        return map(exact, self._coded.marginals(wanted))
+    def marginals(self, marginals: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
+        """Count many marginals in this order, a few at a time, so that memory stays bounded."""
+        return map(exact, self._coded.marginals(marginals))
 
     def binary(self) -> Records:
-        """Write the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
+        """Encode the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
         binary = BinaryEncoding(self.domain)
-        return Records(Counter(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
+        return Records(CodedTable(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
 
     def cells(
         self, attributes: Sequence[str], rows: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Say in which cell of these attributes' marginal each of these rows stands."""
-        found = np.zeros(len(rows), np.int64)
+        """Find the cell of each of these rows in the marginal of the attributes."""
+        cells = np.zeros(len(rows), np.int64)
         for attribute, size in zip(attributes, self.domain.shape(attributes), strict=True):
-            found *= size
-            found += self._coded.codes[self.domain.attributes.index(attribute)][rows]
-        return exact(found)
+            cells *= size
+            cells += self._coded.codes[self.domain.attributes.index(attribute)][rows]
+        return exact(cells)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Records:
-        """Keep these rows alone."""
-        codes = [column[rows] for column in self._coded.codes]
-        kept = Counter(codes, self.domain, rows=len(rows))
-        return Records(kept, numbers=None if self.numbers is None else self.numbers[rows])
+        """Keep only these rows."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Records(self._coded.take(rows), numbers=numbers)
 
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
-        """Take one attribute of all rows, as codes of the domain."""
+        """Return the codes of one attribute, for all rows."""
         self.domain.shape([attribute])
         return exact(self._coded.codes[self.domain.attributes.index(attribute)])
 
     def __len__(self) -> int:
-        return self._rows.rows if isinstance(self._rows, Counter) else len(self._rows)
+        return len(self._rows)
 
     def __repr__(self) -> str:
         return f"Records({len(self)} rows of {len(self.attributes)} attributes)"
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        return (
-            self.domain.attributes
-            if isinstance(self._rows, Counter)
-            else tuple(map(str, self._rows.columns))
-        )
+        if isinstance(self._rows, CodedTable):
+            return self.domain.attributes
+        return tuple(map(str, self._rows.columns))
 
     def column(self, attribute: str) -> npt.NDArray[np.object_]:
-        """Take one attribute of all rows, as text."""
+        """Return one attribute of all rows, as texts."""
         if attribute not in self.attributes:
             raise UsageError(
-                f"expected an attribute of the data ({', '.join(self.attributes)}), found {attribute!r}"
+                f"expected an attribute of the data ({', '.join(self.attributes)}), "
+                f"found {attribute!r}"
             )
-        if isinstance(self._rows, Counter):
-            return exact(
-                np.array(self.domain.labels[attribute], dtype=object)[self.codes(attribute)]
-            )
+        if isinstance(self._rows, CodedTable):
+            labels = np.array(self.domain.labels[attribute], dtype=object)
+            return exact(labels[self.codes(attribute)])
         column = self._rows[attribute]
-        return exact(
-            column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=object)
-        )
+        texts = column.astype(object).where(column.notna(), "").astype(str)
+        return exact(texts.to_numpy(dtype=object))
 
     def count(self, attribute: str, value: str) -> int:
         """Count the rows in which the attribute has the value, compared as text."""
@@ -138,82 +134,84 @@ def load(
     party: int = 1,
     split: Split | None = None,
 ) -> Records:
-    """Read a table, or a party's share of it under a public `split`.
+    """Read a table, or a party's part of it under a public `split`.
 
-    With a schema what is kept are codes, a byte or two a value; the file is read in blocks. A split
-    `by` attributes has to see all rows before it chooses; the others keep only the party's own.
+    With a schema the file is read in blocks and kept as codes, a byte or two for each value. A
+    split by attributes has to see all rows first. Any other keeps only the rows of the party.
     """
-    kept: list[Any] = []
-    own: list[npt.NDArray[np.int64]] = []
-    before = read = 0
-    only = None if schema is None else schema.attributes.keys()
-    numeric = () if schema is None else schema.numeric
-    for number, block in enumerate(
-        blocks(source, rows=rows, seed=seed, only=only, numeric=numeric)
-    ):
-        part = block if schema is None else schema.encode(block, before=read)
-        read += len(block)
-        size = _rows(part)
+    domain = None if schema is None else schema.domain
+    tables: list[Table] = []
+    indices: list[npt.NDArray[np.int64]] = []
+    before = rows_read = 0
+    source_blocks = blocks(
+        source,
+        rows=rows,
+        seed=seed,
+        only=None if schema is None else schema.attributes.keys(),
+        numeric=() if schema is None else schema.numeric,
+    )
+    for number, block in enumerate(source_blocks):
+        table: Table = block
+        if schema is not None and domain is not None:
+            table = CodedTable(schema.encode(block, before=rows_read), domain)
+        rows_read += len(block)
+        size = len(table)
         if split is not None and not split.by:
-            at = split.of_block(party=party, rows=size, before=before, number=number, seed=seed)
-            part = _take(part, at)
-            own.append(before + at)
+            chosen = split.of_block(party=party, rows=size, before=before, number=number, seed=seed)
+            table = _take(table, chosen)
+            indices.append(before + chosen)
         before += size
-        kept.append(part)
+        tables.append(table)
     if not before:
+        name = source if isinstance(source, str) else "the table"
         raise UsageError(
-            f"expected at least one row without missing values in {_name(source)}, found {read} rows with some"
+            f"expected at least one row without missing values in {name}, "
+            f"found {rows_read} rows with some"
         )
-    whole = _join(kept)
+    whole = _join(tables)
     if split is not None:
         split.check(before)
         if split.by:
-            keys = [_key(whole, name, schema) for name in split.by]
-            own = [split.of_sorted(keys, party=party, rows=before, seed=seed)]
-            whole = _take(whole, own[0])
-    numbers = np.concatenate(own) if own else None
-    return Records(whole if schema is None else Counter(whole, schema.domain), numbers=numbers)
+            keys = [_sort_key(whole, name) for name in split.by]
+            indices = [split.of_sorted(keys, party=party, rows=before, seed=seed)]
+            whole = _take(whole, indices[0])
+    return Records(whole, numbers=np.concatenate(indices) if indices else None)
 
 
 def unite(tables: Sequence[Records]) -> Records:
-    """Put coded records of one domain together. For the judge: no party has another's."""
+    """Put coded records of one domain together. This is for the judge; no party has all records."""
     domain = tables[0].domain
-    return Records(
-        Counter(
-            _join([[table.codes(name) for name in domain.attributes] for table in tables]), domain
-        )
-    )
+    columns = [
+        np.concatenate([table.codes(name) for table in tables]) for name in domain.attributes
+    ]
+    return Records(CodedTable(columns, domain))
 
 
-def _name(source: str | pd.DataFrame) -> str:
-    return source if isinstance(source, str) else "the table"
+def _take(table: Table, rows: npt.NDArray[np.int64]) -> Table:
+    return table.take(rows) if isinstance(table, CodedTable) else table.iloc[rows]
 
 
-def _rows(part: Any) -> int:
-    return len(part[0]) if isinstance(part, list) else len(part)
-
-
-def _take(part: Any, at: npt.NDArray[np.int64]) -> Any:
-    return [column[at] for column in part] if isinstance(part, list) else part.iloc[at]
-
-
-def _join(parts: list[Any]) -> Any:
-    if isinstance(parts[0], list):
-        return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+def _join(tables: Sequence[Table]) -> Table:
+    coded = [table for table in tables if isinstance(table, CodedTable)]
+    if coded:
+        columns = zip(*(table.codes for table in coded), strict=True)
+        return CodedTable([np.concatenate(parts) for parts in columns], coded[0].domain)
     import pandas as pd
 
-    return pd.concat(parts, ignore_index=True)
+    frames = [table for table in tables if not isinstance(table, CodedTable)]
+    return pd.concat(frames, ignore_index=True)
 
 
-def _key(whole: Any, name: str, schema: Schema | None) -> npt.NDArray[Any]:
-    """Find what to sort by: the order of the schema's labels, or of the texts."""
-    names = list(whole.columns) if schema is None else list(schema.attributes)
+def _sort_key(table: Table, name: str) -> SortKey:
+    """Find the key of an attribute: its codes, or the order of its texts."""
+    names = [*(table.domain.attributes if isinstance(table, CodedTable) else table.columns)]
     if name not in names:
         raise UsageError(
-            f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, found {name!r}"
+            f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, "
+            f"found {name!r}"
         )
-    if schema is not None:
-        return np.asarray(whole[names.index(name)])
+    if isinstance(table, CodedTable):
+        return table.codes[table.domain.attributes.index(name)]
     import pandas as pd
 
-    return np.asarray(pd.factorize(whole[name].astype(str), sort=True)[0])
+    return np.asarray(pd.factorize(table[name].astype(str), sort=True)[0])

@@ -1,6 +1,6 @@
-"""Where tables come from, block by block: CSV (also .gz), Parquet, a DataFrame, or the demo people.
+"""Sources of tables, read block by block: CSV (also .gz), Parquet, a DataFrame, or the demo table.
 
-Nobody holds a whole file as text: a block of 65,536 rows is read, encoded and forgotten.
+No process holds a whole file as text. A block of 65,536 rows is read, encoded and forgotten.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from .demo import DEMO_ROWS, demo_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
-# What pandas, pyarrow and the decompressors that pandas chooses by a file's name raise on broken
-# files.
-BROKEN: Final = (
+__all__ = ["BLOCK", "DEMO", "blocks", "column_names"]
+
+BROKEN_FILE_ERRORS: Final = (
     ValueError,
     OSError,
     ImportError,
@@ -33,14 +34,11 @@ BROKEN: Final = (
     lzma.LZMAError,
     tarfile.TarError,
 )
-
-__all__ = ["BLOCK", "DEMO", "blocks", "column_names"]
-
+"""Errors on broken files: of pandas, pyarrow, and the decompressors that pandas chooses by name."""
 DEMO: Final = "demo"
 BLOCK: Final = 1 << 16
-"""Rows. The partition of a table is drawn block by block, so another size would be another
-partition.
-"""
+"""Rows of a block. Tables are split block by block, so another size would be another split."""
+MAX_SHOWN_COLUMNS: Final = 30
 
 
 def blocks(
@@ -51,18 +49,22 @@ def blocks(
     only: Collection[str] | None = None,
     numeric: Collection[str] = (),
 ) -> Iterator[pd.DataFrame]:
-    """Read a table: all columns, or `only` some; the first so many `rows`, or all.
+    """Read a table. Bad input is a `UsageError` that names the file.
 
-    Columns of a CSV file come as text; those that are said to be `numeric` as numbers, as long as
-    they are. Bad input is a `UsageError` that names the file.
+    Args:
+        source: A path, "demo", or a DataFrame.
+        rows: Number of rows to read, from the first on. The default is all.
+        seed: Seed of the demo table.
+        only: Names of the columns to read. The default is all.
+        numeric: Columns of a CSV file that are read as numbers, if they all are. Others are texts.
     """
-    some = False
+    is_empty = True
     for block in _blocks(source, rows=rows, seed=seed, only=only, numeric=numeric):
-        some = some or len(block) > 0
+        is_empty = is_empty and len(block) == 0
         yield block
-    if not some:
-        found = f"{source}, found 0 rows" if isinstance(source, str) else "the table, found 0 rows"
-        raise UsageError(f"expected a header and at least one row in {found}")
+    if is_empty:
+        name = source if isinstance(source, str) else "the table"
+        raise UsageError(f"expected a header and at least one row in {name}, found 0 rows")
 
 
 def _blocks(
@@ -73,90 +75,91 @@ def _blocks(
     only: Collection[str] | None,
     numeric: Collection[str],
 ) -> Iterator[pd.DataFrame]:
-    if source is DEMO or (isinstance(source, str) and source == DEMO):
-        yield from (
-            _some(block, only)
-            for block in demo_blocks(DEMO_ROWS if rows is None else rows, seed=seed)
-        )
-    elif not isinstance(source, str):
-        table = source.set_axis(_checked([*map(str, source.columns)], "the table"), axis="columns")
-        end = len(table) if rows is None else min(rows, len(table))
-        yield from (
-            _some(table.iloc[start : min(start + BLOCK, end)], only)
-            for start in range(0, end, BLOCK)
-        )
+    if not isinstance(source, str):
+        yield from _slices(source, rows=rows, only=only)
+    elif source == DEMO:
+        for block in demo_blocks(DEMO_ROWS if rows is None else rows, seed=seed):
+            yield _select(block, only)
     elif not Path(source).is_file():
         raise UsageError(f"expected a data file, found none at {source}: check --data")
     else:
-        read = (
-            _parquet(source, rows=rows, only=only)
-            if source.endswith(".parquet")
-            else _csv(source, rows, only, numeric)
-        )
         try:
-            yield from read
+            if source.endswith(".parquet"):
+                yield from _parquet(source, rows=rows, only=only)
+            else:
+                yield from _csv(source, rows=rows, only=only, numeric=numeric)
         except UsageError:
             raise
-        except BROKEN as error:
-            reason = (
-                str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            )
+        except BROKEN_FILE_ERRORS as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
             raise UsageError(
-                f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {reason}"
+                f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {lines[0]}"
             ) from None
 
 
-def _some(block: pd.DataFrame, only: Collection[str] | None) -> pd.DataFrame:
-    """Take the columns that are wanted; one that is not there is an error that says what is."""
+def _slices(
+    source: pd.DataFrame, *, rows: int | None, only: Collection[str] | None
+) -> Iterator[pd.DataFrame]:
+    names = [*map(str, source.columns)]
+    _require_different(names, "the table")
+    table = source.set_axis(names, axis="columns")
+    end = len(table) if rows is None else min(rows, len(table))
+    for start in range(0, end, BLOCK):
+        yield _select(table.iloc[start : min(start + BLOCK, end)], only)
+
+
+def _select(block: pd.DataFrame, only: Collection[str] | None) -> pd.DataFrame:
+    """Keep the columns `only`; a missing one is an error that lists those of the table."""
     if only is None:
         return block
     if missing := [name for name in only if name not in block.columns]:
-        found = ", ".join(map(str, block.columns[:30])) + (
-            ", ..." if len(block.columns) > 30 else ""
+        names = ", ".join(map(str, block.columns[:MAX_SHOWN_COLUMNS]))
+        more = ", ..." if len(block.columns) > MAX_SHOWN_COLUMNS else ""
+        raise UsageError(
+            f"expected a column {missing[0]!r}, as the schema says, found {names}{more}"
         )
-        raise UsageError(f"expected a column {missing[0]!r}, as the schema says, found {found}")
     return block[[name for name in block.columns if name in only]]
 
 
 def column_names(source: str) -> list[str]:
-    """Read a CSV file's header; pandas would rename columns of one name, and shift lines that are
-    longer, in silence.
+    """Read a CSV file's header.
+
+    Pandas would silently rename columns of one name, and shift lines that are longer.
     """
     import pandas as pd
 
     header = pd.read_csv(source, header=None, nrows=2, dtype=str, keep_default_na=False)
     names = [str(name) for name in header.iloc[0]]
-    _checked([name for name in names if name], source)
-    return [name or f"Unnamed: {at}" for at, name in enumerate(names)]  # as pandas names them
+    _require_different([name for name in names if name], source)
+    return [name or f"Unnamed: {index}" for index, name in enumerate(names)]  # as pandas does
 
 
-def _checked(names: list[str], where: str) -> list[str]:
+def _require_different(names: list[str], where: str) -> None:
     if len(set(names)) < len(names):
-        twice = sorted(name for name in set(names) if names.count(name) > 1)
+        duplicates = sorted(name for name in set(names) if names.count(name) > 1)
         raise UsageError(
-            f"expected different names of columns in {where}, found {', '.join(twice)} twice"
+            f"expected different names of columns in {where}, found {', '.join(duplicates)} twice"
         )
-    return names
 
 
 def _csv(
-    source: str, rows: int | None, only: Collection[str] | None, numeric: Collection[str]
+    source: str, *, rows: int | None, only: Collection[str] | None, numeric: Collection[str]
 ) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
     names = column_names(source)
-    # From 3.1 on that is the default, and asking for it is deprecated.
+    # From pandas 3.1 on this is the default, and asking for it is deprecated.
     exact: dict[str, Any] = (
         {} if _version(pd.__version__) >= (3, 1) else {"float_precision": "round_trip"}
     )
     done = 0
     for numbers in ({*numeric}, set[str]()):
-        kinds: dict[str, Any] = {name: np.float64 if name in numbers else object for name in names}
-        # Nothing is a null of pandas' choosing: the schema says what is missing. Numbers are read
-        # as Python reads them, so that what lies on the edge of a bin does so on either way.
+        types: dict[str, Any] = {name: np.float64 if name in numbers else object for name in names}
+        # Pandas must not choose what is a null, because the schema says what is missing. Numbers
+        # are read as Python reads them. So a value on the edge of a bin is on it in both ways.
         with pd.read_csv(
             source,
-            dtype=kinds,
+            dtype=types,
             keep_default_na=False,
             nrows=rows,
             chunksize=BLOCK,
@@ -166,14 +169,14 @@ def _csv(
             try:
                 for number, block in enumerate(reader):
                     if number == done:
-                        yield _some(block, only)
+                        yield _select(block, only)
                         done += 1
             except pd.errors.ParserError:
                 raise
             except ValueError:
                 if not numbers:
                     raise
-                continue  # a text among the numbers: read all as text, which can say where it is
+                continue  # a text among the numbers: as text the error can name its row
         return
 
 
@@ -194,36 +197,34 @@ def _parquet(
 
     try:
         file = parquet.ParquetFile(source)
-        names = _checked([*map(str, file.schema_arrow.names)], source)
-        left = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
-        held: list[pd.DataFrame] = []
-        for batch in file.iter_batches(
-            batch_size=BLOCK, columns=[name for name in names if only is None or name in only]
-        ):
-            part = batch.slice(0, left)
-            left -= len(part)
+        names = [*map(str, file.schema_arrow.names)]
+        _require_different(names, source)
+        remaining = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
+        columns = [name for name in names if only is None or name in only]
+        pending: list[pd.DataFrame] = []
+        """Tables that do not fill a block yet, because batches end with row groups."""
+        for batch in file.iter_batches(batch_size=BLOCK, columns=columns):
+            part = batch.slice(0, remaining)
+            remaining -= len(part)
             table = pd.DataFrame(
                 {name: _column(name, part.column(name), source) for name in part.schema.names}
             )
-            # Batches end with row groups; ours are all of one size.
-            held.append(
-                table if only is None or set(only) <= set(names) else table.reindex(columns=names)
-            )
-            while (size := sum(map(len, held))) >= BLOCK or (held and not left):
-                whole = pd.concat(held, ignore_index=True) if len(held) > 1 else held[0]
-                yield _some(whole.iloc[:BLOCK], only)
-                held = [whole.iloc[BLOCK:].copy()] if size > BLOCK else []
-            if not left:
+            is_complete = only is None or set(only) <= set(names)
+            pending.append(table if is_complete else table.reindex(columns=names))
+            while (size := sum(map(len, pending))) >= BLOCK or (pending and not remaining):
+                whole = pd.concat(pending, ignore_index=True) if len(pending) > 1 else pending[0]
+                yield _select(whole.iloc[:BLOCK], only)
+                pending = [whole.iloc[BLOCK:].copy()] if size > BLOCK else []
+            if not remaining:
                 break
     except ArrowException as error:
         raise ValueError(str(error)) from None
 
 
-def _column(name: str, values: Any, source: str) -> Any:
-    """Take a column out of Arrow: numbers as they are if none is missing, everything else value by
-    value as objects.
+def _column(name: str, values: pa.Array, source: str) -> Any:
+    """Convert a column from Arrow: numbers if none is missing, otherwise objects.
 
-    Integers with a null among them would become floats on pandas' own way, and other texts.
+    Pandas' own conversion would make floats of integers with a null among them, and other texts.
     """
     from pyarrow import types
 
@@ -237,8 +238,7 @@ def _column(name: str, values: Any, source: str) -> Any:
         raise UsageError(
             f"expected texts and numbers in {source}, found {values.type} in column {name!r}"
         )
-    if values.null_count == 0 and (types.is_integer(values.type) or types.is_floating(values.type)):
-        return values.to_numpy(zero_copy_only=False)
-    if types.is_floating(values.type):
+    is_integer, is_float = types.is_integer(values.type), types.is_floating(values.type)
+    if is_float or (is_integer and values.null_count == 0):
         return values.to_numpy(zero_copy_only=False)
     return np.array(values.to_pandas(integer_object_nulls=True), dtype=object)

@@ -85,7 +85,7 @@ class Domain(msgspec.Struct, frozen=True):
 
 
 def intervals(labels: Sequence[str]) -> bool:
-    """Say whether these are the labels of bins, from low to high, as `parties.schema.Bins` writes
+    """Say whether these are the labels of bins, from low to high, as `parties.rules.Bins` writes
     them; the last may be none.
 
     >>> intervals(("[17, 30]", "(30, 45]", "?")), intervals(("Private", "State-gov"))

@@ -34,7 +34,7 @@ from ..curator import Curator, Marginal
 from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Party, Records
-from ..parties.cohort import Values, parities
+from ..parties.cohort import ValueFunction, parity_values
 from ..privacy import BinaryEncoding, Domain
 from ..privacy.local import DirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard
@@ -79,8 +79,8 @@ class ParityQuestions:
             raise ValueError(f"expected sets of bits below {bits}, found {question}")
         return 2
 
-    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
-        return parities(records, list(questions))
+    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> ValueFunction:
+        return parity_values(records, list(questions))
 
 
 class Fourier(SurveyProtocol[FourierParameters]):

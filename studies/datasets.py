@@ -29,7 +29,7 @@ from ..parties import (
     read_schema,
     write_schema,
 )
-from ..parties.schema import MISSING_TEXTS
+from ..parties.rules import MISSING_TEXTS
 from ..report.folder import put
 from .cells import key_of
 

@@ -34,7 +34,7 @@ from ...curator.labels import upper_beliefs
 from ...curator.marginal import Numbers
 from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
-from ...parties.cohort import tables
+from ...parties.cohort import cell_values
 from ...privacy.disclosure import Disclosure
 from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import beliefs, capped
@@ -94,7 +94,9 @@ class PartyLabelSurvey:
         )
         self.book = review.book
         label = self._settings.label
-        values = tables(self._me.records, [(label, *group.attributes) for group in review.groups])
+        values = cell_values(
+            self._me.records, [(label, *group.attributes) for group in review.groups]
+        )
         return CohortPlan(review.assignment, values, review.costs)
 
     def _disclose(self, sets: Sequence[tuple[str, ...]]) -> None:

@@ -11,7 +11,14 @@ import numpy as np
 from ...crypto import UserWords
 from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
-from ...parties.cohort import Cohort, Reports, Sums, Values, Window, public_generator
+from ...parties.cohort import (
+    Cohort,
+    CohortReports,
+    CohortSums,
+    ReportWindow,
+    ValueFunction,
+    public_generator,
+)
 from ...privacy import Mechanism, UserCost
 from ...privacy.local import Assignment, Randomizer
 from .messages import MAX_ROWS, SurveyMessages
@@ -24,7 +31,7 @@ MessageT = TypeVar("MessageT")
 PlanT = TypeVar("PlanT")
 
 
-class UserReports(Mechanism[Iterator[Window]], Protocol):
+class UserReports(Mechanism[Iterator[ReportWindow]], Protocol):
     """The reports of a cohort's users, made window by window."""
 
     @property
@@ -36,7 +43,7 @@ class CohortPlan:
     """A round for a cohort: which users are asked which question, and the users' true values."""
 
     assignment: Assignment
-    values: Values
+    values: ValueFunction
     costs: tuple[UserCost, ...] = ()
     """What the round adds to the privacy loss of each group, where users are asked again."""
 
@@ -115,7 +122,7 @@ class PartySurvey:
         if self._options.simulate == "counts":
             self._answer_by_sums(plan)
             return
-        reports = Reports(
+        reports = CohortReports(
             self.cohort,
             plan.assignment,
             plan.values,
@@ -130,7 +137,7 @@ class PartySurvey:
             ),
         )
 
-    def send(self, reports: UserReports, write: Callable[[Window], object]) -> None:
+    def send(self, reports: UserReports, write: Callable[[ReportWindow], object]) -> None:
         """Release the reports of the cohort's users, and send them window by window."""
         for window in self._me.release(reports, to=CURATOR, users=reports.users):
             self._me.send(write(window), to=CURATOR)
@@ -152,7 +159,9 @@ class PartySurvey:
             generator = public_generator(self.key, f"cohorts from {assignment.first}")
             shares = self._rows / self._rows.sum()
             sizes = generator.multinomial(assignment.sizes, shares)[:, me.number - 1]
-        sums = Sums(self.cohort, assignment, plan.values, self.progress, sizes, by_users=plan.costs)
+        sums = CohortSums(
+            self.cohort, assignment, plan.values, self.progress, sizes, by_users=plan.costs
+        )
         users, supports = me.release(sums, to=CURATOR, users=sums.users)
         me.send(SurveyMessages.Sums(users, np.concatenate(supports)), to=CURATOR)
 

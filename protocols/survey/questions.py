@@ -13,7 +13,7 @@ from ...curator import Estimate, Marginal
 from ...curator.shrinkage import NoisyTable
 from ...messages import UsageError
 from ...parties import Records
-from ...parties.cohort import Values, tables
+from ...parties.cohort import ValueFunction, cell_values
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 from ...privacy.local.assignment import share_out
@@ -96,7 +96,7 @@ class QuestionKind(Protocol):
         """Count a question's cells. A malformed question is a `ValueError`."""
         ...
 
-    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
+    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> ValueFunction:
         """Find the true values of a cohort's users."""
         ...
 
@@ -113,8 +113,10 @@ class MarginalQuestions:
     def cells(self, question: tuple[int, ...]) -> int:
         return self.domain.cells(read_attributes(self.domain, question))
 
-    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> Values:
-        return tables(records, [read_attributes(self.domain, question) for question in questions])
+    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> ValueFunction:
+        return cell_values(
+            records, [read_attributes(self.domain, question) for question in questions]
+        )
 
 
 def questions_by_weight(

@@ -17,7 +17,7 @@ from sottovoce.curator import Marginal, mutual_information
 from sottovoce.evaluation.distances import distance, marginals_of
 from sottovoce.evaluation.utility import RowCounts
 from sottovoce.parties import DEMO_SCHEMA, Records, load
-from sottovoce.parties.counting import Counter
+from sottovoce.parties.counting import CodedTable
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 
@@ -28,7 +28,7 @@ def shuffled(records: Records, *, seed: int) -> Records:
     """Permute every column by itself."""
     generator = np.random.default_rng(seed)
     codes = [generator.permutation(records.codes(name)) for name in records.domain.attributes]
-    return Records(Counter(codes, records.domain))
+    return Records(CodedTable(codes, records.domain))
 
 
 def plain(real: Records, synthetic: Records, attributes: tuple[str, ...]) -> float:
@@ -70,10 +70,10 @@ def test_floors() -> None:
     """
     domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
     real = Records(
-        Counter([np.array([0, 0, 0, 1], np.uint8), np.array([0, 0, 1, 2], np.uint8)], domain)
+        CodedTable([np.array([0, 0, 0, 1], np.uint8), np.array([0, 0, 1, 2], np.uint8)], domain)
     )
     every = Records(
-        Counter([np.arange(6, dtype=np.uint8) // 3, np.arange(6, dtype=np.uint8) % 3], domain)
+        CodedTable([np.arange(6, dtype=np.uint8) // 3, np.arange(6, dtype=np.uint8) % 3], domain)
     )
     product = [
         (a, b)
@@ -82,7 +82,7 @@ def test_floors() -> None:
         for _ in range(times * more)
     ]
     independent = Records(
-        Counter([np.array([row[at] for row in product], np.uint8) for at in (0, 1)], domain)
+        CodedTable([np.array([row[at] for row in product], np.uint8) for at in (0, 1)], domain)
     )
     found = distance(real, independent, ways=2)
     assert found.average == pytest.approx(found.one_way)

@@ -8,7 +8,14 @@ import pytest
 
 from sottovoce.crypto import RandomStream, UserWords
 from sottovoce.parties import Records, load, read_schema, read_split
-from sottovoce.parties.cohort import Cohort, Reports, Sums, parities, public_generator, tables
+from sottovoce.parties.cohort import (
+    Cohort,
+    CohortReports,
+    CohortSums,
+    cell_values,
+    parity_values,
+    public_generator,
+)
 from sottovoce.privacy import BinaryEncoding
 from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 
@@ -45,8 +52,8 @@ def share(party: int, parties: int) -> Records:
 def reported(cohorts: list[Cohort], asked: Assignment, *, key: bytes = b"k" * 16) -> np.ndarray:
     found = []
     for own in cohorts:
-        reports = Reports(
-            own, asked, tables(own.records, QUESTIONS), nothing, UserWords(key), by_users=()
+        reports = CohortReports(
+            own, asked, cell_values(own.records, QUESTIONS), nothing, UserWords(key), by_users=()
         )
         windows = reports.draw(RandomStream(None))
         found += [
@@ -116,10 +123,10 @@ def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
             else None
         )
         drawn = [
-            Sums(
+            CohortSums(
                 Cohort(own),
                 again,
-                tables(own, QUESTIONS),
+                cell_values(own, QUESTIONS),
                 nothing,
                 None if split is None else split[:, at],
                 by_users=(),
@@ -142,7 +149,7 @@ def test_parities_are_those_of_the_bits() -> None:
     )
     assert len(bits) == 2 + 1 + 3
     questions = [(0,), (1, 2), (0, 2, 5)]
-    values = parities(records, questions)
+    values = parity_values(records, questions)
     rows, asked = np.tile(np.arange(ROWS), 3), np.repeat([0, 1, 2], ROWS)
     expected = np.concatenate([bits[list(own)].sum(axis=0) % 2 for own in questions])
     assert np.array_equal(values(rows, asked), expected)

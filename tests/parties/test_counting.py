@@ -12,19 +12,19 @@ import pytest
 
 from sottovoce import UsageError
 from sottovoce.messages import MisuseError
-from sottovoce.parties.counting import Counter
+from sottovoce.parties.counting import CodedTable
 from sottovoce.privacy import Domain
 
 
-def make(sizes: list[int], rows: int, *, seed: int = 0) -> Counter:
+def make(sizes: list[int], rows: int, *, seed: int = 0) -> CodedTable:
     generator = np.random.default_rng(seed)
     codes = [generator.integers(0, size, rows, dtype=np.uint16) for size in sizes]
-    return Counter(
+    return CodedTable(
         codes, Domain({f"x{at}": tuple(map(str, range(size))) for at, size in enumerate(sizes)})
     )
 
 
-def check(counter: Counter, wanted: Sequence[tuple[str, ...]]) -> None:
+def check(counter: CodedTable, wanted: Sequence[tuple[str, ...]]) -> None:
     names = counter.domain.attributes
     for own, found in zip(wanted, counter.marginals(wanted), strict=True):
         expected = np.zeros(counter.domain.shape(own), np.int64)
@@ -81,7 +81,7 @@ def test_what_cannot_be_counted() -> None:
         with pytest.raises(MisuseError, match="different attributes to count by"):
             counter.marginals([wrong])
     with pytest.raises(MisuseError, match="expected 2 columns of one length"):
-        Counter([np.zeros(3, np.uint8), np.zeros(4, np.uint8)], counter.domain)
+        CodedTable([np.zeros(3, np.uint8), np.zeros(4, np.uint8)], counter.domain)
 
 
 def test_adult(adult: object) -> None:

@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sottovoce.parties.demo import (
-    BLOCK,
+from sottovoce.parties.demo import BLOCK, DEMO_ROWS, demo_blocks, demo_table
+from sottovoce.parties.demo_figures import (
     DEMO_ATTRIBUTES,
     DEMO_CATEGORIES,
     DEMO_RANGES,
-    DEMO_ROWS,
     EDUCATION,
     MARITAL,
     MARITAL_BY_AGE,
@@ -22,8 +21,6 @@ from sottovoce.parties.demo import (
     RACE,
     SEX,
     WORKCLASS,
-    demo_blocks,
-    demo_table,
 )
 
 SIZES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -214,9 +215,11 @@ def test_inference_does_not_depend_on_blocks(block: int) -> None:
 
 
 def test_what_missing_values_become(tmp_path: Path) -> None:
-    written = """{"job": {"categories": ["cook", "NA"], "missing": "category", "missing_as": ["none", ""]},
-                  "age": {"bins": 2, "range": [0, 10], "missing": "drop"}}"""
-    (tmp_path / "schema.json").write_text(written)
+    rules = {
+        "job": {"categories": ["cook", "NA"], "missing": "category", "missing_as": ["none", ""]},
+        "age": {"bins": 2, "range": [0, 10], "missing": "drop"},
+    }
+    (tmp_path / "schema.json").write_text(json.dumps(rules))
     schema = read_schema(tmp_path / "schema.json")
     (tmp_path / "people.csv").write_text(
         "job,age,town\ncook,1,x\nNA,?,x\nnone,10,x\n,5.5,x\nNA,nan,x\n"

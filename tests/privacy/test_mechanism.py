@@ -12,7 +12,7 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import MisuseError
 from sottovoce.parties.clear import ClearReports
-from sottovoce.parties.cohort import Reports, Sums
+from sottovoce.parties.cohort import CohortReports, CohortSums
 from sottovoce.parties.filtering import FilterReports
 from sottovoce.privacy import (
     Accountant,
@@ -51,7 +51,7 @@ MECHANISMS: list[Mechanism[object]] = [
 
 
 def surveys(
-    reports: Reports, sums: Sums, filters: FilterReports, clear: ClearReports
+    reports: CohortReports, sums: CohortSums, filters: FilterReports, clear: ClearReports
 ) -> list[Mechanism[object]]:
     """Let the type checker compare the mechanisms of users with the protocol; never called."""
     return [reports, sums, filters, clear]
@@ -62,7 +62,7 @@ def test_every_mechanism_has_every_field(mechanism: Mechanism[object]) -> None:
     assert [name for name in MECHANISM_FIELDS if not hasattr(mechanism, name)] == []
 
 
-@pytest.mark.parametrize("kind", [Reports, Sums, FilterReports, ClearReports])
+@pytest.mark.parametrize("kind", [CohortReports, CohortSums, FilterReports, ClearReports])
 def test_mechanisms_of_users_have_every_field(kind: type) -> None:
     assert set(MECHANISM_FIELDS) <= set(dir(kind))
 

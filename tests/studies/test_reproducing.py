@@ -449,7 +449,7 @@ def test_adult_in_either_coding_is_one_table(tmp_path: Path) -> None:
     raw.to_csv(tmp_path / "raw" / "adult.csv", index=False)
     codes = pd.DataFrame(
         {
-            name: rule.look_up([str(own) for own in table[name]])
+            name: rule.codes_of([str(own) for own in table[name]])
             for name, rule in ADULT.attributes.items()
         }
     ).drop(index=3)

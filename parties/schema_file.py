@@ -1,0 +1,136 @@
+"""A schema as JSON: an object with an entry for each attribute, in the order of the result.
+
+    {"workclass": ["Private", "State-gov"],                 categories
+     "age": {"edges": [17, 30, 45, 90]},                    bins [17, 30], (30, 45], (45, 90]
+     "hours-per-week": {"bins": 16, "range": [1, 99]},      bins of equal width over a public range
+     "occupation": {"categories": ["Sales", "Tech-support"], "missing": "drop"}}
+
+`missing` says what becomes of an absent value: "category" gives it a category of its own, "drop"
+drops its row. Without it an absent value is refused, like any other value outside the schema.
+Absent values are nulls and the texts in `missing_as` that are no category. The first of these texts
+is the label of the category.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+
+from ..messages import UsageError
+from ..privacy.domain import MOST_LABELS
+from .rules import MISSING_TEXTS, Bins, Categories, Missing
+from .schema import Schema
+
+__all__ = ["SCHEMA_FILE", "read_schema", "write_schema"]
+
+SCHEMA_FILE: Final = "schema.json"
+"""The file in a run's folder that has its schema."""
+
+
+class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A rule as an object in the file."""
+
+    categories: list[str] | None = None
+    edges: list[float] | None = None
+    bins: Annotated[int, msgspec.Meta(ge=1, le=MOST_LABELS - 1)] | None = None
+    range: tuple[float, float] | None = None
+    missing: Missing = "refuse"
+    missing_as: list[str] | None = None
+
+    def rule(self) -> Categories | Bins:
+        texts = MISSING_TEXTS if self.missing_as is None else tuple(self.missing_as)
+        match self.categories, self.edges, self.bins, self.range:
+            case list(categories), None, None, None:
+                return Categories(
+                    categories=tuple(categories), missing=self.missing, missing_as=texts
+                )
+            case None, list(edges), None, None:
+                return Bins(edges=tuple(edges), missing=self.missing, missing_as=texts)
+            case None, None, int(bins), (low, high):
+                rule = Bins.equal(low, high, bins=bins, missing=self.missing)
+                return msgspec.structs.replace(rule, missing_as=texts)
+        raise ValueError("expected either categories, or edges, or bins and range")
+
+
+def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
+    """Read a schema from a file or a dictionary.
+
+    A mistake in it is a `UsageError` that names the attribute.
+    """
+    path = "the schema" if isinstance(source, Mapping) else str(source)
+    try:
+        if isinstance(source, Mapping):
+            text = json.dumps({**source}, default=_numpy_value)
+        else:
+            text = Path(str(source)).read_text(encoding="utf-8-sig")
+        entries = _parse(text)
+    except OSError as error:
+        raise UsageError(f"expected a schema at {path}, found {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"expected a schema, a JSON object, in {path}, found: {error}") from None
+    if not entries:
+        raise UsageError(f"expected at least one attribute in {path}, found none")
+    return Schema({name: _read_rule(name, entry, path) for name, entry in entries.items()})
+
+
+def write_schema(schema: Schema) -> str:
+    """Write a schema as `read_schema` reads it, an attribute a line."""
+    lines = []
+    for name, rule in schema.attributes.items():
+        entry = json.dumps(msgspec.to_builtins(_entry(rule)), ensure_ascii=False)
+        lines.append(f"  {json.dumps(name, ensure_ascii=False)}: {entry}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _numpy_value(value: Any) -> object:
+    """Convert numpy's numbers and arrays, of which edges are often made, for JSON."""
+    if isinstance(value, np.generic | np.ndarray):
+        converted: object = value.tolist()
+        return converted
+    raise ValueError(f"{type(value).__name__}: expected labels, numbers and lists of them")
+
+
+def _parse(text: str) -> dict[str, Any]:
+    def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise ValueError(f"{duplicates[0]!r} twice")
+        return dict(pairs)
+
+    entries = json.loads(text, object_pairs_hook=without_duplicates)
+    if not isinstance(entries, dict):
+        raise ValueError(f"no object but {text.strip()[:20]}")  # noqa: TRY004 - this is about the text
+    return entries
+
+
+def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins:
+    try:
+        fields = {"categories": entry} if isinstance(entry, list) else entry
+        return msgspec.convert(fields, _RuleEntry).rule()
+    except (msgspec.ValidationError, ValueError) as error:
+        raise UsageError(f"attribute {name!r} in {path}: {error}") from None
+
+
+def _entry(rule: Categories | Bins) -> _RuleEntry | list[str]:
+    texts = None if rule.missing_as == MISSING_TEXTS else list(rule.missing_as)
+    if isinstance(rule, Categories):
+        if rule.missing == "refuse" and texts is None:
+            return list(rule.categories)
+        return _RuleEntry(categories=list(rule.categories), missing=rule.missing, missing_as=texts)
+    bins, low, high = len(rule.edges) - 1, rule.edges[0], rule.edges[-1]
+    if rule.edges == Bins.equal(low, high, bins=bins).edges:
+        limits = (_short(low), _short(high))
+        return _RuleEntry(bins=bins, range=limits, missing=rule.missing, missing_as=texts)
+    edges = [_short(edge) for edge in rule.edges]
+    return _RuleEntry(edges=edges, missing=rule.missing, missing_as=texts)
+
+
+def _short(value: float) -> float:
+    """Return a whole number as an integer, which is written without a fraction."""
+    return int(value) if value == int(value) else value
