@@ -32,6 +32,7 @@ from .demo_figures import (
     SEX,
     WORKCLASS,
 )
+from .plain_table import PlainTable
 from .rules import Bins, Categories
 from .schema import Schema
 
@@ -66,21 +67,23 @@ def demo_table(rows: int = DEMO_ROWS, *, seed: int = 0) -> pd.DataFrame:
 
 
 def demo_blocks(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[pd.DataFrame]:
-    """Make the demo table block by block, in bounded memory."""
-    # This function is no generator, so that the error does not wait for the first block.
-    if rows < 1:
+    """Make people block by block, in bounded memory."""
+    return (block.frame() for block in demo_tables(rows, seed=seed))
+
+
+def demo_tables(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[PlainTable]:
+    """Make people block by block, as arrays."""
+    if rows < 1:  # here, not in a generator's body, where it would wait for the first block
         raise ValueError(f"expected at least 1 row, found {rows}")
     return (
-        _block(seed, number).iloc[: rows - start].copy()
+        _block(seed, number).first(rows - start)
         for number, start in enumerate(range(0, rows, BLOCK))
     )
 
 
 @lru_cache(maxsize=1)
-def _block(seed: int, number: int) -> pd.DataFrame:
-    """Make a block. In a run on threads every party reads the same blocks; callers get a copy."""
-    import pandas as pd
-
+def _block(seed: int, number: int) -> PlainTable:
+    """Make a block. In a run on threads every party reads the same block, and changes nothing."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, number])))
     sex = _pick(generator, [*SEX.values()])
     age = np.clip(17 + np.rint(73 * generator.beta(1.6, 3.6, BLOCK)), *DEMO_RANGES["age"]).astype(
@@ -140,7 +143,7 @@ def _block(seed: int, number: int) -> pd.DataFrame:
         "capital-loss": loss,
         "hours-per-week": hours,
     }
-    return pd.DataFrame({name: columns[name] for name in DEMO_ATTRIBUTES})
+    return PlainTable({name: columns[name] for name in DEMO_ATTRIBUTES})
 
 
 def _pick(

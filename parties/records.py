@@ -13,16 +13,18 @@ from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from ..privacy.exact import exact
 from .counting import CodedTable
+from .demo import DEMO_ROWS, demo_tables
 from .partition import SortKey, Split
+from .plain_table import PlainTable
 from .schema import Schema
-from .sources import blocks
+from .sources import DEMO, blocks
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Records", "load", "unite"]
 
-Table: TypeAlias = "pd.DataFrame | CodedTable"
+Table: TypeAlias = "pd.DataFrame | PlainTable | CodedTable"
 
 
 class Records:
@@ -42,6 +44,7 @@ class Records:
         self.numbers = numbers
         """Numbers of these rows in the whole table, if a public partition splits it."""
         if schema is not None and not isinstance(rows, CodedTable):
+            rows = rows.frame() if isinstance(rows, PlainTable) else rows
             rows = CodedTable(schema.encode(rows), schema.domain)
         self._rows = rows
 
@@ -116,6 +119,8 @@ class Records:
         if isinstance(self._rows, CodedTable):
             labels = np.array(self.domain.labels[attribute], dtype=object)
             return exact(labels[self.codes(attribute)])
+        if isinstance(self._rows, PlainTable):
+            return exact(self._rows.texts(attribute))
         column = self._rows[attribute]
         texts = column.astype(object).where(column.notna(), "").astype(str)
         return exact(texts.to_numpy(dtype=object))
@@ -143,16 +148,11 @@ def load(
     tables: list[Table] = []
     indices: list[npt.NDArray[np.int64]] = []
     before = rows_read = 0
-    source_blocks = blocks(
-        source,
-        rows=rows,
-        seed=seed,
-        only=None if schema is None else schema.attributes.keys(),
-        numeric=() if schema is None else schema.numeric,
-    )
-    for number, block in enumerate(source_blocks):
-        table: Table = block
-        if schema is not None and domain is not None:
+    for number, block in enumerate(_read(source, schema=schema, rows=rows, seed=seed)):
+        table: Table
+        if schema is None or domain is None or isinstance(block, PlainTable):
+            table = block
+        else:
             table = CodedTable(schema.encode(block, before=rows_read), domain)
         rows_read += len(block)
         size = len(table)
@@ -178,6 +178,20 @@ def load(
     return Records(whole, numbers=np.concatenate(indices) if indices else None)
 
 
+def _read(
+    source: str | pd.DataFrame, *, schema: Schema | None, rows: int | None, seed: int
+) -> Iterator[pd.DataFrame | PlainTable]:
+    """Read a table block by block; the demo's people without a schema need no pandas."""
+    if schema is None:
+        if isinstance(source, str) and source == DEMO:
+            yield from demo_tables(DEMO_ROWS if rows is None else rows, seed=seed)
+            return
+        yield from blocks(source, rows=rows, seed=seed)
+        return
+    only, numeric = schema.attributes.keys(), schema.numeric
+    yield from blocks(source, rows=rows, seed=seed, only=only, numeric=numeric)
+
+
 def unite(tables: Sequence[Records]) -> Records:
     """Put coded records of one domain together. This is for the judge; no party has all records."""
     domain = tables[0].domain
@@ -188,7 +202,9 @@ def unite(tables: Sequence[Records]) -> Records:
 
 
 def _take(table: Table, rows: npt.NDArray[np.int64]) -> Table:
-    return table.take(rows) if isinstance(table, CodedTable) else table.iloc[rows]
+    if isinstance(table, CodedTable | PlainTable):
+        return table.take(rows)
+    return table.iloc[rows]
 
 
 def _join(tables: Sequence[Table]) -> Table:
@@ -196,9 +212,12 @@ def _join(tables: Sequence[Table]) -> Table:
     if coded:
         columns = zip(*(table.codes for table in coded), strict=True)
         return CodedTable([np.concatenate(parts) for parts in columns], coded[0].domain)
+    plain = [table for table in tables if isinstance(table, PlainTable)]
+    if plain:
+        return PlainTable.join(plain)
     import pandas as pd
 
-    frames = [table for table in tables if not isinstance(table, CodedTable)]
+    frames = [table for table in tables if not isinstance(table, CodedTable | PlainTable)]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -212,6 +231,5 @@ def _sort_key(table: Table, name: str) -> SortKey:
         )
     if isinstance(table, CodedTable):
         return table.codes[table.domain.attributes.index(name)]
-    import pandas as pd
-
-    return np.asarray(pd.factorize(table[name].astype(str), sort=True)[0])
+    texts = table.texts(name) if isinstance(table, PlainTable) else table[name].astype(str)
+    return np.unique(np.asarray(texts, dtype=str), return_inverse=True)[1]

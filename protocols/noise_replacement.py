@@ -35,7 +35,9 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from ..crypto import Ciphertexts, Packing, PublicKey
+from ..crypto.ciphertexts import Ciphertexts
+from ..crypto.packing import Packing
+from ..crypto.public_key import PublicKey
 from ..crypto.sealed import TAG_BYTES
 from ..messages import (
     CIPHERTEXT,
