@@ -227,7 +227,8 @@ class DistDiffGen(SummingProtocol[DistDiffGenParameters]):
             if p.aggregator == "clear":  # which does without
                 lines.append(predict_introductions(parties=public.parties, phase="keys"))
             told = (
-                encoded_size(self.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))) + TAG_BYTES
+                encoded_size(self.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64)))
+                + TAG_BYTES
             )
             lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=told))
         else:
