@@ -49,8 +49,8 @@ from ..curator.projections import norm_mul
 from ..messages import CURATOR, UsageError, encoded_size, message
 from ..parties import Party
 from ..privacy import BinaryEncoding, Domain
-from .dp_subn.learning import structure_of
-from .dp_subn.plan import NOISE, Sizes, inflation_of, useful_sizes
+from .dp_subn.structure import structure_of
+from .dp_subn.usefulness import CELL_NOISE, Sizes, inflation_of, useful_sizes
 from .protocol import Cost, Epsilon, Formula, Mode, Outcome, Public, add_up
 from .secure_sum import (
     CuratorSums,
@@ -212,9 +212,9 @@ class DPCCBN(SummingProtocol[DPCCBNParameters]):
             rows=rows,
             epsilon=p.epsilon / 2,
             theta=p.theta,
-            most_parents=p.most_parents,
+            max_parents=p.most_parents,
             inflation=inflation_of(p, noise=self.noise, parties=parties),
-            least_parents=int(self.mode == "paper"),
+            min_parents=int(self.mode == "paper"),
         )
 
     def of_structure(
@@ -336,7 +336,7 @@ def sets_of(sizes: Sizes, degree: int) -> list[Family]:
     covered: set[Family] = set()
     for size in range(min(degree + 1, len(names)), 0, -1):
         for own in combinations(names, size):
-            if (size == 1 or sizes.domain.cells(own) <= sizes.most) and own not in covered:
+            if (size == 1 or sizes.domain.cells(own) <= sizes.max_cells) and own not in covered:
                 found.append(own)
                 covered.update(part for less in range(1, size) for part in combinations(own, less))
     return found
@@ -375,7 +375,7 @@ def scores_of(
     return np.array(
         [
             dependence(estimate.table.map(norm_mul), family[-1:])
-            - NOISE * estimate.table.cells * sqrt(estimate.variance) / rows
+            - CELL_NOISE * estimate.table.cells * sqrt(estimate.variance) / rows
             if len(family) > 1
             else 0.0
             for estimate, family in zip(counted, families, strict=True)

@@ -20,13 +20,13 @@ from ..protocols import dp_ccbn
 from ..protocols.dp_subn import cost
 from ..protocols.dp_subn.covering import covering
 from ..protocols.dp_subn.learning import pair_tables
-from ..protocols.dp_subn.views import View, algorithm_2, best_design, pair_error, views_of
+from ..protocols.dp_subn.designs import Block, algorithm_2, best_design, blocks_of, pair_error
 
 __all__ = ["DESIGNS", "count_messages", "measure_priview", "measure_views"]
 
-DESIGNS: Final[Mapping[str, Callable[[int], list[View]]]] = {
+DESIGNS: Final[Mapping[str, Callable[[int], list[Block]]]] = {
     "pairs": lambda d: list(combinations(range(d), 2)),
-    "algorithm-2": lambda d: views_of(algorithm_2(d), d),
+    "algorithm-2": lambda d: blocks_of(algorithm_2(d), d),
     "primes": lambda d: best_design(d, primes_only=True, largest=12),
     "nocd": lambda d: best_design(d, largest=12),
     "priview-8": lambda d: covering(d, size=min(8, d)),
@@ -89,7 +89,7 @@ def measure_priview(
     return {f"l2_{ways}": float(np.mean(errors))}
 
 
-def _count(records: Records, views: list[View], *, epsilon: float, seed: int) -> list[Estimate]:
+def _count(records: Records, views: list[Block], *, epsilon: float, seed: int) -> list[Estimate]:
     """Count views of one trusted holder's rows: replacing one changes M of them by 2 M."""
     generator = np.random.Generator(np.random.Philox(seed))
     names, scale = records.domain.attributes, 2 * len(views) / epsilon

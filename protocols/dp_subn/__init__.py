@@ -1,4 +1,4 @@
-"""DP-SUBN and the parts it is made of."""
+"""DP-SUBN, its variants, and the parts that they share."""
 
 from .protocol import DPSUBN
 

@@ -1,23 +1,23 @@
-"""PriView's views (Qardaji, Yang, Li 2014), to compare NOCD with: blocks of one size that cover
-every pair, and may overlap.
+"""PriView's coverings (Qardaji, Yang, Li 2014), to compare NOCD with.
 
-Found greedily: a block takes the attribute with which most pairs are new, again and again, until it
-is full. At d = 52 and blocks of 8 that gives 69 views; 52 are the least that any covering could
-have (Schoenheim), and 57 the truncated plane of order 7 has, in which no pair stands twice. What
-several views say of a pair is averaged by inverse variance.
+Blocks of one size cover every pair, and may overlap. They are found greedily: a block takes the
+attribute with the most new pairs, again and again, until it is full. At d = 52 and blocks of 8 that
+gives 69 blocks. No covering has fewer than 52 (Schoenheim), and the truncated plane of order 7 has
+57, in which no pair stands twice. The estimates of a pair in several blocks are averaged by inverse
+variance.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .views import View
+from .designs import Block
 
 __all__ = ["covering", "fewest_blocks"]
 
 
-def covering(attributes: int, *, size: int) -> list[View]:
-    """Cover all pairs by blocks of `size`; the same for everybody who asks.
+def covering(attributes: int, *, size: int) -> list[Block]:
+    """Cover all pairs by blocks of `size`; all roles compute the same covering.
 
     >>> covering(4, size=3)
     [(0, 1, 2), (0, 1, 3), (0, 2, 3)]
@@ -33,9 +33,8 @@ def covering(attributes: int, *, size: int) -> list[View]:
     while new.any():
         block = [int(new.sum(axis=1).argmax())]
         while len(block) < size:
-            gains = new[block].sum(axis=0) * attributes + new.sum(
-                axis=1
-            )  # ties: who has most pairs left
+            # Ties go to the attribute with the most pairs left.
+            gains = new[block].sum(axis=0) * attributes + new.sum(axis=1)
             gains[block] = -1
             block.append(int(gains.argmax()))
         new[np.ix_(block, block)] = False

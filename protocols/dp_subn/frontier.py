@@ -1,21 +1,23 @@
-"""CSFC, the correlation-aware search frontier (Su et al. 2016, section VI-B, Algorithm 1): where to
-look for parents.
+"""CSFC, the correlation-aware search frontier (Su et al. 2016, section VI-B, Algorithm 1).
 
-From a network, of which every edge stays, pairs of attributes are taken in falling order of
-correlation and joined by an edge while both ends, or one, have fewer than k' parents and no circle
-arises. The direction of a pair that is free in both follows from how much room each leaves and how
-much information it brings:
+The frontier contains the candidate parents of every attribute. It starts from a network, of which
+every edge stays. Pairs of attributes are taken in falling order of correlation. They are joined by
+an edge while both ends, or one, have fewer than k' parents and no circle arises. Where both
+directions are possible, the direction follows from the room that each leaves and the information
+that it brings:
 
-    Sp(X) = k' |F_X| - sum over F_X of |Pa|          F_X: X and its ancestors, D_Y: Y and its descendants,
-    Im(X, Y) = sum over D_Y x F_X of I - I(X, Y)     all in the frontier as it stands
-    Sp(X) Im(X, Y) >= Sp(Y) Im(Y, X)                 then Y -> X, else X -> Y
+    Sp(X) = k' |F_X| - sum over F_X of |Pa|
+    Im(X, Y) = sum over D_Y x F_X of I - I(X, Y)
+    Sp(X) Im(X, Y) >= Sp(Y) Im(Y, X)    then Y -> X, else X -> Y
 
-The code of the paper and its worked example agree on this; its closing prose says the opposite
-(spec E10). As printed, a pair with one full end and no path between is dropped (lines 19 to 22),
-and line 24 adds an edge that may not have been chosen (E11); `extended` takes such pairs into the
-end that is free, which finds 2 to 10 per cent more information on the 52 bits of Adult.
+F_X is X and its ancestors, D_Y is Y and its descendants, all in the frontier so far. The code of
+the paper and its worked example agree on this; its closing prose says the opposite (spec E10).
 
-Works on correlations that were released; looks at no record.
+As printed, a pair with one full end and no path between its ends is dropped (lines 19 to 22), and
+line 24 adds an edge that may not have been chosen (E11). `extended` adds such a pair as a parent of
+the end that has room. That finds 2 to 10 per cent more information on the 52 bits of Adult.
+
+The computation uses released correlations and looks at no record.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ __all__ = ["Correlations", "Fits", "Parents", "search_frontier", "spanning_tree"
 Correlations = npt.NDArray[np.float64]
 Parents = dict[int, list[int]]
 Fits = Callable[[int, Collection[int]], bool]
-"""Whether an attribute may have these parents: fewer than k', or a table of few enough cells."""
+"""Whether an attribute may have these parents: fewer than k', or a table with few cells."""
 
 
 def search_frontier(
@@ -42,18 +44,23 @@ def search_frontier(
     degree: int,
     extended: bool = True,
 ) -> Parents:
-    """Construct the frontier around a network: each attribute's parents in it, with those of the
-    network.
+    """Construct the frontier around a network: each attribute's parents, the network's included.
 
-    `fits` says whether an attribute may have these parents; `degree` is the k' of the formulas.
-    Ties go to the pair that stands first, so that all roles find the same.
+    Args:
+        network: The parents of each attribute in the network.
+        correlations: The mutual information of every pair.
+        fits: Whether an attribute may have these parents.
+        degree: The k' of the formulas.
+        extended: Whether pairs with one full end are added.
+
+    Ties go to the pair that stands first, so that the result is reproducible.
     """
     size = len(correlations)
     parents: Parents = {x: list(network.get(x, ())) for x in range(size)}
     before = np.eye(size, dtype=np.bool_)
     """before[a, b]: a is b, or an ancestor of b."""
-    for x, own in parents.items():
-        for parent in own:
+    for x, parents_of_x in parents.items():
+        for parent in parents_of_x:
             _join(before, parent, x)
 
     def room(x: int) -> float:
@@ -61,13 +68,11 @@ def search_frontier(
         return degree * len(above) - sum(len(parents[int(z)]) for z in above)
 
     def gain(x: int, y: int) -> float:
-        """Sum the information between the ancestors of x and the descendants of y, without that of
-        the pair itself.
-        """
+        """Sum the information between ancestors of x and descendants of y, without the pair."""
         return float(correlations[np.ix_(before[y], before[:, x])].sum() - correlations[x, y])
 
     def free(x: int, y: int) -> bool:
-        """Whether y may become a parent of x."""
+        """Check whether y may become a parent of x."""
         return fits(x, [*parents[x], y])
 
     for x, y in sorted(combinations(range(size), 2), key=lambda pair: (-correlations[pair], pair)):
@@ -94,11 +99,10 @@ def _join(before: npt.NDArray[np.bool_], parent: int, child: int) -> None:
 
 
 def spanning_tree(correlations: Correlations, *, root: int, fits: Fits) -> Parents:
-    """Take the tree of largest correlations, directed away from `root`: N_0 without a further
-    release.
+    """Take the tree of largest correlations, directed away from `root`.
 
-    An edge whose table would not fit is left out; the attributes beyond it start a tree of their
-    own.
+    As N_0 it needs no further release. An edge whose table would not fit is left out; the
+    attributes beyond it start another tree.
     """
     size = len(correlations)
     parents: Parents = {x: [] for x in range(size)}

@@ -1,6 +1,4 @@
-"""Finite fields of any prime-power order, as tables: what grids of views and projective planes are
-made of.
-"""
+"""Finite fields of any prime-power order, as tables, for grids and projective planes."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ def prime_power(order: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Elements 0 .. q-1: the digits of a number to base p are the coefficients of its
-    polynomial.
-    """
+    """The elements 0 .. q-1; the digits of a number to base p are its polynomial's coefficients."""
 
     order: int
     plus: tuple[tuple[int, ...], ...]
@@ -40,7 +36,7 @@ class Field:
 
 @cache
 def field(order: int) -> Field:
-    """Make the field of so many elements.
+    """Make the field of an order.
 
     >>> field(4).times[2]
     (0, 2, 3, 1)
@@ -50,27 +46,29 @@ def field(order: int) -> Field:
         raise ValueError(f"expected a prime power, found {order}")
     prime, power = split
     digits = [_digits(number, prime, power) for number in range(order)]
-    modulus = next(found for found in _monic(prime, power) if _irreducible(found, prime))
+    modulus = next(
+        polynomial for polynomial in _monic(prime, power) if _irreducible(polynomial, prime)
+    )
     plus = tuple(
         tuple(
-            _number([(x + y) % prime for x, y in zip(one, other, strict=True)], prime)
-            for other in digits
+            _number([(x + y) % prime for x, y in zip(left, right, strict=True)], prime)
+            for right in digits
         )
-        for one in digits
+        for left in digits
     )
     times = tuple(
-        tuple(_number(_multiply(one, other, modulus, prime), prime) for other in digits)
-        for one in digits
+        tuple(_number(_multiply(left, right, modulus, prime), prime) for right in digits)
+        for left in digits
     )
     return Field(order, plus, times)
 
 
 def _digits(number: int, prime: int, power: int) -> list[int]:
-    return [number // prime**at % prime for at in range(power)]
+    return [number // prime**place % prime for place in range(power)]
 
 
 def _number(digits: list[int], prime: int) -> int:
-    return sum(digit * prime**at for at, digit in enumerate(digits))
+    return sum(digit * prime**place for place, digit in enumerate(digits))
 
 
 def _monic(prime: int, power: int) -> Iterator[list[int]]:
@@ -90,16 +88,16 @@ def _irreducible(polynomial: list[int], prime: int) -> bool:
 
 def _remainder(polynomial: list[int], monic: list[int], prime: int) -> list[int]:
     rest, degree = polynomial[:], len(monic) - 1
-    for at in range(len(rest) - 1, degree - 1, -1):
-        factor = rest[at]
+    for top in range(len(rest) - 1, degree - 1, -1):
+        factor = rest[top]
         for n, coefficient in enumerate(monic):
-            rest[at - degree + n] = (rest[at - degree + n] - factor * coefficient) % prime
+            rest[top - degree + n] = (rest[top - degree + n] - factor * coefficient) % prime
     return rest[:degree]
 
 
-def _multiply(one: list[int], other: list[int], modulus: list[int], prime: int) -> list[int]:
-    whole = [0] * (2 * len(one) - 1)
-    for at, x in enumerate(one):
-        for n, y in enumerate(other):
-            whole[at + n] = (whole[at + n] + x * y) % prime
-    return _remainder(whole, modulus, prime)
+def _multiply(left: list[int], right: list[int], modulus: list[int], prime: int) -> list[int]:
+    terms = [0] * (2 * len(left) - 1)
+    for m, x in enumerate(left):
+        for n, y in enumerate(right):
+            terms[m + n] = (terms[m + n] + x * y) % prime
+    return _remainder(terms, modulus, prime)

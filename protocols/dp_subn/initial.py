@@ -1,19 +1,23 @@
-"""Structure initialisation (Su et al. 2016, section VI-A, phase 2): the parties choose N_0 in turn,
-each on its own records.
+"""Structure initialisation (Su et al. 2016, section VI-A, phase 2): the parties choose N_0 in turn.
 
-    P_1      -> P_2      what P_1 chose              each choice by the exponential mechanism, eps2 / q_k of P_k's budget
-    P_k      -> P_(k+1)  all choices so far
-    P_K      -> T        N_0
+    P_1  -> P_2        the choices of P_1
+    P_k  -> P_(k+1)    all choices so far
+    P_K  -> T          N_0
 
-A choice is private when it is made, so whoever hears it learns nothing more about the records.
-Every party spends eps2 on its own records alone; the q_k picks of one party compose sequentially.
-Of d attributes the first needs no pick, so there are d - 1, shared out evenly (the printed d_1 =
-floor(d / K) is one too many in all, and leaves everything to the last party when K > d: spec E9).
+Each choice is made by the exponential mechanism on the party's own records, with eps2 / q_k of its
+budget for each of its q_k picks. A choice is private when it is made, so the messages leak nothing
+more. The picks of one party compose sequentially.
 
-*em*, as printed: an attribute of V and parents from U, by mutual information. *forest*: any edge
-that closes no circle, at most as many as are worth their noise, by the distance from independence
-less the noise that the edge's table will have. The distance has a far smaller sensitivity than
-information has, for what it tells.
+Of d attributes the first needs no pick. The d - 1 picks that remain are shared out evenly. (The
+printed d_1 = floor(d / K) is one pick too many in all, and leaves everything to the last party when
+K > d: spec E9.)
+
+*Parents*, as printed: a party picks an attribute of V and parents from U, by mutual information.
+
+*Edges*: a party picks any edge that closes no circle. The score of an edge is its distance from
+independence less the noise that its table will have. This distance has a far smaller sensitivity
+than mutual information, relative to its range. At most as many edges are picked as are worth their
+noise.
 """
 
 from __future__ import annotations
@@ -26,18 +30,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import CURATOR, message
+from ...messages import CURATOR
 from ...parties import Party, Records
 from ...privacy import Domain
 from ...privacy.exponential import choose
 from ..secure_sum import Family
-from .plan import Plan, Sizes
+from .messages import Messages
+from .options import Score
 from .scores import score_families, sensitivity_of
-from .settings import Score
+from .usefulness import Sizes
 
 __all__ = [
-    "Initialisation",
-    "choose_forest",
+    "choose_edges",
     "choose_parents",
     "first_attribute",
     "pick_parents",
@@ -47,19 +51,7 @@ __all__ = [
 
 
 NO_EDGE: Final[Family] = ()
-"""Chosen when no edge is worth its table's noise."""
-
-
-class Initialisation:
-    """What is said."""
-
-    @message
-    class Chosen:
-        """Families so far, each an attribute after its parents, in the order in which they were
-        chosen.
-        """
-
-        families: tuple[tuple[str, ...], ...]
+"""The choice where no edge is worth its table's noise."""
 
 
 def quotas(picks: int, *, parties: int) -> list[int]:
@@ -72,20 +64,20 @@ def quotas(picks: int, *, parties: int) -> list[int]:
 
 
 def choose_parents(
-    me: Party, records: Records, plan: Plan, *, epsilon: float, score: Score
+    me: Party, records: Records, *, sizes: Sizes, degree: int, epsilon: float, score: Score
 ) -> None:
-    """Take one's turn in *em*: choose an attribute and its parents, as often as is one's share."""
-    mine = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
-    chosen = _heard(me) or [first_attribute(me, records.domain)]
+    """Take the party's turn: choose attributes and their parents, up to the party's quota."""
+    quota = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
+    chosen = _choices_before(me) or [first_attribute(me, records.domain)]
     _pass_on(
         me,
         pick_parents(
             me,
             records,
             chosen,
-            picks=mine,
-            sizes=plan.sizes,
-            degree=plan.degree,
+            picks=quota,
+            sizes=sizes,
+            degree=degree,
             epsilon=epsilon,
             score=score,
         ),
@@ -93,7 +85,7 @@ def choose_parents(
 
 
 def first_attribute(me: Party, domain: Domain) -> Family:
-    """Choose where to begin: at random, which looks at nothing and costs nothing."""
+    """Draw the first attribute. That looks at no record and costs nothing."""
     return (domain.attributes[me.randomness("first attribute").below(len(domain.attributes))],)
 
 
@@ -108,47 +100,63 @@ def pick_parents(
     epsilon: float,
     score: Score,
 ) -> list[Family]:
-    """Add so many families to those chosen, each by the exponential mechanism on one's own
-    records.
-    """
-    found = list(chosen)
-    scored: dict[Family, float] = {}
+    """Add families to those chosen, each by the exponential mechanism on the party's records."""
+    families = list(chosen)
+    score_of: dict[Family, float] = {}
     for pick in range(picks):
-        candidates = sizes.extensions([family[-1] for family in found], degree=degree)
-        # The records stay the same, so what was scored for an earlier pick need not be again.
-        new = [family for family in candidates if family not in scored]
-        scored.update(zip(new, score_families(records, new, score=score).tolist(), strict=True))
-        scores = np.array([scored[family] for family in candidates])
-        found.append(_choose(me, records, candidates, scores, epsilon=epsilon / picks, score=score))
+        candidates = sizes.extensions([family[-1] for family in families], degree=degree)
+        # The records stay the same, so the scores of earlier picks stay valid.
+        new = [family for family in candidates if family not in score_of]
+        score_of.update(zip(new, score_families(records, new, score=score).tolist(), strict=True))
+        scores = np.array([score_of[family] for family in candidates])
+        families.append(
+            _choose(me, records, candidates, scores, epsilon=epsilon / picks, score=score)
+        )
         me.progress(pick + 1, of=picks)
-    return found
+    return families
 
 
-def choose_forest(me: Party, records: Records, plan: Plan, *, epsilon: float, score: Score) -> None:
-    """Take one's turn in *forest*: choose edges, as often as is one's share.
+def choose_edges(
+    me: Party,
+    records: Records,
+    *,
+    edges: int,
+    cell_noise: float,
+    epsilon: float,
+    score: Score,
+) -> None:
+    """Take the party's turn: choose edges of a forest, up to the party's quota of all `edges`.
 
-    What is subtracted for an edge's noise is public, like the number of its cells.
+    `cell_noise` is the error of a cell in the table of an edge. What is subtracted for an edge's
+    noise is public, as is the number of its cells.
     """
     domain = records.domain
-    mine = quotas(plan.edges, parties=len(me.parties))[me.number - 1]
-    chosen = _heard(me)
-    tree = {name: name for name in domain.attributes}
+    quota = quotas(edges, parties=len(me.parties))[me.number - 1]
+    chosen = _choices_before(me)
+    tree_of = {name: name for name in domain.attributes}
     for one, other in chosen:
-        _join(tree, one, other)
-    for pick in range(mine):
+        _join(tree_of, one, other)
+    for pick in range(quota):
         candidates = [
-            pair for pair in combinations(domain.attributes, 2) if tree[pair[0]] != tree[pair[1]]
+            (one, other)
+            for one, other in combinations(domain.attributes, 2)
+            if tree_of[one] != tree_of[other]
         ]
-        cost = np.array([domain.cells(pair) * plan.noise_of_a_cell for pair in candidates])
-        worth = np.append(score_families(records, candidates, score=score) - cost, 0.0)
+        noise = np.array([domain.cells(pair) * cell_noise for pair in candidates])
+        worth = np.append(score_families(records, candidates, score=score) - noise, 0.0)
         edge = _choose(
-            me, records, [*candidates, NO_EDGE], worth, epsilon=epsilon / mine, score=score
+            me, records, [*candidates, NO_EDGE], worth, epsilon=epsilon / quota, score=score
         )
         if edge != NO_EDGE:
             chosen.append(edge)
-            _join(tree, *edge)
-        me.progress(pick + 1, of=mine)
+            _join(tree_of, *edge)
+        me.progress(pick + 1, of=quota)
     _pass_on(me, chosen)
+
+
+def receive_structure(desk: Curator) -> list[Family]:
+    """Receive N_0. Called by the curator."""
+    return list(desk.receive(Messages.Chosen, source=len(desk.parties)).families)
 
 
 def _choose(
@@ -161,33 +169,27 @@ def _choose(
     score: Score,
 ) -> Family:
     sensitivity = sensitivity_of(records, candidates, score=score)
-    # Released to the curator, and so to all: the next party hears of it first.
-    return candidates[
-        me.release(choose(scores, sensitivity=sensitivity, epsilon=epsilon), to=CURATOR)
-    ]
+    choice = choose(scores, sensitivity=sensitivity, epsilon=epsilon)
+    # The choice is released to the curator, and so to the public; the next party gets it first.
+    return candidates[me.release(choice, to=CURATOR)]
 
 
-def _heard(me: Party) -> list[Family]:
+def _choices_before(me: Party) -> list[Family]:
+    """Receive what the earlier parties chose; the first party has nothing to receive."""
     if me.number == 1:
         return []
-    return list(me.receive(Initialisation.Chosen, source=me.rank - 1).families)
+    return list(me.receive(Messages.Chosen, source=me.rank - 1).families)
 
 
 def _pass_on(me: Party, chosen: Sequence[Family]) -> None:
-    """Tell the next party, or the curator, what was chosen so far."""
-    me.send(
-        Initialisation.Chosen(tuple(chosen)),
-        to=me.rank + 1 if me.number < len(me.parties) else CURATOR,
-    )
+    """Send all choices to the next party, or from the last party to the curator."""
+    successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
+    me.send(Messages.Chosen(tuple(chosen)), to=successor)
 
 
-def receive_structure(desk: Curator) -> list[Family]:
-    """Receive N_0. Called by the curator."""
-    return list(desk.receive(Initialisation.Chosen, source=len(desk.parties)).families)
-
-
-def _join(tree: dict[str, str], one: str, other: str) -> None:
-    gone, kept = tree[other], tree[one]
-    for name, root in tree.items():
-        if root == gone:
-            tree[name] = kept
+def _join(tree_of: dict[str, str], one: str, other: str) -> None:
+    """Join the trees of two attributes; a tree is named by one of its attributes."""
+    removed, remaining = tree_of[other], tree_of[one]
+    for name, tree in tree_of.items():
+        if tree == removed:
+            tree_of[name] = remaining

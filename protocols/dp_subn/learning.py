@@ -1,5 +1,6 @@
-"""What the curator learns from noisy tables: correlations of all pairs, and networks. All of it is
-post-processing.
+"""What the curator learns from noisy tables: correlations of all pairs, and networks.
+
+All of it is post-processing of released tables.
 """
 
 from __future__ import annotations
@@ -10,123 +11,119 @@ from itertools import combinations
 
 import numpy as np
 
-from ...curator import (
-    BayesianNetwork,
-    Estimate,
-    Marginal,
-    combine,
-    dependency_graph,
-    mutual_information,
-)
+from ...curator import BayesianNetwork, Estimate, Marginal, combine, mutual_information
 from ...curator.projections import norm_mul
 from ...privacy import Domain
 from ..secure_sum import Family
+from .bits_plan import BitsPlan
 from .frontier import Correlations, Fits, Parents, search_frontier, spanning_tree
-from .plan import Plan, Sizes
+from .usefulness import Sizes
 
-__all__ = [
-    "Search",
-    "correlations_of",
-    "directed",
-    "pair_tables",
-    "select_parents",
-    "structure_of",
-    "tree_of",
-]
+__all__ = ["Search", "correlations_of", "pair_tables", "select_parents", "tree_of"]
 
 
 def correlations_of(
     domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True
 ) -> Correlations:
-    """Compute the mutual information of every pair, in bits, from the views in which each
-    stands.
-    """
+    """Compute the mutual information of every pair, in bits, from the tables that contain it."""
     information = np.zeros((len(domain.attributes),) * 2)
     for x, y, table in pair_tables(domain, views, rows=rows, averaged=averaged):
-        found = mutual_information(table.map(norm_mul), table.attributes[:1], base=2)
-        information[x, y] = information[y, x] = max(found, 0.0)
+        bits = mutual_information(table.map(norm_mul), table.attributes[:1], base=2)
+        information[x, y] = information[y, x] = max(bits, 0.0)
     return information
 
 
 def pair_tables(
     domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True
 ) -> Iterator[tuple[int, int, Marginal]]:
-    """Read the table of every pair from its views (section 5.1 of the spec); noise may have left
-    cells below 0.
+    """Read the table of every pair from noisy tables; cells may be below 0.
 
-    n is public, so each view is given that sum. What all views with an attribute say of it alone is
-    averaged, and every pair's table takes these averages for its margins: of its own it keeps only
-    how the two belong together. That is free, and takes a third off the error. The paper does not
-    (`averaged=False`): it takes each pair's table as it comes.
+    n is public, so each table is given that sum (spec 5.1). If `averaged`, the estimates of an
+    attribute's own margin are averaged over all tables that contain it, and every pair's table
+    takes these averages for its margins. That costs no budget and removes a third of the error.
+    The paper does not average (`averaged=False`).
     """
     names = domain.attributes
     tables = [
         Estimate(view.table + (rows - view.table.total) / view.table.cells, view.variance)
         for view in views
     ]
-    alone = {name: combine(tables, (name,)).table for name in names}
-    homes: dict[Family, list[Estimate]] = {}
+    margins = {name: combine(tables, (name,)).table for name in names}
+    containing: dict[Family, list[Estimate]] = {}
     for view in tables:
         for pair in combinations(sorted(view.attributes, key=names.index), 2):
-            homes.setdefault(pair, []).append(view)
+            containing.setdefault(pair, []).append(view)
     for x, y in combinations(range(len(names)), 2):
-        table = combine(homes[names[x], names[y]], (names[x], names[y])).table
-        left, right = alone[names[x]], alone[names[y]]
+        table = combine(containing[names[x], names[y]], (names[x], names[y])).table
+        left, right = margins[names[x]], margins[names[y]]
         if averaged:
             table += (left - table.project(left.attributes)) / right.cells
             table += (right - table.project(right.attributes)) / left.cells
         yield x, y, table
 
 
-def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
-    """Direct a forest away from the first attribute of each tree."""
-    import networkx as nx
-
-    graph = dependency_graph(domain, [(one, other) for one, other in edges])
-    parents: dict[str, tuple[str, ...]] = {}
-    for name in domain.attributes:
-        if name not in parents:
-            parents[name] = ()
-            parents |= {child: (parent,) for parent, child in nx.bfs_edges(graph, name)}
-    return BayesianNetwork(domain, parents)
-
-
-def structure_of(domain: Domain, families: Sequence[Family]) -> BayesianNetwork:
-    """Read families, each an attribute after its parents."""
-    return BayesianNetwork(domain, {family[-1]: family[:-1] for family in families})
-
-
-def tree_of(information: Correlations, plan: Plan, *, root: int) -> BayesianNetwork:
+def tree_of(information: Correlations, plan: BitsPlan, *, root: int) -> BayesianNetwork:
     """Take the tree of largest correlations for N_0."""
     return _named(plan.domain, spanning_tree(information, root=root, fits=_fitting(plan.sizes)))
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What the curator searches with from one update to the next: the frontier around a network,
-    the network in a frontier.
+    """The curator's search from one update to the next.
+
+    It builds the search frontier around a network, and selects the network within a frontier.
     """
 
-    plan: Plan
+    plan: BitsPlan
     information: Correlations
     extended: bool
 
     def around(self, network: BayesianNetwork) -> BayesianNetwork:
         """Build the search frontier around a network."""
-        places = {name: at for at, name in enumerate(self.plan.domain.attributes)}
-        start = {places[x]: [places[y] for y in own] for x, own in network.parents.items()}
-        found = search_frontier(
-            start,
+        places = {name: place for place, name in enumerate(self.plan.domain.attributes)}
+        frontier = search_frontier(
+            {
+                places[child]: [places[parent] for parent in parents]
+                for child, parents in network.parents.items()
+            },
             self.information,
-            fits=_fitting(self.plan.wide),
+            fits=_fitting(self.plan.wide_sizes),
             degree=self.plan.wide_degree,
             extended=self.extended,
         )
-        return _named(self.plan.domain, found)
+        return _named(self.plan.domain, frontier)
 
     def within(self, frontier: BayesianNetwork, counted: Sequence[Estimate]) -> BayesianNetwork:
         """Select the best network within a frontier by its tables."""
         return select_parents(frontier, counted, sizes=self.plan.sizes, degree=self.plan.degree)
+
+
+def select_parents(
+    frontier: BayesianNetwork, counted: Sequence[Estimate], *, sizes: Sizes, degree: int
+) -> BayesianNetwork:
+    """Select each attribute's parents among the frontier's, by the information in its noisy table.
+
+    Information only grows with the number of parents, so as many are taken as may be. The frontier
+    has no circle, so no selection has one.
+    """
+    selected: dict[str, tuple[str, ...]] = {}
+    for name, candidates in frontier.parents.items():
+        family = (*candidates, name)
+        table = min(
+            (estimate.table for estimate in counted if estimate.table.covers(family)),
+            key=lambda covering: covering.cells,
+        ).project(family)
+        scores = [
+            (
+                -mutual_information(table.project((*parents, name)).map(norm_mul), (name,), base=2)
+                if parents
+                else 0.0,
+                parents,
+            )
+            for parents in sizes.parent_sets(name, candidates, degree=degree)
+        ]
+        selected[name] = min(scores)[1]
+    return BayesianNetwork(frontier.domain, selected)
 
 
 def _fitting(sizes: Sizes) -> Fits:
@@ -137,35 +134,9 @@ def _fitting(sizes: Sizes) -> Fits:
 def _named(domain: Domain, parents: Parents) -> BayesianNetwork:
     names = domain.attributes
     return BayesianNetwork(
-        domain, {names[x]: tuple(names[y] for y in own) for x, own in parents.items()}
+        domain,
+        {
+            names[child]: tuple(names[parent] for parent in parents_of_child)
+            for child, parents_of_child in parents.items()
+        },
     )
-
-
-def select_parents(
-    frontier: BayesianNetwork, counted: Sequence[Estimate], *, sizes: Sizes, degree: int
-) -> BayesianNetwork:
-    """Choose each attribute's parents among the frontier's: those with which its noisy table has
-    most information.
-
-    As many as may be, since information only grows with them. The frontier has no circle, so no
-    choice has one.
-    """
-    parents: dict[str, tuple[str, ...]] = {}
-    for name, own in frontier.parents.items():
-        family = (*own, name)
-        table = min(
-            (e.table for e in counted if e.table.covers(family)),
-            key=lambda covering: covering.cells,
-        )
-        table = table.project(family)
-        scored = [
-            (
-                -mutual_information(table.project((*chosen, name)).map(norm_mul), (name,), base=2)
-                if chosen
-                else 0.0,
-                chosen,
-            )
-            for chosen in sizes.parent_sets(name, own, degree=degree)
-        ]
-        parents[name] = min(scored)[1]
-    return BayesianNetwork(frontier.domain, parents)

@@ -1,7 +1,7 @@
-"""Scores of attributes and parent sets on one party's own records: what the exponential mechanism
-chooses by.
+"""Scores by which the exponential mechanism chooses attributes, parent sets and edges.
 
-Local and exact, so they never leave the party: only choices do, and each is a release.
+Scores are computed exactly on one party's own records. They never leave the party: only choices do,
+and each choice is a release.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ from ...curator import Marginal, dependence, information_of_all
 from ...parties import Records
 from ...privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
 from ..secure_sum import Family
-from .settings import Score
+from .options import Score
 
 __all__ = ["score_families", "sensitivity_of"]
 
-MANY: Final = 20_000
-"""Tables that are scored at a time."""
+BLOCK: Final = 20_000
+"""Number of tables that are scored at a time."""
 
 
 def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score) -> float:
-    """Bound what one replaced record changes any of these families' scores by; mutual information
-    is in bits.
+    """Bound the change of any of these families' scores when one record is replaced.
+
+    Mutual information is in bits.
     """
-    rows = max(2, len(records))  # of a single record every score is 0, whatever it is
+    rows = max(2, len(records))  # of a single record every score is 0
     if score == "R":
         return dependence_sensitivity(rows)
-    sizes = dict(
-        zip(records.domain.attributes, records.domain.shape(records.domain.attributes), strict=True)
-    )
-    binary = set(sizes.values()) <= {1, 2} or all(
-        min(sizes[family[-1]], prod(sizes[name] for name in family[:-1])) <= 2
+    size_of = _sizes(records)
+    binary = set(size_of.values()) <= {1, 2} or all(
+        min(size_of[family[-1]], prod(size_of[name] for name in family[:-1])) <= 2
         for family in families
         if family
     )
@@ -46,24 +45,26 @@ def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score
 def score_families(
     records: Records, families: Sequence[Family], *, score: Score
 ) -> npt.NDArray[np.float64]:
-    """Score each family: how much its last attribute has to do with the others; 0 without
-    others.
-    """
-    sizes = dict(
-        zip(records.domain.attributes, records.domain.shape(records.domain.attributes), strict=True)
-    )
-    found = np.zeros(len(families))
-    some = [at for at, family in enumerate(families) if len(family) > 1]
-    for start in range(0, len(some), MANY):
-        part = some[start : start + MANY]
-        own = [families[at] for at in part]
-        tables = records.marginals(own)
+    """Score how strongly each family's last attribute depends on the others; 0 without others."""
+    size_of = _sizes(records)
+    scores = np.zeros(len(families))
+    with_parents = [index for index, family in enumerate(families) if len(family) > 1]
+    for start in range(0, len(with_parents), BLOCK):
+        indices = with_parents[start : start + BLOCK]
+        block = [families[index] for index in indices]
+        tables = records.marginals(block)
         if score == "I":
-            found[part] = information_of_all(tables, [sizes[family[-1]] for family in own], base=2)
+            sizes = [size_of[family[-1]] for family in block]
+            scores[indices] = information_of_all(tables, sizes, base=2)
         else:
-            named = (
+            marginals = (
                 Marginal.of(records.domain, family, cells)
-                for family, cells in zip(own, tables, strict=True)
+                for family, cells in zip(block, tables, strict=True)
             )
-            found[part] = [dependence(table, table.attributes[-1:]) for table in named]
-    return found
+            scores[indices] = [dependence(table, table.attributes[-1:]) for table in marginals]
+    return scores
+
+
+def _sizes(records: Records) -> dict[str, int]:
+    names = records.domain.attributes
+    return dict(zip(names, records.domain.shape(names), strict=True))

@@ -1,8 +1,7 @@
-"""PrivIncr, the same with everything asked at once, and the same without privacy (Wang et al.
-2023).
-"""
+"""PrivIncr, its baseline in one round, and the same without privacy (Wang et al. 2023)."""
 
+from .no_incremental import NoIncremental
 from .no_privacy import NoPrivJTree
-from .protocol import NoIncremental, PrivIncr
+from .protocol import PrivIncr
 
 __all__ = ["NoIncremental", "NoPrivJTree", "PrivIncr"]

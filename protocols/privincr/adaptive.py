@@ -1,93 +1,150 @@
-"""PrivIncr's rounds with users where they help most: the aggregator's side. The cohorts' is the
-same.
+"""PrivIncr's default variant: rounds ask users where they help most.
+
+It is ours, in the frame of Wang et al., "PrivIncr: multi-dimensional data publishing with local
+differential privacy" (EDBT 2023). It replaces lines 2 to 8 of Algorithm 3: neither a threshold
+decides nor a tree. After each round the tables are believed as far as their noise allows
+(`local.pairs`), and the next round's users go where the errors fall most (`planning`). In the
+end rows are raked to the tables of all pairs (`local.rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from ...curator import Curator
+import numpy as np
+
+from ...curator import Curator, JunctionTree
+from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local.assignment import share_out
 from ..calm.design import covers, design
-from ..local import LocalProtocol, PairTables, estimate_pairs
-from ..survey import Answer, CuratorSurvey, MarginalQuestions, Question
+from ..local import PairTables, draw_rows, estimate_pairs
+from ..protocol import Cost, Mode, Outcome, Public
+from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .accumulation import accumulate
-from .planning import Planning, candidates
+from .parameters import (
+    CliqueChoice,
+    Learning,
+    PrivIncrParameters,
+    Projection,
+    Test,
+    refuse_foreign,
+)
+from .planning import Planning, candidate_sets
+from .variant import PrivIncrVariant, RoundRecord, askable, predict_rounds, round_questions
 
-__all__ = ["Learned", "ask_adaptively"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AdaptivePrivIncr"]
 
 FIRST: Final = 0.3
-"""Share of the users who are asked before anything is known: as CALM would ask all of them; later
-rounds share the rest.
-"""
+"""Share of the users who are asked first, as CALM asks all users. Later rounds share the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What all rounds say together, and what they asked."""
+class AdaptivePrivIncr(PrivIncrVariant):
+    """Learn the tables of all pairs in rounds, and draw a table that has them."""
 
-    known: PairTables
-    rounds: list[dict[str, Any]]
+    learning: ClassVar[Learning] = "adaptive"
+    # Reports show these for parameters that were left open; adaptive rounds do not use them.
+    test: ClassVar[Test] = "chi-squared"
+    projection: ClassVar[Projection] = "norm-sub"
+    cliques: ClassVar[CliqueChoice] = "all"
 
+    def __init__(self, parameters: PrivIncrParameters, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        refuse_foreign(parameters, variant="learning=adaptive")
+        self.rounds = parameters.rounds or 3
 
-def ask_adaptively(
-    protocol: LocalProtocol[Any],
-    desk: Curator,
-    survey: CuratorSurvey,
-    domain: Domain,
-    *,
-    rounds: int,
-) -> Learned:
-    """Ask, estimate all pairs, and plan the next round by them."""
-    choices = covers(domain)
-    weights = design(
-        domain, users=survey.users, randomizer=protocol.randomizer, choices=choices
-    ).weights
-    planning = Planning(domain, [*(candidates(domain, choices) | weights)], protocol.randomizer)
-    parts = share_out(
-        survey.users,
-        [1.0] if rounds == 1 else [FIRST, *[(1 - FIRST) / (rounds - 1)] * (rounds - 1)],
-    )
-    generator = desk.randomness("latent classes").generator()
-    said: dict[tuple[str, ...], Answer] = {}
-    told = []
-    for number, users in enumerate(parts, start=1):
-        with desk.phase(f"round {number}"):
-            questions = _questions(protocol, domain, weights, users=users)
-            answers = survey.collect(survey.plan(questions, MarginalQuestions(desk.domain)))
-            said = accumulate(said, answers)
-            known = estimate_pairs(
-                domain, [*said.values()], generator=generator, passes=2 if number == rounds else 1
-            )
-            if number < rounds:
-                planning.learn(known)
-                weights = planning.share_out(
-                    {own: one.question.users for own, one in said.items()}, max(parts[number], 1)
+    def party(self, me: Party) -> None:
+        kind = MarginalQuestions(me.records.domain)
+        with me.phase("users"):
+            survey = PartySurvey(me, self.parameters)
+        for number in range(1, self.rounds + 1):
+            with me.phase(f"round {number}"):
+                survey.answer(survey.plan(kind, randomizer=self.randomizer))
+
+    def curator(self, desk: Curator) -> Outcome:
+        domain, kind = askable(desk.domain), MarginalQuestions(desk.domain)
+        with desk.phase("users"):
+            survey = CuratorSurvey(desk, self.parameters)
+        choices = covers(domain)
+        weights = design(
+            domain, users=survey.users, randomizer=self.randomizer, choices=choices
+        ).weights
+        planning = Planning(domain, [*(candidate_sets(domain, choices) | weights)], self.randomizer)
+        parts = share_out(survey.users, round_shares(self.rounds))
+        generator = desk.randomness("latent classes").generator()
+        answers: dict[tuple[str, ...], Answer] = {}
+        rounds = []
+        for number, users in enumerate(parts, start=1):
+            last = number == self.rounds
+            with desk.phase(f"round {number}"):
+                questions = round_questions(
+                    domain, weights, users=users, randomizer=self.randomizer
                 )
-        sets = [own.attributes for own in questions]
-        edges = dict.fromkeys(pair for own in sets for pair in combinations(own, 2))
-        told.append({"asked": sets, "users": [own.users for own in questions], "edges": [*edges]})
-    return Learned(known, told)
+                answers = accumulate(answers, survey.collect(survey.plan(questions, kind)))
+                tables = estimate_pairs(
+                    domain,
+                    [*answers.values()],
+                    generator=generator,
+                    passes=2 if last else 1,
+                )
+                if not last:
+                    planning.learn(tables)
+                    asked = {names: own.question.users for names, own in answers.items()}
+                    weights = planning.share_out(asked, max(parts[number], 1))
+            sets = [question.attributes for question in questions]
+            pairs = dict.fromkeys(pair for names in sets for pair in combinations(names, 2))
+            rounds.append(RoundRecord(questions, [*pairs]))
+        rows = min(self.parameters.synthetic_rows, survey.users)
+        synthetic, tree = draw_raked(desk, domain, tables, rows=rows)
+        attributes = len(domain.attributes)
+        asked_pairs = ", ".join(str(len(record.edges)) for record in rounds)
+        return Outcome(
+            synthetic=synthetic,
+            model={
+                "rounds": [record.to_builtins() for record in rounds],
+                "tree": None if tree is None else tree.to_builtins(),
+            },
+            summary={
+                "users": survey.users,
+                "sets": ", ".join(str(len(record.questions)) for record in rounds),
+                "pairs asked": f"{asked_pairs} of {attributes * (attributes - 1) // 2}",
+                **({} if tree is None else {"cliques": len(tree.cliques)}),
+            },
+            user_traffic=survey.traffic,
+        )
+
+    def predict(self, public: Public) -> list[Cost]:
+        return predict_rounds(self, public, phases=[])
 
 
-def _questions(
-    protocol: LocalProtocol[Any],
-    domain: Domain,
-    weights: Mapping[tuple[str, ...], float],
-    *,
-    users: int,
-) -> Sequence[Question]:
-    """Give each set its users; one whose share is less than a user is not asked."""
-    if not users:
-        return []
-    ordered = sorted(weights, key=domain.cells)  # those of as many cells share a randomizer
-    sizes = share_out(users, [weights[own] for own in ordered])
-    return [
-        Question(own, protocol.randomizer(domain.cells(own)), size)
-        for own, size in zip(ordered, sizes, strict=True)
-        if size
-    ]
+def round_shares(rounds: int) -> list[float]:
+    """Return the rounds' shares of the users."""
+    if rounds == 1:
+        return [1.0]
+    return [FIRST, *[(1 - FIRST) / (rounds - 1)] * (rounds - 1)]
+
+
+def draw_raked(
+    desk: Curator, domain: Domain, tables: PairTables, *, rows: int
+) -> tuple[pd.DataFrame | None, JunctionTree | None]:
+    """Draw rows that have the tables of all pairs. Without rows there is no such phase."""
+    if not rows:
+        return None, None
+    with desk.phase("synthesis"):
+        codes, tree = draw_rows(
+            domain,
+            tables.pairs,
+            tables.singles,
+            rows=rows,
+            generator=desk.randomness("sampling").generator(),
+            progress=desk.progress,
+        )
+        drawn = dict(zip(domain.attributes, codes, strict=True))
+        constant = np.zeros(rows, np.uint8)  # of an attribute with a single label
+        return desk.domain.decode(
+            [drawn.get(name, constant) for name in desk.domain.attributes]
+        ), tree

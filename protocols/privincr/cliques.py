@@ -1,72 +1,141 @@
-"""The cliques' distributions: what the second part of the users is asked, and what that and the
-rounds say together.
+"""The cliques' distributions: which tables the second part of the users is asked for.
 
-As the specification corrects section 5.3 and Algorithm 3: every clique is measured, small ones too,
-each factor once; what the rounds have said is kept, of a factor's own pair, of pairs within a
-factor, and of single attributes; and all tables are made to agree. As printed, cliques of one or
-two attributes come from the rounds alone, and nothing is made to agree.
+The specification corrects section 5.3 and Algorithm 3. Every clique is measured, small ones too,
+and each factor once. What the rounds tell is kept: of a factor's own pair, of pairs within a
+factor, and of single attributes. All tables are made to agree. As printed, cliques of one or two
+attributes come from the rounds alone, and nothing is made to agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ...curator import Marginal, agree, combine
+from ...curator import Curator, JunctionTree, Marginal, agree, combine, synthesise
 from ...curator.sampling import Step
+from ...messages import UsageError
 from ...privacy import Domain
-from ..survey import Answer
+from ...privacy.local import Randomizer
+from ...privacy.local.assignment import share_out
+from ..survey import Answer, Question
 from .factoring import Factor
 from .pruning import Edge
 
-__all__ = ["measured", "settled", "steps"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "agreed_tables",
+    "clique_questions",
+    "draw_table",
+    "largest_sets",
+    "sampling_steps",
+    "sets_of",
+    "trivial_tables",
+]
+
+Set = tuple[str, ...]
 
 
-def measured(
-    domain: Domain, factors: Iterable[Factor], *, drop_contained: bool
-) -> list[tuple[str, ...]]:
-    """List the tables that are asked for, in the domain's order; of nested ones the largest, if so
-    wanted.
-    """
-    places = {name: at for at, name in enumerate(domain.attributes)}
-    sets = {own.attributes for own in factors}
-    kept = [own for own in sets if not (drop_contained and any(own < other for other in sets))]
-    ordered = [tuple(sorted(own, key=places.__getitem__)) for own in kept]
-    return sorted(ordered, key=lambda own: [places[name] for name in own])
+def sets_of(domain: Domain, factors: Iterable[Factor]) -> list[Set]:
+    """List the attribute sets of factors of more than one cell, in the domain's order."""
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    distinct = {factor.attributes for factor in factors}
+    ordered = [tuple(sorted(names, key=places.__getitem__)) for names in distinct]
+    return sorted(
+        (names for names in ordered if domain.cells(names) > 1),
+        key=lambda names: [places[name] for name in names],
+    )
 
 
-def settled(
+def largest_sets(sets: Sequence[Set]) -> list[Set]:
+    """Leave out sets that are contained in another."""
+    return [names for names in sets if not any({*names} < {*other} for other in sets)]
+
+
+def clique_questions(
     domain: Domain,
-    answers: Sequence[Answer],
-    edges: Mapping[Edge, Answer],
+    sets: Iterable[Set],
     *,
-    small: Iterable[tuple[str, ...]] = (),
-) -> list[Marginal]:
-    """Put what was said of factors and of edges together: distributions that agree.
+    users: int,
+    weight: Callable[[int], float],
+    randomizer: Callable[[int], Randomizer],
+) -> list[Question]:
+    """Give each table its users, by the weight of its cells.
 
-    `small`: cliques of which only the rounds say something.
+    Raises:
+        UsageError: there is not a user for each table.
     """
-    sets = {own.question.attributes for own in answers}
-    wanted = sets | {*small}
-    estimates = [
-        own + edges[own.question.attributes] if own.question.attributes in edges else own
-        for own in answers
+    ordered = sorted(sets, key=domain.cells)  # tables of equal size share a randomizer
+    if not ordered:
+        return []
+    sizes = share_out(users, [weight(domain.cells(names)) for names in ordered])
+    if min(sizes) < 1:
+        raise UsageError(
+            f"expected at least a user for each of {len(sizes):,} tables of cliques, "
+            f"found {users:,}"
+        )
+    return [
+        Question(names, randomizer(domain.cells(names)), size)
+        for names, size in zip(ordered, sizes, strict=True)
     ]
-    others = [own for edge, own in edges.items() if edge not in sets]
-    within = [own for own in others if any({*own.question.attributes} <= {*one} for one in wanted)]
-    beside = [own.estimate(domain) for own in others if not any(own is one for one in within)]
-    ones = [
-        combine(beside, (name,))
+
+
+def agreed_tables(
+    domain: Domain, answers: Sequence[Answer], edges: Mapping[Edge, Answer]
+) -> list[Marginal]:
+    """Combine the answers on factors and on edges to distributions that agree."""
+    sets = {answer.question.attributes for answer in answers}
+    factors = [
+        answer + edges[answer.question.attributes]
+        if answer.question.attributes in edges
+        else answer
+        for answer in answers
+    ]
+    others = [answer for edge, answer in edges.items() if edge not in sets]
+    within, beside = list[Answer](), list[Answer]()
+    for answer in others:
+        contained = any({*answer.question.attributes} <= {*names} for names in sets)
+        (within if contained else beside).append(answer)
+    # Pairs that no factor has still tell of their attributes.
+    estimates = [answer.estimate(domain) for answer in beside]
+    singles = [
+        combine(estimates, (name,))
         for name in domain.attributes
-        if any(own.table.covers((name,)) for own in beside)
+        if any(estimate.table.covers((name,)) for estimate in estimates)
     ]
-    known = [*(own.estimate(domain) for own in (*estimates, *within)), *ones]
-    return [own.table for own in agree(known, total=1.0, sweeps=3)]
+    tables = [*(answer.estimate(domain) for answer in (*factors, *within)), *singles]
+    return [estimate.table for estimate in agree(tables, total=1.0, sweeps=3)]
 
 
-def steps(factors: Iterable[Factor], tables: Sequence[Marginal]) -> list[Step]:
+def trivial_tables(domain: Domain) -> list[Marginal]:
+    """Make the tables of attributes with a single label, of which nobody is asked."""
+    names = [name for name in domain.attributes if domain.cells((name,)) == 1]
+    return [Marginal.uniform(domain, (name,)) for name in names]
+
+
+def sampling_steps(factors: Iterable[Factor], tables: Sequence[Marginal]) -> list[Step]:
     """Find each factor's table: the smallest that has all of it."""
-    found = []
-    for own in factors:
-        covering = [table for table in tables if table.covers((*own.given, *own.heads))]
-        found.append(Step(own.heads, own.given, min(covering, key=lambda table: table.cells)))
-    return found
+    steps = []
+    for factor in factors:
+        covering = [table for table in tables if table.covers((*factor.given, *factor.heads))]
+        steps.append(Step(factor.heads, factor.given, min(covering, key=lambda table: table.cells)))
+    return steps
+
+
+def draw_table(
+    desk: Curator,
+    tree: JunctionTree,
+    factors: Mapping[int, Sequence[Factor]],
+    tables: Sequence[Marginal],
+    *,
+    rows: int,
+) -> pd.DataFrame | None:
+    """Draw rows along the tree: Algorithm 3, line 8. Without rows there is no such phase."""
+    if not rows:
+        return None
+    with desk.phase("synthesis"):
+        steps = {number: sampling_steps(own, tables) for number, own in factors.items()}
+        generator = desk.randomness("sampling").generator()
+        sample = synthesise(tree.chain_of_steps(steps), rows, generator=generator)
+        return desk.domain.decode(sample.codes)

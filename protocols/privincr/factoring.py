@@ -1,11 +1,12 @@
-"""Algorithm 2: a clique too large to be measured at once, as a product of smaller tables.
+"""Algorithm 2: a clique that is too large for one table, as a product of smaller tables.
 
-A clique is taken apart from its end: a head that needs few others, by minimal redundancy and
-maximal relevance (Peng et al. 2005), goes, and so on until what is left is small enough for one
-table. Heads are drawn in the reverse order. The paper does not say that heads are taken outside the
-separator first, which sampling along the tree needs; nor when to stop adding to what a head is
-given; and it measures the sets that are left nested within one another, each by users of its own
-(spec E8, E9).
+A clique is taken apart from its end. A head that needs few other attributes is removed, and so on
+until one table holds the rest. The attributes that a head is given are chosen by minimal redundancy
+and maximal relevance (Peng et al. 2005). Heads are drawn in the reverse order.
+
+The paper leaves open that heads are taken outside of the separator first, which sampling along the
+tree needs, and when a head is given enough. It measures the sets that are left nested within each
+other, each with users of its own (spec E8, E9).
 """
 
 from __future__ import annotations
@@ -15,21 +16,29 @@ from dataclasses import dataclass
 from math import pi, sqrt
 from typing import Final
 
+from ...curator import JunctionTree
 from ...privacy import Domain
 
-__all__ = ["Factor", "clique_size", "factorise", "nested", "relevant"]
+__all__ = [
+    "Factor",
+    "clique_size",
+    "conditions_of",
+    "factorise",
+    "factorise_cliques",
+    "nested_factors",
+]
 
 Information = Mapping[frozenset[str], float]
 
-MOST_CELLS: Final = 4096
-"""Of a head and what it is given."""
+MAX_CELLS: Final = 4096
+"""Most cells of a head and what it is given."""
 THETA: Final = 0.25
 """Noise of a table, in total variation, that is bearable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Draw `heads` given `given`."""
+    """A conditional distribution: `heads` are drawn given `given`."""
 
     heads: tuple[str, ...]
     given: tuple[str, ...]
@@ -42,35 +51,34 @@ class Factor:
 def clique_size(users: float, *, variance: float) -> float:
     """Compute sigma: the cells of a table whose noise, of so many users, is theta on average.
 
-    The mean of |noise| is sqrt(2 / pi) of its deviation; half of it for each of K cells is the
+    The mean of |noise| is sqrt(2 / pi) of its deviation. Half of it for each of K cells is the
     distance.
 
-    >>> [round(clique_size(750_000 / 11, variance=v)) for v in (3.68269438, 0.724061661, 0.0760218298, 0.00134275125)]
+    >>> variances = (3.68269438, 0.724061661, 0.0760218298, 0.00134275125)
+    >>> [round(clique_size(750_000 / 11, variance=variance)) for variance in variances]
     [85, 192, 593, 4465]
     """
     return 2 * THETA * sqrt(pi * users / (2 * variance))
 
 
-def relevant(
+def conditions_of(
     head: str, others: Sequence[str], *, domain: Domain, information: Information
 ) -> tuple[str, ...]:
-    """Choose what a head is given: the most informative about it and the least about one another,
-    until more is no gain.
+    """Choose what a head is given, until more is no gain.
+
+    Each attribute is as informative about the head, and as little about the others, as possible.
     """
-    places = {name: at for at, name in enumerate(domain.attributes)}
+    places = {name: place for place, name in enumerate(domain.attributes)}
     chosen: list[str] = []
     while left := [name for name in others if name not in chosen]:
 
         def score(name: str) -> float:
-            redundant = (
-                sum(information[frozenset((name, own))] for own in chosen) / len(chosen)
-                if chosen
-                else 0.0
-            )
-            return information[frozenset((head, name))] - redundant
+            shared = [information[frozenset((name, condition))] for condition in chosen]
+            redundancy = sum(shared) / len(chosen) if chosen else 0.0
+            return information[frozenset((head, name))] - redundancy
 
         best = min(left, key=lambda name: (-score(name), domain.cells((name,)), places[name]))
-        if chosen and (score(best) <= 0 or domain.cells((head, best, *chosen)) > MOST_CELLS):
+        if chosen and (score(best) <= 0 or domain.cells((head, best, *chosen)) > MAX_CELLS):
             break
         chosen.append(best)
     return tuple(sorted(chosen, key=places.__getitem__))
@@ -85,35 +93,61 @@ def factorise(
     sigma: float,
 ) -> list[Factor]:
     """Take a clique apart, given its separator: factors in the order in which they are drawn."""
-    places = {name: at for at, name in enumerate(domain.attributes)}
+    places = {name: place for place, name in enumerate(domain.attributes)}
     left = [name for name in domain.attributes if name in clique]
-    found: list[Factor] = []
+    factors: list[Factor] = []
     while heads := [name for name in left if name not in separator]:
         if domain.cells(left) <= sigma or len(left) <= 2:
-            found.append(Factor(tuple(heads), tuple(name for name in left if name in separator)))
+            factors.append(Factor(tuple(heads), tuple(name for name in left if name in separator)))
             break
-        given = {
-            name: relevant(
-                name, [own for own in left if own != name], domain=domain, information=information
+        conditions = {
+            head: conditions_of(
+                head,
+                [name for name in left if name != head],
+                domain=domain,
+                information=information,
             )
-            for name in heads
+            for head in heads
         }
-        head = min(heads, key=lambda name: (domain.cells((name, *given[name])), places[name]))
-        found.append(Factor((head,), given[head]))
+        head = min(heads, key=lambda head: (domain.cells((head, *conditions[head])), places[head]))
+        factors.append(Factor((head,), conditions[head]))
         left.remove(head)
-    return found[::-1]
+    return factors[::-1]
 
 
-def nested(factors: Sequence[Factor], *, choose: Callable[[Sequence[str]], str]) -> list[Factor]:
-    """Take blocks apart as lines 3 and 4 print it: any head given all that is left, then the next,
-    each a set of its own.
+def factorise_cliques(
+    tree: JunctionTree, *, information: Information, users: int, variance: float
+) -> dict[int, list[Factor]]:
+    """Take every clique apart, given what it shares with the one before: lines 1 to 11.
+
+    `variance` is that of a cell, for one user; `users` are shared by all cliques.
     """
-    found: list[Factor] = []
-    for own in factors:
-        heads, parts = [*own.heads], []
+    sigma = clique_size(users / len(tree.cliques), variance=variance)
+    return {
+        number: factorise(
+            tree.cliques[number],
+            separator,
+            domain=tree.domain,
+            information=information,
+            sigma=sigma,
+        )
+        for number, separator in tree.walk()
+    }
+
+
+def nested_factors(
+    factors: Sequence[Factor], *, choose: Callable[[Sequence[str]], str]
+) -> list[Factor]:
+    """Take blocks apart as lines 3 and 4 print it.
+
+    Any head is given all that is left, then the next. Each makes a set of its own.
+    """
+    nested: list[Factor] = []
+    for factor in factors:
+        heads, parts = [*factor.heads], []
         while heads:
             head = choose(heads)
             heads.remove(head)
-            parts.append(Factor((head,), (*own.given, *heads)))
-        found += parts[::-1]
-    return found
+            parts.append(Factor((head,), (*factor.given, *heads)))
+        nested += parts[::-1]
+    return nested

@@ -1,104 +1,144 @@
-"""What the rounds know: F and n of Algorithm 1, and which edges that keeps."""
+"""The dependency graph while it is learned: F, n and the edges of Algorithm 1."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import TypeAlias
 
-from ...curator import Marginal, correlation_threshold
-from ...curator.projections import norm_mul, norm_sub
+from ...curator import Marginal
+from ...curator.marginal import Numbers
 from ...privacy import Domain
 from ..survey import Answer
-from .accumulation import Accumulated, accumulate, margins, printed, printed_view
-from .pruning import Base, Edge, Test, associated, information, proven, relaxed, worth_asking
+from .accumulation import AccumulatedTable, accumulate, aggregate, pooled_margins
+from .parameters import Base
+from .pruning import (
+    Edge,
+    Threshold,
+    edge_association,
+    is_proven,
+    is_worth_asking,
+    plug_in_information,
+)
 
-__all__ = ["Graph"]
+__all__ = ["CorrectedGraph", "Information", "PrintedGraph"]
+
+Information: TypeAlias = dict[frozenset[str], float]
+"""Mutual information of all pairs of attributes, in bits; 0 where nobody was asked."""
 
 
 @dataclass(kw_only=True)
-class Graph:
-    """The dependency graph while it is learned. `as_printed`: by the paper's equations 6 to 13, 14
-    and 18.
-    """
+class PrintedGraph:
+    """The graph as printed: equations 6 to 13 for the tables, a threshold for the edges."""
+
+    domain: Domain
+    phi: float
+    alpha: float
+    threshold: Threshold
+    project: Callable[[Numbers], Numbers]
+    """Makes a distribution of noisy frequencies."""
+    edges: list[Edge] = field(init=False)
+    tables: dict[Edge, AccumulatedTable] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.edges = every_pair(self.domain)  # line 1
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return [(left, right) for left, right in self.edges]
+
+    def accumulate(self, answers: Iterable[Answer]) -> None:
+        """Average the frequencies: lines 9 and 10."""
+        for answer in answers:
+            edge, table = answer.question.attributes, AccumulatedTable.of(self.domain, answer)
+            self.tables[edge] = self.tables[edge] + table if edge in self.tables else table
+
+    def prune(self, *, last: bool) -> None:
+        """Remove edges: lines 11 to 14. Before the last round an edge nobody was asked stays."""
+        self.edges = [
+            edge
+            for edge in self.edges
+            if (self.is_above(edge) if edge in self.tables else not last)
+        ]
+
+    def is_above(self, edge: Edge) -> bool:
+        """Compare an edge's information with its threshold."""
+        users = self.tables[edge].users
+        threshold = self.threshold(self.domain, edge, users=users, phi=self.phi, alpha=self.alpha)
+        return plug_in_information(self.table(edge).values, edge) >= threshold
+
+    def table(self, attributes: tuple[str, ...]) -> Marginal:
+        """Estimate the distribution of an edge or of an attribute."""
+        return aggregate(self.domain, self.tables.values(), attributes).map(self.project)
+
+    def covers(self, clique: tuple[str, ...]) -> bool:
+        """Check whether a table of the rounds has all of a clique."""
+        return any({*clique} <= {*edge} for edge in self.tables)
+
+    def information(self) -> Information:
+        """Compute line 11 for all pairs."""
+        measured = {
+            frozenset(edge): plug_in_information(self.table(edge).values, edge)
+            for edge in self.tables
+        }
+        return no_information(self.domain) | measured
+
+
+@dataclass(kw_only=True)
+class CorrectedGraph:
+    """The graph by reports that add up, and by chi-squared tests."""
 
     domain: Domain
     phi: float
     alpha: float
     base: Base
-    test: Test
-    clip: bool
-    """Whether tables become distributions by clipping and rescaling, which is the paper's likely
-    choice, and bad.
-    """
-    as_printed: bool
     edges: list[Edge] = field(init=False)
-    said: dict[Edge, Answer] = field(default_factory=dict)
-    told: dict[Edge, Accumulated] = field(default_factory=dict)
+    answers: dict[Edge, Answer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.edges = list(combinations(self.domain.attributes, 2))  # Algorithm 1, line 1
+        self.edges = every_pair(self.domain)  # line 1
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        return [(one, other) for one, other in self.edges]
+        return [(left, right) for left, right in self.edges]
 
     def accumulate(self, answers: Iterable[Answer]) -> None:
-        """Lines 9 and 10: supports and users add up; as printed, frequencies are averaged."""
-        answers = list(answers)
-        self.said = accumulate(self.said, answers)
-        for own in answers:
-            edge, new = own.question.attributes, printed(self.domain, own)
-            self.told[edge] = self.told[edge] + new if edge in self.told else new
+        """Add reports and users up: lines 9 and 10."""
+        self.answers = accumulate(self.answers, answers)
 
     def prune(self, *, last: bool) -> None:
-        """Lines 11 to 14. An edge of which nobody was asked stays while there are rounds to
-        come.
-        """
-        ones = margins(self.domain, self.said.values()) if self.test == "chi-squared" else {}
-        self.edges = [
-            edge
-            for edge in self.edges
-            if (self._keeps(edge, ones, last=last) if edge in self.said else not last)
-        ]
+        """Remove edges: lines 11 to 14. Before the last round an edge nobody was asked stays."""
+        margins = pooled_margins(self.domain, self.answers.values())
+        keeps = is_proven if last else is_worth_asking
+        kept = []
+        for edge in self.edges:
+            if edge in self.answers:
+                measured = edge_association(self.domain, self.answers[edge], margins)
+                keep = keeps(
+                    measured, self.domain, edge, phi=self.phi, alpha=self.alpha, base=self.base
+                )
+            else:
+                keep = not last
+            if keep:
+                kept.append(edge)
+        self.edges = kept
 
-    def table(self, attributes: Sequence[str]) -> Marginal:
-        """Say what is known of an edge or an attribute: a distribution."""
-        if self.as_printed:
-            return self.distribution(
-                printed_view(self.domain, self.told.values(), tuple(attributes))
-            )
-        own = self.said.get(tuple(attributes))
-        if own is not None:
-            return self.distribution(
-                Marginal.of(self.domain, own.question.attributes, own.frequencies())
-            )
-        return margins(self.domain, self.said.values())[attributes[0]]
+    def information(self) -> Information:
+        """Estimate line 11 for all pairs, without the bias of noise."""
+        margins = pooled_margins(self.domain, self.answers.values())
+        measured = {
+            frozenset(edge): edge_association(self.domain, answer, margins).bits
+            for edge, answer in self.answers.items()
+        }
+        return no_information(self.domain) | measured
 
-    def information(self) -> dict[frozenset[str], float]:
-        """Line 11 for all pairs, in bits; of a pair of which nobody was asked nothing is known."""
-        known = dict.fromkeys(map(frozenset, combinations(self.domain.attributes, 2)), 0.0)
-        ones = margins(self.domain, self.said.values()) if self.test == "chi-squared" else {}
-        for edge, own in self.said.items():
-            known[frozenset(edge)] = (
-                associated(self.domain, own, ones).bits
-                if self.test == "chi-squared"
-                else information(self.table(edge).values, edge)
-            )
-        return known
 
-    def _keeps(self, edge: Edge, ones: dict[str, Marginal], *, last: bool) -> bool:
-        if self.test == "chi-squared":
-            found = associated(self.domain, self.said[edge], ones)
-            keep = proven if last else worth_asking
-            return keep(found, self.domain, edge, phi=self.phi, alpha=self.alpha, base=self.base)
-        if self.test == "relaxed":
-            users = self.told[edge].users
-            least = relaxed(self.domain, edge, users=users, phi=self.phi, alpha=self.alpha)
-        else:
-            least = correlation_threshold(self.domain, *edge, phi=self.phi)
-        return information(self.table(edge).values, edge) >= least
+def every_pair(domain: Domain) -> list[Edge]:
+    """List all pairs of attributes."""
+    return list(combinations(domain.attributes, 2))
 
-    def distribution(self, table: Marginal) -> Marginal:
-        """Make noisy frequencies a distribution."""
-        return table.map(norm_mul if self.clip else norm_sub)
+
+def no_information(domain: Domain) -> Information:
+    """Make the information of all pairs before anybody is asked."""
+    return dict.fromkeys(map(frozenset, combinations(domain.attributes, 2)), 0.0)

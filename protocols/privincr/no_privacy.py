@@ -1,22 +1,24 @@
-"""NoPrivJTree: PrivIncr's graph, junction tree and rows, from exact tables. A ceiling, and no
-protection at all.
+"""NoPrivJTree: PrivIncr's graph, junction tree and rows from exact tables. It protects nobody.
 
-    trust       the curator, and everybody who reads what is published: with everything
-    who learns  the curator: exact tables of all pairs and of the cliques; everybody: rows drawn from these
+    trust       the curator and everybody who reads what is published, with everything
+    who learns  the curator: exact tables of all pairs and of the cliques; everybody: rows drawn
+                from these
     rounds      3
-    privacy     none: epsilon is infinity, and no parameter says another
-    error       that of the model: what no clique has is taken to be independent given what lies between
+    privacy     none: epsilon is infinity, and no parameter changes that
+    error       that of the model: attributes that share no clique are taken to be independent given
+                those between them
 
-Wang et al. 2023 (PrivIncr), section 6.1: what is left of the error when nothing is hidden. Whoever
-comes near it has nothing more to win by less noise.
+Wang et al. 2023 (PrivIncr), section 6.1: the error that is left when nothing is hidden. A protocol
+that comes near it cannot gain by less noise.
 
     1  pairs        P_k -> T: tables of all pairs of attributes, exactly
-    2  graph        edges where I >= (min(c_i, c_j) - 1) phi^2 / 2; in bits the paper's floor comes out, in nats not (spec E3)
+    2  graph        edges where I >= (min(c_i, c_j) - 1) phi^2 / 2; bits give the paper's figures,
+                    nats do not (spec E3)
     3  cliques      T -> P_k: the cliques of its junction tree; P_k -> T: their tables, exactly
     4  synthesis    T draws the rows along the tree
 
-Exact numbers leave a party like all others, as a release (`Disclosure`), whose epsilon the
-accountant writes down: infinity.
+Exact numbers leave a party as a release, like all others (`Disclosure`). The accountant records its
+epsilon: infinity.
 """
 
 from __future__ import annotations
@@ -45,23 +47,25 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
 from ..protocol import Cost, Options, Outcome, Protocol, Public
-from .pruning import Base
+from .parameters import Base
 
 __all__ = ["NoPrivJTree"]
 
-MOST_CELLS: Final = 1 << 24
-"""Of a clique, and of all pairs together."""
+MAX_CELLS: Final = 1 << 24
+"""Most cells of a clique, and of all pairs together."""
 
 Sets = Sequence[tuple[str, ...]]
 
 
 class NoPrivJTreeParameters(Options):
+    """What a user can set."""
+
     phi: Annotated[
         float,
         msgspec.Meta(gt=0, le=1, description="dependence of two attributes that is worth an edge"),
     ] = 0.3
     base: Annotated[
-        Base, msgspec.Meta(description="in which information is compared with phi^2 / 2")
+        Base, msgspec.Meta(description="unit in which information is compared with phi^2 / 2")
     ] = "bits"
     synthetic_rows: Annotated[
         int,
@@ -74,9 +78,7 @@ class NoPrivJTreeParameters(Options):
 
 
 class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
-    """Add exact tables up, and draw rows along the junction tree of the pairs that belong
-    together.
-    """
+    """Add exact tables up, and draw rows along the junction tree of dependent pairs."""
 
     name = "no-priv-jtree"
     summary = (
@@ -84,7 +86,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
     )
     paper = "Wang et al. 2023 (PrivIncr), section 6.1"
     trust = "everybody, with everything: no record is protected from anybody"
-    modes = ("rigorous", "paper")  # the same: the print claims nothing
+    modes = ("rigorous", "paper")  # they are the same: the paper claims no privacy
     neighbours = "replace-one"
     needs_schema = True
 
@@ -102,57 +104,42 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
 
     @property
     def epsilon(self) -> float:
-        """Nothing is claimed."""
+        """Infinity: nothing is claimed."""
         return inf
-
-    def pairs(self, domain: Domain) -> list[tuple[str, str]]:
-        """List the pairs of attributes that may tell of one another."""
-        several = [name for name in domain.attributes if domain.cells((name,)) > 1]
-        found = list(combinations(several, 2))
-        if (cells := sum(map(domain.cells, found))) > MOST_CELLS:
-            raise UsageError(
-                f"expected pairs of attributes of at most 2^24 cells in all, found {cells:,}: fewer labels, by a schema"
-            )
-        return found
 
     def party(self, me: Party) -> None:
         with me.phase("pairs"):  # 1
-            disclose(me, self.pairs(me.records.domain))
+            send_tables(me, pairs_of(me.records.domain))
         with me.phase("cliques"):  # 3
-            disclose(me, self.listen(me))
+            send_tables(me, receive_cliques(me))
 
     def curator(self, desk: Curator) -> Outcome:
         p, domain = self.parameters, desk.domain
         with desk.phase("pairs"):  # 1
-            tables = gather(desk, self.pairs(domain))
+            tables = gather_tables(desk, pairs_of(domain))
         with desk.phase("cliques"):
             # 2
             base = 2 if p.base == "bits" else e
             edges = [
-                (one, other)
-                for (one, other), table in tables.items()
-                if mutual_information(table, (one,), base=base)
-                >= correlation_threshold(domain, one, other, phi=p.phi)
+                (left, right)
+                for (left, right), table in tables.items()
+                if mutual_information(table, (left,), base=base)
+                >= correlation_threshold(domain, left, right, phi=p.phi)
             ]
             tree = junction_tree(domain, dependency_graph(domain, edges))
-            check(tree, phi=p.phi)
+            check_size(tree, phi=p.phi)
             # 3
-            places = {name: at for at, name in enumerate(domain.attributes)}
-            desk.broadcast(
-                self.Cliques(
-                    tuple(tuple(places[name] for name in clique) for clique in tree.cliques)
-                )
-            )
-            exact = [*gather(desk, tree.cliques).values()]
+            desk.broadcast(self.Cliques(clique_numbers(domain, tree.cliques)))
+            exact = [*gather_tables(desk, tree.cliques).values()]
         with desk.phase("synthesis"):  # 4
             people = round(exact[0].total)
-            made = synthesise(
+            sample = synthesise(
                 tree.chain(exact),
                 p.synthetic_rows or people,
                 generator=desk.randomness("sampling").generator(),
             )
         return Outcome(
-            synthetic=domain.decode(made.codes),
+            synthetic=domain.decode(sample.codes),
             model={"edges": edges, "tree": tree.to_builtins()},
             summary={
                 "edges": f"{len(edges)} of {len(tables)}",
@@ -161,108 +148,124 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
             },
         )
 
-    def listen(self, me: Party) -> list[tuple[str, ...]]:
-        """Hear the cliques, and check them."""
-        names, said = me.records.domain.attributes, me.receive(self.Cliques, source=CURATOR)
-        try:
-            return [_read(clique, names) for clique in said.cliques]
-        except ValueError as error:
-            raise MessageError(
-                f"malformed Cliques from the curator: {error}", where=me.where
-            ) from None
-
     def predict(self, public: Public) -> list[Cost]:
-        if public.domain is None or public.model is None:
+        domain, model = public.domain, public.model
+        if domain is None or model is None:
             return []
-        lines, domain = [], public.domain
-        for phase, sets in (
-            ("pairs", self.pairs(domain)),
-            ("cliques", public.model["tree"]["cliques"]),
-        ):
-            size = encoded_size(self.Counts(np.zeros(sum(map(domain.cells, sets)), np.int64)))
-            lines.append(
-                Cost(
-                    phase=phase,
-                    kind="Counts",
-                    messages=public.parties,
-                    payload_bytes=public.parties * size,
-                )
-            )
-        cliques = tuple(
-            tuple(domain.attributes.index(name) for name in own)
-            for own in public.model["tree"]["cliques"]
-        )
-        size = encoded_size(self.Cliques(cliques))
-        lines.append(
-            Cost(
-                phase="cliques",
-                kind="Cliques",
-                messages=public.parties,
-                payload_bytes=public.parties * size,
-            )
-        )
-        return lines
+        cliques = [tuple(clique) for clique in model["tree"]["cliques"]]
 
-    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
+        def counts(sets: Sets) -> NoPrivJTree.Counts:
+            return self.Counts(np.zeros(sum(map(domain.cells, sets)), np.int64))
+
         return [
-            (
-                "no-priv-jtree protects nobody: parties told the curator exact tables, and what is published follows from "
-                "them; epsilon is infinity. It is for comparison, on records that anybody may see"
+            Cost(
+                phase=phase,
+                kind=type(sent).__name__,
+                messages=public.parties,
+                payload_bytes=public.parties * encoded_size(sent),
+            )
+            for phase, sent in (
+                ("pairs", counts(pairs_of(domain))),
+                ("cliques", counts(cliques)),
+                ("cliques", self.Cliques(clique_numbers(domain, cliques))),
             )
         ]
 
+    def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature
+        warning = (
+            "no-priv-jtree protects nobody: parties sent the curator exact tables, and what is "
+            "published follows from them; epsilon is infinity. It is for comparison, on records "
+            "that anybody may see"
+        )
+        return [warning]
 
-def disclose(me: Party, sets: Sets) -> None:
-    """Tell the curator exact tables."""
+
+def pairs_of(domain: Domain) -> list[tuple[str, str]]:
+    """List the pairs of attributes that may depend on each other.
+
+    Raises:
+        UsageError: they have more cells than a role can hold.
+    """
+    names = [name for name in domain.attributes if domain.cells((name,)) > 1]
+    pairs = list(combinations(names, 2))
+    if (cells := sum(map(domain.cells, pairs))) > MAX_CELLS:
+        raise UsageError(
+            "expected pairs of attributes of at most 2^24 cells in all, "
+            f"found {cells:,}: fewer labels, by a schema"
+        )
+    return pairs
+
+
+def send_tables(me: Party, sets: Sets) -> None:
+    """Send the curator exact tables."""
     counts = np.concatenate([np.zeros(0, np.int64), *me.records.marginals(sets)])
-    # One record more in a cell and one less in another, of each table.
-    me.send(
-        NoPrivJTree.Counts(me.release(Disclosure(counts, 2.0 * len(sets)), to=CURATOR)), to=CURATOR
-    )
+    # A replaced record adds one to a cell of each table, and takes one from another.
+    disclosure = Disclosure(counts, 2.0 * len(sets))
+    me.send(NoPrivJTree.Counts(me.release(disclosure, to=CURATOR)), to=CURATOR)
 
 
-def gather(desk: Curator, sets: Sets) -> dict[tuple[str, ...], Marginal]:
-    """Add the parties' tables up."""
-    cells = [desk.domain.cells(own) for own in sets]
-    whole = np.zeros(sum(cells), np.int64)
+def gather_tables(desk: Curator, sets: Sets) -> dict[tuple[str, ...], Marginal]:
+    """Add the parties' tables up.
+
+    Raises:
+        MessageError: a party's tables have the wrong size, or cannot be of one set of records.
+    """
+    cells = [desk.domain.cells(names) for names in sets]
+    total = np.zeros(sum(cells), np.int64)
     ends = np.cumsum(cells)
-    for rank, said in zip(desk.parties, desk.gather(NoPrivJTree.Counts), strict=True):
-        if len(said.cells) != len(whole):
+    for rank, answer in zip(desk.parties, desk.gather(NoPrivJTree.Counts), strict=True):
+        if len(answer.cells) != len(total):
             raise MessageError(
-                f"expected {len(whole)} counts of party {rank}, found {len(said.cells)}",
+                f"expected {len(total)} counts of party {rank}, found {len(answer.cells)}",
                 where=desk.where,
             )
-        totals = {int(own.sum()) for own in np.split(said.cells, ends[:-1])} if sets else {1}
-        if min(said.cells.tolist(), default=0) < 0 or len(totals) > 1 or min(totals) < 1:
+        rows = {int(table.sum()) for table in np.split(answer.cells, ends[:-1])} if sets else {1}
+        if min(answer.cells.tolist(), default=0) < 0 or len(rows) > 1 or min(rows) < 1:
             raise MessageError(
                 f"expected tables of one number of records of party {rank}, found others",
                 where=desk.where,
             )
-        whole += said.cells
-    tables = np.split(whole, ends[:-1]) if sets else []
+        total += answer.cells
+    tables = np.split(total, ends[:-1]) if sets else []
     return {
-        tuple(own): Marginal.of(desk.domain, own, table)
-        for own, table in zip(sets, tables, strict=True)
+        tuple(names): Marginal.of(desk.domain, names, table)
+        for names, table in zip(sets, tables, strict=True)
     }
 
 
-def check(tree: JunctionTree, *, phi: float) -> None:
-    """Refuse cliques that nobody can count."""
+def check_size(tree: JunctionTree, *, phi: float) -> None:
+    """Refuse cliques that nobody can count.
+
+    Raises:
+        UsageError: a clique has more cells than a role can hold.
+    """
     largest = max(tree.cliques, key=tree.domain.cells)
-    if (cells := tree.domain.cells(largest)) > MOST_CELLS:
+    if (cells := tree.domain.cells(largest)) > MAX_CELLS:
         raise UsageError(
             f"expected cliques of at most 2^24 cells, found {cells:,} of {', '.join(largest)}: "
             f"--set phi= of more than {phi:g} makes fewer edges"
         )
 
 
-def _read(clique: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    if (
-        not clique
-        or len(set(clique)) < len(clique)
-        or not all(0 <= at < len(names) for at in clique)
-    ):
-        raise ValueError(
-            f"expected cliques of different attributes below {len(names)}, found {clique}"
-        )
-    return tuple(names[at] for at in clique)
+def clique_numbers(domain: Domain, cliques: Sets) -> tuple[tuple[int, ...], ...]:
+    """Write cliques as numbers of attributes."""
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    return tuple(tuple(places[name] for name in clique) for clique in cliques)
+
+
+def receive_cliques(me: Party) -> list[tuple[str, ...]]:
+    """Receive the cliques, and check them.
+
+    Raises:
+        MessageError: a clique does not consist of different attributes.
+    """
+    names, answer = me.records.domain.attributes, me.receive(NoPrivJTree.Cliques, source=CURATOR)
+    for clique in answer.cliques:
+        distinct = len(set(clique)) == len(clique)
+        if not clique or not distinct or not all(0 <= place < len(names) for place in clique):
+            raise MessageError(
+                "malformed Cliques from the curator: expected cliques of different attributes "
+                f"below {len(names)}, found {clique}",
+                where=me.where,
+            )
+    return [tuple(names[place] for place in clique) for clique in answer.cliques]

@@ -1,18 +1,17 @@
-"""Which edges of the dependency graph are kept: the paper's thresholds, and a test that knows what
-noise does.
+"""Which edges of the dependency graph are kept: the paper's thresholds, and a chi-squared test.
 
-Equations 15 and 18 are the paper's. Equation 18 lowers the threshold by a bound on what n records
-without noise may be off, and the bound is so wide that on any realistic run it prunes nothing (spec
-E2), nor does it know of the noise that users add (E2b). The chi-squared test does, and is the
-default: while there are rounds to come an edge goes when it is below the threshold with confidence,
-and in the last it stays when it is proven, as an edge that is not costs more than it brings.
+Equations 15 and 18 are the paper's. Equation 18 lowers the threshold by a bound on the sampling
+error of n records. The bound is so wide that on any realistic run it prunes nothing (spec E2), and
+it ignores the users' noise (E2b). The chi-squared test accounts for both. While rounds are to come,
+it removes an edge that is below the threshold with confidence. In the last round it keeps an edge
+that is proven, because an edge that is not costs more than it brings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log, log1p, log2, sqrt
-from typing import Final, Literal
+from typing import Final, Protocol, TypeAlias
 
 from ...curator import Marginal, correlation_threshold, mutual_information
 from ...curator.association import Association, Multinomial, association
@@ -20,24 +19,44 @@ from ...curator.marginal import Numbers
 from ...privacy import Domain
 from ...privacy.local import DirectEncoding
 from ..survey import Answer
+from .parameters import Base
 
-__all__ = ["Edge", "Test", "associated", "bound", "proven", "relaxed", "worth_asking"]
+__all__ = [
+    "Edge",
+    "Threshold",
+    "bound",
+    "edge_association",
+    "is_proven",
+    "is_worth_asking",
+    "plain_threshold",
+    "plug_in_information",
+    "relaxed_threshold",
+]
 
-Edge = tuple[str, ...]
-Test = Literal["chi-squared", "relaxed", "plain"]
-Base = Literal["bits", "nats"]
+Edge: TypeAlias = tuple[str, ...]
 
 KAPPA: Final = 0.75
-"""Share of the threshold that an edge has to be below, while rounds are to come: then the test is
-wrong as often as it says, or less, over shapes and sizes of tables (spec 2.5)."""
+"""Share of the threshold that an edge must be below, while rounds are to come.
+
+With it the test is wrong at most as often as it claims, over shapes and sizes of tables (spec 2.5).
+"""
+
+
+class Threshold(Protocol):
+    """Computes, in bits, the information from which an edge is kept."""
+
+    def __call__(
+        self, domain: Domain, edge: Edge, *, users: int, phi: float, alpha: float
+    ) -> float: ...
 
 
 def bound(users: int, *, left: int, right: int, alpha: float) -> float:
-    """Compute Delta I of theorem 5.2, in bits: how far n records' mutual information may be from
-    the true one.
+    """Bound the error of n records' mutual information, in bits: Delta I of theorem 5.2.
 
-    >>> round(bound(100_000, left=16, right=16, alpha=2 * 0.05), 6), round(bound(1000, left=2, right=2, alpha=0.1), 6)
-    (1.056772, 0.934242)
+    >>> round(bound(100_000, left=16, right=16, alpha=2 * 0.05), 6)
+    1.056772
+    >>> round(bound(1000, left=2, right=2, alpha=0.1), 6)
+    0.934242
     """
     few, many = sorted((left, right))
     cells = few * many
@@ -52,54 +71,66 @@ def bound(users: int, *, left: int, right: int, alpha: float) -> float:
     return log2(few)
 
 
-def relaxed(domain: Domain, edge: Edge, *, users: int, phi: float, alpha: float) -> float:
-    """Compute the relaxed threshold of equation 18, which has 2 alpha, in bits."""
+def plain_threshold(
+    domain: Domain,
+    edge: Edge,
+    *,
+    users: int,  # noqa: ARG001 - part of the type
+    phi: float,
+    alpha: float,  # noqa: ARG001 - part of the type
+) -> float:
+    """Compute the threshold of equation 15."""
+    return correlation_threshold(domain, *edge, phi=phi)
+
+
+def relaxed_threshold(domain: Domain, edge: Edge, *, users: int, phi: float, alpha: float) -> float:
+    """Compute the relaxed threshold of equation 18, which has 2 alpha."""
     left, right = domain.shape(edge)
-    return correlation_threshold(domain, *edge, phi=phi) - bound(
-        users, left=left, right=right, alpha=2 * alpha
-    )
+    relaxation = bound(users, left=left, right=right, alpha=2 * alpha)
+    return correlation_threshold(domain, *edge, phi=phi) - relaxation
 
 
-def associated(domain: Domain, answer: Answer, margins: Mapping[str, Marginal]) -> Association:
-    """Measure an edge by all that was said of it."""
-    asked, users, edge = (
-        answer.question.randomizer,
-        answer.question.users,
-        answer.question.attributes,
-    )
-    own = answer.noisy(domain)
-    rows, columns = (margins[name].values for name in edge)
-    one = (
-        Multinomial(float(asked.p), float(asked.q), users)
-        if isinstance(asked, DirectEncoding)
-        else None
-    )
-    return association(
-        own.table.values, rows, columns, base=own.base, slope=own.slope, multinomial=one
-    )
-
-
-def worth_asking(
-    found: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base
-) -> bool:
-    """Keep an edge that may reach the threshold, while rounds are to come."""
-    return not found.below(KAPPA * _x(domain, edge, phi=phi, base=base), alpha=alpha)
-
-
-def proven(
-    found: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base
-) -> bool:
-    """Keep an edge in the end: at the threshold, and not by chance, of all pairs together."""
-    pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
-    return found.above(_x(domain, edge, phi=phi, base=base), alpha=alpha / pairs)
-
-
-def information(table: Numbers, edge: Edge) -> float:
-    """Compute the plug-in mutual information of a distribution, in bits."""
+def plug_in_information(table: Numbers, edge: Edge) -> float:
+    """Compute the mutual information of a table as it is, in bits."""
     return mutual_information(Marginal(edge, table), edge[:1], base=2)
 
 
+def edge_association(
+    domain: Domain, answer: Answer, margins: Mapping[str, Marginal]
+) -> Association:
+    """Measure how strongly an edge's attributes are associated."""
+    question = answer.question
+    randomizer, noisy = question.randomizer, answer.noisy(domain)
+    rows, columns = (margins[name].values for name in question.attributes)
+    multinomial = None
+    if isinstance(randomizer, DirectEncoding):
+        multinomial = Multinomial(float(randomizer.p), float(randomizer.q), question.users)
+    return association(
+        noisy.table.values,
+        rows,
+        columns,
+        base=noisy.base,
+        slope=noisy.slope,
+        multinomial=multinomial,
+    )
+
+
+def is_worth_asking(
+    measured: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base
+) -> bool:
+    """Keep an edge that may reach the threshold, while rounds are to come."""
+    return not measured.below(KAPPA * _x(domain, edge, phi=phi, base=base), alpha=alpha)
+
+
+def is_proven(
+    measured: Association, domain: Domain, edge: Edge, *, phi: float, alpha: float, base: Base
+) -> bool:
+    """Keep an edge in the end: it reaches the threshold, and not by chance among all pairs."""
+    pairs = len(domain.attributes) * (len(domain.attributes) - 1) // 2
+    return measured.above(_x(domain, edge, phi=phi, base=base), alpha=alpha / pairs)
+
+
 def _x(domain: Domain, edge: Edge, *, phi: float, base: Base) -> float:
-    """Say which X stands for the threshold: X / 2 is about the information in nats."""
+    """Compute the X that stands for the threshold: X / 2 is about the information in nats."""
     tau = correlation_threshold(domain, *edge, phi=phi)
     return 2 * tau * (log(2) if base == "bits" else 1)

@@ -323,7 +323,7 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
             for turn in desk.parties:
                 part.round(turn, [(name,) for name in attributes], epsilon=epsilon)
                 held.append(
-                    np.stack([part.kept[name,].table for name in attributes])
+                    np.stack([part.sums[name,].table for name in attributes])
                     - np.array([10 * turn, 0])
                 )
         return held

@@ -17,7 +17,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.protocols.dp_ccbn import extensions, scores_of, search_all, sets_of
-from sottovoce.protocols.dp_subn.plan import Sizes
+from sottovoce.protocols.dp_subn.usefulness import Sizes
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 COLUMNS = ["sex", "race", "income", "relationship"]

@@ -479,10 +479,10 @@ def run(**more: Any) -> sottovoce.Run:
     ],
 )
 def test_every_structure_runs(more: dict[str, Any]) -> None:
-    made = run(**more)
-    report = made.report
-    assert made.synthetic is not None
-    assert len(made.synthetic) == 3000
+    result = run(**more)
+    report = result.report
+    assert result.synthetic is not None
+    assert len(result.synthetic) == 3000
     claimed = report["privacy"]["claimed_epsilon"]
     seen = report["privacy"]["epsilon"]["public"]
     if more.get("mode") == "paper":
@@ -506,10 +506,10 @@ def test_components_share_the_budget() -> None:
 
     With all of epsilon for each tree they would cost a multiple.
     """
-    made = run(structure="top", edges=2, epsilon=3.0)
-    releases = made.report["privacy"]["releases"]
+    result = run(structure="top", edges=2, epsilon=3.0)
+    releases = result.report["privacy"]["releases"]
     assert len([release for release in releases if release["phase"] == "clusters"]) == 1
-    assert len(made.model["clusters"]) > 3
+    assert len(result.model["clusters"]) > 3
     assert sum(release["epsilon"] for release in releases) == pytest.approx(3.0)
 
 
@@ -520,7 +520,7 @@ def test_unused_choices_are_not_lost() -> None:
         {f"a{number}": generator.integers(0, 3, 2000).astype(str) for number in range(6)}
     )
     schema = {f"a{number}": ["0", "1", "2"] for number in range(6)}
-    made = sottovoce.run(
+    result = sottovoce.run(
         "jtree",
         table,
         schema=schema,
@@ -530,11 +530,11 @@ def test_unused_choices_are_not_lost() -> None:
         seed=1,
         judge=False,
     )
-    releases = made.report["privacy"]["releases"]
+    releases = result.report["privacy"]["releases"]
     choices = len([release for release in releases if release["phase"] == "graph"])
     budget = tree_of(domain=read_schema(schema).domain)
     assert choices < budget.choices
-    assert made.model["epsilon of clusters"] == pytest.approx(budget.clusters_after(choices))
+    assert result.model["epsilon of clusters"] == pytest.approx(budget.clusters_after(choices))
 
 
 def test_a_curator_that_tells_parties_different_things(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -560,8 +560,8 @@ def test_one_row_and_much_budget() -> None:
     schema = {"x": ["0", "1"], "y": ["0", "1"]}
     options: dict[str, Any] = {"parties": 1, "mode": "paper", "aggregator": "clear", "seed": 1}
     for epsilon in (0.1, 1000.0):
-        made = sottovoce.run("jtree", table, schema=schema, epsilon=epsilon, graph=0.9, **options)
-        assert made.synthetic is not None
+        result = sottovoce.run("jtree", table, schema=schema, epsilon=epsilon, graph=0.9, **options)
+        assert result.synthetic is not None
     with pytest.raises(
         UsageError, match="expected a finite number for parameter usefulness, found inf"
     ):
@@ -576,10 +576,10 @@ def test_one_attribute_and_one_label() -> None:
             "structure": structure,
             "aggregator": "masks" if parties > 1 else "clear",
         }
-        made = sottovoce.run("jtree", table, schema=schema, parties=parties, seed=1, **options)
-        if made.synthetic is not None:
-            assert set(made.synthetic["one"]) == {"a"}
-        assert made.judgement["utility"]["tvd"]["2"] < 0.1
+        result = sottovoce.run("jtree", table, schema=schema, parties=parties, seed=1, **options)
+        if result.synthetic is not None:
+            assert set(result.synthetic["one"]) == {"a"}
+        assert result.judgement["utility"]["tvd"]["2"] < 0.1
 
 
 def replaced(message: Any, **new: Any) -> Any:

@@ -17,8 +17,8 @@ from sottovoce.protocols.noise_replacement import (
     CuratorReplacement,
     NoiseReplacement,
     PartyReplacement,
-    sum_out,
 )
+from sottovoce.protocols.noise_replacement.rounds import sum_out
 from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
 
 Converse = Callable[..., Any]
@@ -84,7 +84,7 @@ def replace(
         for turn, frontier in zip(desk.parties, frontiers, strict=True):
             with desk.phase("update"):
                 part.round(turn, frontier, epsilon=epsilon)
-            kept.append(dict(part.kept))
+            kept.append(dict(part.sums))
         return kept
 
     with pytest.MonkeyPatch.context() as patch:

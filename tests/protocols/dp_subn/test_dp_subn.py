@@ -94,34 +94,8 @@ def test_without_a_network_all_goes_to_single_attributes() -> None:
     "settings",
     [
         {"budget": "0.5,0.1,0,0.4"},
-        {
-            "attributes": "original",
-            "views": "nocd",
-            "init": "mst",
-            "update": "joint",
-            "score": "I",
-            "budget": "0.3,0,0.2,0.5",
-            "theta": 1.0,
-            "theta_frontier": 1.0,
-        },
-        {
-            "attributes": "original",
-            "views": "pairs",
-            "init": "em",
-            "update": "joint",
-            "score": "R",
-            "budget": "0.3,0.1,0.2,0.4",
-            "theta": 1.0,
-            "theta_frontier": 1.0,
-            "updates": 2,
-        },
-        {
-            "attributes": "binary",
-            "views": "algorithm-2",
-            "init": "em",
-            "budget": "0.1,0.3,0.1,0.5",
-            "theta": 40.0,
-        },
+        {"attributes": "binary", "views": "algorithm-2", "theta": 40.0},
+        {"attributes": "binary", "views": "pairs", "budget": "0.4,0,0.1,0.5"},
         {"attributes": "binary", "largest_view": 4, "updates": 2},
         {"synthetic_rows": 500},
         {"parties": 1},
@@ -141,30 +115,29 @@ def test_settings(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"budget": "0.5,0,0,0.5"}, "a share of epsilon for phase 2, initialisation"),
+        ({"budget": "0,0.5,0,0.5"}, "a share of epsilon for phase 1, correlations"),
+        ({"budget": "0.2,0.2,0.2,0.4"}, "no share of epsilon for phase 3, update"),
+        ({"init": "mst"}, "init=forest, found mst: attributes=original goes with"),
+        ({"views": "pairs"}, "views=one-way, found pairs"),
+        ({"score": "I"}, "score=R, found I"),
+        ({"attributes": "binary", "score": "R"}, "score=I, found R"),
+        ({"attributes": "binary", "views": "one-way"}, "views=nocd or algorithm-2 or priview"),
+        ({"attributes": "binary", "init": "em"}, "init=mst, found em: attributes=binary goes with"),
+        ({"attributes": "binary", "update": "none"}, "update=joint, found none"),
+        ({"attributes": "binary", "budget": "0.5,0,0,0.5"}, "epsilon for phase 3, update"),
+        ({"attributes": "binary", "budget": "0.2,0.1,0.1,0.6"}, "no share of epsilon for phase 2"),
         (
-            {"budget": "0.5,0,0,0.5"},
-            "a share of epsilon for init=forest in budget, the second, found 0",
+            {"attributes": "binary", "update": "sequential", "updates": 2},
+            "updates=1 for update=sequential",
         ),
-        ({"init": "mst"}, "four shares of epsilon, for other phases than the default's"),
-        ({"init": "mst", "budget": "0.5,0,0,0.5"}, "views of pairs for init=mst"),
-        (
-            {"init": "mst", "views": "pairs", "budget": "0.4,0.1,0,0.5"},
-            "no share of epsilon for init=mst",
-        ),
-        (
-            {"attributes": "binary", "budget": "0.5,0,0,0.5"},
-            "views of pairs and a share of epsilon for update=joint",
-        ),
-        ({"attributes": "binary", "update": "none"}, "no share of epsilon for update=none"),
-        ({"budget": "0,0.5,0,0.5"}, "a share of epsilon for the correlations"),
+        ({"mode": "paper", "attributes": "original"}, "mode paper goes with attributes=binary"),
+        ({"mode": "paper", "update": "joint"}, "update=replace, found joint"),
+        ({"mode": "paper", "aggregator": "masks"}, "aggregator=paillier for update=replace"),
         ({"budget": "1,1,1,1"}, "four shares that sum to 1"),
         ({"theta": 0}, "parameter theta"),
         ({"theta": float("inf")}, "parameter theta"),
         ({"budget": "nan,0.1,0,0.9"}, "four shares that sum to 1"),
-        (
-            {"attributes": "binary", "init": "em", "update": "none", "budget": "0.2,0.3,0,0.5"},
-            "nobody reads the correlations",
-        ),
         ({"epsilon": 5e-324}, "epsilon"),
         ({"views": "all"}, "parameter views"),
     ],
@@ -233,20 +206,20 @@ def test_what_the_printed_algorithm_costs(parties: int, paid: list[float]) -> No
     }
 
 
-def test_the_printed_algorithm_on_the_original_attributes() -> None:
-    table = demo_table(3000, seed=2)[["age", "sex", "race", "income", "relationship"]]
+def test_the_printed_algorithm_with_a_single_bit() -> None:
+    """Nothing of it depends on there being pairs."""
     done = sottovoce.run(
         "dp-subn",
-        table,
+        demo_table(300, seed=2)[["sex"]],
         parties=2,
         mode="paper",
-        attributes="original",
         epsilon=40.0,
         seed=1,
         **KEYS,
     )
     assert done.synthetic is not None
-    assert len(done.synthetic) == 3000
+    assert len(done.synthetic) == 300
+    assert not [text for text in done.report["warnings"] if "predicted" in text]
 
 
 def test_bits_that_are_worth_no_network_have_all_of_epsilon() -> None:
@@ -300,7 +273,7 @@ def test_sequential_updates_keep_epsilon() -> None:
 
 
 def test_replacement_is_for_mode_paper() -> None:
-    with pytest.raises(UsageError, match="update=joint or sequential, found replace"):
+    with pytest.raises(UsageError, match="update=joint, found replace"):
         run(attributes="binary", update="replace", aggregator="paillier", **KEYS)
 
 
@@ -313,7 +286,7 @@ ON_BITS: dict[str, Any] = {"attributes": "binary", "largest_view": 6, "epsilon":
         {"mode": "paper", "aggregator": "paillier", **ON_BITS, **KEYS},
         {"update": "joint", "updates": 2, **ON_BITS},
         {"update": "sequential", "aggregator": "clear", **ON_BITS},
-        {"init": "em", "budget": "0.2,0.2,0.2,0.4", **ON_BITS},
+        {"views": "algorithm-2", **ON_BITS},
         {"aggregator": "paillier", "parties": 2, **KEYS},
         {},
     ],
@@ -358,14 +331,7 @@ def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
     """Each party has two ciphertexts of every cell of a joint frontier, one party those of a
     frontier in turn.
     """
-    given = {
-        "update": "joint",
-        "views": "nocd",
-        "init": "mst",
-        "budget": "0.3,0,0.1,0.6",
-        **settings,
-    }
-    done = run(rows=2000, attributes="binary", largest_view=6, epsilon=60.0, **given)
+    done = run(rows=2000, attributes="binary", largest_view=6, epsilon=60.0, **settings)
     (line,) = (
         line for line in done.report["communication"]["formulas"] if line["phase"] == "update"
     )
@@ -374,31 +340,9 @@ def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
     )
 
 
-def test_formulas_without_views_of_pairs() -> None:
-    """The paper has none for tables of single attributes; a run with them must not be lost for
-    that.
-    """
-    table = demo_table(2000, seed=2)[["sex", "race", "income", "relationship"]]
-    done = sottovoce.run(
-        "dp-subn",
-        table,
-        seed=1,
-        aggregator="masks",
-        attributes="binary",
-        views="one-way",
-        init="em",
-        update="none",
-        budget="0.3,0.3,0,0.4",
-        epsilon=30.0,
-    )
-    first = done.report["communication"]["formulas"][0]
-    assert (first["phase"], first["printed_rounds"]) == ("correlations", 0.0)
-    assert not [text for text in done.report["warnings"] if "predicted" in text]
-
-
 def test_priview_is_for_bits() -> None:
-    with pytest.raises(UsageError, match="expected attributes=binary for views=priview"):
-        run(views="priview", init="mst", update="joint", budget="0.3,0,0.1,0.6")
+    with pytest.raises(UsageError, match="views=one-way, found priview: attributes=original"):
+        run(views="priview")
     done = run(attributes="binary", views="priview", rows=3000, epsilon=30.0)
     assert (
         len(

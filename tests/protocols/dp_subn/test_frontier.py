@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 import networkx as nx
@@ -14,9 +15,10 @@ import pytest
 
 from sottovoce.curator import Estimate, Marginal
 from sottovoce.parties import Records
+from sottovoce.protocols.dp_subn.bits_plan import families_of
+from sottovoce.protocols.dp_subn.designs import best_design
 from sottovoce.protocols.dp_subn.frontier import search_frontier, spanning_tree
 from sottovoce.protocols.dp_subn.learning import correlations_of
-from sottovoce.protocols.dp_subn.plan import view_families
 
 TRIANGLE = [
     [0.84],
@@ -253,7 +255,7 @@ def test_e11_what_that_is_worth(adult: Records) -> None:
     """
     records = adult.binary()
     domain, names = records.domain, records.domain.attributes
-    families = view_families(domain, views="nocd", largest=12)
+    families = families_of(domain, partial(best_design, largest=12))
     views = [
         Estimate(Marginal.of(domain, own, cells), 1.0)
         for own, cells in zip(families, records.marginals(families), strict=True)

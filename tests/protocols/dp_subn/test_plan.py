@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,44 +15,27 @@ from sottovoce import UsageError
 from sottovoce.curator import Curator, Estimate, Marginal
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.privacy import Domain
-from sottovoce.protocols.dp_subn import DPSUBN
+from sottovoce.protocols.dp_subn.bits_plan import families_of
+from sottovoce.protocols.dp_subn.budget import Budget
+from sottovoce.protocols.dp_subn.designs import best_design
+from sottovoce.protocols.dp_subn.forest import Forest
+from sottovoce.protocols.dp_subn.forest_plan import edges_worth, forest_budget
 from sottovoce.protocols.dp_subn.initial import (
-    choose_forest,
+    choose_edges,
     choose_parents,
     quotas,
     receive_structure,
 )
-from sottovoce.protocols.dp_subn.learning import (
-    correlations_of,
-    directed,
-    select_parents,
-    structure_of,
-)
-from sottovoce.protocols.dp_subn.plan import (
-    Plan,
-    Sizes,
-    binary_degree,
-    edges_worth,
-    forest_budget,
-    most_cells,
-    plan_run,
-    view_families,
-)
+from sottovoce.protocols.dp_subn.learning import correlations_of, select_parents
 from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
-from sottovoce.protocols.dp_subn.settings import Budget, Choices, settle
+from sottovoce.protocols.dp_subn.structure import directed, structure_of
+from sottovoce.protocols.dp_subn.usefulness import Sizes, binary_degree, max_cells
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
 
 Converse = Callable[..., Any]
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5}
 DOMAIN = Domain({name: tuple(map(str, range(size))) for name, size in SIZES.items()})
 SCHEMA = read_schema({name: list(labels) for name, labels in DOMAIN.labels.items()})
-
-
-def planned() -> Plan:
-    choices = Choices()
-    return plan_run(
-        DOMAIN, choices, settle(choices, mode="rigorous"), mode="rigorous", rows=3000, parties=3
-    )
 
 
 def people(rows: int, *, seed: int) -> pd.DataFrame:
@@ -88,7 +72,7 @@ def test_usefulness() -> None:
         binary_degree(rows=45222, attributes=52, epsilon=0.4, theta=10, inflation=i)
         for i in (1, 1.5)
     ] == [3, 2]
-    assert most_cells(rows=45222, attributes=15, epsilon=1, theta=4, inflation=1) == 376
+    assert max_cells(rows=45222, attributes=15, epsilon=1, theta=4, inflation=1) == 376
 
 
 def test_not_even_a_pair() -> None:
@@ -104,11 +88,25 @@ def test_quotas() -> None:
 
 
 @pytest.mark.parametrize(
-    "shares", ["", "1", "0.5,0.5", "0.5,0.1,0.1,0.4", "1,0,0,0", "0.6,-0.1,0,0.5", "a,b,c,d"]
+    "shares", ["", "1", "0.5,0.5", "0.5,0.1,0.1,0.4", "0.6,-0.1,0,0.5", "nan,0.1,0,0.9", "a,b,c,d"]
 )
 def test_budgets_that_are_none(shares: str) -> None:
     with pytest.raises(UsageError, match="four shares that sum to 1"):
-        Budget.split(1.0, shares)
+        Budget.split(1.0, shares, phases=("correlations", "update", "parameters"))
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ("1,0,0,0", "a share of epsilon for phase 3, update, in budget=1,0,0,0, found 0"),
+        ("0,0,0.5,0.5", "a share of epsilon for phase 1, correlations"),
+        ("0.5,0,0.5,0", "a share of epsilon for phase 4, parameters"),
+        ("0.3,0.1,0.1,0.5", "no share of epsilon for phase 2, initialisation.*found 0.1"),
+    ],
+)
+def test_budgets_have_shares_for_the_phases_that_look_at_records(shares: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Budget.split(1.0, shares, phases=("correlations", "update", "parameters"))
 
 
 def test_the_budget_of_a_forest_has_the_least_error() -> None:
@@ -207,14 +205,12 @@ def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int
             return receive_structure(desk)
 
     tables = [people(rows, seed=seed) for seed in range(3)]
-    return converse(party, curator, tables=tables, schema=SCHEMA, kinds=DPSUBN.kinds())
+    return converse(party, curator, tables=tables, schema=SCHEMA, kinds=Forest.kinds())
 
 
 def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
     def act(me: Party, records: Records) -> None:
-        choose_forest(
-            me, records, replace(planned(), edges=4, noise_of_a_cell=0.004), epsilon=20.0, score="R"
-        )
+        choose_edges(me, records, edges=4, cell_noise=0.004, epsilon=20.0, score="R")
 
     talk = play(converse, act)
     # c and e belong to nobody: an edge to them is not worth its table.
@@ -232,7 +228,8 @@ def test_parents_are_chosen_in_turn(converse: Converse) -> None:
         choose_parents(
             me,
             records,
-            replace(planned(), sizes=Sizes(DOMAIN, 12), degree=2),
+            sizes=Sizes(DOMAIN, 12),
+            degree=2,
             epsilon=40.0,
             score="I",
         )
@@ -247,7 +244,7 @@ def test_parents_are_chosen_in_turn(converse: Converse) -> None:
 
 def test_correlations_without_noise_are_the_real_ones() -> None:
     records = Records(people(3000, seed=2), schema=SCHEMA)
-    families = view_families(DOMAIN, views="nocd", largest=12)
+    families = list(combinations(DOMAIN.attributes, 2))
     views = [Estimate(Marginal.of(DOMAIN, own, records.marginal(own)), 1.0) for own in families]
     found = correlations_of(DOMAIN, views, rows=3000)
     names = DOMAIN.attributes
@@ -264,7 +261,7 @@ def test_margins_that_are_averaged_have_less_error() -> None:
     """
     generator = np.random.default_rng(0)
     domain = Domain({f"x{at}": ("0", "1") for at in range(13)})
-    families = view_families(domain, views="nocd", largest=12)
+    families = families_of(domain, partial(best_design, largest=12))
     records = Records(
         pd.DataFrame(
             {name: generator.integers(0, 2, 5000).astype(str) for name in domain.attributes}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from math import ceil
 from typing import Any
@@ -17,21 +18,25 @@ from typing import Any
 import pytest
 
 from sottovoce.privacy import Domain
+from sottovoce.protocols.dp_subn.bits_plan import Design, families_of
 from sottovoce.protocols.dp_subn.covering import covering, fewest_blocks
-from sottovoce.protocols.dp_subn.galois import is_prime
-from sottovoce.protocols.dp_subn.plan import view_families
-from sottovoce.protocols.dp_subn.views import (
+from sottovoce.protocols.dp_subn.designs import (
     Grid,
     algorithm_2,
     best_design,
+    blocks_of,
     pair_error,
     pairs_missed,
-    views_of,
 )
+from sottovoce.protocols.dp_subn.galois import is_prime
 from sottovoce.protocols.secure_sum import Tables
 
 Converse = Callable[..., Any]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
+DESIGNS: dict[str, Design] = {
+    "nocd": partial(best_design, largest=12),
+    "algorithm-2": lambda d: blocks_of(algorithm_2(d), d),
+}
 
 
 def bits(attributes: int) -> Domain:
@@ -137,7 +142,7 @@ def test_e6_cells_of_the_crossing_views() -> None:
             cells = sum(2 ** len(view) for view in views)
             assert cells == 2 ** (rows - 1) * (n * d - n * n * rows + 2 * n * n)
             assert sorted(tuple(view) for view in views if len(view) > 1) == sorted(
-                Grid(d, rows, n).views(range(d))
+                Grid(d, rows, n).blocks(range(d))
             )
             printed = 2**rows * (n * d - n * rows + 2 * n * n)
             assert printed > 2 * cells
@@ -147,7 +152,7 @@ def test_e6_cells_of_the_crossing_views() -> None:
                     13: (2704, 15392),
                     17: (2448, 22304),
                 }[n]
-        whole = [view_families(bits(d), views="nocd", largest=60)] if d < 9 else []
+        whole = [families_of(bits(d), partial(best_design, largest=60))] if d < 9 else []
         assert all(
             len(views) == 1 and 2 ** len(views[0]) == 2**d for views in whole
         )  # line 4: one view of all
@@ -158,7 +163,7 @@ def test_e6_the_variance_of_a_cell(views: Any) -> None:
     """8 |V|^2 / eps^2, where |V| / eps^2 is printed: 456 times that with 57 views, 3,944 times with
     493.
     """
-    families = view_families(bits(52), views=views, largest=12)
+    families = families_of(bits(52), DESIGNS[views])
     count = len(families)
     batch = Tables(bits(52), families, 0.25).batch
     assert batch.sensitivity == 2 * count
@@ -176,8 +181,8 @@ def test_e6_the_best_whole_is_not_made_of_best_parts() -> None:
     assert len(row) == 1
     whole = best_design(52, primes_only=True, largest=52)
     assert len(whole) == 281
-    assert set(whole) >= set(Grid(52, 4, 13).views(range(52)))  # the same grid, with other rows
-    of_best_rows = views_of(Grid(52, 4, 13, Grid(13, 1, 13), Grid(13, 1, 13)), 52)
+    assert set(whole) >= set(Grid(52, 4, 13).blocks(range(52)))  # the same grid, with other rows
+    of_best_rows = blocks_of(Grid(52, 4, 13, Grid(13, 1, 13), Grid(13, 1, 13)), 52)
     assert pairs_missed(of_best_rows, 52) == (0, 0)
     assert len(of_best_rows) == 173
     assert pair_error(of_best_rows, attributes=52) > 47 * pair_error(whole, attributes=52)
@@ -187,7 +192,7 @@ def test_e6_what_algorithm_2_costs() -> None:
     """Repaired to cover all pairs, its choice has 6.5 times the default's error, and not even the
     fewest cells.
     """
-    printed, best = views_of(algorithm_2(52), 52), best_design(52, largest=12)
+    printed, best = blocks_of(algorithm_2(52), 52), best_design(52, largest=12)
     assert (len(printed), len(best)) == (493, 57)
     assert pair_error(printed, attributes=52) / pair_error(best, attributes=52) == pytest.approx(
         6.48, abs=0.01
@@ -214,7 +219,7 @@ def test_e7_columns_are_counted_from_one(d: int, rows: int, n: int) -> None:
     assert sum(column == 0 for view in printed for column in view) == n * rows
     assert not any(column == n for view in printed for column in view)
     views = [tuple(i * n + column - 1 for i, column in enumerate(view)) for view in meant]
-    assert list(Grid(d, rows, n).views(range(d))) == [
+    assert list(Grid(d, rows, n).blocks(range(d))) == [
         tuple(at for at in view if at < d) for view in views
     ]
 
@@ -240,7 +245,7 @@ def test_e8_overlapping_views_are_fewer_than_those_of_prime_grids() -> None:
     assert max(map(len, plane)) == 8
     blocks = covering(52, size=8)
     assert pairs_missed(blocks, 52)[0] == 0
-    assert (needed, len(plane), len(blocks), len(prime), len(views_of(algorithm_2(52), 52))) == (
+    assert (needed, len(plane), len(blocks), len(prime), len(blocks_of(algorithm_2(52), 52))) == (
         52,
         57,
         69,

@@ -29,7 +29,7 @@ from sottovoce.privacy import Batch, Domain
 from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
 from sottovoce.protocols.dp_subn import learning
 from sottovoce.protocols.dp_subn.learning import select_parents
-from sottovoce.protocols.dp_subn.plan import Sizes
+from sottovoce.protocols.dp_subn.usefulness import Sizes
 from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
 from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
@@ -285,7 +285,7 @@ def test_e3_the_last_sum_lacks_records(seed: int) -> None:
         self: CuratorReplacement, turn: int, families: Sequence[tuple[str, ...]], *, epsilon: float
     ) -> None:
         plain(self, turn, families, epsilon=epsilon)
-        owned.append([self.kept[family].contributors for family in families])
+        owned.append([self.sums[family].contributors for family in families])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CuratorReplacement, "round", spied)
@@ -424,7 +424,7 @@ def test_e20_who_knows_the_noise_reads_a_record_off_the_structure(
             with desk.phase("update"):
                 for turn in desk.parties:
                     part.round(turn, [family], epsilon=1.0)
-            return part.kept[family].table
+            return part.sums[family].table
 
         tables = [rows_of(domain, mine), rows_of(domain, theirs)]
         last = converse(party, curator, tables=tables, schema=schema, parties=2, seed=seed).curator

@@ -24,10 +24,12 @@ from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Accountant, Domain, laplace
 from sottovoce.protocols import dp_ccbn
-from sottovoce.protocols.dp_subn import DPSUBN, cost
+from sottovoce.protocols.dp_subn import cost
+from sottovoce.protocols.dp_subn.as_printed import AsPrinted
 from sottovoce.protocols.dp_subn.initial import quotas
-from sottovoce.protocols.dp_subn.plan import binary_degree
-from sottovoce.protocols.dp_subn.settings import Choices
+from sottovoce.protocols.dp_subn.on_bits import OnBits
+from sottovoce.protocols.dp_subn.options import DPSUBNParameters
+from sottovoce.protocols.dp_subn.usefulness import binary_degree
 from sottovoce.protocols.secure_sum import Tables
 
 Converse = Callable[..., Any]
@@ -223,15 +225,13 @@ def test_e18_usefulness_says_no_network_at_epsilon_0_2(
         assert (
             tuple(binary_degree(epsilon=share, theta=theta, **figures) for theta in (6, 2)) == found
         )
-    printed = DPSUBN(Choices(epsilon=epsilon), mode="paper").plan(bits(52), rows=45222, parties=3)
+    parameters = DPSUBNParameters(epsilon=epsilon)
+    printed = AsPrinted(parameters, mode="paper").plan(bits(52), rows=45222, parties=3)
     assert printed.degree == max(1, by_phase[0])
-    assert not printed.flat
-    own = DPSUBN(Choices(epsilon=epsilon, attributes="binary"), mode="rigorous").plan(
-        bits(52), rows=45222, parties=3
-    )
-    assert own.flat == flat
+    plan = OnBits(parameters, mode="rigorous").plan(bits(52), rows=45222, parties=3)
+    assert (plan.degree == 0) == flat
     if flat:
-        assert (own.budget.correlations, {len(family) for family in own.views}) == (epsilon, {1})
+        assert (plan.budget.correlations, {len(family) for family in plan.views}) == (epsilon, {1})
 
 
 # ---- E21. Education from education-num

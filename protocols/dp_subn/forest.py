@@ -1,0 +1,158 @@
+"""DP-SUBN on the original attributes, the default: the parties choose a forest of edges.
+
+Tables of pairs of original attributes are so large that it is cheaper to choose correlations than
+to count them. So the parties choose edges, and only the tables of these edges are counted. The
+phases keep the numbers of section VI-A; there is no phase 3.
+
+    1  correlations      T learns noisy tables of single attributes        eps1    sum of all
+    2  initialisation    P_1 -> ... -> P_K -> T: edges, chosen in turn     eps2    each party's
+                                                                                   own records
+    4  parameters        T -> all: the network; T learns noisy tables of   eps4    sum of all
+                         its edges
+    5  synthesis         T makes all tables agree, and draws the table
+
+    trust       No one sees a record. T sees sums of all parties with full noise, and choices that
+                are private.
+    collusion   Up to `colluding` parties may collude, each knowing its own noise. With
+                aggregator=paillier the curator must not collude with a party; with
+                aggregator=masks it may.
+    who learns  T learns the noisy tables, parties learn the edges and the network, the public
+                learns the synthetic table.
+    rounds      a secure sum for each of the phases 1 and 4, and K hops of phase 2
+    privacy     epsilon for each record; neighbours replace a record. The phases compose
+                sequentially, the parties in parallel.
+
+At most as many edges are chosen as are worth their noise. If that is none, phase 1 spends all of
+epsilon, and attributes are drawn independently.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...curator import BayesianNetwork, Curator, agree
+from ...messages import CURATOR
+from ...parties import Party
+from ...privacy import Domain
+from ..protocol import Cost, Mode, Outcome, Public, add_up
+from ..secure_sum import CuratorSums, PartySums, predict_keys
+from .budget import Budget
+from .cost import predict_parameters
+from .forest_plan import ForestPlan, plan_forest
+from .initial import choose_edges, receive_structure
+from .messages import Messages
+from .options import DPSUBNParameters, Profile
+from .structure import Structure, directed, structure_published
+from .synthesis import publish
+from .usefulness import inflation_of
+from .variant import Variant
+
+__all__ = ["Forest"]
+
+PHASES: Final = ("correlations", "initialisation", "parameters")
+
+BY_SIZE: Final = "by size"
+"""The value of `budget` that splits epsilon by the sizes of the tables."""
+
+
+class Forest(Variant):
+    """DP-SUBN on the original attributes, by a forest of edges that the parties choose."""
+
+    usual = Profile(
+        attributes="original",
+        views="one-way",
+        init="forest",
+        update="none",
+        score="R",
+        budget=BY_SIZE,
+        theta=3.5,
+        theta_frontier=4.0,
+    )
+    designs = ("one-way",)
+    combination = (
+        "attributes=original goes with views=one-way, init=forest, update=none and score=R"
+    )
+
+    def __init__(self, parameters: DPSUBNParameters, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        self.budget: Budget | None = None
+        if self.profile.budget != BY_SIZE:
+            self.budget = Budget.split(parameters.epsilon, self.profile.budget, phases=PHASES)
+
+    def party(self, me: Party) -> None:
+        records = me.records
+        with me.phase("keys"):
+            sums = PartySums(me, self.parameters, noise=self.noise)
+        plan = self.plan(records.domain, rows=sums.rows, parties=len(me.parties))
+        with me.phase("correlations"):  # 1
+            plan.single_attributes.contribute(records, sums)
+        if not plan.edges:
+            return
+        with me.phase("initialisation"):  # 2
+            choose_edges(
+                me,
+                records,
+                edges=plan.edges,
+                cell_noise=plan.cell_noise,
+                epsilon=plan.budget.initialisation,
+                score="R",
+            )
+        with me.phase("parameters"):  # 4
+            families = me.receive(Messages.Network, source=CURATOR).families
+            plan.parameters(families).contribute(records, sums)
+
+    def curator(self, desk: Curator) -> Outcome:
+        domain = desk.domain
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, self.parameters, noise=self.noise)
+        rows = self.parameters.synthetic_rows or sums.rows
+        plan = self.plan(domain, rows=sums.rows, parties=len(desk.parties))
+        with desk.phase("correlations"):  # 1
+            single = plan.single_attributes.receive(sums)
+        if not plan.edges:
+            with desk.phase("synthesis"):  # 5
+                tables = [estimate.table for estimate in agree(single, total=sums.rows)]
+                network = BayesianNetwork(domain, {})
+                return publish(desk, network, tables, rows=rows, binary=None, structure=None)
+        with desk.phase("initialisation"):  # 2
+            edges = receive_structure(desk)
+            network = directed(domain, edges)
+        with desk.phase("parameters"):  # 4
+            families = plan.to_count(network)
+            desk.broadcast(Messages.Network(families))
+            counted = plan.parameters(families).receive(sums)
+        with desk.phase("synthesis"):  # 5
+            agreed = agree([*single, *counted], total=sums.rows)
+            tables = [estimate.table for estimate in agreed]
+            structure = Structure(initial=tuple(edges), counted=families)
+            return publish(desk, network, tables, rows=rows, binary=None, structure=structure)
+
+    def predict(self, public: Public) -> list[Cost]:
+        """Predict the messages, without phase 2.
+
+        The size of its messages depends on which party found no edge worth its noise.
+        """
+        if public.domain is None:
+            return []
+        options, noise = self.parameters, self.noise
+        plan = self.plan(public.domain, rows=public.rows, parties=public.parties)
+        lines = [
+            *predict_keys(options, public, phase="keys"),
+            *plan.single_attributes.predict(options, public, noise=noise, phase="correlations"),
+        ]
+        structure = structure_published(public) if plan.edges else None
+        if structure is None:
+            return lines
+        counted = plan.parameters(structure.counted)
+        return add_up([*lines, *predict_parameters(counted, options, public, noise=noise)])
+
+    def plan(self, domain: Domain, *, rows: int, parties: int) -> ForestPlan:
+        """Plan the run on these attributes. All roles compute the same."""
+        return plan_forest(
+            domain,
+            epsilon=self.parameters.epsilon,
+            budget=self.budget,
+            theta=self.profile.theta,
+            rows=rows,
+            inflation=inflation_of(self.parameters, noise=self.noise, parties=parties),
+        )

@@ -1,0 +1,50 @@
+"""Structures: networks from families and edges, and what a run published of its structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ...curator import BayesianNetwork, dependency_graph
+from ...privacy import Domain
+from ..protocol import Public
+from ..secure_sum import Family
+
+__all__ = ["Structure", "directed", "structure_of", "structure_published"]
+
+
+class Structure(msgspec.Struct, frozen=True, kw_only=True):
+    """How the structure came about; model.json has it beside the network's parents."""
+
+    initial: tuple[Family, ...]
+    """N_0: each attribute after its parents, or the edges of a forest."""
+    frontiers: tuple[tuple[Family, ...], ...] = ()
+    """The families of each search frontier that were counted."""
+    counted: tuple[Family, ...]
+    """The families that were counted for the network's parameters."""
+
+
+def structure_of(domain: Domain, families: Sequence[Family]) -> BayesianNetwork:
+    """Read a network from families, each an attribute after its parents."""
+    return BayesianNetwork(domain, {family[-1]: family[:-1] for family in families})
+
+
+def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
+    """Direct a forest away from the first attribute of each tree."""
+    import networkx as nx
+
+    graph = dependency_graph(domain, [(one, other) for one, other in edges])
+    parents: dict[str, tuple[str, ...]] = {}
+    for name in domain.attributes:
+        if name not in parents:
+            parents[name] = ()
+            parents |= {child: (parent,) for parent, child in nx.bfs_edges(graph, name)}
+    return BayesianNetwork(domain, parents)
+
+
+def structure_published(public: Public) -> Structure | None:
+    """Read the structure from the published model; `None` before the run."""
+    if public.model is None:
+        return None
+    return msgspec.convert(dict(public.model), Structure)

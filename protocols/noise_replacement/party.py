@@ -1,0 +1,106 @@
+"""A party's side of noise replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ...messages import CURATOR, MessageError
+from ...privacy import Domain, coalition, with_curator
+from ...privacy.shares import SelectedNoise
+from ..secure_sum import Family
+from ..secure_sum.ring import RingParty
+from .messages import NoiseReplacement
+from .rounds import batch_of, by_owner, packing_of, read_ciphertexts, sum_out
+
+__all__ = ["PartyReplacement"]
+
+Counts = npt.NDArray[np.int64]
+
+
+class PartyReplacement:
+    """A party's side of noise replacement, under the key of the ring."""
+
+    def __init__(self, ring: RingParty, *, domain: Domain) -> None:
+        self._me = ring.me
+        self._domain = domain
+        self._ring = ring
+        self._noise: dict[Family, Counts] = {}
+
+    def round(self, turn: int, *, count: Callable[[Family], Counts], epsilon: float) -> None:
+        """Take part in the round in which it is party `turn`'s turn to count."""
+        if turn == self._me.number:
+            self._add(count, epsilon)
+        elif turn > self._me.number:
+            self._hand_over(turn)
+
+    def _add(self, count: Callable[[Family], Counts], epsilon: float) -> None:
+        me, ring = self._me, self._ring
+        frontier = me.receive(NoiseReplacement.Frontier, source=CURATOR)
+        shapes = [self._domain.shape(family) for family in frontier.families]
+        batch = batch_of(
+            sum(map(_size, shapes)),
+            len(shapes),
+            epsilon=epsilon,
+            rows=frontier.bound,
+            parties=len(me.parties),
+        )
+        packing = packing_of(frontier.bound, key_bits=ring.key.bits)
+        later = len(me.parties) - me.number
+        # The printed claim is epsilon. In truth every later round replaces this noise, with these
+        # records in the sum.
+        losses = dict.fromkeys(("curator", "public"), (later + 1) * epsilon)
+        if later:
+            # P_K knows its noise, which is in what is published. A curator that colludes with any
+            # later owner can remove that owner's noise from S, which has these records.
+            losses |= {
+                view(size): float("inf")
+                for size in range(1, len(me.parties))
+                for view in (coalition, with_curator)
+            }
+        tables = (np.asarray(count(family)).reshape(-1) for family in frontier.families)
+        released = me.release(
+            SelectedNoise(pages=tables, batch=batch, seen=losses, name="replaced-laplace"),
+            to=CURATOR,
+        )
+        noisy: list[Counts] = []
+        for family, shape, (counts, noise) in zip(frontier.families, shapes, released, strict=True):
+            self._noise[family] = noise.reshape(shape)
+            noisy.append(counts + noise)
+        encryptor = ring.encryptor(uses=2 * packing.plaintexts(batch.cells))
+        for owner, indices in by_owner(frontier.owners):
+            cells = np.concatenate([noisy[index] for index in indices])
+            fresh = encryptor.encrypt(packing.pack(cells))
+            if owner:
+                negated = me.receive(NoiseReplacement.Negated, source=owner)
+                fresh = fresh + read_ciphertexts(
+                    me, ring.key, negated.cells, count=packing.plaintexts(len(cells))
+                )
+            me.send(NoiseReplacement.Replaced(fresh.travel()), to=CURATOR)
+
+    def _hand_over(self, turn: int) -> None:
+        me, ring = self._me, self._ring
+        handover = me.receive(NoiseReplacement.Handover, source=CURATOR)
+        if not handover.families:
+            return
+        for source in handover.sources:
+            if source not in self._noise:
+                raise MessageError(
+                    f"expected a family that this party counted, found {'*'.join(source)}",
+                    where=me.where,
+                )
+        packing = packing_of(handover.bound, key_bits=ring.key.bits)
+        negated = [
+            -sum_out(self._noise[source], family=family, source=source).reshape(-1)
+            for family, source in zip(handover.families, handover.sources, strict=True)
+        ]
+        plain = packing.pack(np.concatenate(negated))
+        encrypted = ring.encryptor(uses=len(plain)).encrypt(plain)
+        # This message is sealed, as the curator could decrypt it.
+        me.send(NoiseReplacement.Negated(encrypted.travel()), to=turn)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))

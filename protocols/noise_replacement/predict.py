@@ -1,0 +1,60 @@
+"""The predicted cost of noise replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...crypto.sealed import TAG_BYTES
+from ...messages import encoded_size
+from ...privacy import Domain
+from ..protocol import Cost, Public, add_up
+from ..secure_sum import Family
+from ..secure_sum.predict import BIGINTS
+from .messages import NoiseReplacement
+from .rounds import RunningSum, by_owner, packing_of, plan_round
+
+__all__ = ["predict_replacement"]
+
+
+def predict_replacement(
+    frontiers: Sequence[Sequence[Family]],
+    public: Public,
+    *,
+    domain: Domain,
+    phase: str,
+    epsilon: float,
+) -> list[Cost]:
+    """Predict the messages of rounds with these frontiers, one party's turn after another's."""
+    lines: list[Cost] = []
+    sums: dict[Family, RunningSum] = {}
+    unknown = np.zeros(0, np.int64)
+
+    def add(kind: str, payload: int) -> None:
+        lines.append(Cost(phase=phase, kind=kind, messages=1, payload_bytes=payload))
+
+    for turn, families in enumerate(frontiers, start=1):
+        plan = plan_round(
+            sums, families, domain=domain, rows=public.rows, parties=public.parties, epsilon=epsilon
+        )
+        packing = packing_of(plan.bound, key_bits=public.key_bits)
+        frontier = NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound)
+        add("Frontier", encoded_size(frontier))
+        for _, handover in plan.handovers(turn):
+            add("Handover", encoded_size(handover))
+        for owner, indices in by_owner(plan.owners):
+            cells = sum(domain.cells(plan.families[index]) for index in indices)
+            ciphertexts = BIGINTS + packing.plaintexts(cells) * 2 * -(-public.key_bits // 8)
+            if owner:
+                add("Negated", ciphertexts + TAG_BYTES)
+            add("Replaced", ciphertexts)
+        contributors = {
+            family: () if source is None else sums[source].contributors
+            for family, source in plan.sources.items()
+        }
+        sums |= {
+            family: RunningSum(unknown, turn, (*contributors[family], turn), plan.noise)
+            for family in plan.families
+        }
+    return add_up(lines)
