@@ -19,8 +19,8 @@ from ..parties import Records, load, read_schema
 from ..protocols import dp_ccbn
 from ..protocols.dp_subn import cost
 from ..protocols.dp_subn.covering import covering
-from ..protocols.dp_subn.learning import pair_tables
 from ..protocols.dp_subn.designs import Block, algorithm_2, best_design, blocks_of, pair_error
+from ..protocols.dp_subn.learning import pair_tables
 
 __all__ = ["DESIGNS", "count_messages", "measure_priview", "measure_views"]
 
