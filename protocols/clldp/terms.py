@@ -152,7 +152,7 @@ def review_terms(
         randomizers.append(randomizer)
     first = int(terms.starts[0])
     assignment = Assignment(users, key, tuple(randomizers), terms.sizes, first, terms.starts)
-    return TermsReview(groups, assignment, _merged(costs), book)
+    return TermsReview(groups, assignment, _merge(costs), book)
 
 
 def _read_terms(terms: LabelMessages.Terms, domain: Domain) -> tuple[GroupTerms, ...]:
@@ -198,7 +198,7 @@ def _check_group(group: GroupTerms, settings: LabelSettings, *, users: int, plai
         )
 
 
-def _merged(costs: Sequence[UserCost]) -> tuple[UserCost, ...]:
+def _merge(costs: Sequence[UserCost]) -> tuple[UserCost, ...]:
     """Merge neighbouring users with equal costs into one line."""
     lines: list[UserCost] = []
     for cost in costs:
