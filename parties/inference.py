@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..messages import UsageError
-from ..privacy.domain import MOST_LABELS
+from ..privacy.domain import MAX_LABELS
 from .rules import MISSING_TEXTS, Bins, Categories, Missing, number
 from .schema import Schema, values_of
 
@@ -53,9 +53,9 @@ class _ColumnSummary:
         if len(finite):
             self.low = min(self.low, float(finite.min()))
             self.high = max(self.high, float(finite.max()))
-        if len(self.texts) <= MOST_LABELS:
+        if len(self.texts) <= MAX_LABELS:
             self.texts |= new
-        if not self.has_only_numbers and len(self.texts) > MOST_LABELS:
+        if not self.has_only_numbers and len(self.texts) > MAX_LABELS:
             raise _too_many_texts(self.name)
 
     def rule(self) -> Categories | Bins:
@@ -64,7 +64,7 @@ class _ColumnSummary:
         is_numeric = self.has_only_numbers and len(self.texts) > MAX_NUMERIC_CATEGORIES
         if is_numeric and self.low < self.high:
             return Bins(edges=(self.low, self.high), missing=missing)
-        if len(self.texts) + self.has_missing > MOST_LABELS:
+        if len(self.texts) + self.has_missing > MAX_LABELS:
             raise _too_many_texts(self.name)
         return Categories(categories=tuple(sorted(self.texts)) or (NO_VALUE,), missing=missing)
 
@@ -98,7 +98,7 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
     texts = texts - {NO_VALUE} or texts
     edges = [edge for rule in rules if isinstance(rule, Bins) for edge in rule.edges]
     if not edges:
-        if len(texts) + (missing == "category") > MOST_LABELS:
+        if len(texts) + (missing == "category") > MAX_LABELS:
             raise _too_many_texts(name)
         return Categories(categories=_sorted(texts), missing=missing)
     numbers = np.array([*edges, *(number(text) for text in texts - {NO_VALUE})])
@@ -133,5 +133,5 @@ def _sorted(labels: set[str]) -> tuple[str, ...]:
 def _too_many_texts(name: str) -> UsageError:
     return UsageError(
         "expected a table of categories and numbers, "
-        f"found more than {MOST_LABELS} different texts in {name!r}: give --schema"
+        f"found more than {MAX_LABELS} different texts in {name!r}: give --schema"
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..messages import MisuseError, UsageError
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
-from ..privacy.exact import exact
+from ..privacy.exact import mark_exact
 from .counting import CodedTable
 from .demo import DEMO_ROWS, demo_tables
 from .partition import SortKey, Split
@@ -70,7 +70,7 @@ class Records:
 
     def marginals(self, marginals: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
         """Count many marginals in this order, a few at a time, so that memory stays bounded."""
-        return map(exact, self._coded.marginals(marginals))
+        return map(mark_exact, self._coded.marginals(marginals))
 
     def binary(self) -> Records:
         """Encode the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
@@ -85,7 +85,7 @@ class Records:
         for attribute, size in zip(attributes, self.domain.shape(attributes), strict=True):
             cells *= size
             cells += self._coded.codes[self.domain.attributes.index(attribute)][rows]
-        return exact(cells)
+        return mark_exact(cells)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Records:
         """Keep only these rows."""
@@ -95,7 +95,7 @@ class Records:
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one attribute, for all rows."""
         self.domain.shape([attribute])
-        return exact(self._coded.codes[self.domain.attributes.index(attribute)])
+        return mark_exact(self._coded.codes[self.domain.attributes.index(attribute)])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -118,12 +118,12 @@ class Records:
             )
         if isinstance(self._rows, CodedTable):
             labels = np.array(self.domain.labels[attribute], dtype=object)
-            return exact(labels[self.codes(attribute)])
+            return mark_exact(labels[self.codes(attribute)])
         if isinstance(self._rows, PlainTable):
-            return exact(self._rows.texts(attribute))
+            return mark_exact(self._rows.texts(attribute))
         column = self._rows[attribute]
         texts = column.astype(object).where(column.notna(), "").astype(str)
-        return exact(texts.to_numpy(dtype=object))
+        return mark_exact(texts.to_numpy(dtype=object))
 
     def count(self, attribute: str, value: str) -> int:
         """Count the rows in which the attribute has the value, compared as text."""

@@ -89,7 +89,7 @@ def report(
 
     def check(asked: FilterMessages.Filters) -> None:
         if asked != expected:
-            raise ValueError(f"expected {_shown(expected)}, found {_shown(asked)}")
+            raise ValueError(f"expected {_describe(expected)}, found {_describe(asked)}")
 
     survey.receive(FilterMessages.Filters, check)
     survey.send(
@@ -142,7 +142,7 @@ def _read(message: FilterMessages.Reports, filters: BloomFilters) -> ReportBatch
     return ReportBatch(np.array([users]), reports, message.last)
 
 
-def _shown(asked: FilterMessages.Filters) -> str:
+def _describe(asked: FilterMessages.Filters) -> str:
     return (
         f"attributes {', '.join(map(str, asked.attributes))}, {asked.hashes} hashes, "
         f"{asked.bits_per_value} bits a label, f/2 = {asked.turned} / 2^{asked.digits}"
