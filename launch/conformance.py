@@ -369,7 +369,7 @@ class Tape:
             )  # check and record it, without a draw
             # Counted by answers: one for several groups of users is several lines in the
             # accountant's book.
-            at = sum(party == accountant.party for party, _ in self._replayed)
+            at = sum(party == accountant.party for party, _ in [*self._replayed])
             self._replayed[accountant.party, at] = (mechanism.name, mechanism.sensitivity, exact)
             assert at < len(self._answers.get(accountant.party, ())), (
                 "how often something is released depends on records"
