@@ -25,7 +25,7 @@ from ...privacy import Domain
 from ...privacy.local import packed_size, unpack
 from ...privacy.local.bloom import BloomFilters
 from ...privacy.local.randomizer import Counts, Reports
-from ...privacy.local.several import Matches
+from ...privacy.local.per_attribute import Matches
 from ..survey import CuratorSurvey, PartySurvey, ReportBatch, attribute_numbers
 
 __all__ = ["FilterAnswers", "FilterMessages", "collect", "report", "request"]
