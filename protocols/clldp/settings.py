@@ -126,7 +126,9 @@ class BeliefRules:
     """Bound on the epsilon of a whole record; `None` is no bound but what follows from omega."""
 
     @classmethod
-    def of(cls, options: LabelOptions, *, sure: float, choice: HeadsRule, cap: float) -> BeliefRules:
+    def of(
+        cls, options: LabelOptions, *, sure: float, choice: HeadsRule, cap: float
+    ) -> BeliefRules:
         """Take the options, and these values for those that are left open. A cap of 0 is none."""
         limit = cap if options.record_cap is None else options.record_cap
         return cls(
