@@ -246,7 +246,7 @@ class ProtocolConformance:
         table = (
             demo_table(self.rows)
             if self.data == "demo"
-            else next(blocks(self.data, rows=self.rows)).astype(str)
+            else next(blocks(self.data, rows=self.rows)).frame().astype(str)
         )
         parts = [
             table.iloc[at].reset_index(drop=True)
@@ -254,7 +254,7 @@ class ProtocolConformance:
         ]
         given: dict[str, Any] = {"rows": None}
         if find(reference).needs_schema:
-            schema = DEMO_SCHEMA if self.data == "demo" else merge([infer([table])])
+            schema = DEMO_SCHEMA if self.data == "demo" else merge([infer(blocks(table))])
             given["schema"] = json.loads(write_schema(schema))
         return parts, given
 

@@ -32,7 +32,7 @@ from .demo_figures import (
     SEX,
     WORKCLASS,
 )
-from .plain_table import PlainTable
+from .raw import NumberColumn, RawColumn, RawTable, TextColumn, join_tables
 from .rules import Bins, Categories
 from .schema import Schema
 
@@ -61,29 +61,23 @@ DEMO_SCHEMA: Final = Schema(
 
 def demo_table(rows: int = DEMO_ROWS, *, seed: int = 0) -> pd.DataFrame:
     """Make the demo table."""
-    import pandas as pd
-
-    return pd.concat(list(demo_blocks(rows, seed=seed)), ignore_index=True)
+    return join_tables(list(demo_blocks(rows, seed=seed))).frame()
 
 
-def demo_blocks(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[pd.DataFrame]:
-    """Make people block by block, in bounded memory."""
-    return (block.frame() for block in demo_tables(rows, seed=seed))
-
-
-def demo_tables(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[PlainTable]:
-    """Make people block by block, as arrays."""
-    if rows < 1:  # here, not in a generator's body, where it would wait for the first block
+def demo_blocks(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[RawTable]:
+    """Make the demo table block by block, in bounded memory."""
+    # This function is no generator, so that the error does not wait for the first block.
+    if rows < 1:
         raise ValueError(f"expected at least 1 row, found {rows}")
     return (
-        _block(seed, number).first(rows - start)
+        _block(seed, number).take(slice(rows - start))
         for number, start in enumerate(range(0, rows, BLOCK))
     )
 
 
 @lru_cache(maxsize=1)
-def _block(seed: int, number: int) -> PlainTable:
-    """Make a block. In a run on threads every party reads the same block, and changes nothing."""
+def _block(seed: int, number: int) -> RawTable:
+    """Make a block. In a run on threads every party reads the same blocks."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, number])))
     sex = _pick(generator, [*SEX.values()])
     age = np.clip(17 + np.rint(73 * generator.beta(1.6, 3.6, BLOCK)), *DEMO_RANGES["age"]).astype(
@@ -132,10 +126,7 @@ def _block(seed: int, number: int) -> PlainTable:
         "native-country": country,
         "income": rich,
     }
-    columns: dict[str, npt.NDArray[np.object_] | Codes] = {
-        name: np.array(DEMO_CATEGORIES[name], dtype=object)[code] for name, code in codes.items()
-    }
-    columns |= {
+    numbers = {
         "age": age,
         "fnlwgt": weight,
         "education-num": education + 1,
@@ -143,7 +134,13 @@ def _block(seed: int, number: int) -> PlainTable:
         "capital-loss": loss,
         "hours-per-week": hours,
     }
-    return PlainTable({name: columns[name] for name in DEMO_ATTRIBUTES})
+    columns: dict[str, RawColumn] = {
+        name: TextColumn(codes[name], DEMO_CATEGORIES[name])
+        if name in codes
+        else NumberColumn(numbers[name])
+        for name in DEMO_ATTRIBUTES
+    }
+    return RawTable(columns, BLOCK)
 
 
 def _pick(

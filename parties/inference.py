@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..messages import UsageError
 from ..privacy.domain import MAX_LABELS
+from .raw import RawColumn, RawTable
 from .rules import MISSING_TEXTS, Bins, Categories, Missing, number
-from .schema import Schema, values_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .schema import Schema
 
 __all__ = ["infer", "merge"]
 
@@ -41,11 +39,12 @@ class _ColumnSummary:
         self.has_only_numbers = True
         self.has_missing = False
 
-    def add(self, column: pd.Series[Any]) -> None:
+    def add(self, column: RawColumn) -> None:
         """Add a block of the column."""
-        places, values = values_of(column)
-        texts = {values[place] for place in np.unique(places).tolist() if place >= 0}
-        self.has_missing |= bool((places < 0).any()) or not texts.isdisjoint(MISSING_TEXTS)
+        values = column.as_texts()
+        places = np.unique(values.places).tolist()
+        texts = {values.texts[place] for place in places if place >= 0}
+        self.has_missing |= -1 in places or not texts.isdisjoint(MISSING_TEXTS)
         new = texts.difference(MISSING_TEXTS, self.texts)
         numbers = np.array([number(text) for text in new])
         finite = numbers[np.isfinite(numbers)]
@@ -69,12 +68,12 @@ class _ColumnSummary:
         return Categories(categories=tuple(sorted(self.texts)) or (NO_VALUE,), missing=missing)
 
 
-def infer(blocks: Iterable[pd.DataFrame]) -> Schema:
+def infer(blocks: Iterable[RawTable]) -> Schema:
     """Summarise one table as a schema. Numeric columns have one bin until schemas are merged."""
     summaries: dict[str, _ColumnSummary] = {}
     for block in blocks:
-        for name in map(str, block.columns):
-            summaries.setdefault(name, _ColumnSummary(name)).add(block[name])
+        for name, column in block.columns.items():
+            summaries.setdefault(name, _ColumnSummary(name)).add(column)
     return Schema({name: summary.rule() for name, summary in summaries.items()}, inferred=True)
 
 
