@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = ["Line", "Panel", "panels", "standing_alone", "steps"]
+__all__ = ["Line", "Panel", "panels", "standing_alone"]
 
 INK: Final = "#010203"
 QUIET: Final = "#010204"
@@ -238,49 +238,6 @@ def _told(panel: Panel) -> str:
         )
     what = f"{panel.y or panel.title} over {panel.x}".strip()
     return f"{what}. {'; '.join(lines)}."
-
-
-def steps(
-    points: Sequence[tuple[float, float]],
-    *,
-    spans: Sequence[tuple[str, float, float]],
-    title: str,
-    x: str,
-    y: str,
-) -> str:
-    """Draw what grows over time, and below it the spans of what went on meanwhile."""
-    tall = 16 + 19 * len(spans)
-    with _plain():
-        drawn = _figure(640, 200 + (tall if spans else 0))
-        grid = drawn.add_gridspec(2 if spans else 1, 1, height_ratios=[200, tall] if spans else [1])
-        axes = _dressed(drawn.add_subplot(grid[0]))
-        across, up = zip(*points, strict=True)
-        axes.step(across, up, where="post", color=SERIES[0], linewidth=1.6)
-        axes.fill_between(across, up, step="post", color=SERIES[0], alpha=0.12, linewidth=0)
-        axes.set_ylim(bottom=0)
-        axes.set_ylabel(y)
-        lowest = axes
-        if spans:
-            lowest = _dressed(drawn.add_subplot(grid[1], sharex=axes))
-            axes.tick_params(labelbottom=False)
-            for at, (_, first, last) in enumerate(spans):
-                lowest.barh(
-                    at,
-                    max(last - first, 0.0),
-                    left=first,
-                    height=0.6,
-                    color=SERIES[5],
-                    edgecolor=SERIES[5],
-                )
-            lowest.set_yticks(
-                range(len(spans)),
-                labels=[name if len(name) < 24 else f"{name[:22]}..." for name, _, _ in spans],
-            )
-            lowest.set_ylim(len(spans) - 0.4, -0.6)
-        lowest.set_xlim(0, max([across[-1], *(last for _, _, last in spans)]) or 1)
-        lowest.set_xlabel(x)
-        told = "; ".join(f"{name} from {first:.3g} to {last:.3g}" for name, first, last in spans)
-        return _svg(drawn, title=title, text=f"{y}: {up[-1]:,.4g} in the end. {told}")
 
 
 def standing_alone(svg: str) -> str:

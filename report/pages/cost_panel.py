@@ -13,9 +13,9 @@ import msgspec
 
 from ...messages import CURATOR, Entry
 from ..report import Communication, Formulas, PhaseCost, Predicted, Report, Sums, Traffic
-from . import charts
 from .conversation import bytes_shown, sequence, summed_up
 from .document import counted, figure, folded, table, words
+from .timeline import timeline
 
 __all__ = ["conversation_panel", "cost_panel", "edge_shown"]
 
@@ -161,7 +161,7 @@ def _timeline(entries: Sequence[Entry]) -> str:
         points = [*points[:: len(points) // MAX_POINTS], points[-1]]
     unit = bytes_shown(total).split()[1]
     spans = _spans(entries)
-    drawn = charts.steps(
+    drawn = timeline(
         [(when, value / UNITS[unit]) for when, value in points],
         spans=spans if len(spans) <= MAX_SPANS else [],
         title="Time line",

@@ -24,11 +24,12 @@ from sottovoce.report.comparison import ComparedRun, Comparison, compare
 from sottovoce.report.folder import ledger_csv, read_ledger
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.bars import Bars, bars
-from sottovoce.report.pages.charts import Line, Panel, panels, standing_alone, steps
+from sottovoce.report.pages.charts import Line, Panel, panels, standing_alone
 from sottovoce.report.pages.conversation import bytes_shown, sequence, summed_up
 from sottovoce.report.pages.document import STYLE, document, table
 from sottovoce.report.pages.privacy_panel import privacy_panel
 from sottovoce.report.pages.sentences import lead
+from sottovoce.report.pages.timeline import timeline
 from sottovoce.report.report import Privacy, Sums
 from sottovoce.report.reported import ReportedRun, read_run
 
@@ -614,7 +615,7 @@ def test_names_from_outside_are_escaped() -> None:
             ],
             title=wild,
         ),
-        steps([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
+        timeline([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
         sequence(summed_up([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}),
     ):
         assert "<b>" not in drawn

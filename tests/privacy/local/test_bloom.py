@@ -16,8 +16,8 @@ from sottovoce.crypto import UserWords
 from sottovoce.curator.expectation import most_likely
 from sottovoce.privacy.local import OptimisedUnary, SymmetricUnary
 from sottovoce.privacy.local.bloom import BloomFilters, epsilon_of, share_of_coins
-from sottovoce.privacy.local.randomizer import below_exp
 from sottovoce.privacy.local.per_attribute import UnaryPerAttribute
+from sottovoce.privacy.local.randomizer import below_exp
 
 
 def apart(*, epsilon: float) -> BloomFilters:
