@@ -1,4 +1,4 @@
-"""The error that a run ends with when the reason was found on some rank, possibly in another
+"""The error that ends a run when some rank failed, possibly in another process."""
 process.
 """
 
