@@ -1,6 +1,4 @@
 """The error that ends a run when some rank failed, possibly in another process."""
-process.
-"""
 
 from __future__ import annotations
 
