@@ -17,8 +17,8 @@ from .cells import ReportProgress, Row, Start, StudyResult, run_cells
 from .datasets import DatasetFile
 from .item_plan import files_used, plan_item
 from .items import Item
-from .reproduction_page import draw_picture, index_page, reproduction_page
 from .reproduction import Reproduction, judge_item
+from .reproduction_page import draw_picture, index_page, reproduction_page
 from .verdict_file import read_verdict, verdict_json
 
 __all__ = ["reproduce", "write_index"]
