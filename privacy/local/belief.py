@@ -125,8 +125,8 @@ def allocate(
 
     Let d be the number of rounds, r the round's number, and B the bound after the earlier reports.
 
-        tight          B_r rises to e^(epsilon (d + ... + (d - r + 1)) / (d + ... + 1)), so the first
-                       rounds get most
+        tight          B_r rises to e^(epsilon (d + ... + (d - r + 1)) / (d + ... + 1)), so the
+                       first rounds get most
         paper_fixed    min(rest / (d - r + 1), g), as equation 15 must mean
         paper          min(epsilon / (d - r + 1), g), as printed: with omega = 1 nothing is left for
                        the last round (spec C7)

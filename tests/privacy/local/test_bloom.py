@@ -37,7 +37,7 @@ def test_epsilon_and_f() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 20.0])
-def test_no_report_tells_more_than_epsilon(epsilon: float) -> None:
+def test_no_report_reveals_more_than_epsilon(epsilon: float) -> None:
     """By enumeration, exactly, over all pairs of records and all 256 reports; and all of it is
     used.
     """
@@ -135,7 +135,7 @@ def test_what_cannot_be() -> None:
         ({"sizes": ()}, "attributes of at least 2 labels"),
         ({"epsilon": 0.0}, "finite epsilon above 0"),
         ({"epsilon": float("inf")}, "finite epsilon above 0"),
-        ({"epsilon": 1e-12}, "too small"),
+        ({"epsilon": 1e-12}, "choose a larger one"),
         ({"hashes": 17}, "1 to 16 hashes"),
         ({"hashes": 0}, "1 to 16 hashes"),
         ({"sizes": (2, 1 << 20)}, "filters of at most 2\\^22 bits"),

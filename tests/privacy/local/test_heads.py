@@ -39,7 +39,7 @@ class TestFewOfMany(RandomizerConformance):
 
     @pytest.fixture(autouse=True)
     def _always(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sottovoce.privacy.local.subset.SPARSE", 0)
+        monkeypatch.setattr("sottovoce.privacy.local.subset.MIN_SPARSITY", 0)
 
     def _make(self, cells: int, *, epsilon: float) -> HeadsResponse:
         return HeadsResponse(cells, epsilon=epsilon, chosen=max(1, min(4, cells // 2)))

@@ -47,7 +47,7 @@ def test_few_and_many_are_counted_alike(
     wrong = np.full_like(said, 255)
     found = []
     for few in (0, 1 << 30):
-        monkeypatch.setattr("sottovoce.privacy.local.sets.FEW_AT_ONCE", few)
+        monkeypatch.setattr("sottovoce.privacy.local.sets.MIN_VALUES_PER_CELL", few)
         found.append(count_sets(said, cells=cells, chosen=chosen, form="rank").tolist())
         if comb(cells, chosen) < 1 << 8 * said.shape[1]:
             with pytest.raises(ValueError, match=r"too large"):
