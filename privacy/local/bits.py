@@ -27,8 +27,8 @@ def random_bits(words: UserWordStream, *, columns: int, ones: Sequence[bool]) ->
     """Draw `columns` bits for each user, each 1 with the same probability.
 
     The binary digits of the probability are `ones`, the lowest first. All bits of a user are drawn
-    at once: they begin as 0, and each digit combines them with random words, by OR where it is 1
-    and by AND where it is 0. The result may share a buffer with the words.
+    at once. They begin as 0. Each digit combines them with random words: by OR where it is 1, and
+    by AND where it is 0. The result may share a buffer with the words.
     """
     size = -(-columns // 8)
     planes = _planes(words, columns=columns, digits=len(ones))

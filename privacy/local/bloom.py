@@ -12,10 +12,10 @@ As in unary encoding (`unary`), all bits of a user are drawn at once. f / 2 is a
 rounded up. k is the smallest number of digits with which at most a quarter of a percent of epsilon
 is left unused.
 
-Only the bits of a label's signature matter for its likelihood. A bit that is 1 makes the report
-(2 - f) / f times as likely from a label that has the bit as from one that does not, and a bit that
-is 0 makes it less likely by the same factor. All signatures have h bits. So each match, a bit of
-the signature that is 1, raises the likelihood of the label by ((2 - f) / f)^2.
+Only the bits of a label's signature matter for its likelihood. Compare a label that has a bit with
+one that does not. If the bit is 1, the report is (2 - f) / f times as likely from the first label;
+if it is 0, it is less likely by the same factor. All signatures have h bits. So each match, a bit
+of the signature that is 1, raises the likelihood of the label by ((2 - f) / f)^2.
 """
 
 from __future__ import annotations

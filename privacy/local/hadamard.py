@@ -45,7 +45,7 @@ N = TypeVar("N", np.int64, np.float64)
 
 
 class _Hadamard(Randomizer):
-    """What both randomizers share."""
+    """The common part of both randomizers."""
 
     def __init__(self, cells: int, *, epsilon: float) -> None:
         super().__init__(cells, epsilon=epsilon)

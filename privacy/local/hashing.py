@@ -77,8 +77,8 @@ class LocalHashing(Randomizer):
     def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         numbers = np.empty((len(values), 4), np.uint64)
         drawn = words.take(words=4)[0]
-        # Of 64 bits modulo P no residue is more than 2^-33 of itself likelier than another, and
-        # none depends on the value.
+        # The residues of 64 bits modulo P are equally likely up to a factor of 1 + 2^-33. None
+        # depends on the value.
         numbers[:, :3] = drawn[:, :3] % np.uint64(self.prime)
         a, b, c = numbers[:, :3].T
         v = values.astype(np.uint64)

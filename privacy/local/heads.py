@@ -6,11 +6,11 @@ in it with probability p, and another cell with probability q:
     p = k (E + omega) / (k E + m omega),  E = e^epsilon - 1,  q = (k - p) / (m - 1)
 
 A report is at most theta = (E + omega) / omega times as likely from one cell as from another. So
-for the *whole* value this is subset selection at an epsilon of ln theta. For the label alone the
-ratio is at most e^epsilon, against an adversary that knows only the distribution of attributes for
-each label, where any k cells have at most a share omega of a label's people (`belief`). This is
-epsilon-CLLDP (Theorem 2), and the bound is tight. Against an adversary that knows the user's
-attributes the bound is ln theta.
+for the *whole* value this is subset selection at an epsilon of ln theta. For the label alone there
+is a smaller bound. Take an adversary that knows only the distribution of attributes for each label,
+where any k cells have at most a share omega of a label's people (`belief`). For it the ratio of two
+labels is at most e^epsilon. This is epsilon-CLLDP (Theorem 2), and the bound is tight. Against an
+adversary that knows the user's attributes the bound is ln theta.
 
 The variant `basic` flips every bit, as SUE does. All cells may be in a report, so omega is 1
 whatever the data are (Theorem 1).
