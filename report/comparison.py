@@ -1,7 +1,7 @@
-"""Several runs compared: what each published, its cost, its privacy loss, and its errors.
+"""The comparison of several runs: protocol, privacy loss, cost and errors of each.
 
-Errors stand beside baselines, which no protocol should fall below: the real one-way marginals
-without noise, and for predictions the most frequent answer.
+Errors are compared with baselines, which every protocol should beat: the exact tables of single
+attributes, and for predictions the most frequent label.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from ..evaluation import Utility
 from ..evaluation.classification import Misclassification
 from ..evaluation.prediction import Accuracy
+from .formats import epsilon_text
 from .report import Report, in_json
 from .reported import ReportedRun
-from .summary import epsilon_shown
 
 __all__ = [
     "BASELINE",
@@ -31,40 +31,34 @@ __all__ = [
 ]
 
 LEGEND: Final = (
-    (
-        "epsilon",
-        "what the run claims: how much anybody may learn of one record, or label; less is more private",
-    ),
-    (
-        "public, curator, party",
-        "what it really costs towards whoever reads what is published, the curator, another party",
-    ),
-    (
-        "neighbours",
-        "what epsilon is about: tables that differ by a record, or users who differ by their label",
-    ),
-    ("delta", "the chance that epsilon does not hold"),
+    ("epsilon", "claimed privacy loss of one record, or of one label; less is more private"),
+    ("public, curator, party", "real privacy loss to the public, to the curator, to another party"),
+    ("neighbours", "what neighbouring datasets differ in: a record, or a user's label"),
+    ("delta", "probability that epsilon does not hold"),
     (
         "whole record",
-        "what is told of attributes and label together, where epsilon is about the label",
+        "privacy loss of attributes and label together, where epsilon is of the label",
     ),
     (
         "2-way, 3-way",
-        "average distance of the published tables of two and of three attributes from the real ones; 0 is perfect",
+        "average total variation distance of marginals of two and three attributes; 0 is perfect",
     ),
-    ("wrong", "share of real people predicted wrong by what was learnt from the published table"),
     (
-        "floor",
-        "what must be beaten: the real tables of single attributes, and always saying the most frequent answer",
+        "wrong",
+        "share of real people whose label is predicted wrong by what learnt from published data",
     ),
+    ("baseline", "errors of the exact single attributes, and of always the most frequent label"),
 )
+"""Names of columns or rows, and what they mean."""
 
-BASELINE: Final = "floor"
-"""The row of the baselines."""
+BASELINE: Final = "baseline"
+"""The row of what costs nothing: exact single attributes, and the most frequent label."""
 REAL: Final = "real data"
-"""The row of the errors of classifiers that learnt from the real table."""
+"""The row of classifiers that learnt from the real table."""
 DIFFERENT: Final = "(not of the same records: distances cannot be compared)"
 """The only row besides the runs where they were measured on different tables."""
+JSON_NAMES: Final = {BASELINE: "floor"}
+"""Names of rows that are different in JSON."""
 
 LOSSES: Final = (
     "epsilon",
@@ -173,7 +167,10 @@ def compare(runs: Mapping[str, ReportedRun]) -> Comparison:
 
 def comparison_json(comparison: Comparison) -> str:
     """Write the rows as JSON, infinity as the word."""
-    return json.dumps(in_json(comparison.rows), indent=2) + "\n"
+    rows = comparison.rows
+    for row in rows[len(comparison.runs) :]:
+        row["run"] = JSON_NAMES.get(str(row["run"]), row["run"])
+    return json.dumps(in_json(rows), indent=2) + "\n"
 
 
 def _other_tables(runs: Sequence[ComparedRun]) -> bool:
@@ -264,7 +261,7 @@ def _errors(utility: Utility) -> Errors:
 
 
 def _baseline(utility: Utility | None) -> Errors:
-    """List the errors of the real one-way marginals, and of the most frequent answer."""
+    """List the errors of the exact single attributes, and of the most frequent label."""
     if utility is None:
         return {}
     errors = {
@@ -326,7 +323,7 @@ def _text(column: str, value: Cell) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if column in LOSSES:
-        return epsilon_shown(value)
+        return epsilon_text(value)
     if isinstance(value, int):
         return f"{value:,}"
     if "-way" in column or column.startswith("wrong"):

@@ -18,7 +18,7 @@ from ..evaluation.points import Verdict, overall
 from ..evaluation.verdicts import ClaimVerdict, judge_claim
 from ..messages import UsageError
 from ..report.folder import put
-from ..report.pages.charts import standing_alone
+from ..report.pages.canvas import standalone
 from .cells import Cell, Made, Start, make
 from .datasets import TABLES, Given, Prepared, prepare
 from .items import Item
@@ -170,7 +170,7 @@ def reproduce(
         used = _used(item, given, quick=quick)
         put(
             {
-                "picture.svg": standing_alone(svg).encode(),
+                "picture.svg": standalone(svg).encode(),
                 "results.csv": _csv(made.rows),
                 "page.html": reproduction_page(found, svg=svg, used=used, quick=quick).encode(),
                 "verdict.json": (

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..evaluation.claims import PrintedValues
 from ..evaluation.series import SeedMean, constant, format_figure, format_place, series
 from ..report.pages import charts
-from ..report.pages.document import counted, document, figure, note, section, table, words
+from ..report.formats import quantity
+from ..report.pages.document import Html, document, figure, note, paragraph, section, table
 
 if TYPE_CHECKING:
     from .datasets import Given
@@ -81,7 +82,7 @@ def _panel(item: Item, panel: Panel, rows: Rows) -> charts.Panel:
             charts.Line(
                 name="exact single attributes",
                 points=[(0, sum(values) / len(values))],
-                kind="floor",
+                kind="baseline",
             )
         )
     return charts.Panel(
@@ -118,7 +119,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     )
     left = sum(row["status"] == "not run" for row in found.rows)
     unmade = (
-        [f"{counted(left, 'run')} have not been made: the same command goes on with them."]
+        [f"{quantity(left, 'run')} have not been made: the same command goes on with them."]
         if left
         else []
     )
@@ -133,9 +134,9 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     )
     body = [
         f"<header><h1>{escape(item.title)}</h1>",
-        words(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
+        paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
         f'<p class="lead">{_verdict(found.verdict)}</p>',
-        words(
+        paragraph(
             f"{size} {found.made.cells:,} runs, {seeds} seed{'' if seeds == 1 else 's'}. {ERRORS}",
             kind="quiet",
         ),
@@ -176,13 +177,13 @@ def _claims(found: Reproduced) -> str:
         )
         rows.append(
             (
-                (says,),
-                (_verdict(own.verdict),),
-                (f"{escape(first.line)}: {escape(first.sentence)}{why}",),
+                Html(says),
+                _verdict(own.verdict),
+                Html(f"{escape(first.line)}: {escape(first.sentence)}{why}"),
             )
         )
         rows += [
-            (f"the same of: {one.line}", (_verdict(one.verdict),), one.sentence) for one in beside
+            (f"the same of: {one.line}", _verdict(one.verdict), one.sentence) for one in beside
         ]
     return table(("claim", "verdict", "decided by"), rows)
 
@@ -253,11 +254,12 @@ def index_page(verdicts: Sequence[Mapping[str, Any]]) -> str:
     """List all that was made."""
     rows = [
         (
-            (
-                f'<a href="{escape(own["name"])}/page.html">{escape(own["paper"])}, {escape(own["where"])}</a>',
+            Html(
+                f'<a href="{escape(own["name"])}/page.html">{escape(own["paper"])}, '
+                f"{escape(own['where'])}</a>"
             ),
             own["title"],
-            (_verdict(own["verdict"]),),
+            _verdict(own["verdict"]),
             "quick" if own["quick"] else "full",
             "; ".join(
                 f"{name}: {kind}" for name, kind in own["data"].items() if kind != "as given"
@@ -270,7 +272,7 @@ def index_page(verdicts: Sequence[Mapping[str, Any]]) -> str:
     lead = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
     body = [
         "<h1>Reproductions</h1>",
-        words(f"Tables and figures of the papers, made again: {lead}.", kind="lead"),
+        paragraph(f"Tables and figures of the papers, made again: {lead}.", kind="lead"),
         table(
             ("figure or table", "what", "verdict", "size", "not the dataset", "claims reproduced"),
             rows,
@@ -279,5 +281,5 @@ def index_page(verdicts: Sequence[Mapping[str, Any]]) -> str:
     return document("sottovoce: reproductions", "\n".join(body))
 
 
-def _verdict(verdict: str) -> str:
-    return f'<strong class="{KINDS[verdict]}">{escape(verdict)}</strong>'
+def _verdict(verdict: str) -> Html:
+    return Html(f'<strong class="{KINDS[verdict]}">{escape(verdict)}</strong>')

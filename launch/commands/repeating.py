@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...report.folder import check_folder
-from ...report.progress import Runs
+from ...report.progress import SweepProgress
 from ...report.terminal import print_sweep, print_table
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_given
@@ -41,7 +41,7 @@ def sweep_command(
         sys.stdout.write("".join(f"{cell.shown}\n" for cell in cells))
         return
     folder = out or Path("sweeps") / file.stem
-    shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
+    shown = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
         table, made = sweep(cells, out=folder, told=shown.show)
     finally:
@@ -83,7 +83,7 @@ def reproduce_command(
     failed: list[str] = []
     rows = []
     for item in wanted:
-        shown = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
+        shown = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
             found = reproduce(item, given, quick=quick, out=out, start=start_run, told=shown.show)
         finally:

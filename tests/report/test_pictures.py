@@ -107,14 +107,14 @@ def test_a_network_has_its_parents_on_the_left() -> None:
     place = {name: float(own.get("x", 0)) for own, name in boxes}
     assert {*place} == {"age", "sex", "work", "income"}
     assert all(place[one] < place[name] for name, own in parents.items() for one in own)
-    assert texts(network)[-1] == "by themselves: race"
+    assert texts(network)[-1] == "without edges: race"
     paths = [own for own in network.iter(f"{SVG}path") if own.get("fill") == "none"]
     dashed = [own for own in paths if own.get("stroke-dasharray")]
     assert len(paths) - len(dashed) == 4
     assert len(dashed) == 2  # age - income and sex - income were looked at, and not chosen
     assert (
         network.findtext(f"{SVG}desc")
-        == "sex from age; work from age, sex; income from work; by themselves: race"
+        == "sex from age; work from age, sex; income from work; without edges: race"
     )
 
 

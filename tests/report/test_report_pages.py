@@ -22,13 +22,16 @@ from sottovoce.messages import Entry
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import ComparedRun, Comparison, compare
 from sottovoce.report.folder import ledger_csv, read_ledger
+from sottovoce.report.formats import bytes_text
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.bars import Bars, bars
-from sottovoce.report.pages.charts import Line, Panel, panels, standing_alone, steps
-from sottovoce.report.pages.conversation import bytes_shown, sequence, summed_up
-from sottovoce.report.pages.document import STYLE, document, table
+from sottovoce.report.pages.canvas import standalone
+from sottovoce.report.pages.charts import Line, Panel, panels, steps
+from sottovoce.report.pages.conversation import group_messages, sequence_diagram
+from sottovoce.report.pages.document import document, table
 from sottovoce.report.pages.privacy_panel import privacy_panel
 from sottovoce.report.pages.sentences import lead
+from sottovoce.report.pages.style import STYLE
 from sottovoce.report.report import Privacy, Sums
 from sottovoce.report.reported import ReportedRun, read_run
 
@@ -205,57 +208,57 @@ def test_the_laws_see_what_is_wrong() -> None:
         assert Page(document("t", body)).broken, body
 
 
-def test_two_sentences_say_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
-    sentences = {name: lead(run.reported) for name, run in runs.items()}
-    assert sentences["mended"][0] == (
-        "Three parties with the 900 records of a table in memory and a curator that saw none of them ran `dp-subn` and "
-        "published a synthetic table of 900 rows and 4 attributes (`synthetic.csv`) and a model (`model.json`)."
+def test_the_top_of_the_page_says_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
+    paragraphs = {name: lead(run.reported) for name, run in runs.items()}
+    assert paragraphs["mended"][0] == (
+        "Three parties with the 900 records of a table in memory and a curator that saw none of "
+        "them ran `dp-subn` and published a synthetic table of 900 rows and 4 attributes "
+        "(`synthetic.csv`) and a model (`model.json`)."
     )
-    assert sentences["users"][0].startswith(
+    assert paragraphs["users"][0].startswith(
         "3,000 users, one for each record of a table in memory, simulated by three parties, ran "
     )
-    assert sentences["count"][0].endswith(
-        "ran `head-count` and published 1 noisy table of 1 count (`marginals.csv`)."
+    assert paragraphs["count"][0].endswith(
+        "ran `head-count` and published 1 noisy marginal of 1 count (`marginals.csv`)."
     )
-    assert sentences["count"][1].startswith(
-        "Anybody, the curator and the other parties included, learns of one person's record at most epsilon 1; the run sent "
+    assert paragraphs["count"][1].startswith(
+        "The privacy loss of one person's record is at most epsilon 1 to anybody, including the "
+        "curator and the other parties. The run sent "
     )
-    assert "as printed in its paper" in sentences["paper"][0]
-    assert "that saw none" not in sentences["paper"][0]  # it learns more than is claimed
-    assert sentences["paper"][1].startswith(
-        "If nobody knew the seed and keys could not be broken, of one person's record, the public would learn at most epsilon "
-        "12, the curator would learn at most epsilon 12, another party would learn without any bound;"
+    assert "as printed in its paper" in paragraphs["paper"][0]
+    assert "that saw none" not in paragraphs["paper"][0]  # it learns more than is claimed
+    assert paragraphs["paper"][1].startswith(
+        "If nobody knew the seed and nobody could break the keys, the privacy loss of one person's "
+        "record would be at most epsilon 12 to the public, at most epsilon 12 to the curator and "
+        "unbounded to another party."
     )
-    assert (
-        "one person's label at most epsilon 6, unless she is one whose attributes they know"
-        in sentences["label"][1]
-    )
-    assert "nothing would bound what anybody learns" in sentences["nothing held back"][1]
-    assert "that saw none" not in sentences["nothing held back"][0]
+    assert "one person's label would be at most epsilon 6 to anybody" in paragraphs["label"][1]
+    assert "unless they know her attributes" in paragraphs["label"][1]
+    assert "record would be unbounded to anybody" in paragraphs["nothing held back"][1]
+    assert "that saw none" not in paragraphs["nothing held back"][0]
     for name, run in runs.items():
         text = re.sub(r"</?code>", "", run.page())
-        assert all(escape(sentence.replace("`", "")) in text for sentence in sentences[name])
+        assert all(escape(words.replace("`", "")) in text for words in paragraphs[name])
 
 
-def test_what_holds_only_of_one_alone_is_said() -> None:
+def test_what_coalitions_learn_is_said() -> None:
     run = sottovoce.run("one-way", rows=300, epsilon=2.0, aggregator="paillier", **KEYS).reported
     worst = max(run.report.privacy.coalitions.values())
     assert worst > 2
-    assert (
-        f"at most epsilon 2, and at most epsilon {worst:g} where some of them pool what they know; the run"
-        in lead(run)[1]
-    )
+    assert "would be at most epsilon 2 to anybody" in lead(run)[1]
+    assert f" It would be at most epsilon {worst:g} if some of them collude." in lead(run)[1]
     run = sottovoce.run(
         "one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2
     ).reported
-    assert "where more than 2 parties, or one and the curator, pool what they know" in lead(run)[1]
+    assert "if more than 2 parties, or the curator and a party, collude." in lead(run)[1]
+
+
+def test_other_neighbours_and_made_up_users_are_said() -> None:
     alone = sottovoce.run("head-count", rows=300, parties=1, epsilon=2.0).reported
-    assert lead(alone)[1].startswith("Anybody, the curator included, learns")
+    assert "to anybody, including the curator. The run sent" in lead(alone)[1]
     label = sottovoce.run("label-dp", demo_table(300)[COLUMNS], epsilon=2.0).reported
-    assert (
-        "one person's label at most epsilon 2; of the whole record without any bound; the run"
-        in lead(label)[1]
-    )
+    assert "one person's label is at most epsilon 2" in lead(label)[1]
+    assert "The privacy loss of the whole record is unbounded." in lead(label)[1]
     drawn = sottovoce.run(
         "calm", demo_table(300)[COLUMNS], epsilon=2.0, users=5000, simulate="counts"
     ).reported
@@ -289,15 +292,15 @@ def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
     )
     assert text.count("more than claimed") == 3
     assert (
-        '<th scope="row">the curator together with 1 party</th><td class="number">nothing</td><td>infinity</td>'
-        in text
+        '<th scope="row">the curator colluding with 1 party</th><td class="number">no claim</td>'
+        "<td>infinity</td>" in text
     )
     assert "infinity: more than claimed" in text
     assert "The paper's formulas".replace("'", "&#x27;") in text
     mended = runs["mended"].page()
     assert "more than claimed" not in mended
     # A claim of coalitions is kept against the size that it names, no more.
-    assert "the curator together with 1 party" in mended.replace("&nbsp;", " ")
+    assert "the curator colluding with 1 party" in mended.replace("&nbsp;", " ")
 
 
 def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_away() -> None:
@@ -316,10 +319,10 @@ def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_awa
         identities="made for the run",
     )
     shown = Page(document("privacy", "".join(privacy_panel(privacy)))).text.partition(
-        "All 60 who may look"
+        "All 60 adversaries"
     )[0]
     for size in range(2, 30):
-        told = f"{size} other parties, pooling what they know 1.2 {1 + size / 100:g}"
+        told = f"{size} other parties that collude 1.2 {1 + size / 100:g}"
         assert (f"{told}: more than claimed" in shown) is (size > 20)
         assert (told in shown) is (size <= 4 or size > 20)
 
@@ -363,8 +366,8 @@ def test_parameters_are_said_as_they_were_chosen(runs: dict[str, sottovoce.Run])
         "theta_frontier": 2.0,
     }
     text = page_of(runs["paper"]).text
-    assert "noise selected (not given: chosen in mode paper)" in text
-    assert "update replace (not given: chosen in mode paper)" in text
+    assert "noise selected (not given: chosen for mode paper)" in text
+    assert "update replace (not given: chosen for mode paper)" in text
     assert runs["users"].report["chosen"]["projection"] == "norm-sub"
     assert runs["label"].report["chosen"] == {
         "sure": 3.0,
@@ -445,11 +448,12 @@ def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_p
         subprocess.run(command, check=True, capture_output=True, timeout=600)
         written = (folder / "report.html").read_text()
         assert (written == whole) is not bool(words)
-        assert ("Nothing was measured here" in written) is bool(words)
+        assert ("Utility was not measured" in written) is bool(words)
         if words:
             for own in runs["paper"].judgement["utility"]["marginals"]:
                 assert f"distance {own['distance']:.4f}" not in written
-            assert f"{runs['paper'].judgement['utility']['tvd']['2']:.3g} off" not in written
+            distance = runs["paper"].judgement["utility"]["tvd"]["2"]
+            assert f"by {distance:.3g} on average" not in written
             assert Page(written).broken == []
 
 
@@ -568,7 +572,7 @@ def test_the_diagram_sums_up_what_is_alike() -> None:
         entry(6, "Pass", 1, 2, phase="ring"),
         entry(7, "Pass", 2, 0, phase="ring"),
     ]
-    said = summed_up(entries)
+    said = group_messages(entries)
     assert [
         (own.phase, own.kind, own.direction, own.messages, own.payload_bytes) for own in said
     ] == [
@@ -578,7 +582,7 @@ def test_the_diagram_sums_up_what_is_alike() -> None:
         ("ring", "Pass", "party to curator", 1, 10),
     ]
     assert said[0].edges == {(0, 1): 2, (0, 2): 1}
-    drawn = sequence(said, parties=2, seconds={"count": 1.5})
+    drawn = sequence_diagram(said, parties=2, seconds={"count": 1.5})
     for text in (
         "curator",
         "party 1",
@@ -615,7 +619,9 @@ def test_names_from_outside_are_escaped() -> None:
             title=wild,
         ),
         steps([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
-        sequence(summed_up([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}),
+        sequence_diagram(
+            group_messages([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}
+        ),
     ):
         assert "<b>" not in drawn
         assert Page(document("t", f"<h1>a</h1>{drawn}")).broken == []
@@ -631,7 +637,7 @@ def test_charts_follow_the_theme_and_their_names_are_their_own() -> None:
     kinds = [
         Line(name="said", points=[(1, 3), (2, 4)], kind="printed", of="line 3"),
         Line(name="all", points=[(1, 2)], kind="level"),
-        Line(name="floor", points=[(1, 0.5)], kind="floor"),
+        Line(name="baseline", points=[(1, 0.5)], kind="baseline"),
     ]
     shown = [
         Panel(lines=[*lines, *kinds], x="x", y="y", log_x=True),
@@ -642,7 +648,7 @@ def test_charts_follow_the_theme_and_their_names_are_their_own() -> None:
     assert not {*re.findall(r'id="([^"]+)"', one)} & {*re.findall(r'id="([^"]+)"', other)}
     assert not re.findall(r"#[0-9a-fA-F]{6}\b", one)  # every colour is a variable
     assert {*re.findall(r"var\((--[a-z0-9-]+)\)", one)} <= {*re.findall(r"(--[a-z0-9-]+):", STYLE)}
-    assert "--paper: #15181b" in standing_alone(one)
+    assert "--paper: #15181b" in standalone(one)
     assert "3 at 2" in one  # described in words
 
 
@@ -666,7 +672,7 @@ def test_every_colour_can_be_read() -> None:
 
 
 def test_bytes_for_people() -> None:
-    shown = [bytes_shown(own) for own in (0, 999, 1000, 999_499, 999_500, 1.5e6, 2e9, 3e12, 9e15)]
+    shown = [bytes_text(own) for own in (0, 999, 1000, 999_499, 999_500, 1.5e6, 2e9, 3e12, 9e15)]
     assert shown == ["0 B", "999 B", "1 kB", "999 kB", "1 MB", "1.5 MB", "2 GB", "3 TB", "9e+03 TB"]
 
 
@@ -687,11 +693,11 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     assert page.broken == []
     assert "2 runs of dp-subn (paper), dp-subn: epsilon 8 to 30, 3 parties." in page.text
     assert (
-        "paper claims epsilon 8 and really costs more: public 12, curator 12, other party infinity."
-        in page.text
+        "paper claims epsilon 8, but its privacy loss is larger: public 12, curator 12, "
+        "other party infinity." in page.text
     )
-    floor = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
-    assert f"floor: {floor:.4g}" in page.text
+    baseline = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
+    assert f"baseline: {baseline:.4g}" in page.text
     assert re.search(
         rf"dp-subn, [^:]*: {runs['mended'].judgement['utility']['tvd']['2']:.4g} at 30", page.text
     )
@@ -715,7 +721,7 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     ).stdout
     for shown in (told, Page((tmp_path / "comparison.html").read_text()).text):
         assert sent in shown
-        assert not re.search(r"floor|real data|\d-way|wrong", shown)
+        assert not re.search(r"baseline|real data|\d-way|wrong", shown)
     elsewhere = subprocess.run(
         [*command, "--out", "paper"],
         capture_output=True,
