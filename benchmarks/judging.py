@@ -30,7 +30,7 @@ def make(path: str, millions: float) -> None:
 
     with Path(path).open("w") as file:
         for at, block in enumerate(demo_blocks(int(millions * 1e6), seed=1)):
-            block.to_csv(file, index=False, header=at == 0)
+            block.frame().to_csv(file, index=False, header=at == 0)
 
 
 def load_ours(path: str) -> None:

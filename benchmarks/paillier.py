@@ -20,8 +20,10 @@ from typing import TypeVar
 import gmpy2
 import numpy as np
 
-from sottovoce.crypto import Ciphertexts, Encryptor, RandomTree, new_key
+from sottovoce.crypto import RandomTree
+from sottovoce.crypto.ciphertexts import Ciphertexts
 from sottovoce.crypto.fixed_base import cheapest_shape
+from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.shares import Batch, shape_of
 from sottovoce.protocols.secure_sum.ring import packing_of

@@ -1,25 +1,12 @@
-"""Cryptography: Paillier and packing, sealed channels, secure and reproducible randomness."""
+"""Cryptography: sealed channels, secure and reproducible randomness; Paillier in its own modules.
 
-from .ciphertexts import Ciphertexts
+What every role needs is here. `paillier`, `ciphertexts`, `public_key` and `packing` are imported by
+those who encrypt: loading phe takes longer than a small protocol takes to run.
+"""
+
 from .feistel import Permutation
-from .packing import Packing
-from .paillier import Encryptor, PrivateKey, new_key
-from .public_key import PublicKey
 from .randomness import RandomStream, RandomTree
 from .sealed import Channel, Keypair
 from .user_words import UserWords
 
-__all__ = [
-    "Channel",
-    "Ciphertexts",
-    "Encryptor",
-    "Keypair",
-    "Packing",
-    "Permutation",
-    "PrivateKey",
-    "PublicKey",
-    "RandomStream",
-    "RandomTree",
-    "UserWords",
-    "new_key",
-]
+__all__ = ["Channel", "Keypair", "Permutation", "RandomStream", "RandomTree", "UserWords"]

@@ -20,7 +20,7 @@ from ..parties import Records, load, read_schema
 from ..privacy.local import DirectEncoding, OptimisedUnary, Randomizer, SymmetricUnary, best
 from ..privacy.local.belief import beliefs
 from ..privacy.local.heads import HeadsResponse, choose_heads, heads_error
-from ..privacy.local.several import SeveralUnary
+from ..privacy.local.per_attribute import UnaryPerAttribute
 from .label_attacks import label_attacks
 from .label_sets import conditional_of
 
@@ -124,7 +124,7 @@ def estimate_joint(
     cells = np.asarray(records.cells(names, rows))
     true = np.bincount(cells, minlength=size) / users
     if method in ATTRIBUTE_RANDOMIZERS:
-        several = SeveralUnary(sizes, kind=ATTRIBUTE_RANDOMIZERS[method], epsilon=epsilon)
+        several = UnaryPerAttribute(sizes, kind=ATTRIBUTE_RANDOMIZERS[method], epsilon=epsilon)
         values = [np.asarray(records.codes(name)).astype(np.int64)[rows] for name in names]
         words = UserWords(seed.to_bytes(16, "little"))
         reports = several.report(values, users=np.arange(users), words=words)

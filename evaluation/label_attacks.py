@@ -31,7 +31,7 @@ from ..curator.naive_bayes import LabelTable, NaiveBayes, naive_bayes
 from ..messages import UsageError
 from ..parties import Records
 from ..privacy.local import report
-from ..privacy.local.belief import beliefs, capped
+from ..privacy.local.belief import beliefs, capped_belief
 from ..privacy.local.clear import ClearAttributes
 from ..privacy.local.heads import HeadsResponse
 from ..privacy.local.packing import read_integers
@@ -197,7 +197,7 @@ def _heads_reports(
     for question, (name, size) in enumerate(zip(people.names, people.sizes, strict=True)):
         users = np.flatnonzero(questions == question)
         conditional = people.joints[name] / np.maximum(people.prior, 1e-300)[:, None]
-        omega = capped(float(beliefs(conditional)[0]), epsilon=epsilon, cap=record_cap)
+        omega = capped_belief(float(beliefs(conditional)[0]), epsilon=epsilon, cap=record_cap)
         randomizer = HeadsResponse(people.labels * size, epsilon=epsilon, belief=omega, chosen=1)
         values = people.label_codes[users] * size + people.columns[name][users]
         reports = report(randomizer, values, users=users, words=words)

@@ -246,7 +246,7 @@ class ProtocolConformance:
         table = (
             demo_table(self.rows)
             if self.data == "demo"
-            else next(blocks(self.data, rows=self.rows)).astype(str)
+            else next(blocks(self.data, rows=self.rows)).frame().astype(str)
         )
         parts = [
             table.iloc[at].reset_index(drop=True)
@@ -254,7 +254,7 @@ class ProtocolConformance:
         ]
         given: dict[str, Any] = {"rows": None}
         if find(reference).needs_schema:
-            schema = DEMO_SCHEMA if self.data == "demo" else merge([infer([table])])
+            schema = DEMO_SCHEMA if self.data == "demo" else merge([infer(blocks(table))])
             given["schema"] = json.loads(write_schema(schema))
         return parts, given
 
@@ -369,7 +369,7 @@ class Tape:
             )  # check and record it, without a draw
             # Counted by answers: one for several groups of users is several lines in the
             # accountant's book.
-            at = sum(party == accountant.party for party, _ in self._replayed)
+            at = sum(party == accountant.party for party, _ in [*self._replayed])
             self._replayed[accountant.party, at] = (mechanism.name, mechanism.sensitivity, exact)
             assert at < len(self._answers.get(accountant.party, ())), (
                 "how often something is released depends on records"

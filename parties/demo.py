@@ -32,6 +32,7 @@ from .demo_figures import (
     SEX,
     WORKCLASS,
 )
+from .raw import NumberColumn, RawColumn, RawTable, TextColumn, join_tables
 from .rules import Bins, Categories
 from .schema import Schema
 
@@ -60,27 +61,23 @@ DEMO_SCHEMA: Final = Schema(
 
 def demo_table(rows: int = DEMO_ROWS, *, seed: int = 0) -> pd.DataFrame:
     """Make the demo table."""
-    import pandas as pd
-
-    return pd.concat(list(demo_blocks(rows, seed=seed)), ignore_index=True)
+    return join_tables(list(demo_blocks(rows, seed=seed))).frame()
 
 
-def demo_blocks(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[pd.DataFrame]:
+def demo_blocks(rows: int = DEMO_ROWS, *, seed: int = 0) -> Iterator[RawTable]:
     """Make the demo table block by block, in bounded memory."""
     # This function is no generator, so that the error does not wait for the first block.
     if rows < 1:
         raise ValueError(f"expected at least 1 row, found {rows}")
     return (
-        _block(seed, number).iloc[: rows - start].copy()
+        _block(seed, number).take(slice(rows - start))
         for number, start in enumerate(range(0, rows, BLOCK))
     )
 
 
 @lru_cache(maxsize=1)
-def _block(seed: int, number: int) -> pd.DataFrame:
-    """Make a block. In a run on threads every party reads the same blocks; callers get a copy."""
-    import pandas as pd
-
+def _block(seed: int, number: int) -> RawTable:
+    """Make a block. In a run on threads every party reads the same blocks."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, number])))
     sex = _pick(generator, [*SEX.values()])
     age = np.clip(17 + np.rint(73 * generator.beta(1.6, 3.6, BLOCK)), *DEMO_RANGES["age"]).astype(
@@ -129,10 +126,7 @@ def _block(seed: int, number: int) -> pd.DataFrame:
         "native-country": country,
         "income": rich,
     }
-    columns: dict[str, npt.NDArray[np.object_] | Codes] = {
-        name: np.array(DEMO_CATEGORIES[name], dtype=object)[code] for name, code in codes.items()
-    }
-    columns |= {
+    numbers = {
         "age": age,
         "fnlwgt": weight,
         "education-num": education + 1,
@@ -140,7 +134,13 @@ def _block(seed: int, number: int) -> pd.DataFrame:
         "capital-loss": loss,
         "hours-per-week": hours,
     }
-    return pd.DataFrame({name: columns[name] for name in DEMO_ATTRIBUTES})
+    columns: dict[str, RawColumn] = {
+        name: TextColumn(codes[name], DEMO_CATEGORIES[name])
+        if name in codes
+        else NumberColumn(numbers[name])
+        for name in DEMO_ATTRIBUTES
+    }
+    return RawTable(columns, BLOCK)
 
 
 def _pick(

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..messages import UsageError
-from ..privacy.domain import MOST_LABELS
+from ..privacy.domain import MAX_LABELS
+from .raw import RawColumn, RawTable
 from .rules import MISSING_TEXTS, Bins, Categories, Missing, number
-from .schema import Schema, values_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .schema import Schema
 
 __all__ = ["infer", "merge"]
 
@@ -41,11 +39,12 @@ class _ColumnSummary:
         self.has_only_numbers = True
         self.has_missing = False
 
-    def add(self, column: pd.Series[Any]) -> None:
+    def add(self, column: RawColumn) -> None:
         """Add a block of the column."""
-        places, values = values_of(column)
-        texts = {values[place] for place in np.unique(places).tolist() if place >= 0}
-        self.has_missing |= bool((places < 0).any()) or not texts.isdisjoint(MISSING_TEXTS)
+        values = column.as_texts()
+        places = np.unique(values.places).tolist()
+        texts = {values.texts[place] for place in places if place >= 0}
+        self.has_missing |= -1 in places or not texts.isdisjoint(MISSING_TEXTS)
         new = texts.difference(MISSING_TEXTS, self.texts)
         numbers = np.array([number(text) for text in new])
         finite = numbers[np.isfinite(numbers)]
@@ -53,9 +52,9 @@ class _ColumnSummary:
         if len(finite):
             self.low = min(self.low, float(finite.min()))
             self.high = max(self.high, float(finite.max()))
-        if len(self.texts) <= MOST_LABELS:
+        if len(self.texts) <= MAX_LABELS:
             self.texts |= new
-        if not self.has_only_numbers and len(self.texts) > MOST_LABELS:
+        if not self.has_only_numbers and len(self.texts) > MAX_LABELS:
             raise _too_many_texts(self.name)
 
     def rule(self) -> Categories | Bins:
@@ -64,17 +63,17 @@ class _ColumnSummary:
         is_numeric = self.has_only_numbers and len(self.texts) > MAX_NUMERIC_CATEGORIES
         if is_numeric and self.low < self.high:
             return Bins(edges=(self.low, self.high), missing=missing)
-        if len(self.texts) + self.has_missing > MOST_LABELS:
+        if len(self.texts) + self.has_missing > MAX_LABELS:
             raise _too_many_texts(self.name)
         return Categories(categories=tuple(sorted(self.texts)) or (NO_VALUE,), missing=missing)
 
 
-def infer(blocks: Iterable[pd.DataFrame]) -> Schema:
+def infer(blocks: Iterable[RawTable]) -> Schema:
     """Summarise one table as a schema. Numeric columns have one bin until schemas are merged."""
     summaries: dict[str, _ColumnSummary] = {}
     for block in blocks:
-        for name in map(str, block.columns):
-            summaries.setdefault(name, _ColumnSummary(name)).add(block[name])
+        for name, column in block.columns.items():
+            summaries.setdefault(name, _ColumnSummary(name)).add(column)
     return Schema({name: summary.rule() for name, summary in summaries.items()}, inferred=True)
 
 
@@ -98,7 +97,7 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
     texts = texts - {NO_VALUE} or texts
     edges = [edge for rule in rules if isinstance(rule, Bins) for edge in rule.edges]
     if not edges:
-        if len(texts) + (missing == "category") > MOST_LABELS:
+        if len(texts) + (missing == "category") > MAX_LABELS:
             raise _too_many_texts(name)
         return Categories(categories=_sorted(texts), missing=missing)
     numbers = np.array([*edges, *(number(text) for text in texts - {NO_VALUE})])
@@ -133,5 +132,5 @@ def _sorted(labels: set[str]) -> tuple[str, ...]:
 def _too_many_texts(name: str) -> UsageError:
     return UsageError(
         "expected a table of categories and numbers, "
-        f"found more than {MOST_LABELS} different texts in {name!r}: give --schema"
+        f"found more than {MAX_LABELS} different texts in {name!r}: give --schema"
     )

@@ -9,7 +9,7 @@ from ..crypto import Channel, Keypair, RandomStream, RandomTree, UserWords
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
-from ..privacy.exact import released
+from ..privacy.exact import unmark
 from .records import Records
 
 __all__ = ["Party"]
@@ -92,4 +92,4 @@ class Party(Role):
         answer = self.accountant.release(
             mechanism, to=to, phase=self.current_phase, randomness=stream, users=users
         )
-        return released(answer)
+        return unmark(answer)

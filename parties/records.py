@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from ..messages import MisuseError, UsageError
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
-from ..privacy.exact import exact
+from ..privacy.exact import mark_exact
 from .counting import CodedTable
 from .partition import SortKey, Split
+from .raw import RawTable, join_tables
 from .schema import Schema
 from .sources import blocks
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Records", "load", "unite"]
-
-Table: TypeAlias = "pd.DataFrame | CodedTable"
 
 
 class Records:
@@ -34,16 +33,17 @@ class Records:
 
     def __init__(
         self,
-        rows: Table,
+        rows: CodedTable | RawTable | pd.DataFrame,
         *,
         schema: Schema | None = None,
         numbers: npt.NDArray[np.int64] | None = None,
     ) -> None:
         self.numbers = numbers
         """Numbers of these rows in the whole table, if a public partition splits it."""
-        if schema is not None and not isinstance(rows, CodedTable):
-            rows = CodedTable(schema.encode(rows), schema.domain)
-        self._rows = rows
+        table = rows if isinstance(rows, CodedTable | RawTable) else RawTable.of(rows)
+        if schema is not None and isinstance(table, RawTable):
+            table = CodedTable(schema.encode(table), schema.domain)
+        self._rows = table
 
     @property
     def _coded(self) -> CodedTable:
@@ -67,7 +67,7 @@ class Records:
 
     def marginals(self, marginals: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
         """Count many marginals in this order, a few at a time, so that memory stays bounded."""
-        return map(exact, self._coded.marginals(marginals))
+        return map(mark_exact, self._coded.marginals(marginals))
 
     def binary(self) -> Records:
         """Encode the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
@@ -82,7 +82,7 @@ class Records:
         for attribute, size in zip(attributes, self.domain.shape(attributes), strict=True):
             cells *= size
             cells += self._coded.codes[self.domain.attributes.index(attribute)][rows]
-        return exact(cells)
+        return mark_exact(cells)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Records:
         """Keep only these rows."""
@@ -92,7 +92,7 @@ class Records:
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one attribute, for all rows."""
         self.domain.shape([attribute])
-        return exact(self._coded.codes[self.domain.attributes.index(attribute)])
+        return mark_exact(self._coded.codes[self.domain.attributes.index(attribute)])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -104,7 +104,7 @@ class Records:
     def attributes(self) -> tuple[str, ...]:
         if isinstance(self._rows, CodedTable):
             return self.domain.attributes
-        return tuple(map(str, self._rows.columns))
+        return tuple(self._rows.columns)
 
     def column(self, attribute: str) -> npt.NDArray[np.object_]:
         """Return one attribute of all rows, as texts."""
@@ -115,10 +115,8 @@ class Records:
             )
         if isinstance(self._rows, CodedTable):
             labels = np.array(self.domain.labels[attribute], dtype=object)
-            return exact(labels[self.codes(attribute)])
-        column = self._rows[attribute]
-        texts = column.astype(object).where(column.notna(), "").astype(str)
-        return exact(texts.to_numpy(dtype=object))
+            return mark_exact(labels[self.codes(attribute)])
+        return mark_exact(_texts(self._rows, attribute))
 
     def count(self, attribute: str, value: str) -> int:
         """Count the rows in which the attribute has the value, compared as text."""
@@ -140,7 +138,7 @@ def load(
     split by attributes has to see all rows first. Any other keeps only the rows of the party.
     """
     domain = None if schema is None else schema.domain
-    tables: list[Table] = []
+    tables: list[CodedTable | RawTable] = []
     indices: list[npt.NDArray[np.int64]] = []
     before = rows_read = 0
     source_blocks = blocks(
@@ -151,14 +149,14 @@ def load(
         numeric=() if schema is None else schema.numeric,
     )
     for number, block in enumerate(source_blocks):
-        table: Table = block
+        table: CodedTable | RawTable = block
         if schema is not None and domain is not None:
             table = CodedTable(schema.encode(block, before=rows_read), domain)
         rows_read += len(block)
         size = len(table)
         if split is not None and not split.by:
             chosen = split.of_block(party=party, rows=size, before=before, number=number, seed=seed)
-            table = _take(table, chosen)
+            table = table.take(chosen)
             indices.append(before + chosen)
         before += size
         tables.append(table)
@@ -174,7 +172,7 @@ def load(
         if split.by:
             keys = [_sort_key(whole, name) for name in split.by]
             indices = [split.of_sorted(keys, party=party, rows=before, seed=seed)]
-            whole = _take(whole, indices[0])
+            whole = whole.take(indices[0])
     return Records(whole, numbers=np.concatenate(indices) if indices else None)
 
 
@@ -187,31 +185,27 @@ def unite(tables: Sequence[Records]) -> Records:
     return Records(CodedTable(columns, domain))
 
 
-def _take(table: Table, rows: npt.NDArray[np.int64]) -> Table:
-    return table.take(rows) if isinstance(table, CodedTable) else table.iloc[rows]
-
-
-def _join(tables: Sequence[Table]) -> Table:
+def _join(tables: Sequence[CodedTable | RawTable]) -> CodedTable | RawTable:
     coded = [table for table in tables if isinstance(table, CodedTable)]
     if coded:
         columns = zip(*(table.codes for table in coded), strict=True)
         return CodedTable([np.concatenate(parts) for parts in columns], coded[0].domain)
-    import pandas as pd
-
-    frames = [table for table in tables if not isinstance(table, CodedTable)]
-    return pd.concat(frames, ignore_index=True)
+    return join_tables([table for table in tables if isinstance(table, RawTable)])
 
 
-def _sort_key(table: Table, name: str) -> SortKey:
+def _sort_key(table: CodedTable | RawTable, name: str) -> SortKey:
     """Find the key of an attribute: its codes, or the order of its texts."""
-    names = [*(table.domain.attributes if isinstance(table, CodedTable) else table.columns)]
+    names = table.domain.attributes if isinstance(table, CodedTable) else (*table.columns,)
     if name not in names:
         raise UsageError(
-            f"expected an attribute of the data ({', '.join(map(str, names))}) in --split, "
-            f"found {name!r}"
+            f"expected an attribute of the data ({', '.join(names)}) in --split, found {name!r}"
         )
     if isinstance(table, CodedTable):
-        return table.codes[table.domain.attributes.index(name)]
-    import pandas as pd
+        return table.codes[names.index(name)]
+    _, places = np.unique(_texts(table, name), return_inverse=True)
+    return places
 
-    return np.asarray(pd.factorize(table[name].astype(str), sort=True)[0])
+
+def _texts(table: RawTable, name: str) -> npt.NDArray[np.object_]:
+    column = table.columns[name].as_texts()
+    return np.array([*column.texts, ""], dtype=object)[column.places]

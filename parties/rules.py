@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..privacy.domain import MOST_LABELS
+from ..privacy.domain import MAX_LABELS
 
 __all__ = ["ABSENT", "INVALID", "MISSING_TEXTS", "Bins", "Categories", "Missing", "number"]
 
@@ -43,9 +43,9 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     def check_missing(self, labels: tuple[str, ...]) -> None:
         if not self.missing_as:
             raise ValueError("expected at least one text in missing_as, found none")
-        if len(self.with_missing(labels)) > MOST_LABELS:
+        if len(self.with_missing(labels)) > MAX_LABELS:
             raise ValueError(
-                f"expected at most {MOST_LABELS} labels, "
+                f"expected at most {MAX_LABELS} labels, "
                 f"found {len(labels)} and one for missing values"
             )
         if self.missing == "category" and self.missing_as[0] in labels:
@@ -62,8 +62,8 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
 
     def __post_init__(self) -> None:
         count = len(self.categories)
-        if not 1 <= count <= MOST_LABELS or len(set(self.categories)) < count:
-            raise ValueError(f"expected 1 to {MOST_LABELS} different categories, found {count}")
+        if not 1 <= count <= MAX_LABELS or len(set(self.categories)) < count:
+            raise ValueError(f"expected 1 to {MAX_LABELS} different categories, found {count}")
         self.check_missing(self.categories)
 
     @property
@@ -96,10 +96,10 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     def __post_init__(self) -> None:
         count = len(self.edges)
         is_rising = all(low < high for low, high in pairwise(self.edges))
-        if not 2 <= count <= MOST_LABELS or not is_rising or not np.isfinite(self.edges).all():
+        if not 2 <= count <= MAX_LABELS or not is_rising or not np.isfinite(self.edges).all():
             edges = list(self.edges) if count < SHOWN_EDGES else f"{count} of them"
             raise ValueError(
-                f"expected 2 to {MOST_LABELS} finite bin edges that rise, found {edges}"
+                f"expected 2 to {MAX_LABELS} finite bin edges that rise, found {edges}"
             )
         self.check_missing(self.bin_labels)
 

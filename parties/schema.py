@@ -6,7 +6,7 @@ the schema does not name are left out. Without a schema one is inferred from the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from ..messages import UsageError
 from ..privacy.domain import Domain
+from .raw import NumberColumn, RawColumn, RawTable
 from .rules import ABSENT, INVALID, Bins, Categories
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Schema", "TableCodes", "code_type", "values_of"]
+__all__ = ["Schema", "TableCodes", "code_type"]
 
 TableCodes: TypeAlias = list[npt.NDArray[np.unsignedinteger[Any]]]
 """An array for each attribute, of 8 bits if they are enough and of 16 otherwise."""
@@ -43,7 +41,7 @@ class Schema(msgspec.Struct, frozen=True):
         """Names of the attributes with bins."""
         return tuple(name for name, rule in self.attributes.items() if isinstance(rule, Bins))
 
-    def encode(self, table: pd.DataFrame, *, before: int = 0) -> TableCodes:
+    def encode(self, table: RawTable, *, before: int = 0) -> TableCodes:
         """Encode a table, without the rows that are dropped for missing values.
 
         A value outside the schema is a `UsageError` that names it and its row. Rows are counted
@@ -55,9 +53,9 @@ class Schema(msgspec.Struct, frozen=True):
             if name not in table.columns:
                 raise UsageError(
                     f"expected a column {name!r}, as the schema says, "
-                    f"found {', '.join(map(str, table.columns))}"
+                    f"found {', '.join(table.columns)}"
                 )
-            codes = _codes(rule, table[name])
+            codes = _codes(rule, table.columns[name])
             is_wrong = codes == INVALID
             if rule.missing == "refuse":
                 is_wrong |= codes == ABSENT
@@ -65,7 +63,7 @@ class Schema(msgspec.Struct, frozen=True):
                 index = int(np.argmax(is_wrong))
                 raise UsageError(
                     f"expected {rule.description(name)}, "
-                    f"found {_quote(table[name].iloc[index])} in row {before + index + 1}"
+                    f"found {_quote(table.columns[name].value(index))} in row {before + index + 1}"
                 )
             if rule.missing == "category":
                 codes = np.where(codes == ABSENT, len(rule.labels) - 1, codes)
@@ -85,40 +83,16 @@ def code_type(labels: int) -> type[np.uint8 | np.uint16]:
     return np.uint8 if labels <= 256 else np.uint16
 
 
-def values_of(column: pd.Series[Any]) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """List the values of a column as texts, and find the place of each row's value in the list.
-
-    The place of a null is -1. A text may be listed twice.
-    """
-    import pandas as pd
-
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        texts = [str(value) for value in column.cat.categories]
-        return np.asarray(column.cat.codes, np.int64), texts
-    if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) != "string":
-        # 1, 1.0 and True are equal and have one hash, but they are three texts.
-        nulls = column.isna()
-        texts_or_none = [
-            None if is_null else str(value) for value, is_null in zip(column, nulls, strict=True)
-        ]
-        column = pd.Series(texts_or_none, dtype=object)
-    elif column.dtype.kind == "f":
-        column = column + 0.0
-    places, values = pd.factorize(column, use_na_sentinel=True)
-    return np.asarray(places, np.int64), [str(value) for value in values]
-
-
-def _codes(rule: Categories | Bins, column: pd.Series[Any]) -> npt.NDArray[np.int64]:
-    """Encode a column, each different value once. A null is ABSENT."""
-    if isinstance(rule, Bins) and column.dtype.kind in "iuf":
-        numbers = column.to_numpy(dtype=np.float64)
+def _codes(rule: Categories | Bins, column: RawColumn) -> npt.NDArray[np.int64]:
+    """Encode a column, each different text once. A null is ABSENT."""
+    if isinstance(rule, Bins) and isinstance(column, NumberColumn):
+        numbers = column.numbers.astype(np.float64)
         return np.where(np.isnan(numbers), ABSENT, rule.bins_of(numbers))
-    places, texts = values_of(column)
-    codes = np.append(rule.codes_of(texts), ABSENT)  # place -1, that of a null, is the last
-    return codes[places]
+    texts = column.as_texts()
+    codes = np.append(rule.codes_of(texts.texts), ABSENT)  # place -1, that of a null, is the last
+    return codes[texts.places]
 
 
-def _quote(value: object) -> str:
-    """Quote a value as it was written, as far as that is known; a long one is cut."""
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _quote(text: str) -> str:
+    """Quote a value; a long one is cut."""
     return repr(text if len(text) <= MAX_SHOWN_TEXT else f"{text[: MAX_SHOWN_TEXT - 3]}...")

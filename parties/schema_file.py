@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from ..messages import UsageError
-from ..privacy.domain import MOST_LABELS
+from ..privacy.domain import MAX_LABELS
 from .rules import MISSING_TEXTS, Bins, Categories, Missing
 from .schema import Schema
 
@@ -38,7 +38,7 @@ class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
 
     categories: list[str] | None = None
     edges: list[float] | None = None
-    bins: Annotated[int, msgspec.Meta(ge=1, le=MOST_LABELS - 1)] | None = None
+    bins: Annotated[int, msgspec.Meta(ge=1, le=MAX_LABELS - 1)] | None = None
     range: tuple[float, float] | None = None
     missing: Missing = "refuse"
     missing_as: list[str] | None = None

@@ -9,7 +9,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from ..messages import UsageError
 from .demo import DEMO_ROWS, demo_blocks
+from .raw import RawTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ def blocks(
     seed: int = 0,
     only: Collection[str] | None = None,
     numeric: Collection[str] = (),
-) -> Iterator[pd.DataFrame]:
+) -> Iterator[RawTable]:
     """Read a table. Bad input is a `UsageError` that names the file.
 
     Args:
@@ -74,20 +75,22 @@ def _blocks(
     seed: int,
     only: Collection[str] | None,
     numeric: Collection[str],
-) -> Iterator[pd.DataFrame]:
+) -> Iterator[RawTable]:
     if not isinstance(source, str):
-        yield from _slices(source, rows=rows, only=only)
+        yield from map(RawTable.of, _slices(source, rows=rows, only=only))
     elif source == DEMO:
         for block in demo_blocks(DEMO_ROWS if rows is None else rows, seed=seed):
-            yield _select(block, only)
+            names = _selected(list(block.columns), only)
+            yield RawTable({name: block.columns[name] for name in names}, len(block))
     elif not Path(source).is_file():
         raise UsageError(f"expected a data file, found none at {source}: check --data")
     else:
         try:
             if source.endswith(".parquet"):
-                yield from _parquet(source, rows=rows, only=only)
+                yield from map(RawTable.of, _parquet(source, rows=rows, only=only))
             else:
-                yield from _csv(source, rows=rows, only=only, numeric=numeric)
+                frames = _csv(source, rows=rows, only=only, numeric=numeric)
+                yield from map(RawTable.of, frames)
         except UsageError:
             raise
         except BROKEN_FILE_ERRORS as error:
@@ -109,16 +112,20 @@ def _slices(
 
 
 def _select(block: pd.DataFrame, only: Collection[str] | None) -> pd.DataFrame:
-    """Keep the columns `only`; a missing one is an error that lists those of the table."""
+    return block if only is None else block[_selected(list(block.columns), only)]
+
+
+def _selected(names: Sequence[str], only: Collection[str] | None) -> list[str]:
+    """Select the columns `only`; a missing one is an error that lists those of the table."""
     if only is None:
-        return block
-    if missing := [name for name in only if name not in block.columns]:
-        names = ", ".join(map(str, block.columns[:MAX_SHOWN_COLUMNS]))
-        more = ", ..." if len(block.columns) > MAX_SHOWN_COLUMNS else ""
+        return list(names)
+    if missing := [name for name in only if name not in names]:
+        shown = ", ".join(map(str, names[:MAX_SHOWN_COLUMNS]))
+        more = ", ..." if len(names) > MAX_SHOWN_COLUMNS else ""
         raise UsageError(
-            f"expected a column {missing[0]!r}, as the schema says, found {names}{more}"
+            f"expected a column {missing[0]!r}, as the schema says, found {shown}{more}"
         )
-    return block[[name for name in block.columns if name in only]]
+    return [name for name in names if name in only]
 
 
 def column_names(source: str) -> list[str]:

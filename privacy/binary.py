@@ -1,9 +1,9 @@
-"""Binarisation: every attribute as the bits of its code, the most significant first.
+"""Binary encoding: every attribute as the bits of its code, the most significant bit first.
 
-After Zhang et al. (PrivBayes, 2014, "binary encoding"): an attribute of m labels takes ceil(log2 m)
-bits, so some patterns of bits belong to no label when m is no power of two; `decode` says which
-rows are valid. Public and free of data, so a party may write its codes with it and the curator read
-what it sampled.
+The encoding is that of Zhang et al. (PrivBayes, 2014). An attribute of m labels takes ceil(log2 m)
+bits. So some patterns of bits have no label when m is no power of two; `decode` says which rows are
+valid. The encoding depends on public facts alone. So a party may encode its records with it, and
+the curator decode rows that it sampled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Codes = npt.NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class BinaryEncoding:
-    """The binary form of a domain.
+    """The binary encoding of a domain.
 
     >>> binary = BinaryEncoding(Domain({"age": ("young", "middle", "old"), "sex": ("f", "m")}))
     >>> binary.bits.attributes
@@ -34,7 +34,7 @@ class BinaryEncoding:
     domain: Domain
     widths: tuple[int, ...] = field(init=False)
     bits: Domain = field(init=False)
-    """The domain of the bits; an attribute with one label has none."""
+    """Domain of the bits; an attribute with one label has no bit."""
 
     def __post_init__(self) -> None:
         widths = tuple((len(labels) - 1).bit_length() for labels in self.domain.labels.values())
@@ -47,12 +47,12 @@ class BinaryEncoding:
         object.__setattr__(self, "bits", Domain(dict.fromkeys(names, ("0", "1"))))
 
     def of(self, attribute: str) -> tuple[str, ...]:
-        """List an attribute's bits."""
+        """List the names of an attribute's bits."""
         width = self.widths[self.domain.attributes.index(attribute)]
         return tuple(f"{attribute}[{bit}]" for bit in range(width))
 
     def encode(self, codes: Sequence[Codes]) -> list[Bits]:
-        """Write codes, an array an attribute, as bits, an array a bit."""
+        """Encode codes, an array for each attribute, as bits, an array for each bit."""
         return [
             ((column >> (width - 1 - bit)) & 1).astype(np.uint8)
             for column, width in zip(codes, self.widths, strict=True)
@@ -62,18 +62,16 @@ class BinaryEncoding:
     def decode(
         self, bits: Sequence[Bits]
     ) -> tuple[list[npt.NDArray[np.uint16]], npt.NDArray[np.bool_]]:
-        """Read bits as codes, and say which rows are valid: those in which every pattern has a
-        label.
-        """
+        """Decode bits; also tell which rows are valid, because every pattern has a label."""
         if len(bits) != len(self.bits.labels):
             raise ValueError(f"expected {len(self.bits.labels)} bits, found {len(bits)}")
         rows = len(bits[0]) if bits else 0
-        valid, codes, at = np.ones(rows, np.bool_), [], 0
+        valid, codes, start = np.ones(rows, np.bool_), [], 0
         for labels, width in zip(self.domain.labels.values(), self.widths, strict=True):
             column = np.zeros(rows, np.uint16)
-            for bit in bits[at : at + width]:
+            for bit in bits[start : start + width]:
                 column = (column << np.uint16(1)) | bit
             valid &= column < len(labels)
             codes.append(column)
-            at += width
+            start += width
         return codes, valid

@@ -1,8 +1,8 @@
-"""The domain: what may be said of a table without looking at it.
+"""The domain: attributes and their labels, which are public.
 
-Attributes and their categories are public, agreed before anything is counted; a mechanism's
-sensitivity and the size of what it publishes follow from them. A party's schema (`parties.schema`)
-says how raw values become codes of this domain; the curator knows the domain alone.
+They are agreed before anything is counted. A mechanism's sensitivity and the size of its answer
+follow from them. A party's schema (`parties.schema`) says how raw values become codes of this
+domain. The curator knows the domain alone.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from ..messages import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_LABELS", "Domain", "intervals", "marginal_table", "read_marginal_table"]
+__all__ = ["MAX_LABELS", "Domain", "intervals", "marginal_table", "read_marginal_table"]
 
-MOST_LABELS: Final = 65_536
-"""Codes are of 16 bits at most."""
+MAX_LABELS: Final = 1 << 16
+"""Codes have 16 bits at most."""
 
 
 class Domain(msgspec.Struct, frozen=True):
-    """Attributes in order, and the labels of each one's codes 0, 1, 2 ..."""
+    """Attributes in order, and for each the labels of its codes 0, 1, 2 ..."""
 
     labels: dict[str, tuple[str, ...]]
 
     def __post_init__(self) -> None:
         for name, labels in self.labels.items():
-            if not 1 <= len(labels) <= MOST_LABELS:
+            if not 1 <= len(labels) <= MAX_LABELS:
                 raise UsageError(
-                    f"expected 1 to {MOST_LABELS} labels of {name}, found {len(labels)}"
+                    f"expected 1 to {MAX_LABELS} labels of {name}, found {len(labels)}"
                 )
 
     @property
@@ -44,20 +44,21 @@ class Domain(msgspec.Struct, frozen=True):
         return tuple(self.labels)
 
     def shape(self, attributes: Sequence[str]) -> tuple[int, ...]:
-        """List the sizes of these attributes; one that is not there is a `UsageError`."""
+        """List the numbers of labels of these attributes; an unknown one is a `UsageError`."""
         for attribute in attributes:
             if attribute not in self.labels:
                 raise UsageError(
-                    f"expected an attribute of the data ({', '.join(self.labels)}), found {attribute!r}"
+                    f"expected an attribute of the data ({', '.join(self.labels)}), "
+                    f"found {attribute!r}"
                 )
         return tuple(len(self.labels[attribute]) for attribute in attributes)
 
     def cells(self, attributes: Sequence[str]) -> int:
-        """Count the cells of these attributes' marginal."""
+        """Count the cells of the marginal of these attributes."""
         return math.prod(self.shape(attributes))
 
     def project(self, attributes: Sequence[str]) -> Domain:
-        """Keep these attributes, in this order.
+        """Keep only these attributes, in this order.
 
         >>> Domain({"sex": ("f", "m"), "age": ("young", "old")}).project(["age"]).attributes
         ('age',)
@@ -66,15 +67,18 @@ class Domain(msgspec.Struct, frozen=True):
         return Domain({attribute: self.labels[attribute] for attribute in attributes})
 
     def decode(self, codes: Sequence[npt.NDArray[np.integer]]) -> pd.DataFrame:
-        """Write codes, an array an attribute, as a table of labels; a code without a label is a
-        `ValueError`.
+        """Return a table of labels for codes, which are an array for each attribute.
+
+        Raises:
+            ValueError: a code has no label.
         """
         import pandas as pd
 
         for (name, labels), column in zip(self.labels.items(), codes, strict=True):
             if len(column) and not (column.min() >= 0 and column.max() < len(labels)):
                 raise ValueError(
-                    f"expected codes of {name} below {len(labels)}, found {column.min()} to {column.max()}"
+                    f"expected codes of {name} below {len(labels)}, "
+                    f"found {column.min()} to {column.max()}"
                 )
         return pd.DataFrame(
             {
@@ -85,14 +89,15 @@ class Domain(msgspec.Struct, frozen=True):
 
 
 def intervals(labels: Sequence[str]) -> bool:
-    """Say whether these are the labels of bins, from low to high, as `parties.rules.Bins` writes
-    them; the last may be none.
+    """Tell whether these are labels of bins from low to high, as `parties.rules.Bins` has them.
+
+    The last label may be another one, for missing values.
 
     >>> intervals(("[17, 30]", "(30, 45]", "?")), intervals(("Private", "State-gov"))
     (True, False)
     """
-    like = [label[:1] in "[(" and label[-1:] == "]" and ", " in label for label in labels]
-    return all(like[: max(len(labels) - 1, 1)]) and any(like)
+    is_bin = [label[:1] in "[(" and label[-1:] == "]" and ", " in label for label in labels]
+    return all(is_bin[: max(len(labels) - 1, 1)]) and any(is_bin)
 
 
 def marginal_table(
@@ -103,29 +108,29 @@ def marginal_table(
     """Write marginals as rows of attribute_1, value_1, ..., count; cells in row-major order."""
     import pandas as pd
 
-    most = max(map(len, marginals))
+    ways = max(map(len, marginals))
     columns: dict[str, list[object]] = {
-        name: [] for i in range(1, most + 1) for name in (f"attribute_{i}", f"value_{i}")
+        name: [] for i in range(1, ways + 1) for name in (f"attribute_{i}", f"value_{i}")
     }
     for attributes in marginals:
         cells = domain.cells(attributes)
         values = list(
             zip(*product(*(domain.labels[attribute] for attribute in attributes)), strict=True)
         )
-        for i in range(most):
-            given = i < len(attributes)
-            columns[f"attribute_{i + 1}"] += [attributes[i] if given else ""] * cells
-            columns[f"value_{i + 1}"] += values[i] if given else [""] * cells
+        for i in range(ways):
+            is_used = i < len(attributes)
+            columns[f"attribute_{i + 1}"] += [attributes[i] if is_used else ""] * cells
+            columns[f"value_{i + 1}"] += values[i] if is_used else [""] * cells
     return pd.DataFrame({**columns, "count": np.concatenate(counts)})
 
 
 def read_marginal_table(
     domain: Domain, table: pd.DataFrame
 ) -> list[tuple[tuple[str, ...], npt.NDArray[np.float64]]]:
-    """Read what `marginal_table` wrote, as a run publishes it: the attributes of each marginal, and
-    its cells in order.
+    """Read a table that `marginal_table` wrote: each marginal's attributes, and its cells in order.
 
-    A marginal of which cells are missing is a `UsageError`.
+    Raises:
+        UsageError: a marginal lacks cells.
     """
     names = (
         table[[column for column in table.columns if str(column).startswith("attribute_")]]
@@ -138,12 +143,13 @@ def read_marginal_table(
         if len(names)
         else []
     )
-    found = []
+    marginals = []
     for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
         attributes = tuple(str(name) for name in names[start] if name)
         if end - start != (cells := domain.cells(attributes)):
             raise UsageError(
-                f"expected {cells} rows for the marginal of {' x '.join(attributes)}, found {end - start}"
+                f"expected {cells} rows for the marginal of {' x '.join(attributes)}, "
+                f"found {end - start}"
             )
-        found.append((attributes, counts[start:end]))
-    return found
+        marginals.append((attributes, counts[start:end]))
+    return marginals

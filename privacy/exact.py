@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..messages.values import Unsendable
 
-__all__ = ["ExactArray", "exact", "released"]
+__all__ = ["ExactArray", "mark_exact", "unmark"]
 
 T = TypeVar("T")
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -43,12 +43,12 @@ class ExactArray(Unsendable):
         return np.asarray(result) if func in SHAPE_ONLY else _marked(result)
 
 
-def exact(numbers: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+def mark_exact(numbers: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """Mark numbers as exact."""
     return cast("npt.NDArray[Scalar]", numbers.view(ExactArray))
 
 
-def released(answer: T) -> T:
+def unmark(answer: T) -> T:
     """Take the mark off a mechanism's answer, if that is an array; pages keep what they have."""
     return cast("T", np.asarray(answer)) if isinstance(answer, ExactArray) else answer
 

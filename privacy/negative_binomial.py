@@ -1,26 +1,26 @@
-"""The negative binomial law NB(r, alpha) for 0 < r <= 1, many draws at once, with a proven error
-below 2**-100.
+"""The negative binomial law NB(r, alpha) for 0 < r <= 1: many draws with an error below 2**-100.
 
-    P[j] = rho(j) * (1 - alpha)^r * alpha^j,   rho(j) = Gamma(j + r) / (Gamma(r) * j!),   alpha = exp(-rate)
+    P[j] = rho(j) * (1 - alpha)^r * alpha^j
+    rho(j) = Gamma(j + r) / (Gamma(r) * j!),   alpha = exp(-rate)
 
-Rejection from an envelope whose pieces are exact. rho falls with j, so on a block [2^i, 2^(i+1)) it
-is at most rho(2^i) and at least 2^(r-1) of that. A candidate's block is drawn by the envelope's
-mass; its place within the block is a truncated geometric variable, whose binary digits are
-*independent*: digit t is 1 with odds alpha^(2^t); it is accepted with probability rho(j) /
-rho(2^i), more than one half. No table grows with the scale, and everything is a comparison of
-arrays.
+Draws are made by rejection from an envelope whose pieces are exact. rho falls with j. So on a block
+[2^i, 2^(i+1)) it is at most rho(2^i) and at least 2^(r-1) of that. A candidate's block is drawn by
+the envelope's mass. Its place within the block is a truncated geometric variable, whose binary
+digits are *independent*: digit t is 1 with odds alpha^(2^t). It is accepted with probability
+rho(j) / rho(2^i), which is more than one half. No table grows with the scale, and everything is a
+comparison of arrays.
 
-The error. Every probability is a 128-bit integer, rounded from 256-bit arithmetic (GMP's MPFR): off
-by at most 2^-127. A draw compares with at most 2 * 60 of them, and blocks that hold less than
-2^-128 in all are left out; so the law of a draw differs from the exact one by less than 2^-118 in
-total variation. Comparisons start with 64 bits and go on only on a tie. Acceptance uses floating
-point as a filter alone: Kershaw's bounds (1983)
+*Error.* Every probability is a 128-bit integer, rounded from 256-bit arithmetic (GMP's MPFR), so it
+is off by at most 2^-127. A draw compares with at most 2 * 60 of them. Blocks that have less than
+2^-128 of the mass together are left out. So the law of a draw differs from the exact one by less
+than 2^-118 in total variation. Comparisons start with 64 bits and continue only on a tie.
+Acceptance uses floating point as a filter alone. Kershaw's bounds (1983)
 
     (j + r/2)^(1-r) < Gamma(j + 1) / Gamma(j + r) < (j - 1/2 + sqrt(r + 1/4))^(1-r)
 
-decide all but about one candidate in 10^4, with a margin hundreds of times the rounding error; the
-rest take 256 bits. How much randomness is used depends on integers alone, so that a seeded run is
-the same on every machine.
+decide all but about one candidate in 10^4, with a margin of hundreds of times the rounding error.
+The remaining candidates take 256 bits. The amount of randomness that is used depends on integers
+alone, so a seeded run is the same on every machine.
 """
 
 from __future__ import annotations
@@ -43,17 +43,18 @@ Words = npt.NDArray[np.uint64]
 PRECISION: Final = 256
 BITS: Final = 128
 EXACT_BELOW: Final = 1024
-"""Acceptance probabilities of values below this are in a table; Kershaw's bounds are tight above
-it.
+"""Values below this have their acceptance probabilities in a table.
+
+Above it Kershaw's bounds are tight.
 """
 MARGIN: Final = 1e-12
-"""Relative; a power and two products in double precision are off by less than 1e-14."""
-LARGEST: Final = 60
-"""Blocks: values stay below 2**60, so that sums of a few fit into 64 bits."""
+"""Relative margin; a power and two products in double precision are off by less than 1e-14."""
+MAX_BLOCKS: Final = 60
+"""Number of blocks; values stay below 2**60, so that sums of a few fit into 64 bits."""
 
 
 class NegativeBinomial:
-    """Draws of NB(shape, exp(-rate)). The parameters are exact fractions."""
+    """The law NB(shape, exp(-rate)). The parameters are exact fractions."""
 
     def __init__(self, *, shape: Fraction, rate: Fraction) -> None:
         if not 0 < shape <= 1:
@@ -66,26 +67,26 @@ class NegativeBinomial:
             self._make_tables()
 
     def draw(self, count: int, *, randomness: RandomStream) -> Counts:
-        """Draw so many."""
-        drawn: list[Counts] = []
+        """Draw `count` values."""
+        parts: list[Counts] = []
         missing = count
         while missing > 0:
-            candidates = self._candidates(missing + missing // 3 + 16, randomness)[:]
-            drawn.append(candidates[:missing])
-            missing -= len(drawn[-1])
-        return np.concatenate(drawn) if drawn else np.zeros(0, np.int64)
+            accepted = self._candidates(missing + missing // 3 + 16, randomness)
+            parts.append(accepted[:missing])
+            missing -= len(parts[-1])
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     # ---- the tables
 
     def _make_tables(self) -> None:
-        """Everything here is at 256 bits; only integers and the filter's floats are kept."""
+        """Compute with 256 bits; only integers and the filter's floats are kept."""
         shape = mpfr(self.shape.numerator) / self.shape.denominator
         rate = mpfr(self.rate.numerator) / self.rate.denominator
         one = mpfr(1)
-        gap = -gmpy2.expm1(-rate)  # 1 - alpha, without cancellation
+        gap = -gmpy2.expm1(-rate)  # This is 1 - alpha, without cancellation.
         # Block 0 is {0}, block i is [2^(i-1), 2^i).
         masses, heights = [one], [one]
-        for block in range(1, LARGEST + 2):
+        for block in range(1, MAX_BLOCKS + 2):
             start = 1 << (block - 1)
             left = gmpy2.exp(-rate * start)
             if left / gap < one / (1 << BITS):
@@ -94,7 +95,8 @@ class NegativeBinomial:
             masses.append(heights[-1] * left * -gmpy2.expm1(-rate * start) / gap)
         else:
             raise ValueError(
-                f"expected noise below 2**{LARGEST}, found a rate of {float(self.rate):g}: epsilon is too small"
+                f"expected noise below 2**{MAX_BLOCKS}, found a rate of {float(self.rate):g}: "
+                "choose a larger epsilon"
             )
         total = sum(masses, start=mpfr(0))
         below, borders = mpfr(0), []
@@ -104,8 +106,8 @@ class NegativeBinomial:
         self._borders = _words(borders)
         odds = [gmpy2.exp(-rate * (1 << digit)) for digit in range(max(0, len(masses) - 2))]
         self._digits = [_threshold(odd / (1 + odd)) for odd in odds]
-        # Acceptance. Table for small values; for large ones the factor that makes Kershaw's bounds
-        # a ratio to the height.
+        # Small values have their acceptance probabilities in a table. For large ones there is the
+        # factor that makes Kershaw's bounds a ratio to the block's height.
         accept = []
         rho = one
         for j in range(min(EXACT_BELOW, 1 << (len(masses) - 1))):
@@ -127,7 +129,7 @@ class NegativeBinomial:
     # ---- drawing
 
     def _candidates(self, count: int, randomness: RandomStream) -> Counts:
-        """Draw so many candidates and keep those that are accepted."""
+        """Draw `count` candidates, and keep those that are accepted."""
         block = self._block(count, randomness)
         values = np.where(block > 0, np.int64(1) << np.maximum(block - 1, 0), 0)
         for digit, (high, low) in enumerate(self._digits):
@@ -141,11 +143,11 @@ class NegativeBinomial:
 
     def _block(self, count: int, randomness: RandomStream) -> Counts:
         high, low = self._borders
-        drawn = _uniform(count, randomness)
-        block = np.searchsorted(high, drawn, side="right").astype(np.int64)
-        for at in np.flatnonzero(np.isin(drawn, high)):
-            exact = (int(drawn[at]) << 64) + randomness.below(1 << 64)
-            block[at] = sum(
+        words = _uniform(count, randomness)
+        block = np.searchsorted(high, words, side="right").astype(np.int64)
+        for tie in np.flatnonzero(np.isin(words, high)):
+            exact = (int(words[tie]) << 64) + randomness.below(1 << 64)
+            block[tie] = sum(
                 exact >= (int(h) << 64) + int(w) for h, w in zip(high, low, strict=True)
             )
         return block
@@ -158,25 +160,27 @@ class NegativeBinomial:
         small = values < EXACT_BELOW
         high, low = (words[np.where(small, values, 0)] for words in self._accept)
         accepted = (first < high) | ((first == high) & (second < low))
-        # A start of a block has probability 1, which 128 bits cannot say.
+        # The start of a block has probability 1, which 128 bits cannot express.
         accepted |= values == np.where(block > 0, np.int64(1) << np.maximum(block - 1, 0), 0)
         large = np.flatnonzero(~small)
         shape = float(self.shape)
         j, u = values[large].astype(np.float64), first[large].astype(np.float64) / 2.0**64
         factor = self._factors[block[large]]
-        least = factor * (j - 0.5 + (shape + 0.25) ** 0.5) ** (shape - 1) * (1 - MARGIN)
-        most = factor * (j + shape / 2) ** (shape - 1) * (1 + MARGIN)
-        accepted[large] = u < least - 2.0**-50
-        for at in large[(u >= least - 2.0**-50) & (u <= most + 2.0**-50)]:
-            accepted[at] = self._accepted_exactly(
-                int(values[at]), int(block[at]), (int(first[at]) << 64) + int(second[at])
+        lower = factor * (j - 0.5 + (shape + 0.25) ** 0.5) ** (shape - 1) * (1 - MARGIN)
+        upper = factor * (j + shape / 2) ** (shape - 1) * (1 + MARGIN)
+        accepted[large] = u < lower - 2.0**-50
+        for close in large[(u >= lower - 2.0**-50) & (u <= upper + 2.0**-50)]:
+            accepted[close] = self._accepted_exactly(
+                int(values[close]),
+                int(block[close]),
+                (int(first[close]) << 64) + int(second[close]),
             )
         return accepted
 
-    def _accepted_exactly(self, value: int, block: int, drawn: int) -> bool:
+    def _accepted_exactly(self, value: int, block: int, word: int) -> bool:
         with gmpy2.context(precision=PRECISION):
             shape = mpfr(self.shape.numerator) / self.shape.denominator
-            return bool(mpfr(drawn) < self._rho(value, shape) / self._heights[block] * (1 << BITS))
+            return bool(mpfr(word) < self._rho(value, shape) / self._heights[block] * (1 << BITS))
 
 
 def _uniform(count: int, randomness: RandomStream) -> Words:
@@ -184,16 +188,17 @@ def _uniform(count: int, randomness: RandomStream) -> Words:
 
 
 def _bernoulli(high: int, low: int, count: int, randomness: RandomStream) -> npt.NDArray[np.bool_]:
-    drawn = _uniform(count, randomness)
-    chosen = drawn < np.uint64(high)
-    for at in np.flatnonzero(drawn == np.uint64(high)):
-        chosen[at] = randomness.below(1 << 64) < low
-    return chosen
+    words = _uniform(count, randomness)
+    heads = words < np.uint64(high)
+    for tie in np.flatnonzero(words == np.uint64(high)):
+        heads[tie] = randomness.below(1 << 64) < low
+    return heads
 
 
 def _threshold(probability: mpfr) -> tuple[int, int]:
-    """Round a probability down to 128 bits, in two words; one that is (nearly) 1 to the largest
-    there is.
+    """Round a probability down to 128 bits, in two words.
+
+    A probability of (nearly) 1 becomes the largest number of 128 bits.
     """
     scaled = min(int(gmpy2.floor(probability * (1 << BITS))), (1 << BITS) - 1)
     return scaled >> 64, scaled & ((1 << 64) - 1)

@@ -142,8 +142,8 @@ def discrete_gaussian(variance: Fraction, randomness: RandomStream) -> int:
 def epsilon_of(rho: float, *, delta: float) -> float:
     """Compute the epsilon that rho-zCDP implies except with probability delta.
 
-    This is corollary 13 of Canonne, Kamath, Steinke. The usual bound rho + 2 sqrt(rho ln(1 / delta))
-    is a little larger:
+    This is corollary 13 of Canonne, Kamath, Steinke. The usual bound, which is
+    rho + 2 sqrt(rho ln(1 / delta)), is a little larger:
 
     >>> round(epsilon_of(0.005, delta=1e-6), 3), round(0.005 + 2 * (0.005 * 13.8155) ** 0.5, 3)
     (0.43, 0.531)

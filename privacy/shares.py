@@ -1,21 +1,20 @@
-"""The multi-party discrete Laplace mechanism: what each party adds so that the *sum* of all is
-private.
+"""The multi-party discrete Laplace mechanism: each party's noise, so that the *sum* is private.
 
-The sum of K parties' counts is to carry two-sided geometric noise of scale b = sensitivity /
-epsilon (alpha = exp(-1/b)), though no party may know it. Two ways:
+The sum of K parties' counts shall have two-sided geometric noise of scale b = sensitivity / epsilon
+(alpha = exp(-1/b)), but no party may know the noise. There are two ways:
 
-*Shares.* Every party adds A - B with A, B independent NB(r, alpha), r = 1 / (K - c). The generating
-function of NB is ((1 - alpha) / (1 - alpha z))^r, so the sum of any K - c shares has r = 1: a
-geometric variable less another, which is the two-sided geometric law, exactly. Up to c parties may
-know their own shares and subtract them, and full noise remains. The price is variance: all K shares
-together have K / (K - c) times that of one discrete Laplace variable. With r = 1 / K an insider who
-subtracts its share would leave too little: a log-ratio per count 17 (K = 2) to 1.85 (K = 10) times
-as large as promised, at b = 40.
+*Shares.* Every party adds A - B with A, B independent NB(r, alpha) and r = 1 / (K - c). The
+generating function of NB is ((1 - alpha) / (1 - alpha z))^r. So the sum of any K - c shares has
+r = 1: a geometric variable minus another, which has exactly the two-sided geometric law. Up to c
+parties may collude and subtract their own shares, and full noise remains. The price is variance:
+all K shares together have K / (K - c) times that of one discrete Laplace variable. With r = 1 / K a
+party that subtracts its share would leave too little noise: at b = 40 the log-ratio per count would
+be 17 (K = 2) to 1.85 (K = 10) times as large as claimed.
 
-*Selected* (Pathak, Rane, Raj 2010). Every party draws a whole two-sided geometric variable and one
-of them enters the sum, chosen so that nobody knows whose. It does not keep its promise against
-insiders: with probability 1 / K the noise is a party's own, it subtracts it and has the others'
-exact sum. No epsilon bounds that.
+*Selected* (Pathak, Rane, Raj 2010). Every party draws a whole two-sided geometric variable, and one
+of them enters the sum, chosen so that nobody knows whose. The claim fails against the parties: with
+probability 1 / K the noise is a party's own, which subtracts it and has the others' exact sum. No
+epsilon bounds that.
 """
 
 from __future__ import annotations
@@ -31,26 +30,27 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from ..messages import UsageError
-from .exact import exact
+from .exact import mark_exact
 from .negative_binomial import NegativeBinomial
 
 __all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "shape_of"]
 
 Counts = npt.NDArray[np.int64]
 
-LARGEST_SCALE: Final = 2.0**40
-"""Sums of such noise fit into 62 bits, and double precision can still say what a share is worth
-(`excess`).
+MAX_SCALE: Final = 2.0**40
+"""Largest noise scale.
+
+Sums of such noise fit into 62 bits, and double precision suffices to compute `excess`.
 """
 SAFETY_BITS: Final = 40
 """The noise of a batch exceeds its bound with a probability below 2**-40."""
 
 
 def shape_of(*, parties: int, colluding: int) -> Fraction:
-    """The r of each party's share."""
+    """Compute r, the shape of each party's share."""
     if not 0 <= colluding < parties:
         raise ValueError(
-            f"expected fewer colluding parties than there are ({parties}), found {colluding}"
+            f"expected 0 to {parties - 1} colluding parties of {parties}, found {colluding}"
         )
     return Fraction(1, parties - colluding)
 
@@ -58,12 +58,14 @@ def shape_of(*, parties: int, colluding: int) -> Fraction:
 def noise_bound(
     *, sensitivity: int, epsilon: float, cells: int, parties: int = 1, colluding: int = 0
 ) -> int:
-    """Bound the noise in any cell of a batch, except with probability 2**-40: what slots must have
-    room for.
+    """Bound the noise in any cell of a batch, except with probability 2**-40.
 
-    With lambda = ln 2 * (40 + log2 cells) and s = K / (K - c), the shape of all shares together: P[|X| > t] is at most
-    e^(-t/b) for s = 1, (1 + t/2b) e^(-t/b) for s = 2 (tails grow with s, so for s between as well); beyond, by Chernoff,
-    2 e^(-theta t) (1 - theta^2 b^2)^(-s) for every theta < 1/b.
+    Slots of a plaintext must have room for it. Let lambda = ln 2 * (40 + log2 cells), and let
+    s = K / (K - c) be the shape of all shares together. P[|X| > t] is at most
+
+        e^(-t/b)                                 for s = 1
+        (1 + t/2b) e^(-t/b)                      for s = 2, and so below, as tails grow with s
+        2 e^(-theta t) (1 - theta^2 b^2)^(-s)    for larger s and every theta < 1/b (Chernoff)
 
     >>> noise_bound(sensitivity=114, epsilon=0.05, cells=9864, parties=3, colluding=1)
     92473
@@ -75,7 +77,7 @@ def noise_bound(
         return math.ceil(b * lam)
     if s <= 2:
         return math.ceil(b * (lam + math.log1p(lam)))
-    # A grid suffices: every theta gives a valid bound, the best one a slightly smaller slot.
+    # A grid suffices, because every theta gives a valid bound.
     thetas = (k / 1000 for k in range(1, 1000))
     return math.ceil(
         b * min((lam + math.log(2) - s * math.log1p(-theta * theta)) / theta for theta in thetas)
@@ -83,12 +85,11 @@ def noise_bound(
 
 
 def excess(*, rate: float, shape: float) -> float:
-    """Say by which factor shares of this shape in all fall short of what full noise promises:
-    log-ratio per count, over rate.
+    """Compute the factor by which the loss exceeds the claim where shares have this total shape.
 
-    A report's figure, in floating point. The law of less than a full noise (shape < 1) peaks at 0
-    and its log-ratios fall from there towards the rate; from shape 1 on they rise towards it, so
-    that the promise holds.
+    It is the log-ratio per count over the rate, a figure for reports, in floating point. The law of
+    less than full noise (shape < 1) peaks at 0, and its log-ratios fall from there towards the
+    rate. From shape 1 on they rise towards the rate, so the claim holds.
     """
     from scipy.special import hyp2f1
 
@@ -103,28 +104,29 @@ def excess(*, rate: float, shape: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Tables that are summed and released together: what everybody knows of them.
-
-    `sensitivity` is by how much all cells of the batch may change in all (L1) between neighbours;
-    epsilon is for the whole batch. `rows` bounds any cell of the sum.
-    """
+    """Public facts of tables that are summed and released together."""
 
     cells: int
     sensitivity: int
+    """Bound on the change of all cells together (L1) between neighbouring datasets."""
     epsilon: float
+    """Privacy loss of the whole batch."""
     rows: int
+    """Bound on any cell of the exact sum."""
     parties: int
     colluding: int
+    """Collusion threshold: parties that may pool what they know."""
 
     def __post_init__(self) -> None:
         if self.sensitivity < 1 or not 0 < self.epsilon < math.inf:
             raise ValueError(
-                f"expected sensitivity >= 1 and finite epsilon > 0, found {self.sensitivity} and {self.epsilon}"
+                "expected sensitivity >= 1 and finite epsilon > 0, "
+                f"found {self.sensitivity} and {self.epsilon}"
             )
-        if self.scale > LARGEST_SCALE:
+        if self.scale > MAX_SCALE:
             raise UsageError(
-                f"expected noise of a scale up to 2**40, found {self.scale:g}: epsilon {self.epsilon:g} is too small for a "
-                f"batch of sensitivity {self.sensitivity}"
+                f"expected a noise scale up to 2**40, found {self.scale:g}: epsilon "
+                f"{self.epsilon:g} is too small for a batch of sensitivity {self.sensitivity}"
             )
 
     @property
@@ -137,7 +139,7 @@ class Batch:
         return Fraction(self.epsilon) / self.sensitivity
 
     def bound(self, *, shares: bool) -> int:
-        """Bound every cell of the released sum: rows and noise."""
+        """Bound every cell of the released sum, with its noise."""
         sharing = {"parties": self.parties, "colluding": self.colluding} if shares else {}
         noise = noise_bound(
             sensitivity=self.sensitivity, epsilon=self.epsilon, cells=self.cells, **sharing
@@ -145,7 +147,7 @@ class Batch:
         return self.rows + noise
 
     def variance(self, *, shares: bool) -> float:
-        """The variance of the noise in each cell of the released sum."""
+        """Compute the noise variance of each cell of the released sum."""
         rate = float(self.rate)
         single = 2 * math.exp(-rate) / math.expm1(-rate) ** 2
         return single * (self.parties / (self.parties - self.colluding) if shares else 1)
@@ -153,10 +155,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedLaplace:
-    """One party's part of a batch, page by page, each cell with this party's share of the noise.
+    """One party's tables of a batch, page by page, each cell with a share of the noise.
 
-    A share is less than the batch's epsilon stands for, so whoever releases one says what it costs
-    in each view (`seen`).
+    A share is less noise than the batch's epsilon needs. So a caller that releases one states the
+    loss in each view (`seen`).
     """
 
     pages: Iterable[Counts] = field(repr=False)
@@ -174,7 +176,8 @@ class SharedLaplace:
             and shape_of(parties=self.batch.parties, colluding=self.batch.colluding) < 1
         ):
             raise ValueError(
-                "expected seen, what a mere share of the noise costs in each view, found nothing"
+                "expected seen, the loss in each view of a share of the noise, found nothing: "
+                "state it, as a share alone does not have the batch's epsilon"
             )
 
     @property
@@ -190,18 +193,19 @@ class SharedLaplace:
         return self.batch.scale
 
     def draw(self, randomness: RandomStream) -> Iterator[Counts]:
-        """Add a share to every cell. Called by `Accountant.release` alone."""
+        """Add a share of the noise to every cell. Called by `Accountant.release` alone."""
         shape = shape_of(parties=self.batch.parties, colluding=self.batch.colluding)
         law = NegativeBinomial(shape=shape, rate=self.batch.rate)
         for page in self.pages:
-            added = law.draw(len(page), randomness=randomness)
-            yield np.asarray(page) + added - law.draw(len(page), randomness=randomness)
+            positive = law.draw(len(page), randomness=randomness)
+            yield np.asarray(page) + positive - law.draw(len(page), randomness=randomness)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedNoise:
-    """One party's part of a batch, page by page, and beside it a whole noise that may or may not be
-    the one that enters.
+    """One party's tables of a batch, page by page, and beside them a whole noise.
+
+    The noise enters the sum only if it is the one that is selected.
     """
 
     pages: Iterable[Counts] = field(repr=False)
@@ -226,10 +230,12 @@ class SelectedNoise:
         return self.batch.scale
 
     def draw(self, randomness: RandomStream) -> Iterator[tuple[Counts, Counts]]:
-        """Draw a noise for every cell; counts and noise go on apart, to meet under encryption. The
-        counts are as they were.
+        """Draw a noise for every cell. Called by `Accountant.release` alone.
+
+        Counts and noise are returned apart, as they meet under encryption. The counts are exact.
         """
         law = NegativeBinomial(shape=Fraction(1), rate=self.batch.rate)
         for page in self.pages:
-            added = law.draw(len(page), randomness=randomness)
-            yield exact(np.asarray(page)), added - law.draw(len(page), randomness=randomness)
+            positive = law.draw(len(page), randomness=randomness)
+            noise = positive - law.draw(len(page), randomness=randomness)
+            yield mark_exact(np.asarray(page)), noise

@@ -50,7 +50,7 @@ from .survey import (
     questions_by_weight,
 )
 
-__all__ = ["Fourier", "coefficients", "reconstructed"]
+__all__ = ["Fourier", "coefficients", "reconstruct_marginal"]
 
 MAX_COEFFICIENTS: Final = 2_000_000
 
@@ -125,7 +125,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
             # 4.
             ways = min(self.parameters.ways, len(domain.attributes))
             tables = [
-                reconstructed(domain, attributes, theta)
+                reconstruct_marginal(domain, attributes, theta)
                 for attributes in combinations(domain.attributes, ways)
             ]
         return Outcome(
@@ -162,7 +162,7 @@ def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
     ]
 
 
-def reconstructed(
+def reconstruct_marginal(
     domain: Domain, attributes: Sequence[str], theta: Mapping[tuple[str, ...], float]
 ) -> Marginal:
     """Transform the coefficients within these attributes to their marginal, as a distribution."""

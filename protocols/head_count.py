@@ -63,8 +63,6 @@ class HeadCount(Protocol[HeadCountParameters]):
             me.send(self.NoisyCount(noisy), to=CURATOR)
 
     def curator(self, desk: Curator) -> Outcome:
-        import pandas as pd
-
         with desk.phase("count"):
             answers = desk.gather(self.NoisyCount)
         people = sum(answer.count for answer in answers)
@@ -75,7 +73,7 @@ class HeadCount(Protocol[HeadCountParameters]):
                 "value_1": self.parameters.value,
                 **row,
             }
-        return Outcome(marginals=pd.DataFrame([row]), summary={"count": people})
+        return Outcome(marginals=[row], summary={"count": people})
 
     def predict(self, public: Public) -> list[Cost]:
         return [

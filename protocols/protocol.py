@@ -151,7 +151,7 @@ class Outcome:
 
     synthetic: pd.DataFrame | None = None
     """A synthetic table with the original labels, written to synthetic.csv."""
-    marginals: pd.DataFrame | None = None
+    marginals: pd.DataFrame | Sequence[Mapping[str, object]] | None = None
     """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""
     model: Mapping[str, Any] | None = None
     """A model that JSON can hold, written to model.json."""

@@ -7,7 +7,9 @@ only where a table is made from a DataFrame or read as one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import csv
+import io
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -63,8 +65,13 @@ class Table(msgspec.Struct, frozen=True):
     rows: int
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, *, numbers: Collection[str] = ()) -> Table:
-        """Take over a DataFrame: the columns named in `numbers` as numbers, all others as text."""
+    def of(
+        cls, table: pd.DataFrame | Sequence[Mapping[str, object]], *, numbers: Collection[str] = ()
+    ) -> Table:
+        """Take over a DataFrame, or a few rows: the columns in `numbers` as numbers, others as text."""
+        if isinstance(table, Sequence):
+            return cls._of_rows(table, numbers=numbers)
+        frame = table
         columns = [
             Column.of_numbers(str(name), frame[name])
             if name in numbers and frame[name].dtype.kind in "biuf"
@@ -72,6 +79,22 @@ class Table(msgspec.Struct, frozen=True):
             for name in frame.columns
         ]
         return cls(tuple(columns), len(frame))
+
+    @classmethod
+    def _of_rows(cls, rows: Sequence[Mapping[str, object]], *, numbers: Collection[str]) -> Table:
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = []
+        for name in names:
+            values = [row.get(name, "") for row in rows]
+            if name in numbers:
+                array = np.array(values)
+                columns.append(Column(name, None, array.dtype.str, array.tobytes()))
+            else:
+                labels, codes = np.unique(np.array(list(map(str, values))), return_inverse=True)
+                codes = codes.astype(np.min_scalar_type(max(len(labels) - 1, 0)))
+                texts = tuple(map(str, labels))
+                columns.append(Column(name, texts, codes.dtype.str, codes.tobytes()))
+        return cls(tuple(columns), len(rows))
 
     @property
     def names(self) -> Sequence[str]:
@@ -87,4 +110,8 @@ class Table(msgspec.Struct, frozen=True):
 
     def csv(self) -> bytes:
         """Write the table as a CSV file."""
-        return self.frame().to_csv(index=False).encode()
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.names)
+        writer.writerows(zip(*(column.array().tolist() for column in self.columns), strict=True))
+        return out.getvalue().encode()

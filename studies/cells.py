@@ -1,9 +1,8 @@
-"""Cells: pieces of work that can be stopped and gone on with, each result written as soon as it is
-there.
+"""Cells: the pieces of work of a study. Each result is written as soon as it is there.
 
-A cell is named (`key`) by all that its result follows from, so that what was done is found again
-and not done twice. One that fails is written down with its reason, and the others go on. Sweeps and
-reproductions are made of them.
+A cell's key is a digest of everything that its result follows from, so a finished cell is found
+again and not repeated. A failed cell is written down with its reason, and the others go on. Sweeps
+and reproductions are made of cells.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from ..messages import SottovoceError, UsageError
 from ..report.folder import BROKEN, check_folder, put
@@ -25,10 +24,20 @@ from ..runs.failure import INTERRUPTED, RunFailed
 from ..runs.job import Job, Placement
 from ..runs.record import RunRecord
 
-__all__ = ["Cell", "Made", "Start", "Told", "alone_in", "done_by", "key_of", "make", "rows_of"]
+__all__ = [
+    "Cell",
+    "ReportProgress",
+    "Row",
+    "Start",
+    "StudyResult",
+    "key_of",
+    "locked_folder",
+    "result_rows",
+    "run_cells",
+    "stored_result",
+]
 
 ROOMS: Final = (
-    "runs",
     "crypto",
     "curator",
     "evaluation",
@@ -36,86 +45,89 @@ ROOMS: Final = (
     "parties",
     "privacy",
     "protocols",
+    "runs",
 )
+"""Rooms that results follow from. A result is computed again when a file in them has changed."""
 NOT_OF_RESULTS: Final = ("evaluation/claims.py", "evaluation/points.py", "evaluation/series.py")
+"""Files in these rooms that judge results and do not make them."""
 
-Start = Callable[[Job, Placement], RunRecord]
+Row: TypeAlias = dict[str, Any]
+"""A line of results.csv: a value for each column."""
+Start: TypeAlias = Callable[[Job, Placement], RunRecord]
 """Starts a run and returns its record."""
-
-Told = Callable[[int, int, str], None]
-"""Hears how many cells are done, of how many, and what is next."""
+ReportProgress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the number of finished cells, the number of all cells, and the next cell's label."""
 
 
 class Cell(Protocol):
     """A piece of work."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """Digest of everything that the result follows from."""
 
     @property
-    def shown(self) -> str:
-        """Say which it is, in a few words."""
+    def label(self) -> str:
+        """Short label."""
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """What was asked, by column of the results."""
+    def columns(self) -> Row:
+        """The cell's settings, by column of the results."""
 
-    def make(self, *, out: Path) -> dict[str, Any]:
-        """Do it; the result goes into a JSON file."""
+    def compute(self, *, out: Path) -> dict[str, Any]:
+        """Do the work and return a result that JSON can hold."""
 
-    def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Read off a result the columns of its lines; mostly one."""
+    def figures(self, result: Mapping[str, Any]) -> Iterator[Row]:
+        """Read the figures of a result: mostly one row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """How far it came."""
+class StudyResult:
+    """The results of a study, also of one that was interrupted."""
 
-    rows: list[dict[str, Any]]
-    """What was asked before what came out, and how it went: `status` and `error`."""
+    rows: list[Row]
+    """Settings before figures, then `status` and `error`."""
     cells: int
-    before: int
-    """Cells that were there already."""
-    failed: Mapping[str, str]
-    """Reasons, by what was tried."""
+    """Number of cells."""
+    found: int
+    """Number of cells whose results existed before."""
+    failures: Mapping[str, str]
+    """Reasons of failed cells, by label."""
 
     @property
     def complaint(self) -> str:
-        """Say how many failed, and the first reason."""
-        first, reason = next(iter(self.failed.items()))
-        return f"{len(self.failed)} of {self.cells} runs failed, the first ({first.split(' ')[0]}): {reason}"
+        """Say how many cells failed, and why the first did."""
+        label, reason = next(iter(self.failures.items()))
+        first = label.split(" ")[0]
+        return f"{len(self.failures)} of {self.cells} runs failed, the first ({first}): {reason}"
 
 
-def key_of(told: object, *, files: Iterable[str], sources: Iterable[str] = ()) -> str:
-    """Name what a result follows from: what was asked, the files of data by size and time, and what
-    computes.
+def key_of(settings: object, *, files: Iterable[str], sources: Iterable[str] = ()) -> str:
+    """Digest what a result follows from: settings, files of data by size and time, and code.
 
-    That is sottovoce's own rooms, and the `sources` of somebody else's protocols, byte by byte.
+    The code is that of sottovoce's rooms and the `sources` of a plug-in, byte by byte.
     """
-    stats = {own: Path(own).stat() for own in files if Path(own).is_file()}
-    seen = [(name, own.st_size, own.st_mtime_ns) for name, own in stats.items()]
-    others = [hashlib.sha256(Path(own).read_bytes()).hexdigest() for own in sources]
-    return hashlib.sha256(
-        json.dumps([told, seen, others, _ours()], sort_keys=True).encode()
-    ).hexdigest()[:16]
+    stats = {name: Path(name).stat() for name in files if Path(name).is_file()}
+    data = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()]
+    plugins = [hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in sources]
+    text = json.dumps([settings, data, plugins, _digest_of_rooms()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @functools.cache
-def _ours() -> str:
-    """Sum up the rooms that results come from; how they are judged by claims and shown is found out
-    anew each time.
-    """
+def _digest_of_rooms() -> str:
+    """Digest the code of the rooms that results follow from."""
     root = Path(__file__).parent.parent
-    found = hashlib.sha256(version("sottovoce").encode())
+    digest = hashlib.sha256(version("sottovoce").encode())
     for room in ROOMS:
         for path in sorted((root / room).rglob("*.py")):
             if path.relative_to(root).as_posix() not in NOT_OF_RESULTS:
-                found.update(path.read_bytes())
-    return found.hexdigest()
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
-def done_by(cell: Cell, *, folder: Path) -> dict[str, Any] | None:
-    """Read a cell's result; one that is broken, as after the loss of power, is none."""
+def stored_result(cell: Cell, *, folder: Path) -> dict[str, Any] | None:
+    """Read a cell's result; `None` if there is none, or a damaged one, as after a power failure."""
     try:
         result = json.loads((folder / f"{cell.key}.json").read_text())
         list(cell.figures(result))
@@ -125,10 +137,8 @@ def done_by(cell: Cell, *, folder: Path) -> dict[str, Any] | None:
 
 
 @contextmanager
-def alone_in(out: Path) -> Iterator[Path]:
-    """Hold a folder, of which one sweep at a time may be at work in; gives the folder of its
-    cells.
-    """
+def locked_folder(out: Path) -> Iterator[Path]:
+    """Lock a study's folder, in which one process at a time may work; give the cells' folder."""
     check_folder(out)
     folder = out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,63 +152,79 @@ def alone_in(out: Path) -> Iterator[Path]:
         yield folder
 
 
-def make(cells: Sequence[Cell], *, out: Path, told: Told, finish: Callable[[Made], None]) -> Made:
-    """Make what has not been made; `finish` writes what there is, also when all is interrupted."""
-    with alone_in(out) as folder:
-        found = {cell.key for cell in cells if done_by(cell, folder=folder) is not None}
-        failed: dict[str, str] = {}
-        done = len(found)
+def run_cells(
+    cells: Sequence[Cell],
+    *,
+    out: Path,
+    progress: ReportProgress,
+    finish: Callable[[StudyResult], None],
+) -> StudyResult:
+    """Compute the cells that have no result yet.
 
-        def made() -> Made:
-            reasons: dict[str, str] = {}
-            for cell in cells:
-                if cell.key in failed:
-                    reasons[
-                        cell.shown if cell.shown not in reasons else f"{cell.shown} ({cell.key})"
-                    ] = failed[cell.key]
-            rows = rows_of(cells, folder=folder, failed=failed)
-            return Made(rows=rows, cells=len(cells), before=len(found), failed=reasons)
-
+    `finish` is called at the end, also after an interruption, and writes the results that exist.
+    """
+    with locked_folder(out) as folder:
+        found = {cell.key for cell in cells if stored_result(cell, folder=folder) is not None}
+        failures: dict[str, str] = {}
+        finished = len(found)
         try:
             for cell in cells:
                 if cell.key in found:
                     continue
-                told(done, len(cells), cell.shown)
-                try:
-                    put(
-                        {f"{cell.key}.json": (json.dumps(cell.make(out=out)) + "\n").encode()},
-                        folder=folder,
-                    )
-                except SottovoceError as error:
-                    if (
-                        getattr(error, "status", 0) == INTERRUPTED
-                    ):  # while roles were at work, who have been ended
-                        raise KeyboardInterrupt from None
-                    failed[cell.key] = " ".join(str(error).split())
-                except Exception as error:  # noqa: BLE001 - of somebody's own protocol: the others go on
-                    failed[cell.key] = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                done += 1
+                progress(finished, len(cells), cell.label)
+                if (reason := _compute(cell, out=out, folder=folder)) is not None:
+                    failures[cell.key] = reason
+                finished += 1
         except KeyboardInterrupt:
             raise RunFailed(
-                f"interrupted: {done - len(failed)} of {len(cells)} results are in {out}; the same command goes on",
+                f"interrupted: {finished - len(failures)} of {len(cells)} results are in {out}; "
+                "the same command goes on",
                 status=INTERRUPTED,
             ) from None
         finally:
-            whole = made()
-            finish(whole)
-        return whole
+            result = StudyResult(
+                rows=result_rows(cells, folder=folder, failures=failures),
+                cells=len(cells),
+                found=len(found),
+                failures=_by_label(cells, failures),
+            )
+            finish(result)
+        return result
 
 
-def rows_of(
-    cells: Sequence[Cell], *, folder: Path, failed: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Put what there is into lines."""
-    rows: list[dict[str, Any]] = []
+def _compute(cell: Cell, *, out: Path, folder: Path) -> str | None:
+    """Compute a cell and store its result; return the reason if it failed."""
+    try:
+        result = json.dumps(cell.compute(out=out)) + "\n"
+        put({f"{cell.key}.json": result.encode()}, folder=folder)
+    except SottovoceError as error:
+        if getattr(error, "status", 0) == INTERRUPTED:  # the run's roles have been ended
+            raise KeyboardInterrupt from None
+        return " ".join(str(error).split())
+    except Exception as error:  # noqa: BLE001 - a plug-in's error must not end the other cells
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return None
+
+
+def _by_label(cells: Sequence[Cell], failures: Mapping[str, str]) -> dict[str, str]:
+    """Put reasons by label; a label that occurs twice gets the cell's key."""
+    reasons: dict[str, str] = {}
     for cell in cells:
-        if (result := done_by(cell, folder=folder)) is not None:
-            rows.extend({**cell.asked, "status": "done", **line} for line in cell.figures(result))
-        elif cell.key in failed:
-            rows.append({**cell.asked, "status": "failed", "error": failed[cell.key]})
+        if cell.key in failures:
+            label = cell.label if cell.label not in reasons else f"{cell.label} ({cell.key})"
+            reasons[label] = failures[cell.key]
+    return reasons
+
+
+def result_rows(cells: Sequence[Cell], *, folder: Path, failures: Mapping[str, str]) -> list[Row]:
+    """Put the results into rows."""
+    rows: list[Row] = []
+    for cell in cells:
+        if (result := stored_result(cell, folder=folder)) is not None:
+            done = {**cell.columns, "status": "done"}
+            rows.extend({**done, **figures} for figures in cell.figures(result))
+        elif cell.key in failures:
+            rows.append({**cell.columns, "status": "failed", "error": failures[cell.key]})
         else:
-            rows.append({**cell.asked, "status": "not run"})
+            rows.append({**cell.columns, "status": "not run"})
     return rows

@@ -29,6 +29,7 @@ from ..parties import (
     read_schema,
     write_schema,
 )
+from ..parties.raw import join_tables
 from ..parties.rules import MISSING_TEXTS
 from ..report.folder import put
 from .cells import key_of
@@ -199,9 +200,7 @@ def prepare(table: str, given: Given, *, out: Path) -> Prepared:
 
 
 def _read(given: Given) -> _Raw:
-    import pandas as pd
-
-    table = pd.concat([*blocks(str(given.path))], ignore_index=True)
+    table = join_tables([*blocks(str(given.path))]).frame()
     for path in (
         given.path.with_name(f"{given.path.name.split('.')[0]}.schema.json"),
         given.path.with_name("schema.json"),

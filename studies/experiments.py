@@ -1,8 +1,7 @@
-"""Experiments: measurements that are no protocol's runs, by a name; what a sweep may ask for
-instead of a protocol.
+"""Experiments: measurements that no protocol's run makes; a sweep may ask for one by name.
 
-Each is a function of keyword arguments, `seed` among them, that gives figures by name. Its
-parameters are checked by their types before anything starts.
+Each is a function of keyword arguments, `seed` among them, that returns figures by name. Parameters
+are checked against the function's types before anything starts.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ..evaluation.experiments import (
 from ..messages import UsageError
 from .views_experiments import count_messages, measure_priview, measure_views
 
-__all__ = ["EXPERIMENTS", "Asked", "Experiment"]
+__all__ = ["EXPERIMENTS", "ExperimentCall", "Experiment"]
 
 Experiment = Callable[..., Mapping[str, float]]
 
@@ -42,46 +41,43 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An experiment with its parameters, which have been checked."""
+class ExperimentCall:
+    """An experiment with its checked parameters."""
 
     name: str
     parameters: dict[str, Any]
 
     @classmethod
-    def of(cls, name: object, given: Mapping[str, Any]) -> Asked:
-        """Check what is given; what is wrong is a `UsageError` that names it."""
+    def of(cls, name: object, parameters: Mapping[str, Any]) -> ExperimentCall:
+        """Check the parameters; a wrong one is a `UsageError` that names it."""
         if not isinstance(name, str) or name not in EXPERIMENTS:
-            near = difflib.get_close_matches(str(name), EXPERIMENTS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(EXPERIMENTS)}"
+            close = difflib.get_close_matches(str(name), EXPERIMENTS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EXPERIMENTS)}"
             raise UsageError(f"expected an experiment, found {name!r}: {hint}")
-        types = get_type_hints(EXPERIMENTS[name])
-        wanted = {
-            own: how
-            for own, how in inspect.signature(EXPERIMENTS[name]).parameters.items()
-            if own != "seed"
-        }
-        for own in given:
-            if own not in wanted:
+        signature = dict(inspect.signature(EXPERIMENTS[name]).parameters)
+        del signature["seed"]
+        for key in parameters:
+            if key not in signature:
                 raise UsageError(
-                    f"expected a parameter of {name} ({', '.join(wanted)}), found {own!r}"
+                    f"expected a parameter of {name} ({', '.join(signature)}), found {key!r}"
                 )
-        if missing := [
-            own
-            for own, how in wanted.items()
-            if how.default is inspect.Parameter.empty and own not in given
-        ]:
-            raise UsageError(f"expected {missing[0]} for {name}, found none")
-        checked = {}
-        for own, value in given.items():
-            try:
-                checked[own] = msgspec.convert(value, types[own], strict=False)
-            except msgspec.ValidationError as error:
-                raise UsageError(
-                    f"{str(error)[0].lower()}{str(error)[1:]} for parameter {own}, found {value!r}"
-                ) from None
+        for key, parameter in signature.items():
+            if parameter.default is parameter.empty and key not in parameters:
+                raise UsageError(f"expected {key} for {name}, found none")
+        types = get_type_hints(EXPERIMENTS[name])
+        checked = {key: _checked(key, value, types[key]) for key, value in parameters.items()}
         return cls(name, checked)
 
     def measure(self, *, seed: int) -> Mapping[str, float]:
-        """Make it."""
+        """Make the measurement."""
         return EXPERIMENTS[self.name](**self.parameters, seed=seed)
+
+
+def _checked(key: str, value: object, kind: Any) -> Any:
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as error:
+        what = str(error)
+        raise UsageError(
+            f"{what[0].lower()}{what[1:]} for parameter {key}, found {value!r}"
+        ) from None

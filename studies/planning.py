@@ -1,24 +1,24 @@
-"""A sweep: many runs from one file, protocols by parameters by seeds, that can be stopped and gone
-on with.
+"""The file of a sweep: many runs, protocols by parameters by seeds.
 
-    seeds = [1, 2, 3]                   or a number of them
+    seeds = [1, 2, 3]                   or their number
 
-    [every]                             what all runs have: the names of `--config`
+    [every]                             options of all runs, with the names of `--config`
     data = "people.csv"
     parties = 3
 
     [[run]]
     protocol = ["calm", "one-way-ldp"]
-    epsilon = [1, 2, 4]                 a list is one run for each of its values
+    epsilon = [1, 2, 4]                 a list is one run for each value
     set = {ways = 2}
 
     [[run]]
-    experiment = "label-belief"         a measurement of ours instead of a protocol, with its parameters
+    experiment = "label-belief"         a measurement of `experiments`, with its parameters
     set = {labels = "N(25,1)"}
 
-Every result is written as soon as it is there (`cells/`), under a name that follows from all that
-was asked: what was done is not done again, unless a file of data or sottovoce itself has changed. A
-run that fails is written down with its reason, and the others go on.
+A sweep can be stopped and goes on later. Every result is written as soon as it is there (`cells/`),
+under a key that follows from all settings. It is not computed again, unless a file of data or
+sottovoce itself has changed. A run that fails is written down with its reason, and the others go
+on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import contextlib
 import importlib.util
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -40,13 +40,13 @@ from ..report.judgement import Judging
 from ..runs.job import Job, Placement, instantiate
 from ..runs.settings import settings
 from .cells import Cell, Start, key_of
-from .experiments import Asked
+from .experiments import ExperimentCall
 from .sweep import ExperimentCell, RunCell
 
 __all__ = ["Plan", "plan_of", "read_plan", "read_toml"]
 
-MOST_CELLS: Final = 100_000
-TELLING: Final = (
+MAX_CELLS: Final = 100_000
+LABEL_COLUMNS: Final = (
     "mode",
     "data",
     "parties",
@@ -57,12 +57,12 @@ TELLING: Final = (
     "transport",
     "hosts",
 )
-"""Columns by which runs are called where they differ."""
+"""Columns that are part of a run's label where the runs of a sweep differ in them."""
 JUDGING: Final = tuple(Judging.__struct_fields__)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file."""
+    """What the file of a sweep holds."""
 
     run: list[dict[str, Any]]
     every: dict[str, Any] = {}
@@ -73,7 +73,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def read_toml(path: Path, *, what: str) -> dict[str, Any]:
-    """Read a file; what is wrong is a `UsageError` that names it."""
+    """Read a TOML file; an error names the file."""
     try:
         return tomllib.loads(path.read_text())
     except OSError as error:
@@ -83,146 +83,174 @@ def read_toml(path: Path, *, what: str) -> dict[str, Any]:
 
 
 def read_plan(path: Path, *, start: Start) -> tuple[Plan, list[Cell]]:
-    """Read a file, and check every run in it before any is started; what is wrong is a `UsageError`
-    that names it.
-    """
+    """Read a file and check every run in it before any is started."""
     return plan_of(read_toml(path, what="a sweep"), where=str(path), start=start)
 
 
-def plan_of(found: Mapping[str, Any], *, where: str, start: Start) -> tuple[Plan, list[Cell]]:
-    """Make the plan from what a file says."""
+def plan_of(values: Mapping[str, Any], *, where: str, start: Start) -> tuple[Plan, list[Cell]]:
+    """Make the plan and its cells of what a file holds."""
     try:
-        plan = msgspec.convert(found, Plan)
+        plan = msgspec.convert(values, Plan)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from None
     cells: dict[str, Cell] = {}
     for number, run in enumerate(plan.run, start=1):
         for cell in _cells(plan, run, where=f"{where}: run {number}", start=start):
             cells.setdefault(cell.key, cell)
-            if len(cells) > MOST_CELLS:
-                raise UsageError(f"{where}: expected at most {MOST_CELLS:,} runs, found more")
+            if len(cells) > MAX_CELLS:
+                raise UsageError(f"{where}: expected at most {MAX_CELLS:,} runs, found more")
     if not cells:
         raise UsageError(f"{where}: expected at least one [[run]], found none")
-    return plan, _told_apart([*cells.values()])
+    return plan, _with_distinct_labels([*cells.values()])
 
 
-def _told_apart(cells: Sequence[Cell]) -> list[Cell]:
-    """Let runs be called by all that they differ by."""
+def _with_distinct_labels(cells: Sequence[Cell]) -> list[Cell]:
+    """Let labels name all columns in which the runs differ."""
     runs = [cell for cell in cells if isinstance(cell, RunCell)]
     values: dict[str, set[str]] = {}
     for cell in runs:
-        for name in TELLING:
-            values.setdefault(name, set()).add(str(cell.asked.get(name)))
-    telling = frozenset(name for name, own in values.items() if len(own) > 1)
-    return [replace(cell, telling=telling) if isinstance(cell, RunCell) else cell for cell in cells]
+        for name in LABEL_COLUMNS:
+            values.setdefault(name, set()).add(str(cell.columns.get(name)))
+    differing = frozenset(name for name, seen in values.items() if len(seen) > 1)
+    return [
+        replace(cell, label_columns=differing) if isinstance(cell, RunCell) else cell
+        for cell in cells
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """One [[run]] of the file: its options, and what belongs to all cells that it stands for."""
+
+    options: Mapping[str, Any]
+    judging: Judging
+    line: str
+    also: Mapping[str, Mapping[str, str]]
+    factors: Mapping[str, float]
+    extra_columns: Mapping[str, str]
+
+    @classmethod
+    def of(cls, plan: Plan, run: Mapping[str, Any]) -> _Entry:
+        """Put an entry over the options of every run, and check its structure."""
+        if not all(isinstance(values.get("set", {}), dict) for values in (plan.every, run)):
+            raise UsageError("expected set = {NAME = VALUE}, found something else")
+        parameters = {**plan.every.get("set", {}), **run.get("set", {})}
+        options = {**plan.every, **run, "set": parameters}
+        if wrong := {"seed", "out", "seeds"} & options.keys():
+            raise UsageError(
+                f"expected no {', '.join(sorted(wrong))}: seeds stand at the top of the file, "
+                "and --out names the folder"
+            )
+        for name, value in {**options, **parameters}.items():
+            if value == []:
+                raise UsageError(f"expected a value of {name}, found an empty list")
+        judging = {name: options.pop(name) for name in JUDGING if name in options}
+        return cls(
+            judging=msgspec.convert({"classify": plan.classify, **judging}, Judging),
+            line=msgspec.convert(options.pop("line", ""), str),
+            also=msgspec.convert(options.pop("also", {}), dict[str, dict[str, str]]),
+            factors=msgspec.convert(options.pop("times", {}), dict[str, float]),
+            extra_columns=msgspec.convert(options.pop("is", {}), dict[str, str]),
+            options=options,
+        )
 
 
 def _cells(plan: Plan, run: Mapping[str, Any], *, where: str, start: Start) -> Iterator[Cell]:
-    """Make all cells that an entry stands for."""
-    if not all(isinstance(own.get("set", {}), dict) for own in (plan.every, run)):
-        raise UsageError(f"{where}: expected set = {{NAME = VALUE}}, found something else")
-    merged = {**plan.every, **run, "set": {**plan.every.get("set", {}), **run.get("set", {})}}
-    if wrong := {"seed", "out", "seeds"} & merged.keys():
-        raise UsageError(
-            f"{where}: expected no {', '.join(sorted(wrong))}: seeds stand at the top of the file, --out says where"
-        )
-    if empty := [name for name, own in {**merged, **merged["set"]}.items() if own == []]:
-        raise UsageError(f"{where}: expected a value of {empty[0]}, found an empty list")
-    judging = {
-        "classify": plan.classify,
-        **{name: merged.pop(name) for name in JUDGING if name in merged},
-    }
-    try:
-        line = msgspec.convert(merged.pop("line", ""), str)
-        also = msgspec.convert(merged.pop("also", {}), dict[str, dict[str, str]])
-        times = msgspec.convert(merged.pop("times", {}), dict[str, float])
-        named = msgspec.convert(merged.pop("is", {}), dict[str, str])
-        judges = msgspec.convert(judging, Judging)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{where}: {error}") from None
+    """Make all cells that an entry stands for; an error names the entry."""
     seeds = list(range(plan.seeds)) if isinstance(plan.seeds, int) else plan.seeds
-    for chosen in _alternatives(merged):
-        try:
-            if "experiment" in chosen:
-                name, inner = chosen.pop("experiment"), chosen.pop("set")
-                asks = Asked.of(name, {**chosen, **inner})
-                for seed in seeds:
-                    key = key_of(
-                        [asks.name, asks.parameters, seed, line],
-                        files=map(str, asks.parameters.values()),
-                    )
-                    yield ExperimentCell(asks=asks, seed=seed, key=key, line=line, also=also)
-                continue
-            options = {name.replace("-", "_"): value for name, value in chosen.items()}
-            asked = settings(options, spelling=lambda name: f"key {name!r}")
-            job, placement = asked.job, asked.placement
-            instantiate(job)  # of all seeds together: what is wrong does not depend on them
-            _check_files(job, placement, judges)
-            sources = _sources(job)
-        except (SottovoceError, msgspec.ValidationError) as error:
-            raise UsageError(f"{where}: {error}") from None
-        for seed in seeds:
-            own = msgspec.structs.replace(job, seed=seed)
-            told = [
-                msgspec.to_builtins(own),
-                placement.transport or "threads",
-                msgspec.to_builtins(judges),
-                line,
-                plan.keep,
-            ]
-            yield RunCell(
-                start=start,
-                options=options,
-                job=own,
-                placement=placement,
-                judging=judges,
-                key=key_of(told, files=[*job.data, judges.test], sources=sources),
-                line=line,
-                also=also,
-                times=times,
-                named=named,
-                keep=plan.keep,
-            )
+    try:
+        entry = _Entry.of(plan, run)
+        for options in _alternatives(entry.options):
+            if "experiment" in options:
+                yield from _experiment_cells(entry, options, seeds)
+            else:
+                yield from _run_cells(entry, options, seeds, start=start, keep=plan.keep)
+    except (SottovoceError, msgspec.ValidationError) as error:
+        raise UsageError(f"{where}: {error}") from None
 
 
-def _check_files(job: Job, placement: Placement, judges: Judging) -> None:
-    """Refuse tables that are not there, unless they are on other hosts."""
+def _experiment_cells(
+    entry: _Entry, options: Mapping[str, Any], seeds: Sequence[int]
+) -> Iterator[Cell]:
+    """Make an experiment's cells: one for each seed."""
+    others = {key: value for key, value in options.items() if key not in ("experiment", "set")}
+    call = ExperimentCall.of(options["experiment"], {**others, **options["set"]})
+    files = [str(value) for value in call.parameters.values()]
+    for seed in seeds:
+        key = key_of([call.name, call.parameters, seed, entry.line], files=files)
+        yield ExperimentCell(call=call, seed=seed, key=key, line=entry.line, also=entry.also)
+
+
+def _run_cells(
+    entry: _Entry, given: Mapping[str, Any], seeds: Sequence[int], *, start: Start, keep: bool
+) -> Iterator[Cell]:
+    """Make a run's cells: one for each seed. What is wrong with a run depends on no seed."""
+    options = {key.replace("-", "_"): value for key, value in given.items()}
+    chosen = settings(options, spelling=lambda name: f"key {name!r}")
+    placement, judging = chosen.placement, entry.judging
+    instantiate(chosen.job)
+    _check_files(chosen.job, placement, judging)
+    sources = _sources(chosen.job)
+    for seed in seeds:
+        job = msgspec.structs.replace(chosen.job, seed=seed)
+        result_settings = [
+            msgspec.to_builtins(job),
+            placement.transport or "threads",
+            msgspec.to_builtins(judging),
+            entry.line,
+            keep,
+        ]
+        yield RunCell(
+            start=start,
+            options=options,
+            job=job,
+            placement=placement,
+            judging=judging,
+            key=key_of(result_settings, files=[*job.data, judging.test], sources=sources),
+            line=entry.line,
+            also=entry.also,
+            factors=entry.factors,
+            extra_columns=entry.extra_columns,
+            keep=keep,
+        )
+
+
+def _check_files(job: Job, placement: Placement, judging: Judging) -> None:
+    """Refuse tables that do not exist, unless they are on other hosts."""
     elsewhere = placement.hosts or placement.hostfile
-    for table in [*(() if elsewhere else job.data), *([judges.test] if judges.test else ())]:
+    tables = [] if elsewhere else [*job.data]
+    for table in [*tables, *([judging.test] if judging.test else ())]:
         if table != "demo" and not Path(table).is_file():
             raise UsageError(f"expected a table, found none at {table}")
 
 
 def _sources(job: Job) -> list[str]:
-    """Find the files of what is somebody's own: a protocol, and what parameters name as
-    module:Class.
-    """
+    """Find the source files of plug-ins: the protocol's, and those named module:Class."""
     modules = [find(job.protocol).__module__]
     modules += [
-        own.partition(":")[0]
-        for own in job.parameters.values()
-        if isinstance(own, str) and ":" in own
+        value.partition(":")[0]
+        for value in job.parameters.values()
+        if isinstance(value, str) and ":" in value
     ]
-    found = []
+    sources = []
     for name in modules:
         if all(part.isidentifier() for part in name.split(".")):
             with contextlib.suppress(ImportError, ValueError):
                 spec = importlib.util.find_spec(name)
                 if spec is not None and spec.origin and Path(spec.origin).is_file():
-                    found.append(spec.origin)
-    return found
+                    sources.append(spec.origin)
+    return sources
 
 
-def _alternatives(merged: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Make one of each combination of values."""
-    names = [name for name in merged if name != "set"]
-    inner = list(merged["set"])
-    alternatives = [_listed(merged[name]) for name in names] + [
-        _listed(merged["set"][name]) for name in inner
-    ]
-    for values in product(*alternatives):
+def _alternatives(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Make one set of options for each combination of values."""
+    names = [name for name in options if name != "set"]
+    parameters = list(options["set"])
+    choices = [_listed(options[name]) for name in names]
+    choices += [_listed(options["set"][name]) for name in parameters]
+    for values in product(*choices):
         chosen = dict(zip(names, values[: len(names)], strict=True))
-        yield {**chosen, "set": dict(zip(inner, values[len(names) :], strict=True))}
+        yield {**chosen, "set": dict(zip(parameters, values[len(names) :], strict=True))}
 
 
 def _listed(value: Any) -> list[Any]:

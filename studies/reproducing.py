@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,7 +19,7 @@ from ..evaluation.verdicts import ClaimVerdict, judge_claim
 from ..messages import UsageError
 from ..report.folder import put
 from ..report.pages.canvas import standalone
-from .cells import Cell, Made, Start, make
+from .cells import Cell, ReportProgress, Start, StudyResult, run_cells
 from .datasets import TABLES, Given, Prepared, prepare
 from .items import Item
 from .planning import plan_of
@@ -50,7 +50,7 @@ class Reproduced(NamedTuple):
     rows: list[dict[str, Any]]
     judgements: list[Judgement]
     verdict: Verdict
-    made: Made
+    result: StudyResult
     seconds: float
 
 
@@ -151,7 +151,7 @@ def reproduce(
     quick: bool,
     out: Path,
     start: Start,
-    told: Callable[[int, int, str], None],
+    progress: ReportProgress,
 ) -> Reproduced:
     """Make an item, and leave picture, table, page and verdict in a folder of its name."""
     began = time.monotonic()
@@ -159,19 +159,19 @@ def reproduce(
     folder = out / item.name
     last: list[Reproduced] = []
 
-    def finish(made: Made) -> None:
-        made = replace(made, rows=[*map(_renamed, made.rows)])
-        done = [row for row in made.rows if row["status"] == "done"]
+    def finish(result: StudyResult) -> None:
+        result = replace(result, rows=[*map(_renamed, result.rows)])
+        done = [row for row in result.rows if row["status"] == "done"]
         judgements = judge_item(item, done)
         verdict = overall([own.verdict for own in judgements if not own.ours])
-        found = Reproduced(item, made.rows, judgements, verdict, made, time.monotonic() - began)
+        found = Reproduced(item, result.rows, judgements, verdict, result, time.monotonic() - began)
         last.append(found)
         svg = picture(item, done)
         used = _used(item, given, quick=quick)
         put(
             {
                 "picture.svg": standalone(svg).encode(),
-                "results.csv": _csv(made.rows),
+                "results.csv": _csv(result.rows),
                 "page.html": reproduction_page(found, svg=svg, used=used, quick=quick).encode(),
                 "verdict.json": (
                     json.dumps(verdict_of(found, used=used, quick=quick), indent=2) + "\n"
@@ -180,10 +180,10 @@ def reproduce(
             folder=folder,
         )
 
-    make(
+    run_cells(
         cells,
         out=folder,
-        told=lambda done, of, what: told(done, of, f"{item.name}: {what}"),
+        progress=lambda done, of, what: progress(done, of, f"{item.name}: {what}"),
         finish=finish,
     )
     return last[-1]
@@ -241,8 +241,8 @@ def verdict_of(found: Reproduced, *, used: Sequence[Given], quick: bool) -> dict
         "where": item.where,
         "verdict": found.verdict,
         "quick": quick,
-        "runs": found.made.cells,
-        "failed": len(found.made.failed),
+        "runs": found.result.cells,
+        "failed": len(found.result.failures),
         "left": sum(row["status"] == "not run" for row in found.rows),
         "seconds": round(found.seconds, 1),
         "data": {own.dataset: own.kind for own in used},

@@ -137,7 +137,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
         paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
         f'<p class="lead">{_verdict(found.verdict)}</p>',
         paragraph(
-            f"{size} {found.made.cells:,} runs, {seeds} seed{'' if seeds == 1 else 's'}. {ERRORS}",
+            f"{size} {found.result.cells:,} runs, {seeds} seed{'' if seeds == 1 else 's'}. {ERRORS}",
             kind="quiet",
         ),
         *(note(text, warn=True) for text in (*unmade, *stand_ins)),
@@ -153,7 +153,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
         section("What is otherwise than in the paper", _list(item.notes), name="notes"),
         section(
             "Runs that failed",
-            _list([f"{what}: {reason}" for what, reason in found.made.failed.items()]),
+            _list([f"{what}: {reason}" for what, reason in found.result.failures.items()]),
             name="failed",
         ),
         section(

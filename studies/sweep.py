@@ -1,6 +1,4 @@
-"""A sweep at work: what its cells do, and the tables and the page of all their results (`planning`:
-the file).
-"""
+"""A sweep's cells, and the tables and the page of all their results; `planning` reads the file."""
 
 from __future__ import annotations
 
@@ -18,18 +16,16 @@ from ..report.making import make_report
 from ..report.pages import comparison_page
 from ..report.reported import ReportedRun, pack_run, unpack_run
 from ..runs.job import Job, Placement
-from .cells import Cell, Made, Start, Told, done_by, make
-from .experiments import Asked
+from .cells import Cell, ReportProgress, Row, Start, StudyResult, run_cells, stored_result
+from .experiments import ExperimentCall
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ExperimentCell", "RunCell", "sweep"]
 
-ASKED: Final = {name: f"{name}_asked" for name in ("rows", "rounds", "seconds", "messages")}
-"""Columns of parameters that are called as a figure is: PrivIncr's rounds are not the
-conversation's.
-"""
+RENAMED: Final = {name: f"{name}_asked" for name in ("rows", "rounds", "seconds", "messages")}
+"""Columns of parameters that have a figure's name: PrivIncr's rounds are not message rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,37 +34,35 @@ class RunCell:
 
     start: Start
     options: Mapping[str, Any]
-    """What the file gives for this run."""
+    """The options that the file gives for this run."""
     job: Job
     placement: Placement
     judging: Judging
     key: str
     line: str = ""
+    """The line of a picture that this run belongs to."""
     also: Mapping[str, Mapping[str, str]]
-    """Other lines that its figures stand for: the figure of each column."""
-    times: Mapping[str, float]
-    """By what columns are multiplied, where a run is but a part of what is compared."""
-    named: Mapping[str, str]
-    """Columns of the person's own."""
+    """Further lines that this run's figures belong to: for each column the figure's name."""
+    factors: Mapping[str, float]
+    """Factors of columns, where a run is a part of what is compared."""
+    extra_columns: Mapping[str, str]
+    """Columns that the file adds."""
     keep: bool = False
-    telling: frozenset[str] = frozenset()
-    """Columns beside parameters by which cells differ."""
+    """Whether the folder of the run is kept."""
+    label_columns: frozenset[str] = frozenset()
+    """Columns, beside parameters, in which the runs of the sweep differ."""
 
     @property
-    def shown(self) -> str:
-        own = {"seed": self.job.seed, **self.job.parameters}
-        own |= {name: value for name, value in self.asked.items() if name in self.telling}
-        return " ".join(
-            [
-                self.job.protocol,
-                *(f"{name}={value}" for name, value in own.items() if value is not None),
-            ]
-        )
+    def label(self) -> str:
+        settings = {"seed": self.job.seed, **self.job.parameters}
+        settings |= {name: self.columns.get(name) for name in sorted(self.label_columns)}
+        words = [f"{name}={value}" for name, value in settings.items() if value is not None]
+        return " ".join([self.job.protocol, *words])
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def columns(self) -> Row:
         job = self.job
-        asked = {
+        columns = {
             "run": self.key,
             **({"line": self.line} if self.line else {}),
             "protocol": job.protocol,
@@ -76,14 +70,14 @@ class RunCell:
             "data": " ".join(job.data),
             "parties": job.parties,
             "seed": job.seed,
-            **self._set_otherwise(),
-            **{ASKED.get(name, name): value for name, value in job.parameters.items()},
-            **self.named,
+            **self._other_options(),
+            **{RENAMED.get(name, name): value for name, value in job.parameters.items()},
+            **self.extra_columns,
         }
-        return multiplied(asked, self.times)
+        return scale_columns(columns, self.factors)
 
-    def _set_otherwise(self) -> dict[str, Any]:
-        """List what else a run follows from, where it is not the default."""
+    def _other_options(self) -> Row:
+        """List the other options that the file gives and the result follows from."""
         named = {
             "rows_asked": self.options.get("rows"),
             **{name: self.options.get(name) for name in ("split", "key_bits", "schema")},
@@ -92,7 +86,7 @@ class RunCell:
         }
         return {name: value for name, value in named.items() if value is not None}
 
-    def make(self, *, out: Path) -> dict[str, Any]:
+    def compute(self, *, out: Path) -> dict[str, Any]:
         record = self.start(self.job, self.placement)
         judgement = judge_run(record, judging=self.judging)
         run = ReportedRun(report=make_report(record), judgement=judgement)
@@ -100,104 +94,98 @@ class RunCell:
             write_run(record, run, folder=out / "runs" / self.key)
         return pack_run(run)
 
-    def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        return also_lines(multiplied(_figures(unpack_run(result)), self.times), self.also)
+    def figures(self, result: Mapping[str, Any]) -> Iterator[Row]:
+        figures = scale_columns(_figures(unpack_run(result)), self.factors)
+        return with_further_lines(figures, self.also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentCell:
-    """One measurement by a function of ours."""
+    """One measurement by a function of `experiments`."""
 
-    asks: Asked
+    call: ExperimentCall
     seed: int
     key: str
     line: str = ""
     also: Mapping[str, Mapping[str, str]]
 
     @property
-    def shown(self) -> str:
-        own = {
-            "seed": self.seed,
-            **{
-                name: value
-                for name, value in self.asks.parameters.items()
-                if name not in {"data", "schema"}
-            },
-        }
-        return " ".join([self.asks.name, *(f"{name}={value}" for name, value in own.items())])
+    def label(self) -> str:
+        settings = {"seed": self.seed, **self.call.parameters}
+        words = [
+            f"{name}={value}" for name, value in settings.items() if name not in ("data", "schema")
+        ]
+        return " ".join([self.call.name, *words])
 
     @property
-    def asked(self) -> dict[str, Any]:
-        named = {"line": self.line} if self.line else {}
+    def columns(self) -> Row:
         return {
             "run": self.key,
-            **named,
-            "protocol": self.asks.name,
+            **({"line": self.line} if self.line else {}),
+            "protocol": self.call.name,
             "seed": self.seed,
-            **self.asks.parameters,
+            **self.call.parameters,
         }
 
-    def make(self, *, out: Path) -> dict[str, Any]:  # noqa: ARG002 - runs need it
-        return dict(self.asks.measure(seed=self.seed))
+    def compute(self, *, out: Path) -> dict[str, Any]:  # noqa: ARG002 - a run's folder goes there
+        return dict(self.call.measure(seed=self.seed))
 
-    def figures(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        return also_lines(result, self.also)
+    def figures(self, result: Mapping[str, Any]) -> Iterator[Row]:
+        return with_further_lines(result, self.also)
 
 
-def multiplied(columns: Mapping[str, Any], times: Mapping[str, float]) -> dict[str, Any]:
-    """Multiply those columns that are there."""
-    return {
-        **columns,
-        **{
-            name: round(columns[name] * factor, 12)
-            for name, factor in times.items()
-            if name in columns
-        },
+def scale_columns(columns: Mapping[str, Any], factors: Mapping[str, float]) -> Row:
+    """Multiply those columns that exist."""
+    scaled = {
+        name: round(columns[name] * factor, 12)
+        for name, factor in factors.items()
+        if name in columns
     }
+    return {**columns, **scaled}
 
 
-def also_lines(
+def with_further_lines(
     figures: Mapping[str, Any], also: Mapping[str, Mapping[str, str]]
-) -> Iterator[dict[str, Any]]:
-    """Give the figures, and those of them that stand for other lines, such as what real rows
-    teach.
-    """
+) -> Iterator[Row]:
+    """Give the figures, then those that belong to further lines, such as the real table's error."""
     yield dict(figures)
     for line, columns in also.items():
-        found = {column: figures[figure] for column, figure in columns.items() if figure in figures}
-        if found:
-            yield {"line": line, **found}
+        shared = {name: figures[figure] for name, figure in columns.items() if figure in figures}
+        if shared:
+            yield {"line": line, **shared}
 
 
-def sweep(cells: Sequence[Cell], *, out: Path, told: Told) -> tuple[pd.DataFrame, Made]:
-    """Run what has not been run, and write all results: the table, and how far it came."""
+def sweep(
+    cells: Sequence[Cell], *, out: Path, progress: ReportProgress
+) -> tuple[pd.DataFrame, StudyResult]:
+    """Compute the cells that have no result yet, and write all results."""
     import pandas as pd
 
-    def finish(made: Made) -> None:
-        put({**_tables(pd.DataFrame(made.rows)), **_page(cells, out=out)}, folder=out)
+    def finish(result: StudyResult) -> None:
+        put({**_tables(pd.DataFrame(result.rows)), **_page(cells, out=out)}, folder=out)
 
-    made = make(cells, out=out, told=told, finish=finish)
-    return pd.DataFrame(made.rows), made
+    result = run_cells(cells, out=out, progress=progress, finish=finish)
+    return pd.DataFrame(result.rows), result
 
 
 def _page(cells: Sequence[Cell], *, out: Path) -> dict[str, bytes]:
-    """Put the runs that are there side by side on a page."""
+    """Put the finished runs side by side on a page."""
     runs: dict[str, ReportedRun] = {}
     for cell in cells:
         if not isinstance(cell, RunCell):
             continue
-        if (result := done_by(cell, folder=out / "cells")) is not None:
-            name = cell.shown if cell.shown not in runs else f"{cell.shown} ({cell.key})"
-            runs[name] = unpack_run(result)
+        if (result := stored_result(cell, folder=out / "cells")) is not None:
+            label = cell.label if cell.label not in runs else f"{cell.label} ({cell.key})"
+            runs[label] = unpack_run(result)
     if not runs:
         return {}
     return {"comparison.html": comparison_page(compare(runs), title=out.name).encode()}
 
 
-def _figures(run: ReportedRun) -> dict[str, Any]:
+def _figures(run: ReportedRun) -> Row:
     """Take from a run the figures that sweeps are drawn by."""
     exchanged, privacy = run.report.communication, run.report.privacy
-    figures: dict[str, Any] = {
+    figures: Row = {
         "rows": run.rows,
         "seconds": run.report.seconds,
         "messages": exchanged.messages,
@@ -248,7 +236,7 @@ def _tables(table: pd.DataFrame) -> dict[str, bytes]:
     if importlib.util.find_spec("pyarrow") is None:
         return files
     buffer = io.BytesIO()
-    # Columns of mixed kinds, such as an epsilon of a number or "infinity", as text.
+    # Parquet has one type a column; columns of mixed kinds become text.
     mixed = {
         name: table[name].astype("string") for name in table.columns if table[name].dtype == object
     }

@@ -16,11 +16,11 @@ from ..curator.maximum_entropy import reconstruct
 from ..curator.projections import norm_mul
 from ..evaluation.distances import marginals_of
 from ..parties import Records, load, read_schema
-from ..protocols import dp_ccbn
-from ..protocols.dp_subn import cost
+from ..protocols.dp_ccbn import cost as ccbn_cost
+from ..protocols.dp_subn import cost as subn_cost
 from ..protocols.dp_subn.covering import covering
-from ..protocols.dp_subn.learning import pair_tables
 from ..protocols.dp_subn.designs import Block, algorithm_2, best_design, blocks_of, pair_error
+from ..protocols.dp_subn.learning import pair_tables
 
 __all__ = ["DESIGNS", "count_messages", "measure_priview", "measure_views"]
 
@@ -120,7 +120,9 @@ def count_messages(
     common: dict[str, Any] = {"d": d, "k": k, "parties": parties, "t1": t1}
     subn = protocol == "dp-subn"
     said = (
-        cost.printed(**common, frontier=frontier, view=view) if subn else dp_ccbn.printed(**common)
+        subn_cost.printed(**common, frontier=frontier, view=view)
+        if subn
+        else ccbn_cost.printed(**common)
     )
     return {
         "payload_bytes": sum(size for _, size in said.values()),

@@ -38,17 +38,17 @@ def sweep_command(
     """Make many runs from one file; what is done already is not done again."""
     _, cells = read_plan(file, start=start_run)
     if dry_run:
-        sys.stdout.write("".join(f"{cell.shown}\n" for cell in cells))
+        sys.stdout.write("".join(f"{cell.label}\n" for cell in cells))
         return
     folder = out or Path("sweeps") / file.stem
     shown = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
-        table, made = sweep(cells, out=folder, told=shown.show)
+        table, made = sweep(cells, out=folder, progress=shown.show)
     finally:
         shown.close()
     if not quiet:
-        print_sweep(table, before=made.before, folder=folder)
-    if made.failed:
+        print_sweep(table, before=made.found, folder=folder)
+    if made.failures:
         raise RunFailed(made.complaint, status=3)
 
 
@@ -85,7 +85,9 @@ def reproduce_command(
     for item in wanted:
         shown = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
-            found = reproduce(item, given, quick=quick, out=out, start=start_run, told=shown.show)
+            found = reproduce(
+                item, given, quick=quick, out=out, start=start_run, progress=shown.show
+            )
         finally:
             shown.close()
             write_index(out)
@@ -93,12 +95,12 @@ def reproduce_command(
             [
                 item.name,
                 found.verdict,
-                str(found.made.cells),
+                str(found.result.cells),
                 f"{found.seconds:.0f}",
                 f"{out / item.name}/page.html",
             ]
         )
-        failed += [f"{item.name}: {found.made.complaint}"] if found.made.failed else []
+        failed += [f"{item.name}: {found.result.complaint}"] if found.result.failures else []
     if not quiet:
         print_table(("name", "verdict", "runs", "seconds", "page"), rows)
         sys.stdout.write("".join(f"not made: {reason}\n" for reason in left))

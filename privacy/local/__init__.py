@@ -2,6 +2,7 @@
 say.
 """
 
+from .assignment import Assignment
 from .choice import RANDOMIZERS, best, printed_choice
 from .direct import DirectEncoding
 from .hadamard import HadamardBit, HadamardResponse
@@ -9,7 +10,6 @@ from .hashing import LocalHashing
 from .packing import pack, packed_size, unpack
 from .randomizer import Randomizer, report
 from .subset import SubsetSelection
-from .assignment import Assignment
 from .unary import OptimisedUnary, SymmetricUnary
 
 __all__ = [

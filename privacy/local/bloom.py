@@ -34,7 +34,7 @@ import numpy.typing as npt
 from ...crypto.user_words import UserWords, UserWordStream
 from .bits import MOST_BITS, column_sums, digits_of, random_bits
 from .randomizer import AT_A_TIME, Codes, Counts, Reports, below_exp, threshold
-from .several import Matches, likelihood
+from .per_attribute import Matches, likelihood
 
 __all__ = ["BloomFilters", "epsilon_of", "share_of_coins"]
 

@@ -32,7 +32,7 @@ from .sets import Form, shortest
 from .subset import SubsetSelection
 
 __all__ = [
-    "Heads",
+    "HeadsRule",
     "HeadsResponse",
     "choose_heads",
     "heads_error",
@@ -40,7 +40,7 @@ __all__ = [
     "variance_of_set",
 ]
 
-Heads = Literal["scan", "paper"]
+HeadsRule = Literal["scan", "paper"]
 """How k is chosen: by the exact error of all k, or as equation 8 prints it."""
 
 EVEN: Final = 32
@@ -126,7 +126,7 @@ def _errors(cells: int, heads: Numbers, omega: Numbers, *, epsilon: float) -> Nu
 
 
 def choose_heads(
-    cells: int, *, epsilon: float, beliefs: Sequence[float], rule: Heads = "scan"
+    cells: int, *, epsilon: float, beliefs: Sequence[float], rule: HeadsRule = "scan"
 ) -> int:
     """Choose k from 1 to m / 2; `beliefs`: omega(1), omega(2), ..., and from there on 1.
 

@@ -21,7 +21,7 @@ from ...curator.marginal import Numbers
 from ...parties import Party, Records
 from ...privacy import Domain
 from ...privacy.local import Assignment, Randomizer
-from ...privacy.local.groups import Groups
+from ...privacy.local.groups import GroupBook
 from ..survey import CohortPlan, Question
 from .messages import LabelMessages
 from .settings import LabelSettings
@@ -87,7 +87,7 @@ def answer_leaves(me: Party, survey: PartyLabelSurvey, settings: LabelSettings) 
 
 
 def review_tree(
-    request: LabelMessages.Grown, settings: LabelSettings, *, users: int, book: Groups
+    request: LabelMessages.Grown, settings: LabelSettings, *, users: int, book: GroupBook
 ) -> Tree:
     """Check what the curator asks for. What a user does not accept is a `ValueError`."""
     domain = settings.domain
@@ -96,7 +96,7 @@ def review_tree(
     start, end = request.start, request.start + request.size
     if request.size < 1 or start < 0 or end > users:
         raise ValueError(f"expected some of {users} users, found {request.size} from place {start}")
-    if book.of(start, end).spent:
+    if book.of(start, end).reports:
         raise ValueError(f"expected users who have not reported, found places from {start} on")
     if not 1 <= request.heads <= max(1, cells // 2):
         raise ValueError(

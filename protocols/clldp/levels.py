@@ -25,7 +25,7 @@ import numpy as np
 from ...curator import Curator
 from ...curator.decision_tree import Path, Tree
 from ...privacy.local.assignment import share_out
-from ...privacy.local.belief import Allocation, Spent, allocate
+from ...privacy.local.belief import Allocation, PastReport, allocate
 from .candidates import candidates, last_attribute
 from .estimates import GroupEstimate
 from .growth import PrintedGrowth, TreeGrowth
@@ -43,7 +43,7 @@ class RoundGroup:
     start: int
     users: int
     drawn: tuple[str, ...]
-    spent: tuple[Spent, ...] = ()
+    reports: tuple[PastReport, ...] = ()
     heads: int = 0
     """k of its first report; 0 before it."""
 
@@ -133,8 +133,8 @@ class LevelRounds:
             chosen.append(terms)
             # The users' own book has the ratio of the randomizer as well.
             ratio = float(randomizers.of_group(terms, self.settings).ratio)
-            spent = (*group.spent, Spent(terms.belief, ratio))
-            after.append(replace(group, spent=spent, heads=group.heads or terms.heads))
+            reports = (*group.reports, PastReport(terms.belief, ratio))
+            after.append(replace(group, reports=reports, heads=group.heads or terms.heads))
         return chosen, after
 
     def _terms_of(self, group: RoundGroup, *, number: int) -> GroupTerms | None:
@@ -166,7 +166,7 @@ class LevelRounds:
 
     def _epsilon(self, group: RoundGroup, *, belief: float, number: int) -> float:
         return allocate(
-            group.spent,
+            group.reports,
             belief=belief,
             epsilon=self.settings.options.epsilon,
             number=number,

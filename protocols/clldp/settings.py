@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...messages import UsageError
 from ...privacy import Domain
-from ...privacy.local.heads import Heads
+from ...privacy.local.heads import HeadsRule
 from ..survey import SurveyOptions
 
 __all__ = [
@@ -66,7 +66,7 @@ class LabelOptions(SurveyOptions):
         ),
     ] = None
     choice: Annotated[
-        Heads | None,
+        HeadsRule | None,
         msgspec.Meta(
             description="of k: scan (the least error), or paper (equation 8); by the mode"
         ),
@@ -120,13 +120,15 @@ class BeliefRules:
 
     sure: float
     """Standard errors by which omega is taken above its estimate."""
-    choice: Heads
+    choice: HeadsRule
     """Rule by which k is chosen."""
     cap: float | None
     """Bound on the epsilon of a whole record; `None` is no bound but what follows from omega."""
 
     @classmethod
-    def of(cls, options: LabelOptions, *, sure: float, choice: Heads, cap: float) -> BeliefRules:
+    def of(
+        cls, options: LabelOptions, *, sure: float, choice: HeadsRule, cap: float
+    ) -> BeliefRules:
         """Take the options, and these values for those that are left open. A cap of 0 is none."""
         limit = cap if options.record_cap is None else options.record_cap
         return cls(

@@ -37,8 +37,8 @@ from ...parties import Party
 from ...parties.cohort import cell_values
 from ...privacy.disclosure import Disclosure
 from ...privacy.local.assignment import share_out
-from ...privacy.local.belief import beliefs, capped
-from ...privacy.local.groups import Groups
+from ...privacy.local.belief import beliefs, capped_belief
+from ...privacy.local.groups import GroupBook
 from ...privacy.local.heads import choose_heads
 from ..protocol import UserTraffic
 from ..survey import CohortPlan, CuratorSurvey, PartySurvey, Question
@@ -65,7 +65,7 @@ class PartyLabelSurvey:
     def __init__(self, me: Party, settings: LabelSettings) -> None:
         self._me, self._settings = me, settings
         self.base = PartySurvey(me, settings.options)
-        self.book = Groups()
+        self.book = GroupBook()
         """Reports of each group of users so far."""
 
     def answer_beliefs(self, sets: Sequence[tuple[str, ...]]) -> None:
@@ -240,7 +240,7 @@ def choose_terms(
     options, rules = settings.options, settings.rules
     # The cap of a round is its share of the cap.
     cap = None if rules.cap is None else rules.cap * (epsilon / options.epsilon)
-    bounds = [capped(float(omega), epsilon=epsilon, cap=cap) for omega in curve]
+    bounds = [capped_belief(float(omega), epsilon=epsilon, cap=cap) for omega in curve]
     heads = options.heads or choose_heads(cells, epsilon=epsilon, beliefs=bounds, rule=rules.choice)
     if heads > max(1, cells // 2):
         raise UsageError(f"expected heads of at most half of {cells} cells, found {heads}")

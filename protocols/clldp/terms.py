@@ -22,8 +22,8 @@ import numpy as np
 
 from ...privacy import Domain, UserCost
 from ...privacy.local import Assignment, Randomizer, SymmetricUnary
-from ...privacy.local.belief import Spent
-from ...privacy.local.groups import Groups
+from ...privacy.local.belief import PastReport
+from ...privacy.local.groups import GroupBook
 from ...privacy.local.heads import HeadsResponse
 from ..survey import attribute_numbers, read_attributes
 from .messages import LabelMessages
@@ -93,7 +93,7 @@ class TermsReview:
     assignment: Assignment
     costs: tuple[UserCost, ...]
     """What the reports add to each group's privacy loss."""
-    book: Groups
+    book: GroupBook
     """The book with these reports."""
 
 
@@ -120,7 +120,7 @@ def review_terms(
     *,
     users: int,
     key: bytes,
-    book: Groups,
+    book: GroupBook,
     plain: bool = False,
 ) -> TermsReview:
     """Check the terms that the curator demands. What a user does not accept is a `ValueError`.
@@ -137,14 +137,14 @@ def review_terms(
         randomizer = known.of_group(group, settings)
         end = group.start + group.users
         costs.append(
-            book.report(
+            book.record(
                 group.start,
                 end,
                 attributes=frozenset(attribute_numbers(settings.domain, group.attributes)),
-                spent=Spent(group.belief, float(randomizer.ratio)),
+                report=PastReport(group.belief, float(randomizer.ratio)),
             )
         )
-        told, cap = book.of(group.start, end).told_of_all, settings.rules.cap
+        told, cap = book.of(group.start, end).whole_record_loss, settings.rules.cap
         if cap is not None and told > cap * (1 + 1e-9):
             raise ValueError(
                 f"expected to tell at most epsilon {cap:g} of the whole record, found {told:g}"
@@ -152,7 +152,7 @@ def review_terms(
         randomizers.append(randomizer)
     first = int(terms.starts[0])
     assignment = Assignment(users, key, tuple(randomizers), terms.sizes, first, terms.starts)
-    return TermsReview(groups, assignment, _merged(costs), book)
+    return TermsReview(groups, assignment, _merge(costs), book)
 
 
 def _read_terms(terms: LabelMessages.Terms, domain: Domain) -> tuple[GroupTerms, ...]:
@@ -198,7 +198,7 @@ def _check_group(group: GroupTerms, settings: LabelSettings, *, users: int, plai
         )
 
 
-def _merged(costs: Sequence[UserCost]) -> tuple[UserCost, ...]:
+def _merge(costs: Sequence[UserCost]) -> tuple[UserCost, ...]:
     """Merge neighbouring users with equal costs into one line."""
     lines: list[UserCost] = []
     for cost in costs:

@@ -21,8 +21,15 @@ from .growing import grow
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .ranking import RANKINGS, Ranking
 from .scores import Pair
-from .tables import agreeing
-from .variant import JTreeVariant, merge_cliques, outcome_of, receive_clusters, trivial_tables
+from .tables import agreeing_tables
+from .variant import (
+    JTreeVariant,
+    merge_cliques,
+    outcome_of,
+    predict_clusters,
+    receive_clusters,
+    trivial_tables,
+)
 
 __all__ = ["CorrectedJTree"]
 
@@ -74,7 +81,7 @@ class CorrectedJTree(JTreeVariant):
                 counted = Tables(domain, tuple(clusters), budget.clusters).receive(sums)
         # 4.4
         with desk.phase("synthesis"):
-            tables = agreeing(counted, total=sums.rows)
+            tables = agreeing_tables(counted, total=sums.rows)
             sample = synthesise(
                 tree.chain([*tables, *trivial_tables(domain)]),
                 self.parameters.synthetic_rows or sums.rows,
@@ -105,11 +112,7 @@ class CorrectedJTree(JTreeVariant):
         ranking = self.ranking(public.domain, self.budget(public.domain, parties=public.parties))
         if ranking.pairs:
             lines += ranking.predict(public, noise=self.noise)
-        if public.model is not None and public.model["clusters"]:
-            clusters = tuple(tuple(own) for own in public.model["clusters"])
-            tables = Tables(public.domain, clusters, public.model["epsilon of clusters"])
-            lines += tables.predict(self.parameters, public, noise=self.noise, phase="clusters")
-        return lines
+        return [*lines, *predict_clusters(self, public, weighted=False)]
 
     def warnings(self, public: Public) -> list[str]:
         return [*super().warnings(public), *self._ranking.warnings(self.parameters)]

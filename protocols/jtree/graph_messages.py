@@ -92,7 +92,7 @@ def count_votes(
     A vote for a party's first edge counts twice a vote for the last of `most` edges.
     """
     votes = dict.fromkeys(pairs_of(domain), 0.0)
-    for own, share in zip(edges, rows, strict=True):
-        for rank, edge in enumerate(own):
+    for named, share in zip(edges, rows, strict=True):
+        for rank, edge in enumerate(named):
             votes[edge] += share / sum(rows) * (1 - rank / 2 / most)
     return np.array([*votes.values()])

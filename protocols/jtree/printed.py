@@ -33,7 +33,14 @@ from .graph_messages import gather_edges, send_edges
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .scores import Pair, information, pairs_of, sample_size, sampled_epsilon
 from .tables import printed_tables
-from .variant import JTreeVariant, merge_cliques, outcome_of, receive_clusters, trivial_tables
+from .variant import (
+    JTreeVariant,
+    merge_cliques,
+    outcome_of,
+    predict_clusters,
+    receive_clusters,
+    trivial_tables,
+)
 
 __all__ = ["PrintedJTree"]
 
@@ -130,18 +137,14 @@ class PrintedJTree(JTreeVariant):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        lines = predict_keys(self.parameters, public, phase="keys")
-        if public.model is not None and public.model["clusters"]:
-            clusters = tuple(tuple(own) for own in public.model["clusters"])
-            tables = Tables(public.domain, clusters, public.model["epsilon of clusters"])
-            lines += tables.predict(self.parameters, public, noise=self.noise, phase="clusters")
-        return lines
+        keys = predict_keys(self.parameters, public, phase="keys")
+        return [*keys, *predict_clusters(self, public, weighted=False)]
 
     def warnings(self, public: Public) -> list[str]:
         warning = (
             "structure=threshold is not differentially private: JTree's theorem 4 does not hold. "
-            "Of 50 attributes, two tables that differ in one record can be told apart by a factor "
-            "of e^31, at a claimed epsilon of 0.1"
+            "With 50 attributes, two tables that differ in one record can be distinguished by a "
+            "factor of e^31, at a claimed epsilon of 0.1"
         )
         return [*super().warnings(public), warning]
 

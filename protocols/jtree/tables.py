@@ -15,7 +15,7 @@ from ...curator import Estimate, Marginal, agree, make_consistent
 from ...curator.marginal import Numbers
 from ...curator.projections import norm_sub, threshold
 
-__all__ = ["agreeing", "believed", "printed_tables"]
+__all__ = ["agreeing_tables", "believed_tables", "printed_tables"]
 
 SWEEPS: Final = 5
 """Turns of projection and agreement."""
@@ -36,7 +36,7 @@ def printed_tables(estimates: Sequence[Estimate], *, total: float) -> list[Margi
     ]
 
 
-def agreeing(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]:
+def agreeing_tables(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]:
     """Project the tables to distributions, then make them agree and project again, five times."""
     projected = [
         Estimate(estimate.table.map(lambda values: norm_sub(values, total)), estimate.variance)
@@ -45,7 +45,7 @@ def agreeing(estimates: Sequence[Estimate], *, total: float) -> list[Marginal]:
     return [estimate.table for estimate in agree(projected, total=total, sweeps=SWEEPS)]
 
 
-def believed(
+def believed_tables(
     clusters: Sequence[Estimate], singles: Sequence[Estimate], *, total: float
 ) -> list[Marginal]:
     """Combine tables of clusters and of single attributes, each cluster as far as it is precise.
@@ -66,7 +66,7 @@ def believed(
         frequencies = [margins[name] / total for name in estimate.attributes]
         table = _shrink(estimate.table.values / total, estimate.variance / total**2, frequencies)
         shrunk.append(Estimate(Marginal(estimate.attributes, total * table), estimate.variance))
-    return agreeing([*shrunk, *singles], total=total)
+    return agreeing_tables([*shrunk, *singles], total=total)
 
 
 def _shrink(table: Numbers, variance: float, margins: Sequence[Numbers]) -> Numbers:

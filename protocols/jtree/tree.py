@@ -30,9 +30,16 @@ from ..secure_sum import CuratorSums, Family, PartySums, Tables, predict_keys
 from .budget import Budget, tree_budget
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .scores import Pair, Scores
-from .tables import believed
+from .tables import believed_tables
 from .tree_search import TreeSearch, tree_search
-from .variant import JTreeVariant, merge_cliques, outcome_of, receive_clusters, trivial_tables
+from .variant import (
+    JTreeVariant,
+    merge_cliques,
+    outcome_of,
+    predict_clusters,
+    receive_clusters,
+    trivial_tables,
+)
 
 __all__ = ["TreeJTree"]
 
@@ -84,8 +91,8 @@ class TreeJTree(JTreeVariant):
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         with desk.phase("single attributes"):
-            single = single_tables(domain, budget).receive(sums)
-            margins = [np.rint(norm_sub(own.table.values, sums.rows)) for own in single]
+            singles = single_tables(domain, budget).receive(sums)
+            margins = [np.rint(norm_sub(one_way.table.values, sums.rows)) for one_way in singles]
             desk.broadcast(self.Margins(np.concatenate(margins).astype(np.int64)))
         # 4.1
         with desk.phase("graph"):
@@ -103,7 +110,7 @@ class TreeJTree(JTreeVariant):
                 counted = cluster_tables(domain, clusters, epsilon=epsilon).receive(sums)
         # 4.4
         with desk.phase("synthesis"):
-            tables = believed(counted, single, total=sums.rows)
+            tables = believed_tables(counted, singles, total=sums.rows)
             rows = self.parameters.synthetic_rows or sums.rows
             generator = desk.randomness("sampling").generator()
             sample = synthesise(
@@ -114,7 +121,7 @@ class TreeJTree(JTreeVariant):
             codes = rake(
                 domain,
                 sample.codes,
-                {own.attributes: own / own.total for own in tables},
+                {table.attributes: table / table.total for table in tables},
                 rows=rows,
                 generator=generator,
                 progress=desk.progress,
@@ -147,12 +154,7 @@ class TreeJTree(JTreeVariant):
         lines += single.predict(parameters, public, noise=noise, phase="single attributes")
         if search.pairs:
             lines += search.predict(parameters, public, noise=noise)
-        if public.model is not None and public.model["clusters"]:
-            clusters = [tuple(own) for own in public.model["clusters"]]
-            epsilon = public.model["epsilon of clusters"]
-            tables = cluster_tables(public.domain, clusters, epsilon=epsilon)
-            lines += tables.predict(parameters, public, noise=noise, phase="clusters")
-        return lines
+        return [*lines, *predict_clusters(self, public, weighted=True)]
 
 
 def single_tables(domain: Domain, budget: Budget) -> Tables:

@@ -11,13 +11,20 @@ from ...curator.merging import Budgets, merge
 from ...messages import CURATOR, MessageError, UsageError, message
 from ...parties import Party
 from ...privacy import Domain
-from ..protocol import Outcome
-from ..secure_sum import Family, SecureSums, SummingProtocol
+from ..protocol import Cost, Outcome, Public
+from ..secure_sum import Family, SecureSums, SummingProtocol, Tables
 from .graph_messages import GraphMessages
 from .parameters import JTreeParameters
 from .scores import Pair
 
-__all__ = ["JTreeVariant", "merge_cliques", "outcome_of", "receive_clusters", "trivial_tables"]
+__all__ = [
+    "JTreeVariant",
+    "merge_cliques",
+    "outcome_of",
+    "predict_clusters",
+    "receive_clusters",
+    "trivial_tables",
+]
 
 MAX_CELLS: Final = 1 << 24
 """Most cells of all clusters together: every role must be able to hold them."""
@@ -48,7 +55,9 @@ def merge_cliques(
         UsageError: the clusters have more cells than a role can hold; `way_out` says what to set.
     """
     domain = tree.domain
-    cliques = [own for own in tree.cliques if domain.cells(own) > 1 and len(own) >= least]
+    cliques = [
+        clique for clique in tree.cliques if domain.cells(clique) > 1 and len(clique) >= least
+    ]
     sets = merge(cliques, domain, budgets=budgets)
     if (cells := sum(map(domain.cells, sets))) > MAX_CELLS:
         raise UsageError(
@@ -86,6 +95,16 @@ def receive_clusters(me: Party, *, epsilon: float) -> tuple[Family, ...]:
             f"expected clusters of at most {MAX_CELLS:,} cells, found {cells:,}", where=me.where
         )
     return answer.sets
+
+
+def predict_clusters(protocol: JTreeVariant, public: Public, *, weighted: bool) -> list[Cost]:
+    """Predict the clusters' secure sum, from the clusters that were published."""
+    domain, model = public.domain, public.model
+    if domain is None or model is None or not model["clusters"]:
+        return []
+    clusters = tuple(tuple(family) for family in model["clusters"])
+    tables = Tables(domain, clusters, model["epsilon of clusters"], weighted)
+    return tables.predict(protocol.parameters, public, noise=protocol.noise, phase="clusters")
 
 
 def trivial_tables(domain: Domain) -> list[Marginal]:

@@ -25,7 +25,7 @@ from ...privacy import Domain
 from ...privacy.local import packed_size, unpack
 from ...privacy.local.bloom import BloomFilters
 from ...privacy.local.randomizer import Counts, Reports
-from ...privacy.local.several import Matches
+from ...privacy.local.per_attribute import Matches
 from ..survey import CuratorSurvey, PartySurvey, ReportBatch, attribute_numbers
 
 __all__ = ["FilterAnswers", "FilterMessages", "collect", "report", "request"]
@@ -89,7 +89,7 @@ def report(
 
     def check(asked: FilterMessages.Filters) -> None:
         if asked != expected:
-            raise ValueError(f"expected {_shown(expected)}, found {_shown(asked)}")
+            raise ValueError(f"expected {_describe(expected)}, found {_describe(asked)}")
 
     survey.receive(FilterMessages.Filters, check)
     survey.send(
@@ -142,7 +142,7 @@ def _read(message: FilterMessages.Reports, filters: BloomFilters) -> ReportBatch
     return ReportBatch(np.array([users]), reports, message.last)
 
 
-def _shown(asked: FilterMessages.Filters) -> str:
+def _describe(asked: FilterMessages.Filters) -> str:
     return (
         f"attributes {', '.join(map(str, asked.attributes))}, {asked.hashes} hashes, "
         f"{asked.bits_per_value} bits a label, f/2 = {asked.turned} / 2^{asked.digits}"

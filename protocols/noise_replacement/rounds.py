@@ -9,7 +9,9 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto import Ciphertexts, Packing, PublicKey
+from ...crypto.ciphertexts import Ciphertexts
+from ...crypto.packing import Packing
+from ...crypto.public_key import PublicKey
 from ...messages import BigInts, MessageError, Role, UsageError
 from ...privacy import Batch, Domain
 from ..secure_sum import Family

@@ -93,7 +93,7 @@ class AdaptivePrivIncr(PrivIncrVariant):
                 )
                 if not last:
                     planning.learn(tables)
-                    asked = {names: own.question.users for names, own in answers.items()}
+                    asked = {names: answer.question.users for names, answer in answers.items()}
                     weights = planning.share_out(asked, max(parts[number], 1))
             sets = [question.attributes for question in questions]
             pairs = dict.fromkeys(pair for names in sets for pair in combinations(names, 2))

@@ -135,7 +135,7 @@ def draw_table(
     if not rows:
         return None
     with desk.phase("synthesis"):
-        steps = {number: sampling_steps(own, tables) for number, own in factors.items()}
+        steps = {number: sampling_steps(parts, tables) for number, parts in factors.items()}
         generator = desk.randomness("sampling").generator()
         sample = synthesise(tree.chain_of_steps(steps), rows, generator=generator)
         return desk.domain.decode(sample.codes)

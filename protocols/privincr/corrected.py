@@ -111,7 +111,9 @@ class CorrectedPrivIncr(PrivIncrVariant):
                 users=survey.remaining,
                 variance=OptimisedUnary(2, epsilon=self.epsilon).variance(),
             )
-            sets = sets_of(desk.domain, [factor for own in factors.values() for factor in own])
+            sets = sets_of(
+                desk.domain, [factor for pieces in factors.values() for factor in pieces]
+            )
             questions = clique_questions(
                 desk.domain,
                 largest_sets(sets),

@@ -125,8 +125,8 @@ class PrintedPrivIncr(PrivIncrVariant):
             factors = self.factors(desk, tree, graph, users=survey.remaining)
             large = [
                 factor
-                for number, own in factors.items()
-                for factor in own
+                for number, pieces in factors.items()
+                for factor in pieces
                 if not self.is_small(tree.cliques[number], graph)
             ]
             questions = clique_questions(
@@ -160,9 +160,9 @@ class PrintedPrivIncr(PrivIncrVariant):
         generator = desk.randomness("heads").generator()
         return {
             number: nested_factors(
-                own, choose=lambda heads: heads[int(generator.integers(len(heads)))]
+                pieces, choose=lambda heads: heads[int(generator.integers(len(heads)))]
             )
-            for number, own in factors.items()
+            for number, pieces in factors.items()
         }
 
     def is_small(self, clique: tuple[str, ...], graph: PrintedGraph) -> bool:

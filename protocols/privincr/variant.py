@@ -106,7 +106,7 @@ def model_of(
     factors: Mapping[int, Sequence[Factor]],
 ) -> dict[str, object]:
     """Make model.json: what was asked in each round and of the cliques, and the tree."""
-    drawn = [[factor.heads, factor.given] for own in factors.values() for factor in own]
+    drawn = [[factor.heads, factor.given] for parts in factors.values() for factor in parts]
     return {
         "rounds": [record.to_builtins() for record in rounds],
         "cliques": asked_sets(questions),

@@ -23,8 +23,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto import Ciphertexts, Encryptor, Packing, PublicKey, new_key
-from ...crypto.paillier import Exponent
+from ...crypto.ciphertexts import Ciphertexts
+from ...crypto.packing import Packing
+from ...crypto.paillier import Encryptor, Exponent, new_key
+from ...crypto.public_key import PublicKey
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Role, UsageError, role_name
 from ...parties import Party

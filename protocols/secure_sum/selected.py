@@ -27,9 +27,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ...crypto import Ciphertexts, Encryptor, RandomStream
-from ...crypto.ciphertexts import Multiples
-from ...crypto.paillier import Exponent
+from ...crypto import RandomStream
+from ...crypto.ciphertexts import Ciphertexts, Multiples
+from ...crypto.paillier import Encryptor, Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError
 from ...parties import Party

@@ -1,4 +1,4 @@
-"""Line charts, and steps over time, drawn by matplotlib as SVG.
+"""Line charts, drawn by matplotlib as SVG.
 
 Shapes and strokes tell lines apart besides colours.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Line", "Panel", "panels", "steps"]
+__all__ = ["Line", "Panel", "panels"]
 
 SHAPES: Final = "os^DvPX*"
 STROKES: Final = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
@@ -35,8 +35,6 @@ LETTER: Final = 6.2
 """The width of a letter of 10.5 pixels, on average."""
 MAX_UPRIGHT: Final = 36
 """Letters of a line beside a chart."""
-MAX_NAME: Final = 24
-"""Letters of the name of a span."""
 
 Place: TypeAlias = float | str
 """A place along x: a number, or a name."""
@@ -234,51 +232,3 @@ def _description(panel: Panel) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def steps(
-    points: Sequence[tuple[float, float]],
-    *,
-    spans: Sequence[tuple[str, float, float]],
-    title: str,
-    x: str,
-    y: str,
-) -> str:
-    """Draw what grows over time, and below it spans of time: a name, the start and the end."""
-    height = 16 + 19 * len(spans) if spans else 0
-    with default_settings():
-        figure = new_figure(640, 200 + height)
-        ratios = [200, height] if spans else [1]
-        grid = figure.add_gridspec(len(ratios), 1, height_ratios=ratios)
-        axes = themed(figure.add_subplot(grid[0]))
-        times, values = zip(*points, strict=True)
-        axes.step(times, values, where="post", color=SERIES[0], linewidth=1.6)
-        axes.fill_between(times, values, step="post", color=SERIES[0], alpha=0.12, linewidth=0)
-        axes.set_ylim(bottom=0)
-        axes.set_ylabel(y)
-        lowest = axes
-        if spans:
-            axes.tick_params(labelbottom=False)
-            lowest = themed(figure.add_subplot(grid[1], sharex=axes))
-            _draw_spans(lowest, spans)
-        lowest.set_xlim(0, max([times[-1], *(end for _, _, end in spans)]) or 1)
-        lowest.set_xlabel(x)
-        text = "; ".join(f"{name} from {start:.3g} to {end:.3g}" for name, start, end in spans)
-        return svg_of(figure, title=title, text=f"{y}: {values[-1]:,.4g} in the end. {text}")
-
-
-def _draw_spans(axes: Axes, spans: Sequence[tuple[str, float, float]]) -> None:
-    for row, (_, start, end) in enumerate(spans):
-        axes.barh(
-            row,
-            max(end - start, 0.0),
-            left=start,
-            height=0.6,
-            color=SERIES[5],
-            edgecolor=SERIES[5],
-        )
-    labels = [
-        name if len(name) < MAX_NAME else f"{name[: MAX_NAME - 2]}..." for name, _, _ in spans
-    ]
-    axes.set_yticks(range(len(spans)), labels=labels)
-    axes.set_ylim(len(spans) - 0.4, -0.6)

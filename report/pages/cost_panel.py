@@ -14,9 +14,9 @@ import msgspec
 from ...messages import CURATOR, Entry
 from ..formats import bytes_text, quantity
 from ..report import Communication, Formulas, PhaseCost, Predicted, Report, Sums, Traffic
-from . import charts
 from .conversation import group_messages, sequence_diagram
 from .document import Html, figure, fold, paragraph, table
+from .timeline import timeline
 
 __all__ = ["conversation_panel", "cost_panel", "edge_name"]
 
@@ -167,7 +167,7 @@ def _timeline(entries: Sequence[Entry]) -> str:
         points = [*points[:: len(points) // MAX_POINTS], points[-1]]
     unit = bytes_text(total).split()[1]
     spans = _spans(entries)
-    drawn = charts.steps(
+    drawn = timeline(
         [(when, value / UNITS[unit]) for when, value in points],
         spans=spans if len(spans) <= MAX_SPANS else [],
         title="Time line",

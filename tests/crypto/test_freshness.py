@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
-from sottovoce.crypto import Ciphertexts, Encryptor, RandomStream, new_key
-from sottovoce.crypto.ciphertexts import Multiples
+from sottovoce.crypto import RandomStream
+from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
+from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.messages import BigInts, MisuseError
 
 KEY = new_key(512, randomness=RandomStream(b"k" * 32))

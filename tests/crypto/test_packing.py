@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sottovoce.crypto import Packing
+from sottovoce.crypto.packing import Packing
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import gmpy2
 import numpy as np
 import pytest
 
-from sottovoce.crypto import Ciphertexts, Encryptor, PrivateKey, PublicKey, RandomStream, new_key
-from sottovoce.crypto.ciphertexts import Multiples
-from sottovoce.crypto.paillier import Exponent
+from sottovoce.crypto import RandomStream
+from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
+from sottovoce.crypto.paillier import Encryptor, Exponent, PrivateKey, new_key
+from sottovoce.crypto.public_key import PublicKey
 from sottovoce.messages import BigInts, MisuseError
 
 KEY = new_key(512, randomness=RandomStream(b"k" * 32))

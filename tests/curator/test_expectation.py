@@ -13,7 +13,7 @@ import pytest
 
 from sottovoce.curator import expectation
 from sottovoce.curator.expectation import most_likely
-from sottovoce.privacy.local.several import likelihood
+from sottovoce.privacy.local.per_attribute import likelihood
 
 
 def written_out(

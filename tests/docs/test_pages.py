@@ -186,6 +186,24 @@ def test_files_that_pages_name_exist() -> None:
             assert (ROOT / name).is_file(), f"{page.name}: {name}"
 
 
+def test_tests_that_pages_name_exist() -> None:
+    tests = "".join(
+        path.read_text() for folder in ("tests", "launch") for path in (ROOT / folder).rglob("*.py")
+    )
+    for page in DOCS.glob("*.md"):
+        for name in re.findall(r"`(test_\w+)`", page.read_text()):
+            assert f"def {name}(" in tests, f"{page.name}: {name}"
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.stem
+)
+def test_lines_of_prose_are_short(page: Path) -> None:
+    prose = re.sub(r"^ *```[\s\S]*?^ *```$", "", page.read_text(), flags=re.MULTILINE)
+    for line in prose.splitlines():
+        assert len(line) <= 100 or line.startswith("|"), f"{page.name}: {line}"
+
+
 def test_pictures_are_drawn_from_what_is_there() -> None:
     for script in (DOCS / "pictures").glob("*.py"):
         drawn = subprocess.run(

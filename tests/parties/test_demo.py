@@ -106,7 +106,7 @@ def test_the_first_rows_do_not_depend_on_how_many() -> None:
 
 
 def test_blocks_make_up_the_table() -> None:
-    blocks = list(demo_blocks(2 * BLOCK + 10, seed=1))
+    blocks = [block.frame() for block in demo_blocks(2 * BLOCK + 10, seed=1)]
     assert [len(block) for block in blocks] == [BLOCK, BLOCK, 10]
     assert pd.concat(blocks, ignore_index=True).equals(demo_table(2 * BLOCK + 10, seed=1))
 
@@ -202,3 +202,15 @@ def test_no_rows_are_refused(rows: int) -> None:
 def test_importing_does_not_import_pandas() -> None:
     code = "import sys, sottovoce.parties.demo; sys.exit('pandas' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
+
+
+def test_a_party_with_the_demo_does_not_import_pandas() -> None:
+    """It takes half a second, in every process."""
+    code = """
+import sys
+from sottovoce.parties import DEMO, DEMO_SCHEMA, load, read_split
+for schema in (None, DEMO_SCHEMA):
+    assert len(load(DEMO, schema=schema, rows=300, split=read_split("even", parties=3))) == 100
+assert not {"pandas", "scipy", "networkx", "sklearn", "matplotlib"} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -10,6 +10,7 @@ import pytest
 
 from sottovoce import UsageError
 from sottovoce.parties import Records, load, read_schema, read_split
+from sottovoce.parties.raw import RawTable
 
 TABLE = pd.DataFrame({"age": [31, 40, 17], "town": ["Łódź", "", "Bern, Switzerland"]})
 
@@ -161,6 +162,10 @@ def test_a_column_that_the_file_lacks_is_named_beside_those_it_has(tmp_path: Pat
 
 def test_records_are_not_shown() -> None:
     assert repr(Records(TABLE)) == "Records(3 rows of 2 attributes)"
+    raw = RawTable.of(TABLE)
+    assert repr(raw) == "RawTable(3 rows of 2 columns)"
+    assert "Bern" not in repr(raw.columns["town"])
+    assert "31" not in repr(raw.columns["age"]).partition(" at ")[0]
     with pytest.raises(
         UsageError, match=r"expected an attribute of the data \(age, town\), found 'hair'"
     ):

@@ -1,4 +1,4 @@
-"""The exponential mechanism: its law, and what rounding costs."""
+"""The exponential mechanism has its law, and keeps epsilon after rounding."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def law(
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_its_law(epsilon: float) -> None:
-    """By chi-squared, 20,000 draws; a right sampler fails once in a million runs."""
+def test_choices_have_their_law(epsilon: float) -> None:
+    """A chi-squared test of 20,000 draws fails once in a million runs."""
     scores = [0.0, 0.01, 0.013, -0.02, 0.01]
     choice = choose(scores, sensitivity=0.01, epsilon=epsilon)
     stream = RandomStream(bytes([int(epsilon * 10)] * 32))
@@ -29,18 +29,16 @@ def test_its_law(epsilon: float) -> None:
 
 
 def test_every_neighbour_of_every_score_keeps_epsilon() -> None:
-    """By enumeration, on the rounded scores: no candidate's probability changes by more than
-    e^epsilon.
-    """
+    """No candidate's probability changes by more than e^epsilon, with rounded scores."""
     generator = np.random.default_rng(3)
     for _ in range(300):
         sensitivity = float(generator.uniform(1e-4, 2))
         epsilon = float(generator.uniform(0.01, 5))
         scores = generator.uniform(-3, 3, 6)
-        other = scores + generator.choice([-sensitivity, sensitivity], 6)
+        neighbour = scores + generator.choice([-sensitivity, sensitivity], 6)
         rounded = []
-        for own in (scores, other):
-            choice = choose(own, sensitivity=sensitivity, epsilon=epsilon)
+        for values in (scores, neighbour):
+            choice = choose(values, sensitivity=sensitivity, epsilon=epsilon)
             behind = (choice.steps - choice.steps.max()).astype(float) * epsilon / (2 * (GRID + 2))
             rounded.append(behind - np.log(np.exp(behind).sum()))
         assert np.abs(rounded[0] - rounded[1]).max() <= epsilon * (1 + 1e-9)
@@ -66,7 +64,7 @@ def test_scores_far_behind_are_still_possible() -> None:
         ([1.0], 1, float("inf"), "sensitivity and finite epsilon above 0"),
     ],
 )
-def test_what_is_refused(
+def test_impossible_arguments_are_refused(
     scores: list[float], sensitivity: float, epsilon: float, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

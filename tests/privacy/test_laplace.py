@@ -30,13 +30,13 @@ def test_the_noise_has_its_exact_law(epsilon: float, sensitivity: int) -> None:
         cells += 1
     tail = draws * 2 * q ** (edge + 1) / (1 + q)
     statistic += (sum(n for x, n in counts.items() if abs(x) > edge) - tail) ** 2 / max(tail, 1)
-    # Wilson and Hilferty: chi-square with `cells` degrees of freedom is below this but for a chance
-    # of 1e-7.
+    # Chi-square with `cells` degrees of freedom exceeds this with probability 1e-7 (Wilson and
+    # Hilferty).
     bound = cells * (1 - 2 / (9 * cells) + 5.2 * math.sqrt(2 / (9 * cells))) ** 3
     assert statistic < bound
 
 
-def test_sensitivity_and_epsilon_must_make_sense() -> None:
+def test_impossible_sensitivities_and_epsilons_are_refused() -> None:
     for arguments in (
         {"sensitivity": 0, "epsilon": 1.0},
         {"sensitivity": 1, "epsilon": 0.0},

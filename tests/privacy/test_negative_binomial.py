@@ -1,6 +1,6 @@
-"""The negative binomial law, against scipy's distribution and against exact integer arithmetic.
+"""The negative binomial law equals scipy's distribution and exact integer arithmetic.
 
-Chi-square tests fail by chance with probability 1e-7 each, at a fixed seed.
+Each chi-square test has a fixed seed, and would fail by chance with probability 1e-7.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ LAWS = [
 ]
 
 
-def drawn(shape: Fraction, rate: Fraction, count: int, salt: bytes = b"q") -> np.ndarray:
+def sample(shape: Fraction, rate: Fraction, count: int, salt: bytes = b"q") -> np.ndarray:
     return NegativeBinomial(shape=shape, rate=rate).draw(count, randomness=RandomStream(salt * 32))
 
 
 @pytest.mark.parametrize(("shape", "rate"), LAWS)
-def test_the_law(shape: Fraction, rate: Fraction) -> None:
-    values = drawn(shape, rate, 300_000)
+def test_draws_have_the_law(shape: Fraction, rate: Fraction) -> None:
+    values = sample(shape, rate, 300_000)
     law = stats.nbinom(float(shape), -math.expm1(-float(rate)))
     # Bins at quantiles, finer in the tail.
     borders = np.unique(law.ppf([*np.linspace(0.02, 0.98, 49), 0.99, 0.999, 0.9999]))
@@ -55,21 +55,19 @@ def test_the_law(shape: Fraction, rate: Fraction) -> None:
 
 
 def test_the_law_at_the_smallest_values() -> None:
-    """The specification's share: r = 1/2, alpha = 0.9, P[0] = 0.1451842673, variance 90."""
+    """The specification's share has P[0] = 0.1451842673 and variance 90 (r = 1/2, alpha = 0.9)."""
     rate = -Fraction(math.log(0.9))
-    values = drawn(Fraction(1, 2), rate, 400_000)
-    # NB's pmf at 0 is sqrt(0.1); of the difference of two it is the specification's figure.
-    other = drawn(Fraction(1, 2), rate, 400_000, b"r")
-    hits = int((values == other).sum())
+    values = sample(Fraction(1, 2), rate, 400_000)
+    # NB's pmf at 0 is sqrt(0.1). That of the difference of two is the specification's figure.
+    others = sample(Fraction(1, 2), rate, 400_000, b"r")
+    hits = int((values == others).sum())
     assert stats.binomtest(hits, 400_000, 0.1451842673).pvalue > CHANCE
     assert stats.binomtest(int((values == 0).sum()), 400_000, math.sqrt(0.1)).pvalue > CHANCE
-    assert np.var((values - other).astype(float)) == pytest.approx(90, rel=0.03)
+    assert np.var((values - others).astype(float)) == pytest.approx(90, rel=0.03)
 
 
 def test_shares_add_up_to_the_two_sided_geometric_law() -> None:
-    """pmf(0) = 0.0526315789 and pmf(3) = 0.0383684210 for alpha = 0.9 (the specification),
-    chi-square on the rest.
-    """
+    """The specification has pmf(0) = 0.0526315789 and pmf(3) = 0.0383684210 for alpha = 0.9."""
     rate, count = -Fraction(math.log(0.9)), 300_000
     for shares in (1, 2, 5):
         law = NegativeBinomial(shape=Fraction(1, shares), rate=rate)
@@ -92,9 +90,7 @@ def test_shares_add_up_to_the_two_sided_geometric_law() -> None:
     ("shape", "rate"), [(Fraction(1, 2), Fraction(1, 2280)), (Fraction(1, 9), Fraction(1, 300))]
 )
 def test_acceptance_is_right_to_the_last_bit(shape: Fraction, rate: Fraction) -> None:
-    """The filter in floating point never decides against 400-bit arithmetic, at the border of its
-    own doubt too.
-    """
+    """The filter in floating point never decides against 400-bit arithmetic, however close."""
     law = NegativeBinomial(shape=shape, rate=rate)
     generator = np.random.default_rng(4)
     sizes = np.concatenate(
@@ -119,7 +115,7 @@ def test_acceptance_is_right_to_the_last_bit(shape: Fraction, rate: Fraction) ->
                 if j != start and 0 <= edge + off < 1 << 128:
                     values.append(j)
                     words.append((edge + off, off < 0))
-    stream = _Scripted(
+    stream = _ScriptedStream(
         np.array([w >> 64 for w, _ in words], "<u8").tobytes(),
         np.array([w & (2**64 - 1) for w, _ in words], "<u8").tobytes(),
     )
@@ -128,19 +124,19 @@ def test_acceptance_is_right_to_the_last_bit(shape: Fraction, rate: Fraction) ->
     assert accepted.tolist() == [expected for _, expected in words]
 
 
-class _Scripted:
-    """A stream that says what the test wants."""
+class _ScriptedStream:
+    """A stream that returns given bytes."""
 
-    def __init__(self, *said: bytes) -> None:
-        self._said = list(said)
+    def __init__(self, *draws: bytes) -> None:
+        self._draws = list(draws)
 
     def draw(self, length: int) -> bytes:
-        said = self._said.pop(0)
-        assert len(said) == length
-        return said
+        data = self._draws.pop(0)
+        assert len(data) == length
+        return data
 
 
-def test_ties_go_on_to_the_next_64_bits() -> None:
+def test_ties_are_decided_by_the_next_64_bits() -> None:
     law = NegativeBinomial(shape=Fraction(1), rate=Fraction(1, 8))
     high, low = (int(words[0]) for words in law._borders)
 
@@ -160,9 +156,9 @@ def test_ties_go_on_to_the_next_64_bits() -> None:
 
 def test_seeded_draws_repeat_and_differ() -> None:
     for shape, rate in LAWS:
-        assert np.array_equal(drawn(shape, rate, 100), drawn(shape, rate, 100))
-    assert not np.array_equal(drawn(*LAWS[0], 100), drawn(*LAWS[0], 100, b"z"))
-    assert len(drawn(*LAWS[0], 0)) == 0
+        assert np.array_equal(sample(shape, rate, 100), sample(shape, rate, 100))
+    assert not np.array_equal(sample(*LAWS[0], 100), sample(*LAWS[0], 100, b"z"))
+    assert len(sample(*LAWS[0], 0)) == 0
 
 
 @pytest.mark.parametrize(
@@ -171,9 +167,9 @@ def test_seeded_draws_repeat_and_differ() -> None:
         (Fraction(2), Fraction(1), "shape"),
         (Fraction(0), Fraction(1), "shape"),
         (Fraction(1), Fraction(0), "rate"),
-        (Fraction(1), Fraction(1, 2**70), "epsilon is too small"),
+        (Fraction(1), Fraction(1, 2**70), "choose a larger epsilon"),
     ],
 )
-def test_what_cannot_be_is_refused(shape: Fraction, rate: Fraction, message: str) -> None:
+def test_impossible_parameters_are_refused(shape: Fraction, rate: Fraction, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         NegativeBinomial(shape=shape, rate=rate)

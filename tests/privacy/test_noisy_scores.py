@@ -1,4 +1,4 @@
-"""Noise on many scores: exact laws, and what Gaussian noise promises."""
+"""Noise on many scores has its exact law, and Gaussian noise keeps epsilon and delta."""
 
 from __future__ import annotations
 
@@ -32,15 +32,13 @@ def test_the_discrete_gaussian_has_its_law(variance: Fraction) -> None:
     assert set(counts) <= set(weights)
     for x, weight in weights.items():
         likely = weight / whole
-        # 6 standard deviations and an event: below 1e-8 for each of at most 110 values.
+        # 6 standard deviations and 5 events fail with a probability below 1e-8 for each value.
         assert abs(counts[x] - draws * likely) < 6 * math.sqrt(draws * likely) + 5
 
 
 @pytest.mark.parametrize(("rho", "delta"), [(0.005, 1e-6), (0.1, 1e-9), (2.0, 1e-5)])
 def test_epsilon_of_rho_holds_for_the_gaussian(rho: float, delta: float) -> None:
-    """The exact delta of Gaussian noise with this rho (Balle and Wang 2018) is no more, and not far
-    below.
-    """
+    """The exact delta of Gaussian noise (Balle and Wang 2018) is at most delta, and close to it."""
     epsilon, mu = epsilon_of(rho, delta=delta), math.sqrt(2 * rho)
     exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     assert delta / 20 < exact <= delta
@@ -48,13 +46,13 @@ def test_epsilon_of_rho_holds_for_the_gaussian(rho: float, delta: float) -> None
     assert rho_of(epsilon, delta=delta) == pytest.approx(rho, rel=1e-6)
 
 
-def test_rho_is_not_what_its_root_suggests() -> None:
+def test_rho_is_not_half_of_epsilon_squared() -> None:
     """Spec B1: rho = 0.1^2 / 2 is not epsilon 0.1: 0.53 by the common formula, 0.43 by the best."""
     assert epsilon_of(0.005, delta=1e-6) == pytest.approx(0.43, abs=0.001)
     assert 0.005 + 2 * math.sqrt(0.005 * math.log(1e6)) == pytest.approx(0.53, abs=0.002)
 
 
-def test_scores_come_with_noise_of_their_scale() -> None:
+def test_noise_has_the_stated_scale() -> None:
     values = np.linspace(-1, 1, 400)
     laplace = laplace_scores(values, sensitivity=0.01, epsilon=10.0)
     gauss = gaussian_scores(values, sensitivity=0.01, epsilon=1.0, delta=1e-6)
@@ -63,25 +61,25 @@ def test_scores_come_with_noise_of_their_scale() -> None:
         math.sqrt(400) * 0.01 / math.sqrt(2 * rho_of(1.0, delta=1e-6)), rel=1e-4
     )
     stream = RandomStream(bytes(31) + b"\4")
-    for own, deviation in ((laplace, math.sqrt(2) * laplace.scale), (gauss, gauss.scale)):
-        off = np.concatenate([own.draw(stream) - values for _ in range(10)])
-        # 4000 draws: the mean's deviation is 1/63, that of the square's mean at most sqrt(5)/63.
-        assert abs(off.mean()) < 5.5 * deviation / math.sqrt(4000)
-        assert np.mean(off**2) == pytest.approx(deviation**2, rel=5.5 * math.sqrt(5 / 4000))
+    for mechanism, deviation in ((laplace, math.sqrt(2) * laplace.scale), (gauss, gauss.scale)):
+        errors = np.concatenate([mechanism.draw(stream) - values for _ in range(10)])
+        # Of 4000 draws the mean deviates by 1/63, and the mean square by at most sqrt(5)/63.
+        assert abs(errors.mean()) < 5.5 * deviation / math.sqrt(4000)
+        assert np.mean(errors**2) == pytest.approx(deviation**2, rel=5.5 * math.sqrt(5 / 4000))
 
 
-def test_a_chance_is_accounted_for() -> None:
+def test_deltas_add_up() -> None:
     accountant = Accountant(party=1, parties=1, budget=1.0, neighbours="replace-one")
     mechanism = gaussian_scores([1.0, 2.0], sensitivity=0.1, epsilon=0.4, delta=1e-6)
     for _ in range(2):
         accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
-    found = epsilon_by_view(accountant.releases, parties=1)
-    assert found["delta"] == 2e-6
-    assert found["epsilon"]["public"] == pytest.approx(0.8)
+    losses = epsilon_by_view(accountant.releases, parties=1)
+    assert losses["delta"] == 2e-6
+    assert losses["epsilon"]["public"] == pytest.approx(0.8)
 
 
 def test_the_noise_keeps_rho() -> None:
-    """Squared length over twice the variance, with the roundings to the grid."""
+    """Rho is the squared sensitivity over twice the variance, with the roundings to the grid."""
     mechanism = gaussian_scores(np.zeros(105), sensitivity=3 / 45_222, epsilon=0.1, delta=1e-6)
     assert isinstance(mechanism, GaussianScores)
     rho = mechanism.sensitivity**2 / (2 * mechanism.scale**2)
@@ -97,6 +95,8 @@ def test_the_noise_keeps_rho() -> None:
         ([1.0], {"epsilon": 1.0, "delta": 0.0}, "delta between 0 and 1"),
     ],
 )
-def test_what_is_wrong(scores: list[float], more: dict[str, float], match: str) -> None:
+def test_impossible_arguments_are_refused(
+    scores: list[float], more: dict[str, float], match: str
+) -> None:
     with pytest.raises(ValueError, match=match):
         (gaussian_scores if "delta" in more else laplace_scores)(scores, sensitivity=1.0, **more)

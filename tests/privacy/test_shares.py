@@ -1,4 +1,4 @@
-"""Shares of noise: bounds against exact tails, and what a share alone is worth."""
+"""Shares of noise: bounds against exact tails, and the loss of a share alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sottovoce.privacy.shares import Batch, excess, noise_bound, shape_of
 
 
 def two_sided(alpha: float, shape: float, size: int) -> np.ndarray:
-    """The law of A - B for A, B ~ NB(shape, alpha), at 0 .. size - 1, by summing."""
+    """Compute the law of A - B for A, B ~ NB(shape, alpha) at 0 .. size - 1, by summation."""
     j = np.arange(1, size)
     p = np.exp(
         np.concatenate([[0.0], np.cumsum(np.log((j - 1 + shape) / j))])
@@ -39,21 +39,19 @@ def test_slot_widths_of_the_specification(rows: int, b: int, cells: int, width: 
 def test_the_bound_holds_with_the_probability_stated(
     parties: int, colluding: int, b: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P[|X| > t] by summing the exact law, at 2**-14 instead of 2**-40: the formulas take any
-    lambda.
-    """
+    """P[|X| > t] is summed up from the exact law, at 2**-14 instead of 2**-40."""
     monkeypatch.setattr(shares, "SAFETY_BITS", 14)
     t = noise_bound(sensitivity=1, epsilon=1 / b, cells=1, parties=parties, colluding=colluding)
     s = parties / (parties - colluding)
     law = two_sided(math.exp(-1 / b), s, int(80 * b) + 64)
     beyond = 2 * law[t + 1 :].sum()
     assert beyond <= 2.0**-14
-    assert beyond > 2.0**-14 / 2**10  # the bound is not absurdly loose
+    assert beyond > 2.0**-14 / 2**10  # The bound is not much too large.
 
 
 @pytest.mark.parametrize(("parties", "factor"), [(2, 17), (3, 7.3), (5, 3.4), (10, 1.85)])
 def test_r_of_one_over_k_is_too_little(parties: int, factor: float) -> None:
-    """Section 2.1: what an insider finds when shares are made for K instead of K - c."""
+    """Section 2.1: the excess loss against a party, where shares are made for K, not K - c."""
     assert excess(rate=0.025, shape=1 - 1 / parties) == pytest.approx(factor, rel=0.01)
 
 
@@ -72,17 +70,17 @@ def test_the_excess_is_finite_and_at_least_one(rate: float) -> None:
     assert excess(rate=rate, shape=1.0) == pytest.approx(1)
 
 
-def test_variance() -> None:
-    """K/(K - c) times that of one: 3199.8333 at epsilon / sensitivity = 0.025."""
+def test_shares_have_a_larger_variance() -> None:
+    """It is K/(K - c) times that of one noise: 3199.8333 at epsilon / sensitivity = 0.025."""
     batch = Batch(cells=1, sensitivity=2, epsilon=0.05, rows=10, parties=3, colluding=1)
     assert batch.variance(shares=False) == pytest.approx(3199.8333, abs=1e-3)
     assert batch.variance(shares=True) == pytest.approx(1.5 * 3199.8333, abs=1e-3)
     assert batch.rate == Fraction(0.05) / 2
 
 
-def test_shapes() -> None:
+def test_the_shape_follows_from_the_collusion_threshold() -> None:
     assert shape_of(parties=3, colluding=1) == Fraction(1, 2)
     assert shape_of(parties=1, colluding=0) == 1
     for parties, colluding in ((1, 1), (3, 3), (2, -1)):
-        with pytest.raises(ValueError, match="fewer colluding parties"):
+        with pytest.raises(ValueError, match=r"expected 0 to . colluding parties"):
             shape_of(parties=parties, colluding=colluding)

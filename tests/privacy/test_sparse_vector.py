@@ -1,6 +1,4 @@
-"""The sparse vector technique against its law by integration; the threshold mechanism against its
-claim.
-"""
+"""The sparse vector technique has its law; the threshold mechanism breaks its claim."""
 
 from __future__ import annotations
 
@@ -21,29 +19,28 @@ X = np.linspace(-40, 40, 16_001)
 
 
 def tail(x: np.ndarray) -> np.ndarray:
-    """P[noise >= x], of scale 1."""
+    """Compute P[noise >= x] for noise of scale 1."""
     return np.asarray(np.where(x >= 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2))
 
 
 def law(queries: list[float], *, epsilon: float, cutoff: int) -> dict[tuple[int, ...], float]:
-    """How likely each answer is, by integration over the threshold's noise; sensitivity 1,
-    thresholds 0.
-    """
+    """Compute each answer's probability by integration, at sensitivity 1 and thresholds 0."""
     share = 1 / (1 + (2 * cutoff) ** (2 / 3))
     scale = 1 / (share * epsilon), 2 * cutoff / ((1 - share) * epsilon)
     density = np.exp(-np.abs(X)) / np.exp(-np.abs(X)).sum()
     above = [tail((X * scale[0] - query) / scale[1]) for query in queries]
-    found: dict[tuple[int, ...], float] = {}
+    probabilities: dict[tuple[int, ...], float] = {}
     for answers in product([False, True], repeat=len(queries)):
-        named = tuple(at for at, up in enumerate(answers) if up)
-        if len(named) > cutoff:
+        listed = tuple(query for query, is_above in enumerate(answers) if is_above)
+        if len(listed) > cutoff:
             continue
-        asked = named[-1] + 1 if len(named) == cutoff else len(queries)  # then it stops
-        if any(answers[asked:]):
+        # The mechanism stops after `cutoff` queries were above.
+        answered = listed[-1] + 1 if len(listed) == cutoff else len(queries)
+        if any(answers[answered:]):
             continue
-        factors = [above[at] if answers[at] else 1 - above[at] for at in range(asked)]
-        found[named] = float((density * np.prod(factors, axis=0)).sum())
-    return found
+        factors = [above[q] if answers[q] else 1 - above[q] for q in range(answered)]
+        probabilities[listed] = float((density * np.prod(factors, axis=0)).sum())
+    return probabilities
 
 
 @pytest.mark.parametrize(("epsilon", "cutoff"), [(1.0, 1), (2.0, 2), (5.0, 4)])
@@ -54,32 +51,29 @@ def test_answers_have_their_law(epsilon: float, cutoff: int) -> None:
     counts = Counter(tuple(mechanism.draw(stream)) for _ in range(DRAWS))
     expected = law(queries, epsilon=epsilon, cutoff=cutoff)
     assert sum(expected.values()) == pytest.approx(1, abs=1e-3)
-    for named, likely in expected.items():
-        # 5.5 standard deviations: 4e-8 for each of at most 16 answers.
-        assert (
-            abs(counts[named] / DRAWS - likely)
-            < 5.5 * (likely * (1 - likely) / DRAWS) ** 0.5 + 1e-3
-        ), named
+    for listed, likely in expected.items():
+        # 5.5 standard deviations fail with probability 4e-8 for each of at most 16 answers.
+        deviation = (likely * (1 - likely) / DRAWS) ** 0.5
+        assert abs(counts[listed] / DRAWS - likely) < 5.5 * deviation + 1e-3, listed
 
 
 @pytest.mark.parametrize("cutoff", [1, 2, 3])
-def test_no_answer_tells_neighbours_apart_by_more_than_epsilon(cutoff: int) -> None:
+def test_no_answer_distinguishes_neighbours_by_more_than_epsilon(cutoff: int) -> None:
     queries = [0.3, -0.5, 1.0, 0.0]
-    own = law(queries, epsilon=1.0, cutoff=cutoff)
+    answers = law(queries, epsilon=1.0, cutoff=cutoff)
     worst = 0.0
-    for moved in product([-1.0, 0.0, 1.0], repeat=4):
-        other = law(
-            [q + m for q, m in zip(queries, moved, strict=True)], epsilon=1.0, cutoff=cutoff
-        )
-        worst = max(worst, *(abs(log(own[named] / other[named])) for named in own))
+    for change in product([-1.0, 0.0, 1.0], repeat=4):
+        changed = [q + c for q, c in zip(queries, change, strict=True)]
+        neighbour = law(changed, epsilon=1.0, cutoff=cutoff)
+        worst = max(worst, *(abs(log(answers[key] / neighbour[key])) for key in answers))
     assert 0.2 < worst <= 1.0 + 1e-6
 
 
-def test_shares_and_noise() -> None:
+def test_epsilon_is_divided_and_scales_follow() -> None:
     mechanism = sparse_vector([1.0], [0.0], sensitivity=0.5, epsilon=1.0, cutoff=4)
-    first, second = mechanism.shares
-    assert float(first + second) == 1.0
-    assert float(second / first) == pytest.approx(4.0)  # (2 * 4)^(2/3)
+    of_threshold, of_queries = mechanism.shares
+    assert float(of_threshold + of_queries) == 1.0
+    assert float(of_queries / of_threshold) == pytest.approx(4.0)  # (2 * 4)^(2/3)
     assert mechanism.scale == pytest.approx(2 * 4 * 0.5 / 0.8, rel=1e-5)
     assert mechanism.sensitivity == pytest.approx(0.5, rel=1e-5)
 
@@ -93,44 +87,45 @@ def test_the_threshold_mechanism_answers_as_printed() -> None:
     counts = Counter(tuple(mechanism.draw(stream)) for _ in range(DRAWS))
     patterns = list(product([False, True], repeat=3))
     logs = np.array(
-        [log_likelihood(queries, borders, own, scale=mechanism.scale) for own in patterns]
+        [log_likelihood(queries, borders, pattern, scale=mechanism.scale) for pattern in patterns]
     )
     likely = np.exp(logs - logs.max())
     likely /= likely.sum()
-    for own, chance in zip(patterns, likely.tolist(), strict=True):
-        named = tuple(at for at, up in enumerate(own) if up)
-        assert abs(counts[named] / DRAWS - chance) < 5.5 * (chance * (1 - chance) / DRAWS) ** 0.5
+    for pattern, chance in zip(patterns, likely.tolist(), strict=True):
+        listed = tuple(query for query, is_above in enumerate(pattern) if is_above)
+        assert abs(counts[listed] / DRAWS - chance) < 5.5 * (chance * (1 - chance) / DRAWS) ** 0.5
 
 
 def counter_example(
     attributes: int, *, rows: int, epsilon: float, theta: float | None, rate: float = 1.0
 ) -> float:
-    """Spec B1: binary columns; one tuple has ones in the second half of them, its neighbour in the
-    first half.
+    """Compute the log-ratio of the counter-example in spec B1.
 
-    Pairs within the one half have the largest information that one tuple can give, all others none;
-    the answer is which half it is. Computed of the mutual information itself, `epsilon` that of the
-    sampled table.
+    Columns are binary. One tuple has ones in the second half of them, its neighbour in the first
+    half. Pairs within that half have the largest information that one tuple can give, and all
+    others none. The answer says which half it is. It is computed for the mutual information itself,
+    and `epsilon` is that of the sampled table.
     """
     half = attributes // 2
-    some, cross = half * (half - 1) // 2, half * half
-    most = mutual_information_sensitivity(rows, binary=True, base=np.e)
+    within, cross = half * (half - 1) // 2, half * half
+    largest = mutual_information_sensitivity(rows, binary=True, base=np.e)
     first, second, none = (
-        [0.0] * some + [most] * some + [0.0] * cross,
-        [most] * some + [0.0] * some + [0.0] * cross,
-        [0.0] * (2 * some + cross),
+        [0.0] * within + [largest] * within + [0.0] * cross,
+        [largest] * within + [0.0] * within + [0.0] * cross,
+        [0.0] * (2 * within + cross),
     )
-    answers = [False] * some + [True] * some + [False] * cross
-    borders = [most / 2 if theta is None else theta] * len(answers)
-    own, other, without = (
-        log_likelihood(queries, borders, answers, scale=2 * most / epsilon)
+    answers = [False] * within + [True] * within + [False] * cross
+    borders = [largest / 2 if theta is None else theta] * len(answers)
+    likelihood, neighbours, without = (
+        log_likelihood(queries, borders, answers, scale=2 * largest / epsilon)
         for queries in (first, second, none)
     )
-    if rate < 1:  # the tuple is in the sample, or is not
-        own, other = (
-            float(np.logaddexp(log(rate) + one, log(1 - rate) + without)) for one in (own, other)
+    if rate < 1:  # The sample has the tuple with probability `rate`.
+        likelihood, neighbours = (
+            float(np.logaddexp(log(rate) + sampled, log(1 - rate) + without))
+            for sampled in (likelihood, neighbours)
         )
-    return own - other
+    return likelihood - neighbours
 
 
 @pytest.mark.parametrize(
@@ -166,12 +161,12 @@ def test_the_counter_example_with_the_papers_own_figures() -> None:
     assert counter_example(20, rows=1000, epsilon=1.0, theta=0.02) == pytest.approx(
         31.0098, abs=0.001
     )
-    # The complete algorithm 1 on Adult's rows, with sampling, at a claimed 0.1.
+    # This is the complete algorithm 1 on Adult's rows, with sampling, at a claimed 0.1.
     rate = 20_422 / 45_222
     sampled = log(1 + (exp(0.1) - 1) / rate)
     for attributes, ratio in ((20, 4.36), (50, 31.2), (100, 128.0)):
-        found = counter_example(attributes, rows=20_422, epsilon=sampled, theta=0.02, rate=rate)
-        assert found == pytest.approx(ratio, rel=2e-3)
+        log_ratio = counter_example(attributes, rows=20_422, epsilon=sampled, theta=0.02, rate=rate)
+        assert log_ratio == pytest.approx(ratio, rel=2e-3)
 
 
 def test_the_accountant_says_that_no_epsilon_holds() -> None:
@@ -180,8 +175,8 @@ def test_the_accountant_says_that_no_epsilon_holds() -> None:
         [1.0], [0.0], sensitivity=1.0, epsilon=0.1, views=tuple(views(1))
     )
     accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
-    found = epsilon_by_view(accountant.releases, parties=1)
-    assert set(found["epsilon"].values()) == {inf}
+    losses = epsilon_by_view(accountant.releases, parties=1)
+    assert set(losses["epsilon"].values()) == {inf}
     assert accountant.spent == 0.1
 
 
@@ -195,7 +190,9 @@ def test_the_accountant_says_that_no_epsilon_holds() -> None:
         ([1.0], 1.0, 0, "a cutoff of at least 1, found 0"),
     ],
 )
-def test_what_is_wrong(queries: list[float], epsilon: float, cutoff: int, match: str) -> None:
+def test_impossible_arguments_are_refused(
+    queries: list[float], epsilon: float, cutoff: int, match: str
+) -> None:
     with pytest.raises(ValueError, match=match):
         sparse_vector(
             queries, [0.0] * len(queries), sensitivity=1.0, epsilon=epsilon, cutoff=cutoff

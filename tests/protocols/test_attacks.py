@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce.crypto import Ciphertexts, RandomStream
+from sottovoce.crypto import RandomStream
+from sottovoce.crypto.ciphertexts import Ciphertexts
 from sottovoce.curator import Curator
 from sottovoce.messages import MessageError, decode
 from sottovoce.parties import Party
@@ -243,7 +244,7 @@ def test_an_all_zero_indicator_takes_the_noise_away(
 
     It is outside the honest-but-curious model. `shares` has no such message.
     """
-    from sottovoce.crypto import Encryptor
+    from sottovoce.crypto.paillier import Encryptor
 
     honest = Encryptor.encrypt
 

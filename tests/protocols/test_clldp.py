@@ -29,7 +29,7 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local.belief import beliefs
 from sottovoce.privacy.local.clear import ClearAttributes
-from sottovoce.privacy.local.groups import Groups
+from sottovoce.privacy.local.groups import GroupBook
 from sottovoce.protocols.clldp.candidates import candidates, last_attribute
 from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
 from sottovoce.protocols.clldp.leaves import review_tree
@@ -243,7 +243,7 @@ def review(
     terms: LabelMessages.Terms,
     options: LabelOptions,
     *,
-    book: Groups | None = None,
+    book: GroupBook | None = None,
     cap: float | None = None,
     plain: bool = False,
 ) -> TermsReview:
@@ -252,7 +252,7 @@ def review(
         settings(options, cap=cap),
         users=USERS,
         key=bytes(16),
-        book=book or Groups(),
+        book=book or GroupBook(),
         plain=plain,
     )
 
@@ -357,7 +357,7 @@ GROWN: Mapping[str, Any] = {
 def test_users_refuse_trees(changes: dict[str, Any], reason: str) -> None:
     request = LabelMessages.Grown(**{**GROWN, **changes})
     with pytest.raises(ValueError, match=reason):
-        review_tree(request, settings(LabelOptions(epsilon=1.0)), users=USERS, book=Groups())
+        review_tree(request, settings(LabelOptions(epsilon=1.0)), users=USERS, book=GroupBook())
 
 
 def test_a_user_who_has_reported_is_not_asked_for_her_leaf() -> None:
@@ -367,7 +367,7 @@ def test_a_user_who_has_reported_is_not_asked_for_her_leaf() -> None:
     with pytest.raises(ValueError, match=r"expected users who have not reported"):
         review_tree(request, settings(options), users=USERS, book=book)
     request = LabelMessages.Grown(**GROWN)
-    tree = review_tree(request, settings(options), users=USERS, book=Groups())
+    tree = review_tree(request, settings(options), users=USERS, book=GroupBook())
     assert tree.leaves == [1, 3, 4]
 
 

@@ -16,7 +16,8 @@ from sottovoce.curator import Estimate, Marginal, dependence, mutual_information
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
-from sottovoce.protocols.dp_ccbn import extensions, scores_of, search_all, sets_of
+from sottovoce.protocols.dp_ccbn.plan import CandidatePlan
+from sottovoce.protocols.dp_ccbn.scores import choose_all, scores_of
 from sottovoce.protocols.dp_subn.usefulness import Sizes
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
@@ -135,6 +136,12 @@ def test_nothing_worth_its_noise() -> None:
     )
 
 
+def plan_of(domain: Domain, most: int) -> CandidatePlan:
+    return CandidatePlan(
+        domain=domain, sizes=Sizes(domain, most), degree=2, epsilon=1.0, weighted=False
+    )
+
+
 def test_every_set_is_covered_once() -> None:
     domain = Domain(
         {
@@ -143,7 +150,7 @@ def test_every_set_is_covered_once() -> None:
         }
     )
     for most in (1, 6, 12, 24, 1000):
-        found = sets_of(Sizes(domain, most), 2)
+        found = plan_of(domain, most).candidate_sets()
         assert all(len(own) == 1 or domain.cells(own) <= most for own in found)
         for size in range(1, 4):
             for own in combinations(domain.attributes, size):
@@ -164,11 +171,11 @@ def test_one_shot_scores_are_the_tables() -> None:
         whole = Marginal.of(
             domain, domain.attributes, generator.gamma(0.3, size=int(np.prod(shape)))
         )
-        sizes = Sizes(domain, 24)
-        counted = [Estimate(whole.project(own), 1e-12) for own in sets_of(sizes, 2)]
-        chosen = search_all(counted, [("b",)], sizes=sizes, degree=2, rows=1000)
+        plan = plan_of(domain, 24)
+        counted = [Estimate(whole.project(own), 1e-12) for own in plan.candidate_sets()]
+        chosen = choose_all(counted, ("b",), plan=plan, rows=1000)
         for at in range(1, 4):
-            families = extensions(sizes, chosen[:at], 2)
+            families = plan.candidates(chosen[:at])
             tables = [whole.project(family) for family in families]
             scores = [
                 mutual_information(table, family[-1:], base=2)
@@ -212,7 +219,7 @@ def test_noise_alone_is_no_dependence() -> None:
 
 
 def test_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sottovoce.protocols.dp_ccbn.MOST_TABLES", 5)
+    monkeypatch.setattr("sottovoce.protocols.dp_ccbn.plan.MAX_TABLES", 5)
     with pytest.raises(
         UsageError, match="at most 5 candidates to count at once, found 6: set most_parents lower"
     ):

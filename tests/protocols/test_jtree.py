@@ -47,7 +47,7 @@ from sottovoce.protocols.jtree.scores import (
     sample_size,
     sampled_epsilon,
 )
-from sottovoce.protocols.jtree.tables import agreeing, believed, printed_tables
+from sottovoce.protocols.jtree.tables import agreeing_tables, believed_tables, printed_tables
 from sottovoce.protocols.jtree.tree_search import tree_search
 from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.registry import find
@@ -410,7 +410,7 @@ def disagreement(tables: list[Marginal]) -> float:
 def test_tables_agree_but_not_as_printed() -> None:
     """J5: cutting every table by itself makes tables disagree that agreed before."""
     estimates = noisy_tables(np.random.default_rng(4), noise=20.0)
-    agreed = agreeing(estimates, total=1000.0)
+    agreed = agreeing_tables(estimates, total=1000.0)
     cut = printed_tables(estimates, total=1000.0)
     assert disagreement(cut) > 50
     assert disagreement(agreed) < disagreement(cut) / 4
@@ -434,8 +434,8 @@ def test_clusters_are_believed_as_far_as_their_noise_allows() -> None:
         for _ in range(20):
             cluster = noisy(joint, generator, noise=noise)
             results = (
-                believed([cluster], singles, total=10_000.0),
-                agreeing([cluster, *singles], total=10_000.0),
+                believed_tables([cluster], singles, total=10_000.0),
+                agreeing_tables([cluster, *singles], total=10_000.0),
             )
             tables = [
                 tables[0] if tables[0].attributes == ("a", "b") else tables[-1]

@@ -217,7 +217,7 @@ def test_exact_arrays_cannot_be_sent(counts: Any) -> None:
 
 def test_a_share_must_state_its_cost(counts: Any) -> None:
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=0)
-    with pytest.raises(ValueError, match="expected seen, what a mere share of the noise costs"):
+    with pytest.raises(ValueError, match="expected seen, the loss in each view of a share"):
         SharedLaplace(pages=[counts.marginal(["sex"])], batch=batch, seen={})
 
 

@@ -27,7 +27,7 @@ from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
-from sottovoce.protocols.fourier import coefficients, reconstructed
+from sottovoce.protocols.fourier import coefficients, reconstruct_marginal
 from sottovoce.protocols.local import LocalOptions, choose_randomizer
 from sottovoce.protocols.one_way_ldp import OneWayLocal
 from sottovoce.protocols.survey import MarginalQuestions, PartySurvey, SurveyMessages
@@ -430,7 +430,7 @@ def test_coefficients_of_fourier() -> None:
     }
     for pair in combinations(names, 2):
         expected = records.marginal(pair) / 3000
-        found = reconstructed(domain, pair, theta).values.reshape(-1)  # noqa: PD011
+        found = reconstruct_marginal(domain, pair, theta).values.reshape(-1)  # noqa: PD011
         assert found == pytest.approx(np.asarray(expected), abs=1e-12)
 
 

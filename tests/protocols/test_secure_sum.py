@@ -343,7 +343,8 @@ def test_recut_keeps_every_cell() -> None:
 def test_the_curator_needs_the_length_of_key_that_was_agreed(
     converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sottovoce.crypto import RandomStream, new_key
+    from sottovoce.crypto import RandomStream
+    from sottovoce.crypto.paillier import new_key
 
     short = new_key(128, randomness=RandomStream(b"s" * 32))
     monkeypatch.setattr(ring, "new_key", lambda bits, randomness: short)

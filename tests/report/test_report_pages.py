@@ -26,12 +26,13 @@ from sottovoce.report.formats import bytes_text
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.bars import Bars, bars
 from sottovoce.report.pages.canvas import standalone
-from sottovoce.report.pages.charts import Line, Panel, panels, steps
+from sottovoce.report.pages.charts import Line, Panel, panels
 from sottovoce.report.pages.conversation import group_messages, sequence_diagram
 from sottovoce.report.pages.document import document, table
 from sottovoce.report.pages.privacy_panel import privacy_panel
 from sottovoce.report.pages.sentences import lead
 from sottovoce.report.pages.style import STYLE
+from sottovoce.report.pages.timeline import timeline
 from sottovoce.report.report import Privacy, Sums
 from sottovoce.report.reported import ReportedRun, read_run
 
@@ -618,7 +619,7 @@ def test_names_from_outside_are_escaped() -> None:
             ],
             title=wild,
         ),
-        steps([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
+        timeline([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
         sequence_diagram(
             group_messages([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}
         ),

@@ -22,9 +22,9 @@ from sottovoce.messages import UsageError
 from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.runs.failure import RunFailed
-from sottovoce.studies.cells import make
+from sottovoce.studies.cells import run_cells
 from sottovoce.studies.datasets import ADULT, DATASETS, TABLES, Given, prepare, read_given
-from sottovoce.studies.experiments import Asked
+from sottovoce.studies.experiments import ExperimentCall
 from sottovoce.studies.items import Item, chosen, items, read_item
 from sottovoce.studies.reproducing import judge_item, plan_item, reproduce
 from sottovoce.studies.sweep import RunCell
@@ -94,7 +94,7 @@ def test_every_file(name: str, given: dict[str, Given], tmp_path: Path) -> None:
     for quick in (True, False):
         cells = plan_item(item, given, quick=quick, out=tmp_path, start=start_run)
         assert cells
-        assert {str(own.asked["line"]) for own in cells} <= lines
+        assert {str(own.columns["line"]) for own in cells} <= lines
     assert item.name == name
     assert name.startswith(("dp-subn-", "privincr-", "calm-", "clldp-", "jtree-"))
 
@@ -123,8 +123,8 @@ def small(name: str, **values: Any) -> Item:
 
 def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path: Path) -> None:
     item = small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4])
-    found = reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=silent)
-    assert (found.made.cells, found.made.before, found.made.failed) == (4, 0, {})
+    found = reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=silent)
+    assert (found.result.cells, found.result.found, found.result.failures) == (4, 0, {})
     folder = tmp_path / "dp-subn-figure-6"
     table = pd.read_csv(folder / "results.csv")
     assert set(table["epsilon"]) == {0.8}, "DistDiffGen's half of it is told as the whole"
@@ -152,8 +152,8 @@ def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path
     assert str(tmp_path) not in page
     assert "<title>Su et al. 2016 (DP-SUBN), figure 6" in (folder / "picture.svg").read_text()
     # Nothing is made again: the same results, from the cells.
-    again = reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=_refuse)
-    assert again.made.before == 4
+    again = reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=_refuse)
+    assert again.result.found == 4
     assert again.rows == found.rows
     # Another size has some of the cells already.
     more = reproduce(
@@ -162,9 +162,9 @@ def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path
         quick=True,
         out=tmp_path,
         start=start_run,
-        told=silent,
+        progress=silent,
     )
-    assert (more.made.cells, more.made.before) == (6, 4)
+    assert (more.result.cells, more.result.found) == (6, 4)
 
 
 def _refuse(done: int, of: int, following: str) -> None:
@@ -174,7 +174,7 @@ def _refuse(done: int, of: int, following: str) -> None:
 def test_experiments_are_made_and_judged(given: dict[str, Given], tmp_path: Path) -> None:
     item = read_item(items()["jtree-table-1"])
     found = reproduce(
-        item, {"adult": given["adult"]}, quick=True, out=tmp_path, start=start_run, told=silent
+        item, {"adult": given["adult"]}, quick=True, out=tmp_path, start=start_run, progress=silent
     )
     assert [(row["data"], row["rows"], row["attributes"], row["bits"]) for row in found.rows] == [
         ("adult", ROWS, 15, 52)
@@ -230,9 +230,9 @@ def test_a_run_that_fails_loses_no_other(given: dict[str, Given], tmp_path: Path
             {"line": "PriView, blocks of 8", "experiment": "priview", "set": {"ways": 99}},
         ],
     )
-    found = reproduce(broken, given, quick=True, out=tmp_path, start=start_run, told=silent)
+    found = reproduce(broken, given, quick=True, out=tmp_path, start=start_run, progress=silent)
     assert [row["status"] for row in found.rows] == ["done", "failed"]
-    assert found.made.complaint.startswith(
+    assert found.result.complaint.startswith(
         "1 of 2 runs failed, the first (priview): expected --ways from 1 to the 52"
     )
     assert "Runs that failed" in (tmp_path / item.name / "page.html").read_text()
@@ -250,7 +250,7 @@ def test_stand_ins_are_called_so(tmp_path: Path) -> None:
         quick=True,
         out=tmp_path / "out",
         start=start_run,
-        told=silent,
+        progress=silent,
     )
     page = (tmp_path / "out" / "jtree-table-1" / "page.html").read_text()
     assert "adult is not the dataset here (stand-in, 40 rows of 48,842)" in page
@@ -412,7 +412,7 @@ def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None
 )
 def test_a_wrong_experiment(name: str, given_: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        Asked.of(name, given_)
+        ExperimentCall.of(name, given_)
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
@@ -488,10 +488,10 @@ def test_a_page_says_what_is_not_there_yet(given: dict[str, Given], tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(Exception, match="interrupted"):
-        reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=stop)
+        reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=stop)
     assert "22 runs have not been made" in (tmp_path / item.name / "page.html").read_text()
     assert json.loads((tmp_path / item.name / "verdict.json").read_text())["left"] == 22
-    reproduce(item, given, quick=True, out=tmp_path, start=start_run, told=silent)
+    reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=silent)
     assert "not been made" not in (tmp_path / item.name / "page.html").read_text()
 
 
@@ -509,9 +509,9 @@ def test_an_interruption_leaves_what_there_is(given: dict[str, Given], tmp_path:
             raise KeyboardInterrupt
 
     with pytest.raises(Exception, match=r"interrupted: 2 of 24 results"):
-        make(cells, out=tmp_path, told=stop, finish=lambda made: None)
-    made = make(cells, out=tmp_path, told=silent, finish=lambda made: None)
-    assert made.before == 2
+        run_cells(cells, out=tmp_path, progress=stop, finish=lambda made: None)
+    made = run_cells(cells, out=tmp_path, progress=silent, finish=lambda made: None)
+    assert made.found == 2
 
 
 def test_an_interruption_within_a_run_stops_all(
@@ -530,7 +530,7 @@ def test_an_interruption_within_a_run_stops_all(
         started.append(cell)
         raise RunFailed("interrupted; all roles were ended and nothing was written", status=130)
 
-    monkeypatch.setattr(RunCell, "make", stopped)
+    monkeypatch.setattr(RunCell, "compute", stopped)
     with pytest.raises(RunFailed, match=r"interrupted: 0 of 4 results"):
-        make(cells, out=tmp_path, told=silent, finish=lambda made: None)
+        run_cells(cells, out=tmp_path, progress=silent, finish=lambda made: None)
     assert len(started) == 1

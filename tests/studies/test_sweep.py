@@ -51,7 +51,7 @@ def plan(tmp_path: Path) -> Path:
 
 def test_every_combination_once(plan: Path) -> None:
     _, cells = read_plan(plan, start=start_run)
-    shown = [cell.shown for cell in cells]
+    shown = [cell.label for cell in cells]
     assert len(shown) == len(set(shown)) == len({cell.key for cell in cells}) == 8
     assert shown[:2] == ["head-count seed=3 epsilon=1.0", "head-count seed=5 epsilon=1.0"]
     assert "noisy-marginals seed=5 ways=2 aggregator=clear epsilon=1.0" in shown
@@ -66,25 +66,25 @@ def test_it_goes_on_where_it_stopped(
     _, cells = read_plan(plan, start=start_run)
     out = tmp_path / "out"
     started: list[str] = []
-    real = RunCell.make
+    real = RunCell.compute
 
     def stopping(cell: RunCell, *, out: Path) -> dict[str, Any]:
         if len(started) == 3:
             raise KeyboardInterrupt
-        started.append(cell.shown)
+        started.append(cell.label)
         return real(cell, out=out)
 
-    monkeypatch.setattr(RunCell, "make", stopping)
+    monkeypatch.setattr(RunCell, "compute", stopping)
     with pytest.raises(
         RunFailed, match=r"interrupted: 3 of 8 results are in .*; the same command goes on"
     ) as caught:
-        sweep(cells, out=out, told=silent)
+        sweep(cells, out=out, progress=silent)
     assert caught.value.status == 130
     table = pd.read_csv(out / "results.csv")
     assert table["status"].value_counts().to_dict() == {"not run": 5, "done": 3}
-    monkeypatch.setattr(RunCell, "make", real)
-    table, made = sweep(cells, out=out, told=silent)
-    assert (made.before, len(made.failed), len(table)) == (3, 0, 8)
+    monkeypatch.setattr(RunCell, "compute", real)
+    table, made = sweep(cells, out=out, progress=silent)
+    assert (made.found, len(made.failures), len(table)) == (3, 0, 8)
     assert set(table["status"]) == {"done"}
     heads = table[table["protocol"] == "head-count"]
     assert (heads["claimed_epsilon"] == heads["epsilon"]).all()
@@ -94,9 +94,9 @@ def test_it_goes_on_where_it_stopped(
         == table["payload_bytes"].to_list()
     )
     # All there: nothing is run, and the results are the same.
-    monkeypatch.setattr(RunCell, "make", stopping)
-    again, made = sweep(cells, out=out, told=silent)
-    assert made.before == 8
+    monkeypatch.setattr(RunCell, "compute", stopping)
+    again, made = sweep(cells, out=out, progress=silent)
+    assert made.found == 8
     assert again.equals(table)
 
 
@@ -107,7 +107,7 @@ def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> Non
         'mode = "rigorous"\n'
     )
     _, cells = read_plan(plan, start=start_run)
-    assert [cell.shown for cell in cells] == [
+    assert [cell.label for cell in cells] == [
         f"head-count seed=0 epsilon=1.0 rows_asked={rows} split={split}"
         for rows in (60, 90)
         for split in ("even", "by:sex@1")
@@ -149,11 +149,11 @@ def test_what_cannot_be_classified_is_said_at_the_end(tmp_path: Path) -> None:
 
 def test_a_broken_result_is_made_again(plan: Path, tmp_path: Path) -> None:
     _, cells = read_plan(plan, start=start_run)
-    table, _ = sweep(cells, out=tmp_path / "out", told=silent)
+    table, _ = sweep(cells, out=tmp_path / "out", progress=silent)
     for cell, text in zip(cells, ("", "{}", "[]", '{"communication": 3}'), strict=False):
         (tmp_path / "out" / "cells" / f"{cell.key}.json").write_text(text)
-    again, made = sweep(cells, out=tmp_path / "out", told=silent)
-    assert (made.before, len(made.failed)) == (4, 0)
+    again, made = sweep(cells, out=tmp_path / "out", progress=silent)
+    assert (made.found, len(made.failures)) == (4, 0)
     assert again.drop(columns="seconds").equals(table.drop(columns="seconds"))
 
 
@@ -227,7 +227,7 @@ def test_folders_of_runs_are_kept_if_wanted(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('keep = true\n[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = 50\n')
     _, cells = read_plan(plan, start=start_run)
-    sweep(cells, out=tmp_path / "out", told=silent)
+    sweep(cells, out=tmp_path / "out", progress=silent)
     kept = tmp_path / "out" / "runs" / cells[0].key
     assert json.loads((kept / "report.json").read_text())["protocol"] == "head-count"
     assert (kept / "report.html").is_file()
@@ -240,7 +240,7 @@ def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
     with (out / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(UsageError, match=r"expected one sweep at a time"):
-            sweep(cells, out=out, told=silent)
+            sweep(cells, out=out, progress=silent)
 
 
 @pytest.mark.parametrize(
@@ -321,8 +321,8 @@ def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
     table, made = sweep(
         plan_of(plan, where="here", start=start_run)[1],
         out=tmp_path / "s",
-        told=lambda *_: None,
+        progress=lambda *_: None,
     )
-    assert not made.failed
+    assert not made.failures
     assert table["rounds_asked"].tolist() == [1, 2]
     assert (table["rounds"] > table["rounds_asked"]).all()

@@ -13,8 +13,15 @@ import pytest
 from sottovoce.curator.labels import upper_beliefs
 from sottovoce.evaluation.label_sets import LABEL_SETS, conditional_of, label_set
 from sottovoce.messages import UsageError
-from sottovoce.privacy.local.belief import Allocation, Spent, allocate, beliefs, capped, leakage
-from sottovoce.privacy.local.groups import Groups
+from sottovoce.privacy.local.belief import (
+    Allocation,
+    PastReport,
+    allocate,
+    beliefs,
+    capped_belief,
+    leakage,
+)
+from sottovoce.privacy.local.groups import GroupBook
 from sottovoce.privacy.local.heads import HeadsResponse, choose_heads
 
 
@@ -75,7 +82,7 @@ def test_equation_13_bounds_all_reports_together(chosen: int) -> None:
         )
         one = HeadsResponse(4, epsilon=0.6, belief=first, chosen=chosen)
         two = HeadsResponse(8, epsilon=0.8, belief=second, chosen=chosen)
-        bound = leakage([Spent(first, float(one.ratio)), Spent(second, float(two.ratio))])
+        bound = leakage([PastReport(first, float(one.ratio)), PastReport(second, float(two.ratio))])
         worst = 0.0
         laws_1, laws_2 = (
             [one.law(value) for value in range(4)],
@@ -104,7 +111,7 @@ def test_d14_and_printed_sum() -> None:
     theta = [expm1(own) / omega + 1 for own, omega in zip(epsilons, omegas, strict=True)]
     printed = 1 - omegas[0] + omegas[2] * np.prod(theta)
     printed += (omegas[0] - omegas[1]) * theta[0] + (omegas[1] - omegas[2]) * theta[0] * theta[1]
-    assert leakage([Spent(*own) for own in zip(omegas, theta, strict=True)]) == pytest.approx(
+    assert leakage([PastReport(*own) for own in zip(omegas, theta, strict=True)]) == pytest.approx(
         printed
     )
     assert printed == pytest.approx(2.0936022, abs=1e-7)
@@ -117,13 +124,13 @@ def test_d14_and_printed_sum() -> None:
 def test_no_allocation_spends_more_than_there_is(
     allocation: Allocation, omegas: tuple[float, ...]
 ) -> None:
-    spent: list[Spent] = []
+    spent: list[PastReport] = []
     for number, omega in enumerate(omegas, start=1):
         own = allocate(
             spent, belief=omega, epsilon=1.0, number=number, rounds=5, allocation=allocation
         )
         if own:
-            spent.append(Spent(omega, expm1(own) / omega + 1))
+            spent.append(PastReport(omega, expm1(own) / omega + 1))
         assert leakage(spent) <= exp(1) * (1 + 1e-12)
     if allocation == "tight":
         assert leakage(spent) == pytest.approx(exp(1))
@@ -133,35 +140,35 @@ def test_equation_15_as_printed() -> None:
     """C7: if omega is 1, nothing is left for the fifth round (D15); with small ones budget stays
     unused.
     """
-    spent: list[Spent] = []
+    spent: list[PastReport] = []
     given = []
     for number in range(1, 6):
         own = allocate(spent, belief=1.0, epsilon=1.0, number=number, rounds=5, allocation="paper")
         given.append(own)
-        spent += [Spent(1.0, exp(own))] if own else []
+        spent += [PastReport(1.0, exp(own))] if own else []
     assert given == pytest.approx([0.2, 0.25, 1 / 3, 0.216667, 0.0], abs=1e-6)
     spent = []
     for number, omega in enumerate((0.2, 0.1, 0.05, 0.02, 0.01), start=1):
         own = allocate(
             spent, belief=omega, epsilon=1.0, number=number, rounds=5, allocation="paper"
         )
-        spent.append(Spent(omega, expm1(own) / omega + 1))
+        spent.append(PastReport(omega, expm1(own) / omega + 1))
     assert log(leakage(spent)) == pytest.approx(0.619, abs=1e-3)
 
 
 def test_the_cap_is_kept() -> None:
     """What is told of the whole record: ln of all thetas together."""
-    assert capped(0.02, epsilon=1.0, cap=None) == 0.02
-    omega = capped(0.02, epsilon=1.0, cap=2.0)
+    assert capped_belief(0.02, epsilon=1.0, cap=None) == 0.02
+    omega = capped_belief(0.02, epsilon=1.0, cap=2.0)
     assert log(expm1(1) / omega + 1) == pytest.approx(2.0)
-    assert capped(0.9, epsilon=1.0, cap=2.0) == 0.9
-    assert capped(0.02, epsilon=1.0, cap=1.0) == 1.0
-    spent: list[Spent] = []
+    assert capped_belief(0.9, epsilon=1.0, cap=2.0) == 0.9
+    assert capped_belief(0.02, epsilon=1.0, cap=1.0) == 1.0
+    spent: list[PastReport] = []
     for number in range(1, 4):
         own = allocate(
             spent, belief=0.05, epsilon=1.0, number=number, rounds=3, allocation="tight", cap=1.5
         )
-        spent += [Spent(0.05, expm1(own) / 0.05 + 1)] if own else []
+        spent += [PastReport(0.05, expm1(own) / 0.05 + 1)] if own else []
     assert sum(log(own.ratio) for own in spent) == pytest.approx(1.5)
 
 
@@ -182,14 +189,14 @@ def test_hashing_needs_an_omega_of_its_own() -> None:
     likely[1] = [0.25, 0.25, 0.25, 0, 0, 0.25, 0, 0, 0, 0, 0, 0]
     hashed = np.array([0, 0, 0, 1, 1, 0, 2, 2, 2, 3, 3, 3])
     buckets = np.stack([np.bincount(hashed, own, minlength=4) for own in likely])
-    from sottovoce.privacy.local.belief import learnt
+    from sottovoce.privacy.local.belief import largest_ratio
 
     naive, right = (
         HeadsResponse(8, epsilon=1.0, belief=float(beliefs(own)[0]), chosen=1)
         for own in (likely, buckets)
     )
-    assert learnt([naive.law(value) for value in range(8)], buckets) > 5
-    assert learnt([right.law(value) for value in range(8)], buckets) == pytest.approx(
+    assert largest_ratio([naive.law(value) for value in range(8)], buckets) > 5
+    assert largest_ratio([right.law(value) for value in range(8)], buckets) == pytest.approx(
         exp(1), rel=1e-6
     )
 
@@ -221,31 +228,31 @@ def test_the_upper_bound_is_above_the_truth() -> None:
 
 class TestBook:
     def test_groups_are_split_and_go_on(self) -> None:
-        book = Groups()
-        first = book.report(0, 100, attributes=frozenset({1}), spent=Spent(1.0, exp(0.4)))
+        book = GroupBook()
+        first = book.record(0, 100, attributes=frozenset({1}), report=PastReport(1.0, exp(0.4)))
         assert first.epsilon == pytest.approx(0.4)
         assert first.whole_record is None
         before = book.copy()
-        share = book.report(0, 40, attributes=frozenset({1, 2}), spent=Spent(0.5, 3.0))
-        assert before.of(0, 40).told == pytest.approx(0.4)
+        share = book.record(0, 40, attributes=frozenset({1, 2}), report=PastReport(0.5, 3.0))
+        assert before.of(0, 40).loss == pytest.approx(0.4)
         assert share.epsilon == pytest.approx(
-            log(leakage([Spent(1.0, exp(0.4)), Spent(0.5, 3.0)])) - 0.4
+            log(leakage([PastReport(1.0, exp(0.4)), PastReport(0.5, 3.0)])) - 0.4
         )
         assert share.whole_record == pytest.approx(log(3))
-        assert book.of(0, 40).told_of_all == pytest.approx(0.4 + log(3))
-        assert book.of(50, 100).told == pytest.approx(0.4)
-        assert book.of(100, 120).spent == ()
-        book.report(60, 70, attributes=frozenset({1, 3}), spent=Spent(1.0, 2.0))
-        assert [len(book.of(*own).spent) for own in ((40, 60), (60, 70), (70, 100))] == [1, 2, 1]
-        book.report(200, 300, attributes=frozenset({5}), spent=Spent(1.0, 2.0))
-        book.report(100, 200, attributes=frozenset({6}), spent=Spent(1.0, 1 + 1e-13))
-        assert book.of(100, 200).told == pytest.approx(1e-13, rel=1e-3)
+        assert book.of(0, 40).whole_record_loss == pytest.approx(0.4 + log(3))
+        assert book.of(50, 100).loss == pytest.approx(0.4)
+        assert book.of(100, 120).reports == ()
+        book.record(60, 70, attributes=frozenset({1, 3}), report=PastReport(1.0, 2.0))
+        assert [len(book.of(*own).reports) for own in ((40, 60), (60, 70), (70, 100))] == [1, 2, 1]
+        book.record(200, 300, attributes=frozenset({5}), report=PastReport(1.0, 2.0))
+        book.record(100, 200, attributes=frozenset({6}), report=PastReport(1.0, 1 + 1e-13))
+        assert book.of(100, 200).loss == pytest.approx(1e-13, rel=1e-3)
 
     def test_what_cannot_be_is_refused(self) -> None:
-        book = Groups()
-        book.report(10, 20, attributes=frozenset({1}), spent=Spent(1.0, 2.0))
+        book = GroupBook()
+        book.record(10, 20, attributes=frozenset({1}), report=PastReport(1.0, 2.0))
         for start, end in ((15, 30), (0, 11), (5, 25)):
             with pytest.raises(ValueError, match=r"expected users who were asked alike"):
                 book.of(start, end)
         with pytest.raises(ValueError, match=r"expected a set with the attributes \[1\]"):
-            book.report(10, 20, attributes=frozenset({2, 3}), spent=Spent(1.0, 2.0))
+            book.record(10, 20, attributes=frozenset({2, 3}), report=PastReport(1.0, 2.0))

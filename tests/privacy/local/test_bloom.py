@@ -16,8 +16,8 @@ from sottovoce.crypto import UserWords
 from sottovoce.curator.expectation import most_likely
 from sottovoce.privacy.local import OptimisedUnary, SymmetricUnary
 from sottovoce.privacy.local.bloom import BloomFilters, epsilon_of, share_of_coins
+from sottovoce.privacy.local.per_attribute import UnaryPerAttribute
 from sottovoce.privacy.local.randomizer import below_exp
-from sottovoce.privacy.local.several import SeveralUnary
 
 
 def apart(*, epsilon: float) -> BloomFilters:
@@ -149,7 +149,7 @@ def test_several_attributes_each_by_itself(kind: type[OptimisedUnary]) -> None:
     """At epsilon / |A| each, by the law; the likelihoods of all reports are the law's, and the
     joint comes out.
     """
-    several = SeveralUnary((2, 3), kind=kind, epsilon=3.0)
+    several = UnaryPerAttribute((2, 3), kind=kind, epsilon=3.0)
     assert [own.epsilon for own in several.randomizers] == [1.5, 1.5]
     assert several.bits == 5
     laws = [[own.law(value) for value in range(own.cells)] for own in several.randomizers]

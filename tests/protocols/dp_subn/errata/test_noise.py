@@ -18,9 +18,10 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.crypto import Encryptor, Packing, RandomStream
+from sottovoce.crypto import RandomStream
 from sottovoce.crypto.ciphertexts import Multiples
-from sottovoce.crypto.paillier import new_key
+from sottovoce.crypto.packing import Packing
+from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.curator import BayesianNetwork, Curator, Estimate, Marginal
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.parties.demo import demo_table

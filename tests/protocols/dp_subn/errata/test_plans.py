@@ -23,7 +23,7 @@ from sottovoce.messages import BudgetError
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Accountant, Domain, laplace
-from sottovoce.protocols import dp_ccbn
+from sottovoce.protocols.dp_ccbn import cost as ccbn_cost
 from sottovoce.protocols.dp_subn import cost
 from sottovoce.protocols.dp_subn.as_printed import AsPrinted
 from sottovoce.protocols.dp_subn.initial import quotas
@@ -196,7 +196,7 @@ def test_e17_the_papers_figures_follow_from_its_formulas(
     denies.
     """
     ours = cost.printed(d=52, t1=1024, **given)
-    theirs = dp_ccbn.printed(d=52, t1=1024, k=given["k"], parties=given["parties"])
+    theirs = ccbn_cost.printed(d=52, t1=1024, k=given["k"], parties=given["parties"])
     for lines, (rounds, megabytes) in ((ours, subn), (theirs, ccbn)):
         if rounds is not None:
             assert sum(own for own, _ in lines.values()) == pytest.approx(rounds, abs=0.6)

@@ -18,7 +18,7 @@ from ...crypto.user_words import UserWords
 from .randomizer import AT_A_TIME, Codes, Reports
 from .unary import Unary
 
-__all__ = ["Matches", "SeveralUnary", "likelihood"]
+__all__ = ["Matches", "UnaryPerAttribute", "likelihood"]
 
 Matches = npt.NDArray[np.uint8]
 """A line a label, a column a user."""
@@ -38,7 +38,7 @@ def likelihood(
     return found
 
 
-class SeveralUnary:
+class UnaryPerAttribute:
     """Unary encoding of each of several attributes at epsilon / |A|: RAPPOR+EM and OUE+EM
     (PrivIncr, 5.2.3).
     """

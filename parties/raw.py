@@ -1,0 +1,152 @@
+"""Raw tables: rows as they come from a source, before a schema encodes them.
+
+pandas takes half a second to start. So it is imported only to convert from a DataFrame or to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NumberColumn", "RawColumn", "RawTable", "TextColumn", "join_tables"]
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NumberColumn:
+    """A column of numbers. NaN is a null."""
+
+    numbers: npt.NDArray[np.integer[Any] | np.floating[Any]]
+
+    def as_texts(self) -> TextColumn:
+        """Write the numbers as texts."""
+        # Adding 0.0 makes -0.0 a 0.0. In double precision texts are read back as the same numbers.
+        numbers = self.numbers.astype(np.float64) + 0.0 if self._is_float else self.numbers
+        different, places = np.unique(numbers, return_inverse=True)
+        places = np.where(np.isnan(numbers), -1, places) if self._is_float else places
+        return TextColumn(places.astype(np.int64), [str(number) for number in different])
+
+    def take(self, rows: Integers | slice) -> NumberColumn:
+        return NumberColumn(self.numbers[rows])
+
+    def value(self, row: int) -> str:
+        """Write the value of a row; a whole number without a fraction."""
+        number = self.numbers[row].item()
+        return (
+            str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
+        )
+
+    def array(self) -> npt.NDArray[Any]:
+        return self.numbers
+
+    @property
+    def _is_float(self) -> bool:
+        return self.numbers.dtype.kind == "f"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TextColumn:
+    """A column of texts."""
+
+    places: Integers
+    """The place of each row's text in `texts`; that of a null is -1."""
+    texts: Sequence[str]
+    """Texts. One may be listed twice, and need not occur."""
+
+    def as_texts(self) -> TextColumn:
+        return self
+
+    def take(self, rows: Integers | slice) -> TextColumn:
+        return TextColumn(self.places[rows], self.texts)
+
+    def value(self, row: int) -> str:
+        """Write the value of a row."""
+        place = int(self.places[row])
+        return self.texts[place] if place >= 0 else "nan"
+
+    def array(self) -> npt.NDArray[np.object_]:
+        """Make an array of texts, in which a null is None."""
+        return np.array([*self.texts, None], dtype=object)[self.places]
+
+
+RawColumn: TypeAlias = NumberColumn | TextColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RawTable:
+    """Columns of one length by name. Printing it shows its size and nothing else."""
+
+    columns: Mapping[str, RawColumn]
+    rows: int
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> RawTable:
+        """Convert a DataFrame."""
+        return cls({str(name): _column(frame[name]) for name in frame.columns}, len(frame))
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"RawTable({self.rows} rows of {len(self.columns)} columns)"
+
+    def take(self, rows: Integers | slice) -> RawTable:
+        """Keep only these rows."""
+        count = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
+        return RawTable({name: column.take(rows) for name, column in self.columns.items()}, count)
+
+    def frame(self) -> pd.DataFrame:
+        """Make a DataFrame of texts and numbers."""
+        import pandas as pd
+
+        columns = {name: column.array() for name, column in self.columns.items()}
+        return pd.DataFrame(columns, index=range(self.rows))
+
+
+def join_tables(tables: Sequence[RawTable]) -> RawTable:
+    """Put tables with the same columns one after another."""
+    columns = {name: _join([table.columns[name] for table in tables]) for name in tables[0].columns}
+    return RawTable(columns, sum(map(len, tables)))
+
+
+def _join(columns: Sequence[RawColumn]) -> RawColumn:
+    numbers = [column.numbers for column in columns if isinstance(column, NumberColumn)]
+    if len(numbers) == len(columns):
+        return NumberColumn(np.concatenate(numbers))
+    parts = [column.as_texts() for column in columns]
+    if all(part.texts is parts[0].texts for part in parts):
+        return TextColumn(np.concatenate([part.places for part in parts]), parts[0].texts)
+    texts: list[str] = []
+    places = []
+    for part in parts:
+        places.append(np.where(part.places < 0, -1, part.places + len(texts)))
+        texts += part.texts
+    return TextColumn(np.concatenate(places), texts)
+
+
+def _column(series: pd.Series[Any]) -> RawColumn:
+    """Convert a column of a DataFrame."""
+    import pandas as pd
+
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf":
+        return NumberColumn(series.to_numpy())
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        texts = [str(value) for value in series.cat.categories]
+        return TextColumn(np.asarray(series.cat.codes, np.int64), texts)
+    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) != "string":
+        # 1, 1.0 and True are equal and have one hash, but they are three texts.
+        nulls = series.isna()
+        texts_or_none = [
+            None if is_null else str(value) for value, is_null in zip(series, nulls, strict=True)
+        ]
+        series = pd.Series(texts_or_none, dtype=object)
+    places, values = pd.factorize(series, use_na_sentinel=True)
+    return TextColumn(np.asarray(places, np.int64), [str(value) for value in values])

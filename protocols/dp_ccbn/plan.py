@@ -1,0 +1,84 @@
+"""The plan of a run, from public figures: sizes of tables, batches and their budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from ...curator import BayesianNetwork
+from ...messages import UsageError
+from ...privacy import Domain
+from ..dp_subn.usefulness import Sizes
+from ..secure_sum import Family, Tables
+
+__all__ = ["CandidatePlan"]
+
+MAX_TABLES: Final = 1_000_000
+"""Bound on the tables of a batch: more would take hours to count and days to encrypt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatePlan:
+    """What every role knows before a record is looked at.
+
+    Half of epsilon pays for the structure (eps1), half for the parameters (eps2).
+    """
+
+    domain: Domain
+    sizes: Sizes
+    degree: int
+    """The network's k; with k = 0 no network is worth its noise."""
+    epsilon: float
+    weighted: bool
+    """Whether tables share a batch's budget by their sizes."""
+
+    def candidates(self, chosen: Sequence[Family]) -> list[Family]:
+        """List the candidates of an iteration, in the order of the attributes.
+
+        A candidate is an attribute that is not in the network yet, after parents that are.
+        """
+        return self.sizes.extensions([family[-1] for family in chosen], degree=self.degree)
+
+    def candidate_sets(self) -> list[Family]:
+        """List the sets of k + 1 attributes whose tables fit.
+
+        Smaller sets are listed where no larger one covers them.
+        """
+        names = self.domain.attributes
+        sets: list[Family] = []
+        covered: set[Family] = set()
+        for size in range(min(self.degree + 1, len(names)), 0, -1):
+            for family in combinations(names, size):
+                fits = size == 1 or self.domain.cells(family) <= self.sizes.max_cells
+                if fits and family not in covered:
+                    sets.append(family)
+                    covered.update(
+                        part for smaller in range(1, size) for part in combinations(family, smaller)
+                    )
+        return sets
+
+    def iteration(self, families: Sequence[Family]) -> Tables:
+        """Describe the batch of an iteration, of which there are d - 1."""
+        return self._structure(families, self.epsilon / 2 / (len(self.domain.attributes) - 1))
+
+    def only_batch(self, families: Sequence[Family]) -> Tables:
+        """Describe the batch that has all of eps1."""
+        return self._structure(families, self.epsilon / 2)
+
+    def parameters(self, network: BayesianNetwork) -> Tables:
+        """Describe the batch of the network's maximal families.
+
+        Without a structure to pay for, it has all of epsilon.
+        """
+        epsilon = self.epsilon / 2 if self.degree else self.epsilon
+        return Tables(self.domain, network.maximal_families, epsilon, weighted=self.weighted)
+
+    def _structure(self, families: Sequence[Family], epsilon: float) -> Tables:
+        if len(families) > MAX_TABLES:
+            raise UsageError(
+                f"expected at most {MAX_TABLES:,} candidates to count at once, "
+                f"found {len(families):,}: set most_parents lower"
+            )
+        return Tables(self.domain, tuple(families), epsilon, weighted=self.weighted)
