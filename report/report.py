@@ -42,11 +42,7 @@ __all__ = [
 
 INFINITY: Final = "infinity"
 Bound = Annotated[
-    float,
-    msgspec.Meta(
-        description='a privacy loss; "infinity" where no bound holds',
-        extra_json_schema={"type": ["number", "string"]},
-    ),
+    float, msgspec.Meta(description='a privacy loss; "infinity" where no bound holds')
 ]
 
 
@@ -246,7 +242,22 @@ def in_json(value: Any) -> Any:
 def report_schema() -> dict[str, Any]:
     """Give the JSON schema of report.json; docs/report-schema.json is this."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
-    return {**title, **msgspec.json.schema(Report)}
+    schema = msgspec.json.schema(Report)
+    for name in ("Privacy", "Release"):
+        schema["$defs"][name] = _with_infinity(schema["$defs"][name])
+    return {**title, **schema}
+
+
+def _with_infinity(schema: Any) -> Any:
+    """Allow the word for infinity beside every number."""
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "number":
+            return {
+                **{key: value for key, value in schema.items() if key != "type"},
+                "anyOf": [{"type": "number"}, {"const": INFINITY}],
+            }
+        return {key: _with_infinity(value) for key, value in schema.items()}
+    return [_with_infinity(value) for value in schema] if isinstance(schema, list) else schema
 
 
 def read_report(folder: Path) -> Report:
