@@ -6,7 +6,6 @@ attributes, and for predictions the most frequent label.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -14,8 +13,7 @@ from typing import Final, TypeAlias
 from ..evaluation import Utility
 from ..evaluation.classification import Misclassification
 from ..evaluation.prediction import Accuracy
-from .formats import epsilon_text
-from .report import Report, in_json
+from .report import Report
 from .reported import ReportedRun
 
 __all__ = [
@@ -24,32 +22,9 @@ __all__ = [
     "REAL",
     "ComparedRun",
     "Comparison",
+    "Cell",
     "compare",
-    "comparison_json",
-    "comparison_table",
-    "legend",
 ]
-
-LEGEND: Final = (
-    ("epsilon", "claimed privacy loss of one record, or of one label; less is more private"),
-    ("public, curator, party", "real privacy loss to the public, to the curator, to another party"),
-    ("neighbours", "what neighbouring datasets differ in: a record, or a user's label"),
-    ("delta", "probability that epsilon does not hold"),
-    (
-        "whole record",
-        "privacy loss of attributes and label together, where epsilon is of the label",
-    ),
-    (
-        "2-way, 3-way",
-        "average total variation distance of marginals of two and three attributes; 0 is perfect",
-    ),
-    (
-        "wrong",
-        "share of real people whose label is predicted wrong by what learnt from published data",
-    ),
-    ("baseline", "errors of the exact single attributes, and of always the most frequent label"),
-)
-"""Names of columns or rows, and what they mean."""
 
 BASELINE: Final = "baseline"
 """The row of what costs nothing: exact single attributes, and the most frequent label."""
@@ -57,22 +32,10 @@ REAL: Final = "real data"
 """The row of classifiers that learnt from the real table."""
 DIFFERENT: Final = "(not of the same records: distances cannot be compared)"
 """The only row besides the runs where they were measured on different tables."""
-JSON_NAMES: Final = {BASELINE: "floor"}
-"""Names of rows that are different in JSON."""
-
-LOSSES: Final = (
-    "epsilon",
-    "public",
-    "curator",
-    "other_party",
-    "delta",
-    "whole record",
-)
-"""The columns of privacy losses, and of delta."""
-
 Errors: TypeAlias = Mapping[str, float]
 """Errors by column: "2-way" is a distance, "wrong: income" a share of wrong predictions."""
 Cell: TypeAlias = str | int | float | None
+"""A value of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +48,7 @@ class ComparedRun:
     """The settings by which the compared runs of this protocol differ."""
     parties: int
     epsilon: float
-    """The claimed privacy loss; the real ones follow."""
+    """The claimed privacy loss. The accounted ones follow, by view."""
     public: float
     curator: float
     other_party: float
@@ -163,14 +126,6 @@ def compare(runs: Mapping[str, ReportedRun]) -> Comparison:
         return Comparison(runs=compared, levels=None)
     levels = {name: errors for name, errors in ((BASELINE, baseline), (REAL, real)) if errors}
     return Comparison(runs=compared, levels=levels)
-
-
-def comparison_json(comparison: Comparison) -> str:
-    """Write the rows as JSON, infinity as the word."""
-    rows = comparison.rows
-    for row in rows[len(comparison.runs) :]:
-        row["run"] = JSON_NAMES.get(str(row["run"]), row["run"])
-    return json.dumps(in_json(rows), indent=2) + "\n"
 
 
 def _other_tables(runs: Sequence[ComparedRun]) -> bool:
@@ -264,11 +219,7 @@ def _baseline(utility: Utility | None) -> Errors:
     """List the errors of the exact single attributes, and of the most frequent label."""
     if utility is None:
         return {}
-    errors = {
-        f"{distance.ways}-way": distance.one_way
-        for distance in utility.distances or ()
-        if distance.attributes == "original"
-    }
+    errors = {f"{ways}-way": distance for ways, distance in utility.baselines.items()}
     errors |= {f"wrong: {result.target}": result.majority for result in _classified(utility)}
     if (accuracy := utility.accuracy) is not None:
         errors[_training_error(accuracy)] = 1 - accuracy.majority
@@ -299,33 +250,3 @@ def _merged(levels: Sequence[Errors]) -> Errors | None:
             return None
         merged |= errors
     return merged
-
-
-def legend(comparison: Comparison) -> list[tuple[str, str]]:
-    """Explain the columns and rows that the comparison has."""
-    names = {name for row in comparison.rows for name in row} | {*(comparison.levels or {})}
-    return [
-        (columns, meaning)
-        for columns, meaning in LEGEND
-        if any(column in name for column in columns.split(", ") for name in names)
-    ]
-
-
-def comparison_table(comparison: Comparison) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Write the rows as text, with a column for every figure that some run has."""
-    rows = comparison.rows
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    heads = tuple(name.replace("other_party", "party") for name in columns)
-    return heads, [[_text(name, row.get(name)) for name in columns] for row in rows]
-
-
-def _text(column: str, value: Cell) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if column in LOSSES:
-        return epsilon_text(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if "-way" in column or column.startswith("wrong"):
-        return f"{value:.4f}"
-    return str(value)

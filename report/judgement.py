@@ -135,7 +135,7 @@ def _comparable(outcome: PublishedOutcome, schema: Schema | None) -> bool:
 
 
 def _targets(real: Records, classify: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part what can be predicted from what cannot; a wrong word must not lose a published result."""
+    """Separate what can be predicted from warnings; a wrong word must not lose the results."""
     targets, warnings = [], []
     for text in classify:
         try:

@@ -24,9 +24,9 @@ __all__ = [
     "Formulas",
     "MPIFacts",
     "PhaseCost",
-    "Predicted",
+    "PredictedCost",
     "Privacy",
-    "Published",
+    "PublishedSizes",
     "Report",
     "TableSize",
     "MarginalsSize",
@@ -37,7 +37,6 @@ __all__ = [
     "parse_report",
     "read_report",
     "report_json",
-    "report_schema",
 ]
 
 INFINITY: Final = "infinity"
@@ -76,7 +75,7 @@ class MarginalsSize(msgspec.Struct, frozen=True, kw_only=True):
     cells: int
 
 
-class Published(msgspec.Struct, frozen=True, kw_only=True):
+class PublishedSizes(msgspec.Struct, frozen=True, kw_only=True):
     """What was published, by size."""
 
     model: bool
@@ -102,7 +101,7 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     user_bits: int
 
 
-class Predicted(msgspec.Struct, frozen=True, kw_only=True):
+class PredictedCost(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the predicted cost beside what was measured."""
 
     phase: str
@@ -160,7 +159,7 @@ class Communication(Sums, frozen=True, kw_only=True):
     by_phase: dict[str, Sums]
     by_edge: dict[str, Sums]
     by_kind: dict[str, Sums]
-    predicted: list[Predicted] | None
+    predicted: list[PredictedCost] | None
     """`None` where the protocol does not predict its cost."""
     formulas: list[Formulas]
     per_user_bits: float | None = None
@@ -211,7 +210,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The command, or the line of Python, that runs the same again."""
     seconds: float
     outcome: dict[str, Any]
-    published: Published
+    published: PublishedSizes
     phases: list[PhaseCost]
     communication: Communication
     privacy: Privacy
@@ -237,27 +236,6 @@ def report_json(report: Report) -> bytes:
 def in_json(value: Any) -> Any:
     """Write infinity as the word, since JSON has no such number."""
     return _replaced(value, _word)
-
-
-def report_schema() -> dict[str, Any]:
-    """Give the JSON schema of report.json; docs/report-schema.json is this."""
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
-    schema = msgspec.json.schema(Report)
-    for name in ("Privacy", "Release"):
-        schema["$defs"][name] = _with_infinity(schema["$defs"][name])
-    return {**title, **schema}
-
-
-def _with_infinity(schema: Any) -> Any:
-    """Allow the word for infinity beside every number."""
-    if isinstance(schema, Mapping):
-        if schema.get("type") == "number":
-            return {
-                **{key: value for key, value in schema.items() if key != "type"},
-                "anyOf": [{"type": "number"}, {"const": INFINITY}],
-            }
-        return {key: _with_infinity(value) for key, value in schema.items()}
-    return [_with_infinity(value) for value in schema] if isinstance(schema, list) else schema
 
 
 def read_report(folder: Path) -> Report:

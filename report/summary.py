@@ -94,11 +94,7 @@ def _quality(utility: Utility) -> list[tuple[str, str]]:
             f"rows (most frequent label: {accuracy.majority:.4f})"
         )
     if utility.tvd:
-        baselines = {
-            str(distance.ways): distance.one_way
-            for distance in utility.distances or ()
-            if distance.attributes == "original"
-        }
+        baselines = utility.baselines
         distances = [
             f"{ways}-way {distance:.4f}"
             + (f" (baseline {baselines[ways]:.4f})" if ways in baselines else "")

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from ..evaluation import Evaluation
 from ..evaluation.label_attacks import AttackResult
-from .comparison import Comparison, comparison_table, legend
+from .comparison import Comparison
+from .comparison_table import comparison_table, legend
 from .formats import quantity
 from .reported import ReportedRun
 from .summary import summary_lines

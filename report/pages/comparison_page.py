@@ -11,11 +11,12 @@ from math import isfinite, isinf, sqrt
 from statistics import mean, stdev
 from typing import Final, TypeAlias
 
-from ..comparison import DIFFERENT, ComparedRun, Comparison, comparison_table, legend
+from ..comparison import DIFFERENT, ComparedRun, Comparison
+from ..comparison_table import comparison_table, legend
 from ..formats import epsilon_text, quantity
 from . import charts
+from .claims import exceeds
 from .document import document, figure, fold, note, paragraph, section, table
-from .sentences import exceeds
 
 __all__ = ["comparison_page"]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from ...messages import CURATOR, Entry
 from ..formats import bytes_text, quantity
-from ..report import Communication, Formulas, PhaseCost, Predicted, Report, Sums, Traffic
+from ..report import Communication, Formulas, PhaseCost, PredictedCost, Report, Sums, Traffic
 from .conversation import group_messages, sequence_diagram
 from .document import Html, figure, fold, paragraph, table
 from .timeline import timeline
@@ -220,7 +220,7 @@ def _predicted(sent: Communication) -> str:
     return html + paragraph(text, kind="quiet")
 
 
-def _prediction(line: Predicted) -> tuple[Any, ...]:
+def _prediction(line: PredictedCost) -> tuple[Any, ...]:
     return (
         line.phase,
         line.kind,

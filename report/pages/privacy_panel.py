@@ -1,4 +1,4 @@
-"""The panel on privacy: claimed and real losses by adversary and by party, and all releases."""
+"""The panel on privacy: losses by adversary and by party, the budget, and all releases."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Final
 from ...privacy import Release
 from ..formats import epsilon_text, quantity
 from ..report import Privacy
+from .claims import claimed_for, exceeds, view_name
 from .document import Html, fold, paragraph, table
-from .sentences import claimed_for, exceeds, view_name
 
 __all__ = ["privacy_panel"]
 
@@ -32,26 +32,26 @@ LOSS_TO: Final = {"public": "the public", "curator": "the curator", "other_party
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewLoss:
-    """Claimed and real privacy loss in one adversary's view."""
+    """Claimed and accounted privacy loss in one adversary's view."""
 
     view: str
     """The key of the view in the report."""
     claimed: str
-    real: str
+    accounted: str
     broken: bool
 
     @property
     def cells(self) -> tuple[str, str, str]:
         """The row of the table."""
-        real = self.real
+        accounted = self.accounted
         if self.broken:
-            real = Html(f'<strong class="worse">{real}: more than claimed</strong>')
-        return (view_name(self.view), self.claimed, real)
+            accounted = Html(f'<strong class="worse">{accounted}: more than claimed</strong>')
+        return (view_name(self.view), self.claimed, accounted)
 
     @property
     def content(self) -> tuple[bool, str, str]:
         """What is the same for coalitions of many sizes: whether the curator is in, and losses."""
-        return (self.view.startswith("curator"), self.claimed, self.real)
+        return (self.view.startswith("curator"), self.claimed, self.accounted)
 
 
 def privacy_panel(privacy: Privacy) -> list[str]:
@@ -76,13 +76,13 @@ def privacy_panel(privacy: Privacy) -> list[str]:
 
 
 def _views(privacy: Privacy) -> str:
-    """Compare claimed and real losses view by view."""
+    """Compare claimed and accounted losses view by view."""
     losses = [
-        _view_loss(view, real, privacy)
-        for view, real in {**privacy.epsilon, **privacy.coalitions}.items()
+        _view_loss(view, loss, privacy)
+        for view, loss in {**privacy.epsilon, **privacy.coalitions}.items()
     ]
     listed = [loss for index, loss in enumerate(losses) if not _between(losses, index)]
-    head = ("adversary", "claimed epsilon", "real epsilon")
+    head = ("adversary", "claimed epsilon", "accounted epsilon")
     if len(listed) > 2 * MAX_VIEWS:
         # A view that costs more than it claims is never folded away.
         broken = [loss for loss in listed[MAX_VIEWS:-1] if loss.broken]
@@ -106,13 +106,13 @@ def _views(privacy: Privacy) -> str:
     return html
 
 
-def _view_loss(view: str, real: float, privacy: Privacy) -> ViewLoss:
+def _view_loss(view: str, loss: float, privacy: Privacy) -> ViewLoss:
     claimed = claimed_for(view, privacy)
     return ViewLoss(
         view=view,
         claimed=epsilon_text(privacy.claimed_epsilon) if claimed else "no claim",
-        real=epsilon_text(real),
-        broken=claimed and exceeds(real, privacy.claimed_epsilon),
+        accounted=epsilon_text(loss),
+        broken=claimed and exceeds(loss, privacy.claimed_epsilon),
     )
 
 

@@ -16,8 +16,9 @@ from ..report import Report
 from ..reported import ReportedRun
 from .cost_panel import conversation_panel, cost_panel, edge_name
 from .document import cards, document, figure, navigation, note, paragraph, section, table
+from .key_figures import key_figures
 from .privacy_panel import privacy_panel
-from .sentences import figures, lead
+from .sentences import lead
 from .utility_panel import utility_panel
 
 __all__ = ["run_page"]
@@ -73,7 +74,7 @@ def run_page(
     head = [
         f"<header><h1>{escape(title)}: {escape(report.about.summary or 'a run')}</h1>",
         *(paragraph(text, kind="lead") for text in lead(run)),
-        cards(figures(run)),
+        cards(key_figures(run)),
         *(note(text, warn=True) for text in run.warnings),
         navigation(SECTIONS, bodies),
         "</header>",

@@ -1,17 +1,17 @@
-"""The sentences and large figures at the top of a run's page, and the names of views."""
+"""The sentences at the top of a run's page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
 from ...evaluation import Utility
 from ..formats import bytes_text, epsilon_text, quantity
-from ..report import Communication, Privacy, Report
+from ..report import Report
 from ..reported import ReportedRun
+from .claims import loss_together, unmet_conditions
 
-__all__ = ["claimed_for", "exceeds", "figures", "lead", "view_name"]
+__all__ = ["compared", "lead"]
 
 NUMBERS: Final = (
     "no",
@@ -28,15 +28,8 @@ NUMBERS: Final = (
     "eleven",
     "twelve",
 )
-VIEWS: Final[Mapping[str, str]] = {
-    "public": "the public, who sees what is published",
-    "curator": "the curator, who sees all messages to it",
-    "other_party": "another party, who sees all messages to it and its own noise",
-}
 LABELS: Final = ("label-within-belief", "label-alone")
 """Neighbouring relations in which neighbours differ in a label."""
-MIN_KEY_BITS: Final = 2048
-"""The length of keys that cannot be broken."""
 
 
 def lead(run: ReportedRun) -> tuple[str, str]:
@@ -118,7 +111,7 @@ def _published(report: Report) -> str:
 def _privacy_loss(report: Report) -> str:
     """Write the privacy loss to each role. Conditions that the run does not meet come first."""
     privacy = report.privacy
-    conditions = _unmet_conditions(report)
+    conditions = unmet_conditions(report)
     verb = "would be" if conditions else "is"
     drawn = report.communication.users is not None and report.parameters.get("users")
     person = "made-up user" if drawn else "person"
@@ -130,7 +123,7 @@ def _privacy_loss(report: Report) -> str:
     if privacy.delta:
         text += f", except with probability {privacy.delta:g}"
     text += "."
-    if together := _loss_together(privacy):
+    if together := loss_together(privacy):
         threshold = privacy.claimed_coalition or 0
         who = "some of them collude"
         if threshold > 1:
@@ -158,23 +151,6 @@ def _bound(loss: float) -> str:
     return "unbounded" if math.isinf(loss) else f"at most epsilon {epsilon_text(loss)}"
 
 
-def _unmet_conditions(report: Report) -> list[str]:
-    """List the conditions of every claim that this run does not meet."""
-    conditions = []
-    if report.seed is not None:
-        conditions.append("nobody knew the seed")
-    if report.privacy.key_bits < MIN_KEY_BITS and report.communication.ciphertext_bytes > 0:
-        conditions.append("nobody could break the keys")
-    return conditions
-
-
-def _loss_together(privacy: Privacy) -> float:
-    """Give the largest loss to a coalition if it is larger than to any single role; else 0."""
-    alone = max(privacy.epsilon.values())
-    together = max(privacy.coalitions.values(), default=0.0)
-    return together if together > alone else 0.0
-
-
 def _utility(utility: Utility) -> list[str]:
     """Write how good the result is, beside its baseline."""
     if (accuracy := utility.accuracy) is not None:
@@ -185,113 +161,11 @@ def _utility(utility: Utility) -> list[str]:
         return []
     ways, distance = next(iter(utility.tvd.items()))
     text = f"Its {ways}-way marginals differ from the real ones by {distance:.3g} on average"
-    baseline = _baselines(utility).get(ways)
-    return [text + ("" if baseline is None else f", {_compared(distance, baseline)}") + "."]
+    baseline = utility.baselines.get(ways)
+    return [text + ("" if baseline is None else f", {compared(distance, baseline)}") + "."]
 
 
-def _compared(distance: float, baseline: float, digits: str = ".3g") -> str:
+def compared(distance: float, baseline: float, digits: str = ".3g") -> str:
+    """Compare a distance with its baseline, in words."""
     verdict = "better" if distance < baseline else "no better"
     return f"{verdict} than the baseline {baseline:{digits}}"
-
-
-def _baselines(utility: Utility) -> dict[str, float]:
-    """Give the distances of the exact single attributes, by number of attributes."""
-    return {
-        str(distance.ways): distance.one_way
-        for distance in utility.distances or ()
-        if distance.attributes == "original"
-    }
-
-
-def figures(run: ReportedRun) -> list[tuple[str, str, str]]:
-    """Choose the figures that are shown large: name, figure, and a remark."""
-    report = run.report
-    chosen = _loss_figures(report)
-    if report.published.synthetic is None:
-        chosen += _outcome_figures(report)
-    chosen += _cost_figures(report.communication)
-    chosen.append(("time", f"{report.seconds:,.3g} s", report.transport))
-    if run.utility is not None:
-        chosen += _utility_figures(run.utility)
-    return chosen
-
-
-def _loss_figures(report: Report) -> list[tuple[str, str, str]]:
-    privacy = report.privacy
-    remarks = [f"claimed {epsilon_text(privacy.claimed_epsilon)}"]
-    if together := _loss_together(privacy):
-        remarks.append(f"up to {epsilon_text(together)} with collusion")
-    if conditions := _unmet_conditions(report):
-        remarks.append(f"only if {' and '.join(conditions)}")
-    alone = epsilon_text(max(privacy.epsilon.values()))
-    losses = [("epsilon, no collusion", alone, "; ".join(remarks))]
-    if privacy.whole_record is not None:
-        whole = epsilon_text(privacy.whole_record)
-        losses.append(("epsilon of the record", whole, "attributes and label together"))
-    return losses
-
-
-def _outcome_figures(report: Report) -> list[tuple[str, str, str]]:
-    return [
-        (
-            name.replace("_", " "),
-            f"{value:,}" if isinstance(value, int) else f"{value:.5g}",
-            "published",
-        )
-        for name, value in [*report.outcome.items()][:3]
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-
-
-def _cost_figures(sent: Communication) -> list[tuple[str, str, str]]:
-    payload = f"{sent.payload_bytes:,} bytes of payload"
-    costs = [
-        ("sent", bytes_text(sent.payload_bytes), payload),
-        ("rounds", f"{sent.rounds:,}", quantity(sent.messages, "message")),
-    ]
-    if sent.users is not None and sent.per_user_bits is not None:
-        bits = f"{sent.per_user_bits:,.4g} bits"
-        costs.append(("one user sends", bits, quantity(sent.users.reports, "report")))
-    return costs
-
-
-def _utility_figures(utility: Utility) -> list[tuple[str, str, str]]:
-    baselines = _baselines(utility)
-    chosen = []
-    for ways, distance in utility.tvd.items():
-        remark = "of the published marginals"
-        if ways in baselines:
-            remark = _compared(distance, baselines[ways], ".4f")
-        chosen.append((f"{ways}-way distance", f"{distance:.4f}", remark))
-    if (accuracy := utility.accuracy) is not None:
-        name, right = f"{accuracy.label} predicted right", f"{accuracy.model:.1%}"
-        chosen.append((name, right, f"most frequent label: {accuracy.majority:.1%}"))
-    return chosen
-
-
-def view_name(view: str) -> str:
-    """Name an adversary's view.
-
-    >>> view_name("2_parties"), view_name("curator_and_1")
-    ('2 other parties that collude', 'the curator colluding with 1 party')
-    """
-    if view in VIEWS:
-        return VIEWS[view]
-    if view.startswith("curator_and_"):
-        number = int(view.rsplit("_", 1)[1])
-        return f"the curator colluding with {quantity(number, 'party', 'parties')}"
-    return f"{view.split('_', maxsplit=1)[0]} other parties that collude"
-
-
-def claimed_for(view: str, privacy: Privacy) -> bool:
-    """Tell whether the claim covers a view: coalitions only up to the collusion threshold."""
-    threshold = privacy.claimed_coalition
-    size = int(view.split("_", maxsplit=1)[0]) if view[0].isdigit() else 1
-    return not view.startswith("curator_and") and (
-        threshold is None or view in ("public", "curator") or size <= threshold
-    )
-
-
-def exceeds(real: float, claimed: float) -> bool:
-    """Tell whether a real loss is more than a claimed one, beyond rounding."""
-    return real > claimed * (1 + 1e-9)

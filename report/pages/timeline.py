@@ -113,7 +113,7 @@ def _steps(points: Sequence[tuple[float, float]], *, bottom: float) -> str:
 def _line(x1: float, y1: float, x2: float, y2: float) -> str:
     return (
         f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-        'stroke="var(--grid)" stroke-width=".7"/>'
+        'stroke="var(--line)" stroke-width=".7"/>'
     )
 
 

@@ -20,9 +20,8 @@ from sottovoce.report.comparison import (
     REAL,
     Comparison,
     compare,
-    comparison_json,
-    comparison_table,
 )
+from sottovoce.report.comparison_table import comparison_json, comparison_table
 from sottovoce.report.report import read_report
 from sottovoce.report.reported import ReportedRun
 from sottovoce.report.summary import summary_lines

@@ -143,15 +143,15 @@ def _evidence_by_label(model: Mapping[str, Any]) -> dict[int, list[Evidence]]:
     items: dict[int, list[Evidence]] = {label: [] for label in labels}
     for name, likely in model["likely"].items():
         for value, word in enumerate(model["attributes"][name]):
-            overall = sum(share * given[value] for share, given in zip(prior, likely, strict=True))
+            overall = sum(share * row[value] for share, row in zip(prior, likely, strict=True))
             for label in labels:
                 if likely[label][value] > overall > 0:
                     ratio = likely[label][value] / overall
                     weight = prior[label] * likely[label][value] * log2(ratio)
                     items[label].append(Evidence(weight, ratio, f"{name} is {word}"))
     return {
-        label: sorted(some, key=lambda item: (-item.weight, item.text))[:MAX_LISTED]
-        for label, some in items.items()
+        label: sorted(evidence_of_label, key=lambda item: (-item.weight, item.text))[:MAX_LISTED]
+        for label, evidence_of_label in items.items()
     }
 
 
