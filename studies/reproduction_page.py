@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..evaluation.claims import PrintedValues
 from ..evaluation.series import SeedMean, constant, format_figure, format_place, series
-from ..report.pages import charts
 from ..report.formats import quantity
+from ..report.pages import charts
 from ..report.pages.document import Html, document, figure, note, paragraph, section, table
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
         paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
         f'<p class="lead">{_verdict(found.verdict)}</p>',
         paragraph(
-            f"{size} {found.result.cells:,} runs, {seeds} seed{'' if seeds == 1 else 's'}. {ERRORS}",
+            f"{size} {found.result.cells:,} runs, {quantity(seeds, 'seed')}. {ERRORS}",
             kind="quiet",
         ),
         *(note(text, warn=True) for text in (*unmade, *stand_ins)),

@@ -188,6 +188,8 @@ def test_every_page_keeps_the_laws(runs: dict[str, sottovoce.Run]) -> None:
         page = page_of(run)
         assert page.broken == [], name
         assert page.pictures >= 2, name
+        used = {*re.findall(r"var\((--[a-z0-9-]+)\)", run.page())}
+        assert used <= {*re.findall(r"(--[a-z0-9-]+):", STYLE)}, name
     comparison = compare({name: run.reported for name, run in runs.items()})
     assert Page(comparison_page(comparison)).broken == []
 
@@ -432,9 +434,7 @@ def test_a_page_is_not_written_where_the_rest_fails(
 
 
 def test_the_time_line_goes_by_one_clock(runs: dict[str, sottovoce.Run]) -> None:
-    """A party whose clock started ten seconds later sent before, by its own, what it had been question
-    for.
-    """
+    """By its own clock, which starts ten seconds later, the party answers before the question."""
     run = runs["count"].reported
     question = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, sent_at=11.0, received_at=1.5)
     answer = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, sent_at=2.0, received_at=12.25)
