@@ -92,9 +92,10 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """Put epsilon among the protocol's parameters."""
     parameters = dict(given.get("set", {}))
     if "epsilon" in given:
-        if "epsilon" in parameters and parameters["epsilon"] != given["epsilon"]:
+        epsilon = float(given["epsilon"])
+        if "epsilon" in parameters and parameters["epsilon"] != epsilon:
             raise UsageError("expected epsilon once, found it both as an option and under set")
-        parameters["epsilon"] = given["epsilon"]
+        parameters["epsilon"] = epsilon
     return parameters
 
 

@@ -10,12 +10,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import msgspec
-
-from ..evaluation.points import Verdict, overall
-from ..evaluation.verdicts import ClaimVerdict, judge_claim
+from ..evaluation.points import overall
+from ..evaluation.verdicts import judge_claim
 from ..messages import UsageError
 from ..report.folder import put
 from ..report.pages.canvas import standalone
@@ -23,35 +21,10 @@ from .cells import Cell, ReportProgress, Start, StudyResult, run_cells
 from .datasets import TABLES, Given, Prepared, prepare
 from .items import Item
 from .planning import plan_of
+from .reproduction import JudgedClaim, Reproduction
 from .reproduction_page import index_page, picture, reproduction_page
 
-__all__ = ["Judgement", "Reproduced", "judge_item", "plan_item", "reproduce", "write_index"]
-
-
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim, and what the results say of it."""
-
-    says: str
-    at: str
-    why: str
-    ours: bool
-    judged: list[ClaimVerdict]
-    """Of the claim's own line, then of those beside."""
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.judged[0].verdict
-
-
-class Reproduced(NamedTuple):
-    """What came out."""
-
-    item: Item
-    rows: list[dict[str, Any]]
-    judgements: list[Judgement]
-    verdict: Verdict
-    result: StudyResult
-    seconds: float
+__all__ = ["judge_item", "plan_item", "reproduce", "write_index"]
 
 
 SIZES: Final = ("full", "quick")
@@ -152,19 +125,21 @@ def reproduce(
     out: Path,
     start: Start,
     progress: ReportProgress,
-) -> Reproduced:
+) -> Reproduction:
     """Make an item, and leave picture, table, page and verdict in a folder of its name."""
     began = time.monotonic()
     cells = plan_item(item, given, quick=quick, out=out, start=start)
     folder = out / item.name
-    last: list[Reproduced] = []
+    last: list[Reproduction] = []
 
     def finish(result: StudyResult) -> None:
         result = replace(result, rows=[*map(_renamed, result.rows)])
         done = [row for row in result.rows if row["status"] == "done"]
         judgements = judge_item(item, done)
         verdict = overall([own.verdict for own in judgements if not own.ours])
-        found = Reproduced(item, result.rows, judgements, verdict, result, time.monotonic() - began)
+        found = Reproduction(
+            item, result.rows, judgements, verdict, result, time.monotonic() - began
+        )
         last.append(found)
         svg = picture(item, done)
         used = _used(item, given, quick=quick)
@@ -210,7 +185,7 @@ def _ways(figure: str) -> str:
     return f"{found[1]}-way" if found else figure
 
 
-def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[Judgement]:
+def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[JudgedClaim]:
     """Hold the claims against results."""
     picture = item.picture
     drawn = [panel.y for panel in picture.panel]
@@ -220,7 +195,7 @@ def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[Judgement]
     }
     titles[picture.x] = picture.x_title or picture.x
     return [
-        Judgement(
+        JudgedClaim(
             says=claim.says,
             at=claim.at,
             why=claim.why,
@@ -231,7 +206,7 @@ def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[Judgement]
     ]
 
 
-def verdict_of(found: Reproduced, *, used: Sequence[Given], quick: bool) -> dict[str, Any]:
+def verdict_of(found: Reproduction, *, used: Sequence[Given], quick: bool) -> dict[str, Any]:
     """Say in short what came out, for programs and the index."""
     item = found.item
     return {

@@ -18,7 +18,7 @@ from ..report.pages.document import Html, document, figure, note, paragraph, sec
 if TYPE_CHECKING:
     from .datasets import Given
     from .items import Item, Panel
-    from .reproducing import Reproduced
+    from .reproduction import Reproduction
 
 __all__ = ["index_page", "picture", "reproduction_page"]
 
@@ -108,7 +108,7 @@ def _printed(item: Item, panel: Panel) -> list[PrintedValues]:
     ]
 
 
-def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], quick: bool) -> str:
+def reproduction_page(found: Reproduction, *, svg: str, used: Sequence[Given], quick: bool) -> str:
     """Write the page."""
     item, done = found.item, [row for row in found.rows if row["status"] == "done"]
     seeds = len({str(row["seed"]) for row in done})
@@ -163,7 +163,7 @@ def reproduction_page(found: Reproduced, *, svg: str, used: Sequence[Given], qui
     return document(f"sottovoce: {item.paper}, {item.where}", "\n".join(own for own in body if own))
 
 
-def _claims(found: Reproduced) -> str:
+def _claims(found: Reproduction) -> str:
     rows: list[tuple[Any, ...]] = []
     for own in found.judgements:
         first, *beside = own.judged

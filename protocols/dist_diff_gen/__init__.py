@@ -1,6 +1,4 @@
-"""DistDiffGen: two parties' records, generalised along taxonomies into groups, and each group
-counted by class with noise.
-"""
+"""DistDiffGen, its variants, and the parts that they share."""
 
 from .protocol import DistDiffGen
 

@@ -1,29 +1,52 @@
-"""Leaves: groups of records that are the same after generalisation, counted by class, and a table
-drawn from their counts.
+"""Leaves: groups of records that are equal after generalisation, counted by class.
+
+The synthetic table is drawn from their counts.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from ...curator.marginal import Numbers
 from ...parties import Records
-from .taxonomy import Cuts, Plan
+from .plan import SpecialisationPlan
+from .taxonomy import Cuts
 
 __all__ = ["count_leaves", "describe", "draw_rows", "spread"]
 
 Counts = npt.NDArray[np.int64]
 
-FINE: Final = 1 << 20
+STEPS: Final = 1 << 20
+"""Steps of the random offset by which numbers are rounded."""
 
 
-def count_leaves(records: Records, plan: Plan, cuts: Cuts) -> Counts:
-    """Count the records of every leaf, by class: row-major in the order of the predictors. Exact,
-    so for this party alone.
+class Leaf(TypedDict):
+    """A leaf of the published model."""
+
+    sets: list[int]
+    """The place of its set of labels, for each attribute that was specialised."""
+    counts: list[int]
+    """Its noisy counts by class."""
+
+
+class LeafModel(TypedDict):
+    """The published model."""
+
+    target: str
+    classes: list[str]
+    sets: dict[str, list[list[str]]]
+    """The sets of labels of each attribute that was specialised."""
+    leaves: list[Leaf]
+
+
+def count_leaves(records: Records, plan: SpecialisationPlan, cuts: Cuts) -> Counts:
+    """Count a party's records in every leaf, by class: row-major in the order of the predictors.
+
+    The counts are exact, so only the party may see them.
     """
     leaf = np.zeros(len(records), np.int64)
     for name, borders in cuts.items():
@@ -35,42 +58,41 @@ def count_leaves(records: Records, plan: Plan, cuts: Cuts) -> Counts:
 
 
 def spread(values: Numbers, rows: int, *, generator: np.random.Generator) -> Counts:
-    """Round numbers that sum to `rows` to whole ones that do, each up or down, without bias:
-    systematic sampling.
+    """Round numbers that sum to `rows` to whole numbers with the same sum, without bias.
+
+    Each is rounded up or down, by systematic sampling.
 
     >>> spread(np.array([2.0, 0.0, 1.0]), 3, generator=np.random.default_rng(0)).tolist()
     [2, 0, 1]
     """
-    ends = np.round(
-        np.cumsum(values), 6
-    )  # sums of whole numbers are whole, whatever projections did to their last digits
+    # Projections leave errors in the last digits of sums that should be whole.
+    ends = np.round(np.cumsum(values), 6)
     ends[-1] = rows
-    # Of steps so coarse that no end plus one of them rounds up.
-    whole = np.floor(ends + generator.integers(FINE) / FINE).astype(np.int64)
+    # The steps are so coarse that a whole end plus an offset never rounds up.
+    whole = np.floor(ends + generator.integers(STEPS) / STEPS).astype(np.int64)
     return np.asarray(whole - np.concatenate([[0], whole[:-1]]))
 
 
 def draw_rows(
-    plan: Plan, cuts: Cuts, counts: Counts, *, generator: np.random.Generator
+    plan: SpecialisationPlan, cuts: Cuts, counts: Counts, *, generator: np.random.Generator
 ) -> list[Counts]:
-    """Write so many rows of each leaf, in random order, as codes: of a range every label alike."""
+    """Write rows of each leaf in random order, as codes; labels of a range are equally likely."""
     shape = (*(len(borders) - 1 for borders in cuts.values()), plan.classes)
     rows = generator.permutation(np.repeat(np.arange(len(counts)), counts))
     *ranges, classes = np.unravel_index(rows, shape)
-    drawn: dict[str, Any] = {plan.target: classes}
-    for (name, borders), own in zip(cuts.items(), ranges, strict=True):
-        low, high = np.array(borders)[own], np.array(borders)[own + 1]
+    drawn: dict[str, Counts] = {plan.target: classes}
+    for (name, borders), indices in zip(cuts.items(), ranges, strict=True):
+        low, high = np.array(borders)[indices], np.array(borders)[indices + 1]
         drawn[name] = generator.integers(low, high)
-    # What is neither predictor nor target has one label.
-    return [
-        np.asarray(drawn.get(name, np.zeros(len(rows))), np.int64)
-        for name in plan.domain.attributes
-    ]
+    # An attribute that is neither predictor nor target has one label.
+    single = np.zeros(len(rows), np.int64)
+    return [np.asarray(drawn.get(name, single), np.int64) for name in plan.domain.attributes]
 
 
-def describe(plan: Plan, cuts: Cuts, counts: Counts) -> dict[str, Any]:
-    """Describe the leaves: the sets of labels of each attribute that was specialised, and each
-    leaf's noisy counts by class.
+def describe(plan: SpecialisationPlan, cuts: Cuts, counts: Counts) -> LeafModel:
+    """Describe the leaves as a model: sets of labels, and each leaf's noisy counts by class.
+
+    Only attributes that were specialised have sets.
     """
     used = {name: borders for name, borders in cuts.items() if len(borders) > 2}
     labels = plan.domain.labels
@@ -83,8 +105,8 @@ def describe(plan: Plan, cuts: Cuts, counts: Counts) -> dict[str, Any]:
             for name, borders in used.items()
         },
         "leaves": [
-            {"sets": list(at), "counts": own}
-            for at, own in zip(
+            {"sets": list(indices), "counts": of_leaf}
+            for indices, of_leaf in zip(
                 np.ndindex(*shape), counts.reshape(-1, plan.classes).tolist(), strict=True
             )
         ],

@@ -27,7 +27,7 @@ from sottovoce.privacy.exponential import choose
 from sottovoce.privacy.mechanism import MECHANISM_FIELDS
 from sottovoce.privacy.noisy_scores import gaussian_scores, laplace_scores
 from sottovoce.privacy.sparse_vector import sparse_vector, threshold_mechanism
-from sottovoce.protocols.dist_diff_gen.protocol import Disclosure as DisclosureToParty
+from sottovoce.protocols.dist_diff_gen.disclosure import Disclosure as DisclosureToParty
 from sottovoce.protocols.dist_diff_gen.scores import choose_together
 
 BATCH = Batch(cells=2, sensitivity=1, epsilon=1.0, rows=9, parties=1, colluding=0)

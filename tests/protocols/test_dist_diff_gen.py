@@ -5,7 +5,7 @@ published against the truth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any, ClassVar
 
@@ -20,10 +20,14 @@ from sottovoce.messages import ConversationError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Accountant, Domain
 from sottovoce.privacy.exponential import STEPS
-from sottovoce.protocols.dist_diff_gen import DistDiffGen
-from sottovoce.protocols.dist_diff_gen import protocol as module
+from sottovoce.protocols.dist_diff_gen import as_printed, noisy_tables
+from sottovoce.protocols.dist_diff_gen.as_printed import AsPrinted
+from sottovoce.protocols.dist_diff_gen.descent import pick_best, specialise
+from sottovoce.protocols.dist_diff_gen.disclosure import Disclosure
 from sottovoce.protocols.dist_diff_gen.leaves import count_leaves, describe, draw_rows, spread
-from sottovoce.protocols.dist_diff_gen.protocol import DistDiffGenParameters
+from sottovoce.protocols.dist_diff_gen.noisy_tables import NoisyTables
+from sottovoce.protocols.dist_diff_gen.options import DistDiffGenParameters, Messages
+from sottovoce.protocols.dist_diff_gen.plan import SpecialisationPlan
 from sottovoce.protocols.dist_diff_gen.scores import (
     JointChoice,
     Score,
@@ -31,13 +35,11 @@ from sottovoce.protocols.dist_diff_gen.scores import (
     score_splits,
     sensitivity_of,
 )
-from sottovoce.protocols.dist_diff_gen.taxonomy import Cuts, Plan, are_bins, specialise
-from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.dist_diff_gen.taxonomy import Cuts, are_bins
 from sottovoce.protocols.secure_sum import SumBatch
 
 REFERENCE = "sottovoce.protocols.dist_diff_gen:DistDiffGen"
 SCORES: tuple[Score, ...] = ("max", "gain")
-MODES: tuple[Mode, ...] = ("rigorous", "paper")
 SCHEMA = {
     "age": {"edges": [0, 10, 20, 30, 40, 50]},
     "colour": ["red", "green", "blue"],
@@ -85,7 +87,7 @@ def table(rows: int = 400, *, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def plan_of(schema: dict[str, Any] = SCHEMA, **given: Any) -> Plan:
+def plan_of(schema: dict[str, Any] = SCHEMA, **given: Any) -> SpecialisationPlan:
     asked: dict[str, Any] = {
         "target": "rich",
         "epsilon": 1.0,
@@ -93,7 +95,7 @@ def plan_of(schema: dict[str, Any] = SCHEMA, **given: Any) -> Plan:
         "score": "max",
         "most_cells": 1 << 20,
     }
-    return Plan(read_schema(schema).domain, **{**asked, **given})
+    return SpecialisationPlan(read_schema(schema).domain, **{**asked, **given})
 
 
 def halves() -> list[pd.DataFrame]:
@@ -144,7 +146,7 @@ def test_bins_of_any_schema_are_seen(rule: dict[str, Any]) -> None:
 def test_the_plan() -> None:
     plan = plan_of(epsilon=2.0, specialisations=5)
     assert (plan.predictors, plan.numeric) == (("age", "colour"), ("age",))
-    assert plan.of_one_choice == 2.0 / (2 * (1 + 10))
+    assert plan.epsilon_of_choice == 2.0 / (2 * (1 + 10))
     assert plan.tables.batch == SumBatch(cells=16, sensitivity=4, epsilon=1.0)
     cuts: Cuts = {"age": (0, 2, 5), "colour": (0, 1, 2, 3)}
     assert plan.leaves(cuts) == SumBatch(cells=12, sensitivity=2, epsilon=1.0)
@@ -270,7 +272,7 @@ def test_the_sensitivity_of_two_scores(score: Score) -> None:
 # The exponential mechanism.
 
 
-def laws(plan: Plan, tables: dict[str, Any]) -> dict[tuple[Any, ...], float]:
+def laws(plan: SpecialisationPlan, tables: dict[str, Any]) -> dict[tuple[Any, ...], float]:
     """Compute the log-probability of everything that may be picked, from the steps that the
     mechanism really rounds to.
     """
@@ -288,7 +290,7 @@ def laws(plan: Plan, tables: dict[str, Any]) -> dict[tuple[Any, ...], float]:
                 raise Undecided([len(own) for own in many])
             picked, choice = (
                 script[len(said)],
-                choose_together(many, score=plan.score, epsilon=plan.of_one_choice),
+                choose_together(many, score=plan.score, epsilon=plan.epsilon_of_choice),
             )
             total = 0.0
             for part, at in zip(choice.parts, picked, strict=True):
@@ -423,7 +425,7 @@ def test_exact_counts_are_sealed() -> None:
     done = run(mode="paper", aggregator="clear")
     told = done.ledger.query("kind == 'ClassCounts'")
     assert told[["sender", "receiver"]].to_numpy().tolist() == [["party 2", "party 1"]]
-    plain = sottovoce.encoded_size(DistDiffGen.ClassCounts(np.zeros(16, np.int64)))
+    plain = sottovoce.encoded_size(Messages.ClassCounts(np.zeros(16, np.int64)))
     assert told["payload_bytes"].tolist() == [plain + 16]
     predicted = done.report["communication"]["predicted"]
     assert {line["kind"] for line in predicted} == {
@@ -443,7 +445,7 @@ def test_exact_counts_are_sealed() -> None:
 # What is published.
 
 
-def expected_leaves(frame: pd.DataFrame, model: dict[str, Any]) -> list[list[int]]:
+def expected_leaves(frame: pd.DataFrame, model: Mapping[str, Any]) -> list[list[int]]:
     """Count every leaf of a model by its definition, from labels."""
     labels = Records(frame, schema=read_schema(SCHEMA))
     columns = {name: labels.column(name) for name in labels.attributes}
@@ -546,19 +548,15 @@ def test_without_noise_the_best_is_chosen(times: int) -> None:
 
 
 def test_the_score_follows_from_the_mode() -> None:
-    kinds = {
-        mode: DistDiffGen(DistDiffGenParameters(aggregator="masks"), mode=mode).score
-        for mode in MODES
-    }
-    assert kinds == {"rigorous": "gain", "paper": "max"}
-    assert (
-        DistDiffGen(DistDiffGenParameters(aggregator="masks", score="max"), mode="rigorous").score
-        == "max"
-    )
+    parameters = DistDiffGenParameters(aggregator="masks")
+    assert NoisyTables(parameters, mode="rigorous").score == "gain"
+    assert AsPrinted(parameters, mode="paper").score == "max"
+    parameters = DistDiffGenParameters(aggregator="masks", score="max")
+    assert NoisyTables(parameters, mode="rigorous").score == "max"
 
 
 def test_of_equals_the_first_is_best() -> None:
-    assert module.best([np.array([1.0, 2.0, 2.0 + 1e-12]), np.array([0.0, 3.0])]) == [1, 1]
+    assert pick_best([np.array([1.0, 2.0, 2.0 + 1e-12]), np.array([0.0, 3.0])]) == [1, 1]
 
 
 def test_inside_a_leaf_labels_are_alike() -> None:
@@ -686,7 +684,7 @@ def test_what_is_refused(schema: dict[str, Any], given: dict[str, Any], message:
 
 
 def test_no_attributes_are_refused() -> None:
-    protocol = DistDiffGen(DistDiffGenParameters(aggregator="masks"), mode="rigorous")
+    protocol = NoisyTables(DistDiffGenParameters(aggregator="masks"), mode="rigorous")
     with pytest.raises(UsageError, match="expected at least two attributes, found none"):
         protocol.plan(Domain({}))
 
@@ -722,7 +720,10 @@ def test_room_alone_is_checked() -> None:
 
 
 def test_wrong_cuts_end_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "specialise", lambda *_, **__: {"age": (0, 9), "colour": (0, 3)})
+    for module in (as_printed, noisy_tables):
+        monkeypatch.setattr(
+            module, "specialise", lambda *_, **__: {"age": (0, 9), "colour": (0, 3)}
+        )
     with pytest.raises(ConversationError, match=r"expected rising borders.*from the curator"):
         run()
     with pytest.raises(ConversationError, match=r"expected rising borders.*from party 1"):
@@ -731,7 +732,7 @@ def test_wrong_cuts_end_the_conversation(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("wrong", [np.zeros(15, np.int64), np.full(16, -1)])
 def test_wrong_counts_end_the_conversation(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.Disclosure, "draw", lambda *_: wrong)
+    monkeypatch.setattr(Disclosure, "draw", lambda *_: wrong)
     with pytest.raises(
         ConversationError, match="expected 16 counts of party 2, none below 0, found"
     ):
@@ -739,5 +740,5 @@ def test_wrong_counts_end_the_conversation(wrong: Any, monkeypatch: pytest.Monke
 
 
 def test_counts_are_not_shown() -> None:
-    assert "array" not in repr(module.Disclosure(np.arange(3), 4.0, 1.0))
+    assert "array" not in repr(Disclosure(np.arange(3), 4.0, 1.0))
     assert isinstance(choose_together([np.ones(2)], score="max", epsilon=1), JointChoice)

@@ -1,0 +1,110 @@
+"""What both variants of DistDiffGen share: the plan, the messages of cuts, and the synthesis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ...curator import Curator
+from ...curator.marginal import Numbers
+from ...messages import MessageError, Role, UsageError, encoded_size, role_name
+from ...privacy import Domain
+from ..protocol import Cost, Mode, Outcome
+from ..secure_sum import SummingProtocol
+from .leaves import describe, draw_rows, spread
+from .options import DistDiffGenParameters, Messages
+from .plan import SpecialisationPlan
+from .scores import Score
+from .taxonomy import Cuts
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Variant", "predict_cuts", "publish", "receive_cuts"]
+
+
+class Variant(SummingProtocol[DistDiffGenParameters]):
+    """A variant of DistDiffGen, with both sides of the protocol and the forecast."""
+
+    name = "dist-diff-gen"
+    summary = "a synthetic table of two parties' records, generalised for one classifier"
+    paper = "Alhadidi, Mohammed, Fung, Debbabi 2012"
+    trust = (
+        "nobody with a record; paillier: the curator colludes with no party; paper: party 1 sees "
+        "party 2's counts"
+    )
+    least_parties = 2
+    most_parties = 2
+    uses = (Messages,)
+    usual_score: ClassVar[Score]
+
+    def __init__(self, parameters: DistDiffGenParameters, *, mode: Mode) -> None:
+        super().__init__(parameters, mode=mode)
+        self.score: Score = parameters.score or self.usual_score
+
+    def plan(self, domain: Domain) -> SpecialisationPlan:
+        """Plan the run from public figures."""
+        p = self.parameters
+        if not domain.attributes:
+            raise UsageError("expected at least two attributes, found none")
+        target = domain.attributes[-1] if p.target is None else p.target
+        domain.shape([target])
+        return SpecialisationPlan(
+            domain, target, p.epsilon, p.specialisations, self.score, p.most_cells
+        )
+
+
+def receive_cuts(role: Role, plan: SpecialisationPlan, *, source: int) -> Cuts:
+    """Receive the cuts that another role chose."""
+    borders = role.receive(Messages.Specialised, source=source).borders
+    try:
+        return plan.read(borders)
+    except ValueError as error:
+        raise MessageError(f"{error}, from {role_name(source)}", where=role.where) from None
+
+
+def predict_cuts(plan: SpecialisationPlan, *, sealed: int) -> list[Cost]:
+    """Predict the two messages with cuts, where their size does not depend on the choices.
+
+    `sealed` is the number of bytes that sealing adds.
+    """
+    if (number := plan.certain_specialisations) is None:
+        return []
+    first, *others = ((0, 0) for _ in plan.predictors)
+    size = encoded_size(Messages.Specialised(((*first, *(0,) * number), *others)))
+    return [
+        Cost(
+            phase="specialisation",
+            kind="Specialised",
+            messages=2,
+            payload_bytes=2 * size + sealed,
+        )
+    ]
+
+
+def publish(
+    desk: Curator,
+    plan: SpecialisationPlan,
+    cuts: Cuts,
+    *,
+    counts: npt.NDArray[np.int64],
+    projected: Numbers,
+    rows: int,
+    generator: np.random.Generator,
+) -> Outcome:
+    """Phase 4: draw the table from the leaves, and publish both.
+
+    `counts` are the noisy counts of the leaves, `projected` what is drawn from: none below 0, and
+    `rows` in all.
+    """
+    of_leaves = spread(projected, rows, generator=generator)
+    drawn = draw_rows(plan, cuts, of_leaves, generator=generator)
+    return Outcome(
+        synthetic=desk.domain.decode(drawn),
+        model=describe(plan, cuts, counts),
+        summary={
+            "target": plan.target,
+            "specialisations": plan.summary(cuts),
+            "leaves": plan.leaf_cells(cuts) // plan.classes,
+        },
+    )
