@@ -2,7 +2,7 @@
 
 It is made by whoever started the run, after the run has ended, if the tables can be read there. It
 is not private, so it has a file of its own, judgement.json. The curator does not see the tables: a
-run inside somebody else's MPI job has no judgement, and `sottovoce evaluate` measures afterwards.
+run inside another program's MPI job has no judgement, and `sottovoce evaluate` measures afterwards.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def _predicted(
                 payload_bytes=line.payload_bytes,
                 measured_messages=len(measured),
                 measured_payload_bytes=sum(entry.payload_bytes for entry in measured),
-                known="before" if line in beforehand else "from the model",
+                basis="before" if line in beforehand else "from the model",
             )
         )
     return beside

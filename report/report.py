@@ -110,7 +110,7 @@ class PredictedCost(msgspec.Struct, frozen=True, kw_only=True):
     payload_bytes: int
     measured_messages: int
     measured_payload_bytes: int
-    known: str
+    basis: str = msgspec.field(name="known")
     """"before" the run, or "from the model": the cost depends on the structure that was learnt."""
 
     @property
@@ -171,7 +171,7 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
 
     claimed_epsilon: Bound
     claimed_coalition: int | None
-    """How many other parties may pool what they know while the claim holds; `None`: all."""
+    """Number of other parties that may collude while the claim holds; `None`: all of them."""
     neighbours: str
     epsilon: dict[str, Bound]
     coalitions: dict[str, Bound]

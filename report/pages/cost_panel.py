@@ -228,7 +228,7 @@ def _prediction(line: PredictedCost) -> tuple[Any, ...]:
         line.measured_messages,
         line.payload_bytes,
         line.measured_payload_bytes,
-        line.known,
+        line.basis,
         "as predicted" if line.right else Html('<span class="worse">differs</span>'),
     )
 
