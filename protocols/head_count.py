@@ -1,13 +1,15 @@
-"""Head count: how many people are there, or how many of a kind?
+"""Head count: the number of people, or of those with one value.
 
-The smallest protocol that goes through every layer; read it to see what one looks like.
+It is the smallest protocol that uses every layer: read it to see what a protocol looks like.
 
-    trust       nobody: each party adds its own noise before it says anything
-    who learns  the curator: K noisy counts; everybody: their sum
+    trust       no one: each party adds its own noise before it sends anything
+    collusion   any: no party's privacy depends on another's noise
+    who learns  The curator learns K noisy counts, the public learns their sum.
     messages    K, in 1 round, of 8 payload bytes
-    privacy     epsilon for each record, neighbours by adding or removing one (each record is with one party)
-    error       the sum of K discrete Laplace variables: standard deviation about sqrt(2 K) / epsilon. A mechanism whose
-                noise does not grow with K needs secure aggregation
+    privacy     epsilon for each record; neighbours add or remove a record, which is with one party
+    error       The sum of K discrete Laplace variables has the standard deviation
+                sqrt(2 K) / epsilon, approximately. Noise that does not grow with K needs secure
+                aggregation.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class HeadCountParameters(Options):
 
 
 class HeadCount(Protocol[HeadCountParameters]):
-    """Count people; each party answers with its own share of noise."""
+    """Count people; each party answers with its own full noise."""
 
     name = "head-count"
     summary = "a noisy count of all rows, or of those with one value"

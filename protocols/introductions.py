@@ -1,12 +1,12 @@
-"""Introductions: parties exchange keys and seal what they say to one another from then on.
+"""Introductions: parties exchange keys, and seal all messages to one another from then on.
 
     with me.phase("keys"):
         introduce(me)
 
-One round, K(K - 1) messages of 80 bytes. The keys are public; who relays or reads them learns
-nothing. The curator takes no part: afterwards the parties speak past it, whatever machine carries
-their messages. `crypto.sealed` says what that is worth, and why identities that were given before
-the run are worth more than those made for it.
+This takes one round of K(K - 1) messages of 80 bytes. The keys are public, so a role that relays or
+reads them learns nothing. The curator takes no part. Afterwards it cannot read the messages between
+parties, whatever machine carries them. `crypto.sealed` explains what that protects against, and why
+identities from before the run protect better than those made for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Introductions", "introduce", "predict_introductions"]
 
 
 class Introductions:
-    """What is said; a protocol that introduces its parties names this in `uses`."""
+    """The message of introductions; a protocol that uses them names this class in `uses`."""
 
     @message
     class Introduction:
@@ -30,20 +30,24 @@ class Introductions:
 
 
 def introduce(me: Party) -> dict[int, Channel]:
-    """Agree on a channel with every peer, once a run, and seal all that is said to it from here on.
-    Called by every party.
+    """Agree on a channel with every peer, and seal all messages to it. Called by every party.
+
+    A second call in a run returns the channels of the first.
+
+    Raises:
+        MessageError: a peer has another identity than expected, or no channel can be made to it.
     """
     if me.channels or not me.peers:
         return me.channels
     ephemeral = Keypair.new(me.randomness("ephemeral key"))
     me.broadcast(Introductions.Introduction(me.identity.public, ephemeral.public), to=me.peers)
-    for peer, said in zip(
-        me.peers, me.gather(Introductions.Introduction, sources=me.peers), strict=True
-    ):
-        expected = me.pinned.get(peer, said.identity)
-        if said.identity != expected:
+    introductions = me.gather(Introductions.Introduction, sources=me.peers)
+    for peer, introduction in zip(me.peers, introductions, strict=True):
+        expected = me.pinned.get(peer, introduction.identity)
+        if introduction.identity != expected:
             raise MessageError(
-                f"expected the key {expected.hex()[:16]}... of {role_name(peer)}, found {said.identity.hex()[:16]}...: "
+                f"expected the key {expected.hex()[:16]}... of {role_name(peer)}, "
+                f"found {introduction.identity.hex()[:16]}...: "
                 "a wrong peer, or a wrong file among the identities",
                 where=me.where,
             )
@@ -53,8 +57,8 @@ def introduce(me: Party) -> dict[int, Channel]:
                 identity=me.identity,
                 ephemeral=ephemeral,
                 peer=peer,
-                peer_identity=said.identity,
-                peer_ephemeral=said.ephemeral,
+                peer_identity=introduction.identity,
+                peer_ephemeral=introduction.ephemeral,
                 context=me.where.protocol,
             )
         except ValueError as error:
@@ -67,6 +71,6 @@ def introduce(me: Party) -> dict[int, Channel]:
 
 
 def predict_introductions(*, parties: int, phase: str) -> Cost:
-    """Predict what introductions cost."""
+    """Predict the messages of introductions."""
     messages = parties * (parties - 1)
     return Cost(phase=phase, kind="Introduction", messages=messages, payload_bytes=80 * messages)

@@ -66,6 +66,10 @@ Epsilon: TypeAlias = Annotated[
 ]
 
 
+ModelT = TypeVar("ModelT")
+"""The type of the parts of a published model from which a cost follows."""
+
+
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A protocol's parameters: `--set NAME=VALUE`, checked against types and bounds."""
 
@@ -120,8 +124,16 @@ class Public:
     """Rows of all parties; 0 where it is secret, as neighbours add or remove a record."""
     key_bits: int
     domain: Domain | None
-    model: Mapping[str, Any] | None = None
+    model: Mapping[str, object] | None = None
     """The published model. Before the run it is `None`; afterwards a cost may depend on it."""
+
+    def published(self, kind: type[ModelT]) -> ModelT | None:
+        """Read from the published model what a forecast needs; `None` before the run.
+
+        Raises:
+            msgspec.ValidationError: the model is not of this kind.
+        """
+        return None if self.model is None else msgspec.convert(dict(self.model), kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +165,9 @@ class Outcome:
     """A synthetic table with the original labels, written to synthetic.csv."""
     marginals: pd.DataFrame | Sequence[Mapping[str, object]] | None = None
     """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""
-    model: Mapping[str, Any] | None = None
+    model: Mapping[str, object] | None = None
     """A model that JSON can hold, written to model.json."""
-    summary: Mapping[str, Any] = field(default_factory=dict)
+    summary: Mapping[str, object] = field(default_factory=dict)
     """Some figures for the terminal and for report.json."""
     user_traffic: UserTraffic | None = None
     """What users send, where a protocol simulates users."""

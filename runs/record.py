@@ -12,8 +12,9 @@ from datetime import datetime  # noqa: TC003 - read at run time, as annotations 
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from ..messages import Act, Entry
+from ..messages import Act, Entry, MisuseError
 from ..parties import Schema
 from ..privacy import Release
 from ..protocols import Outcome
@@ -56,16 +57,35 @@ class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             synthetic=None if synthetic is None else Table.of(synthetic),
             marginals=None if marginals is None else Table.of(marginals, numbers=("count",)),
-            model=None if model is None else msgspec.json.decode(msgspec.json.encode(model)),
+            model=None if model is None else _as_json(model),
             summary=_plain(outcome.summary),
             traffic=outcome.user_traffic,
         )
 
 
 def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn a protocol's figures into built-in types."""
-    plain: dict[str, Any] = msgspec.to_builtins(dict(summary))
+    """Turn a protocol's figures into built-in types; infinity stays a float."""
+    plain: dict[str, Any] = msgspec.to_builtins(dict(summary), enc_hook=_of_numpy)
     return plain
+
+
+def _as_json(model: object) -> Any:
+    """Turn a protocol's model into what model.json holds."""
+    return msgspec.json.decode(msgspec.json.encode(model, enc_hook=_of_numpy))
+
+
+def _of_numpy(value: object) -> object:
+    """Take numpy's numbers and arrays for numbers and lists: a plug-in's result must not be lost.
+
+    Raises:
+        MisuseError: The value is something that JSON cannot hold.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise MisuseError(
+        "expected numbers, texts, lists and dictionaries in the outcome's summary and model, "
+        f"found {type(value).__name__}"
+    )
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):

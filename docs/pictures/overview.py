@@ -79,8 +79,8 @@ def main() -> str:
             ),
             f"<style>{STYLE}</style>",
             (
-                "<title>Three parties send encrypted noisy counts to a secure sum; the curator learns "
-                "and publishes only the noisy total</title>"
+                "<title>Three parties send encrypted noisy counts to a secure sum; the curator "
+                "learns and publishes only the noisy total</title>"
             ),
             (
                 '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="6" refY="4" '

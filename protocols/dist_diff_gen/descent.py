@@ -57,9 +57,12 @@ def specialise(plan: SpecialisationPlan, tables: Mapping[str, Numbers], *, pick:
         numeric = [node for node in nodes if node.attribute in plan.numeric and node.size > 2]
         points = [range(node.low + 1, node.high) for node in numeric]
         if numeric:
-            picked = pick([score(node, own) for node, own in zip(numeric, points, strict=True)])
+            picked = pick(
+                [score(node, places) for node, places in zip(numeric, points, strict=True)]
+            )
             split_points.update(
-                (node, own[index]) for node, own, index in zip(numeric, points, picked, strict=True)
+                (node, places[index])
+                for node, places, index in zip(numeric, points, picked, strict=True)
             )
 
     for name in plan.numeric:  # line 4

@@ -151,7 +151,8 @@ def first_family(desk: Curator, domain: Domain) -> Family:
 
 def published_families(public: Public) -> tuple[Family, ...] | None:
     """Read the network's families from the published model; `None` before the run."""
-    return None if public.model is None else msgspec.convert(dict(public.model), _Structure).chosen
+    structure = public.published(_Structure)
+    return None if structure is None else structure.chosen
 
 
 def predict_chosen(families: Sequence[Family], *, parties: int) -> Cost:

@@ -49,7 +49,7 @@ from .initial import choose_parents, receive_structure
 from .learning import Search, correlations_of
 from .messages import Messages
 from .options import DPSUBNParameters, Profile
-from .structure import Structure, structure_of, structure_published
+from .structure import Structure, structure_of
 from .synthesis import publish
 from .usefulness import inflation_of
 from .variant import Variant
@@ -161,7 +161,7 @@ class AsPrinted(Variant):
                 self.parameters, public, noise=self.noise, phase="correlations"
             ),
         ]
-        structure = structure_published(public)
+        structure = public.published(Structure)
         if structure is None:
             return lines
         replacement = predict_replacement(

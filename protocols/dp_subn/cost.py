@@ -31,7 +31,7 @@ from ..secure_sum import Family, NoiseKind, SumOptions, Tables
 from .bits_plan import BitsPlan
 from .initial import quotas
 from .messages import Messages
-from .structure import structure_published
+from .structure import Structure
 
 __all__ = [
     "ARRAY",
@@ -116,7 +116,7 @@ def evaluate_formulas(
 
     `parties_of_a_frontier` is the number of parties that count each frontier.
     """
-    structure = structure_published(public)
+    structure = public.published(Structure)
     if structure is None:
         return []
     ciphertext = 2 * -(-public.key_bits // 8)

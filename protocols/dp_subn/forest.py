@@ -42,7 +42,7 @@ from .forest_plan import ForestPlan, plan_forest
 from .initial import choose_edges, receive_structure
 from .messages import Messages
 from .options import DPSUBNParameters, Profile
-from .structure import Structure, directed, structure_published
+from .structure import Structure, directed
 from .synthesis import publish
 from .usefulness import inflation_of
 from .variant import Variant
@@ -140,7 +140,7 @@ class Forest(Variant):
             *predict_keys(options, public, phase="keys"),
             *plan.single_attributes.predict(options, public, noise=noise, phase="correlations"),
         ]
-        structure = structure_published(public) if plan.edges else None
+        structure = public.published(Structure) if plan.edges else None
         if structure is None:
             return lines
         counted = plan.parameters(structure.counted)

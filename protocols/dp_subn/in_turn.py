@@ -81,8 +81,8 @@ class InTurn(OnBits):
             cells = desk.receive(Messages.Noisy, source=turn).cells
             tables = read_tables(search.plan.domain, families, cells, party=turn, where=desk.where)
             totals = add_tables(totals, tables)
-            known = [Estimate(totals[family], 1.0) for family in families]
-            network = search.within(frontier, known)
+            estimates = [Estimate(totals[family], 1.0) for family in families]
+            network = search.within(frontier, estimates)
             frontiers.append(families)
         return network, tuple(frontiers)
 

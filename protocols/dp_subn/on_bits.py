@@ -41,7 +41,7 @@ from .cost import evaluate_formulas, predict_candidates, predict_parameters
 from .learning import Search, correlations_of, tree_of
 from .messages import Messages
 from .options import DPSUBNParameters, Profile
-from .structure import Structure, structure_published
+from .structure import Structure
 from .synthesis import publish
 from .usefulness import inflation_of
 from .variant import Variant
@@ -133,7 +133,7 @@ class OnBits(Variant):
             *predict_keys(options, public, phase="keys"),
             *plan.correlations.predict(options, public, noise=noise, phase="correlations"),
         ]
-        structure = structure_published(public) if plan.degree else None
+        structure = public.published(Structure) if plan.degree else None
         if structure is None:
             return lines
         for frontier in structure.frontiers:

@@ -8,10 +8,9 @@ import msgspec
 
 from ...curator import BayesianNetwork, dependency_graph
 from ...privacy import Domain
-from ..protocol import Public
 from ..secure_sum import Family
 
-__all__ = ["Structure", "directed", "structure_of", "structure_published"]
+__all__ = ["Structure", "directed", "structure_of"]
 
 
 class Structure(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +40,3 @@ def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
             parents[name] = ()
             parents |= {child: (parent,) for parent, child in nx.bfs_edges(graph, name)}
     return BayesianNetwork(domain, parents)
-
-
-def structure_published(public: Public) -> Structure | None:
-    """Read the structure from the published model; `None` before the run."""
-    if public.model is None:
-        return None
-    return msgspec.convert(dict(public.model), Structure)

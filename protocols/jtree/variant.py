@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from ...curator import JunctionTree, Marginal
 from ...curator.marginal import Codes
 from ...curator.merging import Budgets, merge
@@ -97,13 +99,19 @@ def receive_clusters(me: Party, *, epsilon: float) -> tuple[Family, ...]:
     return answer.sets
 
 
+class ClusterModel(msgspec.Struct, frozen=True):
+    """The part of the published model from which the cost of the clusters follows."""
+
+    clusters: tuple[Family, ...]
+    epsilon: float = msgspec.field(name="epsilon of clusters")
+
+
 def predict_clusters(protocol: JTreeVariant, public: Public, *, weighted: bool) -> list[Cost]:
     """Predict the clusters' secure sum, from the clusters that were published."""
-    domain, model = public.domain, public.model
-    if domain is None or model is None or not model["clusters"]:
+    domain, model = public.domain, public.published(ClusterModel)
+    if domain is None or model is None or not model.clusters:
         return []
-    clusters = tuple(tuple(family) for family in model["clusters"])
-    tables = Tables(domain, clusters, model["epsilon of clusters"], weighted)
+    tables = Tables(domain, model.clusters, model.epsilon, weighted)
     return tables.predict(protocol.parameters, public, noise=protocol.noise, phase="clusters")
 
 

@@ -77,6 +77,18 @@ class NoPrivJTreeParameters(Options):
     ] = 0
 
 
+class Tree(msgspec.Struct, frozen=True):
+    """The published junction tree, as far as the cost follows from it."""
+
+    cliques: tuple[tuple[str, ...], ...]
+
+
+class TreeModel(msgspec.Struct, frozen=True):
+    """The part of the published model from which the cost follows."""
+
+    tree: Tree
+
+
 class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
     """Add exact tables up, and draw rows along the junction tree of dependent pairs."""
 
@@ -149,10 +161,10 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
         )
 
     def predict(self, public: Public) -> list[Cost]:
-        domain, model = public.domain, public.model
+        domain, model = public.domain, public.published(TreeModel)
         if domain is None or model is None:
             return []
-        cliques = [tuple(clique) for clique in model["tree"]["cliques"]]
+        cliques = model.tree.cliques
 
         def counts(sets: Sets) -> NoPrivJTree.Counts:
             return self.Counts(np.zeros(sum(map(domain.cells, sets)), np.int64))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from ...curator import JunctionTree
 from ...messages import UsageError
 from ...privacy import Domain
@@ -134,20 +136,28 @@ def summary_of(
     }
 
 
+class RoundModel(msgspec.Struct, frozen=True):
+    """The part of the published model from which the cost of a round of questions follows."""
+
+    asked: list[tuple[str, ...]]
+    users: list[int]
+
+
 def predict_rounds(
     protocol: PrivIncrVariant, public: Public, *, phases: Iterable[str]
 ) -> list[Cost]:
     """Predict the messages from what was published of the rounds, and of what came after them."""
-    domain, model = public.domain, public.model
+    domain, model = public.domain, public.published(dict[str, object])
     if domain is None or model is None:
         return []
-    plans = [(f"round {number}", plan) for number, plan in enumerate(model["rounds"], start=1)]
-    plans += [(phase, model[phase]) for phase in phases]
+    rounds = msgspec.convert(model["rounds"], list[RoundModel])
+    plans = [(f"round {number}", plan) for number, plan in enumerate(rounds, start=1)]
+    plans += [(phase, msgspec.convert(model[phase], RoundModel)) for phase in phases]
     lines = predict_opening(public, protocol.parameters, phase="users")
     for phase, plan in plans:
         questions = [
             Question(tuple(names), protocol.randomizer(domain.cells(tuple(names))), size)
-            for names, size in zip(plan["asked"], plan["users"], strict=True)
+            for names, size in zip(plan.asked, plan.users, strict=True)
         ]
         lines += predict_round(
             public, questions, MarginalQuestions(domain), protocol.parameters, phase=phase

@@ -1,6 +1,4 @@
-"""Expectation and maximisation, against the same written out for each user, and against closed
-forms.
-"""
+"""Expectation and maximisation, against loops over users and against closed forms."""
 
 from __future__ import annotations
 
@@ -19,21 +17,26 @@ from sottovoce.privacy.local.per_attribute import likelihood
 def written_out(
     likelihoods: list[np.ndarray], table: np.ndarray, *, iterations: int
 ) -> tuple[np.ndarray, list[float]]:
-    """Go user by user, cell by cell; and say how likely all reports were before each step."""
-    found: list[float] = []
+    """Go user by user and cell by cell.
+
+    Returns:
+        The table, and the log-likelihood of all reports before each step.
+    """
+    logarithms: list[float] = []
     for _ in range(iterations):
         sums, logarithm = np.zeros(table.shape), 0.0
         for user in range(likelihoods[0].shape[1]):
             posterior = np.zeros(table.shape)
             for cell in product(*map(range, table.shape)):
                 posterior[cell] = table[cell] * prod(
-                    own[at, user] for own, at in zip(likelihoods, cell, strict=True)
+                    likelihoods_of_user[label, user]
+                    for likelihoods_of_user, label in zip(likelihoods, cell, strict=True)
                 )
             sums += posterior / posterior.sum()
             logarithm += np.log(posterior.sum())
         table = sums / likelihoods[0].shape[1]
-        found.append(logarithm)
-    return table, found
+        logarithms.append(logarithm)
+    return table, logarithms
 
 
 def reports(
@@ -51,16 +54,16 @@ SHAPES = [(3,), (2, 3), (4, 2), (3, 2, 2), (2, 3, 2, 3)]
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_what_each_user_says(shape: tuple[int, ...]) -> None:
-    said = reports(shape, users=40, seed=len(shape))
+    likelihoods = reports(shape, users=40, seed=len(shape))
     start = np.random.default_rng(9).dirichlet(np.ones(prod(shape))).reshape(shape)
-    expected, likely = written_out(said, start, iterations=6)
-    found = most_likely(said, start=start, iterations=6)
-    assert found.iterations == 6
-    assert found.table.shape == shape
-    assert found.table == pytest.approx(expected, abs=1e-13)
-    assert likely == sorted(likely)  # no step makes the reports less likely
-    from_uniform, _ = written_out(said, np.full(shape, 1 / prod(shape)), iterations=6)
-    assert most_likely(said, iterations=6).table == pytest.approx(from_uniform, abs=1e-13)
+    expected, logarithms = written_out(likelihoods, start, iterations=6)
+    fit = most_likely(likelihoods, start=start, iterations=6)
+    assert fit.iterations == 6
+    assert fit.table.shape == shape
+    assert fit.table == pytest.approx(expected, abs=1e-13)
+    assert logarithms == sorted(logarithms)  # no step makes the reports less likely
+    from_uniform, _ = written_out(likelihoods, np.full(shape, 1 / prod(shape)), iterations=6)
+    assert most_likely(likelihoods, iterations=6).table == pytest.approx(from_uniform, abs=1e-13)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -79,51 +82,50 @@ def test_single_precision_and_blocks_do_not_matter(
 @pytest.mark.parametrize("shape", SHAPES)
 def test_without_noise_the_users_are_counted(shape: tuple[int, ...]) -> None:
     cells = np.random.default_rng(2).integers(0, shape, (500, len(shape))).T
-    said = [np.eye(size)[own].T for size, own in zip(shape, cells, strict=True)]
-    found = most_likely(said)
-    assert found.converged
-    assert found.iterations == 2  # one that finds it, one that finds no change
+    likelihoods = [np.eye(size)[codes].T for size, codes in zip(shape, cells, strict=True)]
+    fit = most_likely(likelihoods)
+    assert fit.converged
+    assert fit.iterations == 2  # one that finds it, one that finds no change
     counts = np.zeros(shape)
     np.add.at(counts, tuple(cells), 1)
-    assert found.table == pytest.approx(counts / 500, abs=1e-15)
+    assert fit.table == pytest.approx(counts / 500, abs=1e-15)
 
 
 @pytest.mark.parametrize(("yes", "expected"), [(700, (0.7 - 0.25) / 0.5), (900, 1.0), (100, 0.0)])
 def test_of_one_coin_it_is_the_clipped_estimate(yes: int, expected: float) -> None:
-    """Randomized response with p = 3/4: the most likely share is (C / n - q) / (p - q), or the
-    nearest that there is.
-    """
-    said = np.array([[0.25, 0.75], [0.75, 0.25]])[:, np.repeat([1, 0], [yes, 1000 - yes])]
-    found = most_likely([said], iterations=100_000)
-    assert found.converged
-    assert found.table[0] == pytest.approx(expected, abs=0.02)
+    """Randomized response with p = 3/4: the fit is (C / n - q) / (p - q), clipped to [0, 1]."""
+    likelihoods = np.array([[0.25, 0.75], [0.75, 0.25]])[:, np.repeat([1, 0], [yes, 1000 - yes])]
+    fit = most_likely([likelihoods], iterations=100_000)
+    assert fit.converged
+    assert fit.table[0] == pytest.approx(expected, abs=0.02)
 
 
 def test_the_noise_of_each_attribute_is_taken_away() -> None:
-    """Two coins, each turned over once in four: the pair's table, of 200,000 users within 0.01 (10
-    deviations).
+    """Two coins, each flipped with probability 1/4, by 200,000 users.
+
+    The joint table is found to within 0.01, which is 10 standard deviations.
     """
     generator = np.random.default_rng(3)
     table = np.array([[0.4, 0.1], [0.05, 0.45]])
     cells = np.unravel_index(generator.choice(4, 200_000, p=table.reshape(-1)), (2, 2))
-    said = []
-    for own in cells:
-        told = own ^ (generator.random(200_000) < 0.25)
-        said.append(np.array([[0.75, 0.25], [0.25, 0.75]])[:, told])
-    assert most_likely(said).table == pytest.approx(table, abs=0.01)
+    likelihoods = []
+    for codes in cells:
+        reported = codes ^ (generator.random(200_000) < 0.25)
+        likelihoods.append(np.array([[0.75, 0.25], [0.25, 0.75]])[:, reported])
+    assert most_likely(likelihoods).table == pytest.approx(table, abs=0.01)
 
 
 def test_a_cell_of_nothing_stays() -> None:
-    said = reports((2, 3), users=50, seed=1)
-    found = most_likely(said, start=np.array([[0.5, 0.0, 0.2], [0.1, 0.2, 0.0]]))
-    assert found.table[0, 1] == found.table[1, 2] == 0
-    assert found.table.sum() == pytest.approx(1)
-    # Who says what cannot be says nothing.
-    one = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert most_likely([one], start=np.array([0.5, 0.5, 0.0])).table.tolist() == [0.5, 0.5, 0.0]
+    likelihoods = reports((2, 3), users=50, seed=1)
+    fit = most_likely(likelihoods, start=np.array([[0.5, 0.0, 0.2], [0.1, 0.2, 0.0]]))
+    assert fit.table[0, 1] == fit.table[1, 2] == 0
+    assert fit.table.sum() == pytest.approx(1)
+    # A report that is impossible counts for nothing.
+    certain = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert most_likely([certain], start=np.array([0.5, 0.5, 0.0])).table.tolist() == [0.5, 0.5, 0.0]
 
 
-def test_what_cannot_be() -> None:
+def test_invalid_likelihoods_are_refused() -> None:
     with pytest.raises(ValueError, match="a column for each of the same users"):
         most_likely([np.ones((2, 3)), np.ones((2, 4))])
     with pytest.raises(ValueError, match="a column for each of the same users"):

@@ -31,9 +31,9 @@ def plain(table: Any, base: float) -> float:
     p = np.array(table, dtype=float) / np.sum(table)
     product = np.outer(p.sum(axis=1), p.sum(axis=0))
     return sum(
-        float(own) * log(own / other, base)
-        for own, other in zip(p.ravel(), product.ravel(), strict=True)
-        if own > 0
+        float(share) * log(share / expected, base)
+        for share, expected in zip(p.ravel(), product.ravel(), strict=True)
+        if share > 0
     )
 
 
@@ -75,11 +75,11 @@ def test_sides_of_several_attributes(random: Random) -> None:
 
 def test_own_marginals() -> None:
     table = pair([[0.4, 0.1], [0.1, 0.4]])
-    own = (Marginal(("x",), np.array([0.6, 0.4])), Marginal(("y",), np.array([0.5, 0.5])))
+    margins = (Marginal(("x",), np.array([0.6, 0.4])), Marginal(("y",), np.array([0.5, 0.5])))
     expected = sum(
         p * log2(p / (a * 0.5)) for p, a in ((0.4, 0.6), (0.1, 0.6), (0.1, 0.4), (0.4, 0.4))
     )
-    assert mutual_information(table, ["x"], base=2, margins=own) == pytest.approx(
+    assert mutual_information(table, ["x"], base=2, margins=margins) == pytest.approx(
         expected, abs=1e-12
     )
     assert mutual_information(
@@ -144,14 +144,14 @@ def test_sensitivity_is_reached_by_some_table_and_passed_by_none(
         for table in tables_of(rows, size)
     }
     for table, (information, distance) in values.items():
-        for off in (at for at in range(size) if table[at]):
+        for off in (cell for cell in range(size) if table[cell]):
             for on in range(size):
                 other = list(table)
                 other[off] -= 1
                 other[on] += 1
-                theirs = values[tuple(other)]
-                worst["information"] = max(worst["information"], abs(information - theirs[0]))
-                worst["dependence"] = max(worst["dependence"], abs(distance - theirs[1]))
+                neighbour = values[tuple(other)]
+                worst["information"] = max(worst["information"], abs(information - neighbour[0]))
+                worst["dependence"] = max(worst["dependence"], abs(distance - neighbour[1]))
     bound = mutual_information_sensitivity(rows, binary=2 in shape, base=2)
     assert worst["information"] == pytest.approx(bound, abs=1e-9)
     assert worst["dependence"] <= dependence_sensitivity(rows)
@@ -186,15 +186,15 @@ def test_adult(adult: Any) -> None:
     domain = adult.domain
     pairs = list(combinations(domain.attributes, 2))
     tables = [
-        Marginal.of(domain, own, cells)
-        for own, cells in zip(pairs, adult.marginals(pairs), strict=True)
+        Marginal.of(domain, names, cells)
+        for names, cells in zip(pairs, adult.marginals(pairs), strict=True)
     ]
     bits = {
-        own: mutual_information(table, own[:1], base=2)
-        for own, table in zip(pairs, tables, strict=True)
+        names: mutual_information(table, names[:1], base=2)
+        for names, table in zip(pairs, tables, strict=True)
     }
     assert domain.shape(domain.attributes) == (16, 7, 16, 16, 16, 7, 14, 6, 5, 2, 16, 16, 16, 41, 2)
-    for own, expected in (
+    for names, expected in (
         (("education", "education-num"), 2.915928650),
         (("marital-status", "relationship"), 1.045866902),
         (("age", "income"), 0.091814534),
@@ -204,7 +204,7 @@ def test_adult(adult: Any) -> None:
         ),  # the specification's 0.051345055 has bins that are closed on the left
         (("age", "marital-status"), 0.324494420),
     ):
-        assert bits[own] == pytest.approx(expected, abs=1e-9)
+        assert bits[names] == pytest.approx(expected, abs=1e-9)
     for phi, unit, edges in (
         (0.3, 1, 16),
         (0.3, log(2), 12),
@@ -213,7 +213,10 @@ def test_adult(adult: Any) -> None:
         (0.4, log(2), 7),
     ):
         assert (
-            sum(bits[own] * unit >= correlation_threshold(domain, *own, phi=phi) for own in pairs)
+            sum(
+                bits[names] * unit >= correlation_threshold(domain, *names, phi=phi)
+                for names in pairs
+            )
             == edges
         )
-    assert sum(domain.cells(own) for own in pairs) == 17290
+    assert sum(domain.cells(names) for names in pairs) == 17290

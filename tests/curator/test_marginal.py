@@ -28,13 +28,13 @@ def test_project_sums_out_in_any_order(random: Random) -> None:
     domain = random.domain(attributes=5)
     joint = random.joint(domain)
     for attributes in random.sets(domain, sets=5, most=4):
-        found = joint.project(attributes)
-        assert found.attributes == attributes
-        for place, value in cells(found):
+        projected = joint.project(attributes)
+        assert projected.attributes == attributes
+        for place, value in cells(projected):
             expected = sum(
-                own
-                for at, own in cells(joint)
-                if all(at[name] == place[name] for name in attributes)
+                number
+                for cell, number in cells(joint)
+                if all(cell[name] == place[name] for name in attributes)
             )
             assert value == pytest.approx(expected, abs=1e-12)
     assert float(joint.project([]).values) == pytest.approx(1)
@@ -42,19 +42,19 @@ def test_project_sums_out_in_any_order(random: Random) -> None:
 
 def test_operations_line_up_by_name(random: Random) -> None:
     domain = random.domain(attributes=4)
-    one, other = (
+    first, second = (
         random.joint(domain).project(attributes) for attributes in random.sets(domain, sets=2)
     )
-    for found, operation in (
-        (one + other, np.add),
-        (one - other, np.subtract),
-        (one * other, np.multiply),
-        (one / other, np.divide),
+    for result, operation in (
+        (first + second, np.add),
+        (first - second, np.subtract),
+        (first * second, np.multiply),
+        (first / second, np.divide),
     ):
-        assert set(found.attributes) == {*one.attributes, *other.attributes}
-        for place, value in cells(found):
-            left = one.values[tuple(place[name] for name in one.attributes)]
-            right = other.values[tuple(place[name] for name in other.attributes)]
+        assert set(result.attributes) == {*first.attributes, *second.attributes}
+        for place, value in cells(result):
+            left = first.values[tuple(place[name] for name in first.attributes)]
+            right = second.values[tuple(place[name] for name in second.attributes)]
             assert value == pytest.approx(operation(left, right), rel=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_numbers_and_scalars() -> None:
     assert table.normalise().total == pytest.approx(1)
 
 
-def test_nothing_divided_by_nothing_is_nothing() -> None:
+def test_zero_divided_by_zero_is_zero() -> None:
     table = Marginal(("a", "b"), np.array([[0.0, 0.0], [1.0, 3.0]]))
     assert (table / table.project(["a"])).values.tolist() == [[0, 0], [0.25, 0.75]]
 
@@ -97,6 +97,6 @@ def test_total_variation() -> None:
         (lambda: Marginal(("a",), np.zeros(2)).normalise(), "not all are 0"),
     ],
 )
-def test_what_is_refused(attempt: object, message: str) -> None:
+def test_invalid_marginals_are_refused(attempt: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         attempt()  # type: ignore[operator]

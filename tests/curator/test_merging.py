@@ -29,42 +29,45 @@ def partitions(items: Sequence[Any]) -> Iterator[list[list[Any]]]:
         yield []
         return
     first, *rest = items
-    for own in partitions(rest):
-        yield [[first], *own]
-        for at in range(len(own)):
-            yield [*own[:at], [first, *own[at]], *own[at + 1 :]]
+    for partition in partitions(rest):
+        yield [[first], *partition]
+        for index in range(len(partition)):
+            yield [*partition[:index], [first, *partition[index]], *partition[index + 1 :]]
 
 
 def test_the_example() -> None:
-    one, two, three, four = ([own] for own in CLIQUES)
+    first, second, third, fourth = ([clique] for clique in CLIQUES)
     costs = {
-        9216.0: [one, two, three, four],  # the paper prints 8960 (J3)
-        7680.0: [one + two, three + four],
-        6656.0: [one + four, two + three],
+        9216.0: [first, second, third, fourth],  # the paper prints 8960 (J3)
+        7680.0: [first + second, third + fourth],
+        6656.0: [first + fourth, second + third],
     }
     for cost, partition in costs.items():
         assert variance_of(partition, SIZES, epsilon=1.0) == cost
     assert variance_of([CLIQUES], SIZES, epsilon=1.0) == 9216
-    every = sorted(variance_of(own, SIZES, epsilon=1.0) for own in partitions(CLIQUES))
-    assert len(every) == 15
-    assert every[:3] == [6656.0, 7680.0, 8928.0]
+    costs_of_all = sorted(
+        variance_of(partition, SIZES, epsilon=1.0) for partition in partitions(CLIQUES)
+    )
+    assert len(costs_of_all) == 15
+    assert costs_of_all[:3] == [6656.0, 7680.0, 8928.0]
     assert merge(CLIQUES, SIZES) == [("1", "2", "4", "6"), ("2", "3", "4", "5")]
 
 
 def test_the_printed_program_does_not_tell_partitions_apart() -> None:
-    """J4: of two clusters each, all seven partitions have the printed value 1152; their true ones
-    are 208 to 888.
-    """
-    pairs = [own for own in partitions(CLIQUES) if len(own) == 2]
-    assert {printed_objective(own, SIZES) for own in pairs} == {1152.0}
-    true = sorted(variance_of(own, SIZES, epsilon=1.0) / 32 for own in pairs)
+    """All partitions into two clusters have the printed value 1152, not 208 to 888 (J4)."""
+    pairs = [partition for partition in partitions(CLIQUES) if len(partition) == 2]
+    assert {printed_objective(partition, SIZES) for partition in pairs} == {1152.0}
+    true = sorted(variance_of(partition, SIZES, epsilon=1.0) / 32 for partition in pairs)
     assert (len(pairs), true[0], true[-1]) == (7, 208.0, 888.0)
 
 
 def random_tree(generator: np.random.Generator) -> tuple[list[tuple[str, ...]], Domain]:
     count = int(generator.integers(4, 9))
     domain = Domain(
-        {f"a{at}": tuple(map(str, range(int(generator.integers(2, 9))))) for at in range(count)}
+        {
+            f"a{index}": tuple(map(str, range(int(generator.integers(2, 9)))))
+            for index in range(count)
+        }
     )
     edges = [edge for edge in combinations(domain.attributes, 2) if generator.random() < 0.3]
     return list(junction_tree(domain, dependency_graph(domain, edges)).cliques), domain
@@ -75,32 +78,32 @@ def test_few_cliques_are_merged_exactly() -> None:
     for _ in range(25):
         cliques, domain = random_tree(generator)
         best = min(
-            (variance_of(own, domain, epsilon=1.0) for own in partitions(cliques)), default=inf
+            (variance_of(partition, domain, epsilon=1.0) for partition in partitions(cliques)),
+            default=inf,
         )
-        found = merge(cliques, domain)
-        assert all(any(set(clique) <= set(own) for own in found) for clique in cliques)
-        assert not any(set(one) < set(other) for one in found for other in found)
-        # Every clique counts in the smallest cluster that has it, which is no worse than its own.
-        homes: dict[tuple[str, ...], list[tuple[str, ...]]] = {own: [] for own in found}
+        clusters = merge(cliques, domain)
+        assert all(any(set(clique) <= set(cluster) for cluster in clusters) for clique in cliques)
+        assert not any(set(first) < set(second) for first in clusters for second in clusters)
+        # Every clique counts in the smallest cluster that contains it.
+        cliques_of: dict[tuple[str, ...], list[tuple[str, ...]]] = {
+            cluster: [] for cluster in clusters
+        }
         for clique in cliques:
-            homes[min((own for own in found if set(clique) <= set(own)), key=domain.cells)].append(
-                clique
-            )
-        cells = sum(len(own) * domain.cells(cluster) for cluster, own in homes.items())
-        assert 8 * len(found) ** 2 * cells <= best
+            containing = [cluster for cluster in clusters if set(clique) <= set(cluster)]
+            cliques_of[min(containing, key=domain.cells)].append(clique)
+        cells = sum(len(members) * domain.cells(cluster) for cluster, members in cliques_of.items())
+        assert 8 * len(clusters) ** 2 * cells <= best
 
 
 def test_many_cliques_are_merged_nearly_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Downhill from several levels: 3 per cent worse than the best on average (the specification's
-    solver: 0.22).
-    """
+    """Single moves are 3 per cent worse than the best on average (the specification's: 0.22)."""
     generator = np.random.default_rng(2)
     ratios = []
     for _ in range(40):
         cliques, domain = random_tree(generator)
 
-        def value(own: Sequence[tuple[str, ...]], domain: Domain = domain) -> float:
-            return len(own) ** 2 * sum(map(domain.cells, own))
+        def value(clusters: Sequence[tuple[str, ...]], domain: Domain = domain) -> float:
+            return len(clusters) ** 2 * sum(map(domain.cells, clusters))
 
         exact = value(merge(cliques, domain))
         with monkeypatch.context() as patch:
@@ -110,9 +113,9 @@ def test_many_cliques_are_merged_nearly_as_well(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_fifty_pairs_take_no_time() -> None:
-    domain = Domain({f"a{at}": ("0", "1") for at in range(50)})
+    domain = Domain({f"a{index}": ("0", "1") for index in range(50)})
     chain = list(zip(domain.attributes, domain.attributes[1:], strict=False))
-    found = merge(chain, domain)
-    assert 1 < len(found) < 49
+    clusters = merge(chain, domain)
+    assert 1 < len(clusters) < 49
     assert merge([], domain) == []
     assert merge(chain[:1], domain) == [("a0", "a1")]

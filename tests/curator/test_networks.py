@@ -1,6 +1,4 @@
-"""Bayesian networks and junction trees, against products over the whole domain; and maximum entropy
-against both.
-"""
+"""Bayesian networks, junction trees and maximum entropy, against products over the whole domain."""
 
 from __future__ import annotations
 
@@ -35,8 +33,8 @@ def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
     joint = random.joint(domain)
     names = list(map(str, random.generator.permutation(domain.attributes)))
     parents = {
-        name: [other for other in names[:at] if random.generator.random() < 0.4]
-        for at, name in enumerate(names)
+        name: [larger for larger in names[:index] if random.generator.random() < 0.4]
+        for index, name in enumerate(names)
     }
     network = BayesianNetwork(domain, parents)
     expected = Marginal((), np.array(1.0))
@@ -52,11 +50,11 @@ def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
     )
     sets = [frozenset(family) for family in network.families]
     assert {frozenset(family) for family in network.maximal_families} == {
-        one for one in sets if not any(one < other for other in sets)
+        family for family in sets if not any(family < larger for larger in sets)
     }
 
 
-def test_circles_and_missing_tables_are_refused() -> None:
+def test_cycles_and_missing_tables_are_refused() -> None:
     domain = Domain(dict.fromkeys("abc", ("0", "1")))
     with pytest.raises(ValueError, match=r"without cycles, found (a -> b|b -> c|c -> a)"):
         BayesianNetwork(domain, {"b": "a", "c": "b", "a": "c"})
@@ -88,16 +86,16 @@ def test_a_junction_tree_runs_through_every_attribute(random: Random) -> None:
     tree = junction_tree(domain, graph)
     forest: nx.Graph[int] = nx.Graph()
     forest.add_nodes_from(range(len(tree.cliques)))
-    forest.add_edges_from((one, other) for one, other, _ in tree.edges)
+    forest.add_edges_from((first, second) for first, second, _ in tree.edges)
     assert nx.is_forest(forest)
     assert all(
-        set(shared) == {*tree.cliques[one]} & {*tree.cliques[other]}
-        for one, other, shared in tree.edges
+        set(shared) == {*tree.cliques[first]} & {*tree.cliques[second]}
+        for first, second, shared in tree.edges
     )
     for name in domain.attributes:
-        holders = [at for at, clique in enumerate(tree.cliques) if name in clique]
+        holders = [number for number, clique in enumerate(tree.cliques) if name in clique]
         assert nx.is_connected(forest.subgraph(holders))
-    assert len({at for at, _ in tree.walk()}) == len(tree.cliques)
+    assert len({number for number, _ in tree.walk()}) == len(tree.cliques)
 
 
 def test_a_junction_tree_is_cliques_over_separators(random: Random) -> None:
@@ -110,51 +108,48 @@ def test_a_junction_tree_is_cliques_over_separators(random: Random) -> None:
     for shared in tree.separators:
         expected = expected / joint.project(shared)
     chain = tree.chain([joint.project(clique) for clique in tree.cliques])
-    found = chain.distribution()
-    assert found.distance(expected.project(domain.attributes)) < 1e-12
+    distribution = chain.distribution()
+    assert distribution.distance(expected.project(domain.attributes)) < 1e-12
     assert all(
-        found.project(clique).distance(joint.project(clique)) < 1e-12 for clique in tree.cliques
+        distribution.project(clique).distance(joint.project(clique)) < 1e-12
+        for clique in tree.cliques
     )
-    # The same from steps of one's own, attribute by attribute.
-    own = {
-        at: [Step((name,), (*shared, *heads[:n]), joint) for n, name in enumerate(heads)]
-        for at, shared in tree.walk()
-        for heads in [[name for name in tree.cliques[at] if name not in shared]]
+    # The same from explicit steps, attribute by attribute.
+    steps = {
+        number: [Step((name,), (*shared, *heads[:n]), joint) for n, name in enumerate(heads)]
+        for number, shared in tree.walk()
+        for heads in [[name for name in tree.cliques[number] if name not in shared]]
     }
-    assert tree.chain_of_steps(own).distribution().distance(found) < 1e-12
+    assert tree.chain_of_steps(steps).distribution().distance(distribution) < 1e-12
 
 
 def test_maximum_entropy_is_the_junction_tree(random: Random) -> None:
-    """Of a chordal graph's cliques the distribution with largest entropy is their product over the
-    separators.
-    """
+    """For a chordal graph both are the product of the cliques over the separators."""
     domain = random.domain(attributes=5, most=3)
     tree = junction_tree(domain, random.graph(domain, density=0.4))
     joint = random.joint(domain)
     tables = [joint.project(clique) for clique in tree.cliques]
-    found = fit(domain, domain.attributes, tables)
-    assert found.distance(tree.chain(tables).distribution()) < 1e-7
+    fitted = fit(domain, domain.attributes, tables)
+    assert fitted.distance(tree.chain(tables).distribution()) < 1e-7
 
 
-def test_maximum_entropy_of_a_circle(random: Random) -> None:
-    """Three pairs of three attributes: the marginals hold, and the log-probabilities have no
-    three-way term.
-    """
+def test_maximum_entropy_of_a_cycle(random: Random) -> None:
+    """Three pairs of attributes: the marginals hold, and logarithms have no three-way term."""
     domain = Domain(dict.fromkeys("abc", ("0", "1", "2")))
     joint = random.joint(domain) * 0.9 + Marginal.uniform(domain, "abc") * 0.1
     tables = [joint.project(pair) for pair in combinations("abc", 2)]
-    found = fit(domain, "abc", tables, sweeps=3000, tolerance=1e-13)
-    assert all(found.project(table.attributes).distance(table) < 1e-9 for table in tables)
-    logs = np.log(found.values)
-    twice = logs[1:, 1:] - logs[:-1, 1:] - logs[1:, :-1] + logs[:-1, :-1]
-    assert np.abs(twice[..., 1:] - twice[..., :-1]).max() < 1e-5
+    fitted = fit(domain, "abc", tables, sweeps=3000, tolerance=1e-13)
+    assert all(fitted.project(table.attributes).distance(table) < 1e-9 for table in tables)
+    logs = np.log(fitted.values)
+    interactions = logs[1:, 1:] - logs[:-1, 1:] - logs[1:, :-1] + logs[:-1, :-1]
+    assert np.abs(interactions[..., 1:] - interactions[..., :-1]).max() < 1e-5
 
 
 def test_reconstruction() -> None:
     generator = np.random.default_rng(0)
     domain = Domain(dict.fromkeys("abcd", ("0", "1")))
     joint = Marginal(tuple("abcd"), generator.dirichlet(np.ones(16)).reshape(2, 2, 2, 2))
-    estimates = [Estimate(joint.project(own), 1.0) for own in ("abc", "bcd", "ad")]
+    estimates = [Estimate(joint.project(names), 1.0) for names in ("abc", "bcd", "ad")]
     assert reconstruct(domain, "cb", estimates).distance(joint.project("cb")) < 1e-12
     covered = reconstruct(domain, ("a", "b", "d"), estimates)
     for pair in ("ab", "bd", "ad"):
@@ -172,13 +167,15 @@ def test_sets_within_sets() -> None:
     assert maximal([("a", "b"), ("b",), ("b", "a"), ("c",)]) == (("a", "b"), ("c",))
 
 
-def circle(order: str) -> tuple[Domain, Any]:
+def cycle_graph(order: str) -> tuple[Domain, Any]:
     domain = Domain(dict.fromkeys(sorted(order), ("0", "1")))
-    return domain, dependency_graph(domain, [(one, order[at - 1]) for at, one in enumerate(order)])
+    return domain, dependency_graph(
+        domain, [(name, order[index - 1]) for index, name in enumerate(order)]
+    )
 
 
 def test_known_trees() -> None:
-    domain, graph = circle("ABDEC")  # specification ldp.md, 7.16
+    domain, graph = cycle_graph("ABDEC")  # specification ldp.md, 7.16
     tree = junction_tree(domain, graph)
     assert [len(clique) for clique in tree.cliques] == [3, 3, 3]
     assert [len(shared) for shared in tree.separators] == [2, 2]
@@ -186,7 +183,7 @@ def test_known_trees() -> None:
     domain = Domain({name: tuple(map(str, range(size))) for name, size in sizes.items()})
     edges = [("A1", "A2"), ("A2", "A3"), ("A3", "A5"), ("A5", "A4"), ("A4", "A2"), ("A4", "A6")]
     tree = junction_tree(domain, dependency_graph(domain, edges))
-    # It takes the chord A2-A5, which the example allows: 18 and 24 cells instead of 24 and 36.
+    # The chord is A2-A5, which the example allows: 18 and 24 cells instead of 24 and 36.
     assert tree.cliques == (("A1", "A2"), ("A2", "A3", "A5"), ("A2", "A4", "A5"), ("A4", "A6"))
     assert sorted(tree.separators) == [("A2",), ("A2", "A5"), ("A4",)]
 
@@ -202,22 +199,24 @@ def test_adult(adult: Any) -> None:
     domain = adult.domain
     pairs = list(combinations(domain.attributes, 2))
     tables = [
-        Marginal.of(domain, own, cells)
-        for own, cells in zip(pairs, adult.marginals(pairs), strict=True)
+        Marginal.of(domain, pair, cells)
+        for pair, cells in zip(pairs, adult.marginals(pairs), strict=True)
     ]
     nats = {
-        own: mutual_information(table, own[:1], base=np.e)
-        for own, table in zip(pairs, tables, strict=True)
+        pair: mutual_information(table, pair[:1], base=np.e)
+        for pair, table in zip(pairs, tables, strict=True)
     }
 
     def tree(phi: float, unit: float) -> Any:
         edges = [
-            own for own in pairs if nats[own] * unit >= correlation_threshold(domain, *own, phi=phi)
+            pair
+            for pair in pairs
+            if nats[pair] * unit >= correlation_threshold(domain, *pair, phi=phi)
         ]
         return junction_tree(domain, dependency_graph(domain, edges))
 
     bits = tree(0.3, 1 / np.log(2))
-    places = {name: at for at, name in enumerate(domain.attributes)}
+    places = {name: place for place, name in enumerate(domain.attributes)}
     assert {tuple(places[name] for name in clique) for clique in bits.cliques} == {
         (0, 5, 7, 14),
         (3, 4, 14),

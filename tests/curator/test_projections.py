@@ -28,15 +28,15 @@ def test_known_answers() -> None:
 def test_norm_sub_is_the_nearest_distribution(random: Random) -> None:
     values = random.generator.normal(0.1, 1, (3, 4))
     total = float(random.generator.choice([1.0, 7.5, 40_000]))
-    found = norm_sub(values * total, total)
-    assert found.shape == values.shape
-    assert found.sum() == pytest.approx(total)
-    assert found.min() >= 0
-    # Karush-Kuhn-Tucker: one multiplier for all that is positive, and no cell at 0 that should be
-    # above it.
-    shift = (values * total - found)[found > 0]
+    projected = norm_sub(values * total, total)
+    assert projected.shape == values.shape
+    assert projected.sum() == pytest.approx(total)
+    assert projected.min() >= 0
+    # Karush-Kuhn-Tucker: there is one multiplier for all positive cells, and no cell at 0 should
+    # be above it.
+    shift = (values * total - projected)[projected > 0]
     assert np.ptp(shift) < 1e-9 * total
-    assert np.all((values * total)[found == 0] <= shift[0] + 1e-9 * total)
+    assert np.all((values * total)[projected == 0] <= shift[0] + 1e-9 * total)
 
 
 def test_norm_sub_of_large_numbers() -> None:
@@ -48,33 +48,38 @@ def test_norm_sub_of_large_numbers() -> None:
 
 def test_norm_mul(random: Random) -> None:
     values = random.generator.normal(0, 1, 9)
-    found = norm_mul(values, 5.0)
-    assert found.sum() == pytest.approx(5)
-    assert np.ptp((found / values)[values > 0]) < 1e-12
+    projected = norm_mul(values, 5.0)
+    assert projected.sum() == pytest.approx(5)
+    assert np.ptp((projected / values)[values > 0]) < 1e-12
     assert norm_mul(-np.abs(values), 9.0).tolist() == [1.0] * 9
 
 
 def test_norm_cut(random: Random) -> None:
     values = random.generator.normal(0.2, 0.3, 8)
-    found = norm_cut(values)
-    assert found.sum() == pytest.approx(min(1.0, np.maximum(values, 0).sum()))
+    projected = norm_cut(values)
+    assert projected.sum() == pytest.approx(min(1.0, np.maximum(values, 0).sum()))
     changed = [
-        at for at in np.argsort(-values) if values[at] > 0 and abs(found[at] - values[at]) > 1e-12
+        index
+        for index in np.argsort(-values)
+        if values[index] > 0 and abs(projected[index] - values[index]) > 1e-12
     ]
-    # What was cut are the smallest; of these only the largest keeps a part.
+    # The smallest cells were cut, and only the largest of these keeps a part.
     assert all(
-        values[at]
-        <= min([values[n] for n in range(8) if values[n] > 0 and n not in changed], default=9)
-        for at in changed
+        values[index]
+        <= min(
+            [values[other] for other in range(8) if values[other] > 0 and other not in changed],
+            default=9,
+        )
+        for index in changed
     )
-    assert all(found[at] == pytest.approx(0, abs=1e-12) for at in changed[1:])
+    assert all(projected[index] == pytest.approx(0, abs=1e-12) for index in changed[1:])
 
 
 def test_threshold_is_the_best_integer(random: Random) -> None:
     counts = random.generator.normal(3, 30, 25)
     total = float(random.generator.choice([50, 100, 400]))
-    found = threshold(counts, total)
-    assert found.sum() == pytest.approx(total)
+    projected = threshold(counts, total)
+    assert projected.sum() == pytest.approx(total)
     gaps = {
         level: abs(counts[counts > level].sum() - total)
         for level in range(1, 200)
@@ -82,7 +87,7 @@ def test_threshold_is_the_best_integer(random: Random) -> None:
     }
     best = min(gaps, key=lambda level: (round(gaps[level], 9), level))
     expected = np.where(counts > best, counts, 0)
-    assert found == pytest.approx(expected * total / expected.sum())
+    assert projected == pytest.approx(expected * total / expected.sum())
 
 
 def test_threshold_when_nothing_is_left() -> None:

@@ -21,58 +21,56 @@ def tables_of(joint: np.ndarray) -> dict[tuple[str, ...], Marginal]:
 
 
 def every_cell() -> list[np.ndarray]:
-    return [own.reshape(-1).astype(np.uint8) for own in np.indices(SHAPE)]
+    return [codes.reshape(-1).astype(np.uint8) for codes in np.indices(SHAPE)]
 
 
 def test_weights_are_those_of_proportional_fitting() -> None:
-    """A row for each cell: the weights are the distribution of largest entropy with these
-    tables.
-    """
+    """With a row for each cell the weights are the distribution of largest entropy."""
     generator = np.random.default_rng(1)
-    wanted = tables_of(generator.dirichlet(np.full(24, 2.0)).reshape(SHAPE))
-    found = row_weights(DOMAIN, every_cell(), wanted, generator=generator, sweeps=400).reshape(
+    targets = tables_of(generator.dirichlet(np.full(24, 2.0)).reshape(SHAPE))
+    weights = row_weights(DOMAIN, every_cell(), targets, generator=generator, sweeps=400).reshape(
         SHAPE
     )
     expected = np.full(SHAPE, 1 / 24)
     for _ in range(2000):
-        for pair, table in wanted.items():
-            axes = tuple(at for at, name in enumerate("abc") if name not in pair)
+        for pair, table in targets.items():
+            axes = tuple(axis for axis, name in enumerate("abc") if name not in pair)
             expected = expected * np.expand_dims(table.values / expected.sum(axis=axes), axes)
-    assert found == pytest.approx(expected, abs=1e-3)
-    assert found.sum() == pytest.approx(1)
+    assert weights == pytest.approx(expected, abs=1e-3)
+    assert weights.sum() == pytest.approx(1)
 
 
 def test_rows_have_the_tables() -> None:
-    """20,000 rows of another distribution, drawn anew: every table within 1 per cent; theirs are 5
-    off and more.
-    """
+    """Rows of another distribution, whose tables are 5 per cent off, come within 1 per cent."""
     generator = np.random.default_rng(2)
-    truth, other = (generator.dirichlet(np.full(24, 3.0)) for _ in range(2))
-    rows = np.unravel_index(generator.choice(24, 20_000, p=other), SHAPE)
-    codes = [own.astype(np.uint8) for own in rows]
-    wanted = tables_of(truth.reshape(SHAPE))
+    target_shares, sampled_shares = (generator.dirichlet(np.full(24, 3.0)) for _ in range(2))
+    rows = np.unravel_index(generator.choice(24, 20_000, p=sampled_shares), SHAPE)
+    codes = [column.astype(np.uint8) for column in rows]
+    targets = tables_of(target_shares.reshape(SHAPE))
     shares: list[float] = []
     drawn = rake(
         DOMAIN,
         codes,
-        wanted,
+        targets,
         rows=10_000,
         generator=generator,
         progress=lambda done, *, of: shares.append(done / of),
     )
-    assert {len(own) for own in drawn} == {10_000}
-    for pair, table in wanted.items():
+    assert {len(column) for column in drawn} == {10_000}
+    for pair, table in targets.items():
 
-        def off(
-            own: list[np.ndarray], pair: tuple[str, ...] = pair, table: Marginal = table
+        def distance(
+            codes_of_rows: list[np.ndarray], pair: tuple[str, ...] = pair, table: Marginal = table
         ) -> float:
-            at = ["abc".index(name) for name in pair]
+            places = ["abc".index(name) for name in pair]
             counts = np.zeros(table.values.shape)
-            np.add.at(counts, tuple(own[place] for place in at), 1 / len(own[0]))
+            np.add.at(
+                counts, tuple(codes_of_rows[place] for place in places), 1 / len(codes_of_rows[0])
+            )
             return Marginal(pair, counts).distance(table)
 
-        assert off(drawn) < 0.01
-        assert off(codes) > 0.05
+        assert distance(drawn) < 0.01
+        assert distance(codes) > 0.05
     assert shares[-1] == 1.0
 
 
@@ -82,15 +80,15 @@ def test_what_no_row_has_stays_empty() -> None:
         np.array([0, 1, 0, 1], np.uint8),
         np.zeros(4, np.uint8),
     ]
-    wanted: dict[tuple[str, ...], Marginal] = {
+    targets: dict[tuple[str, ...], Marginal] = {
         ("a", "c"): Marginal(("a", "c"), np.full((2, 4), 1 / 8))
     }
-    found = row_weights(DOMAIN, codes, wanted, generator=np.random.default_rng(3))
-    assert found == pytest.approx(np.full(4, 0.25))
+    weights = row_weights(DOMAIN, codes, targets, generator=np.random.default_rng(3))
+    assert weights == pytest.approx(np.full(4, 0.25))
 
 
 def test_rows_come_as_often_as_their_weights_say() -> None:
-    """Systematic: each row as often as expected, but for one."""
+    """Each row is drawn as often as expected, to within one."""
     generator = np.random.default_rng(4)
     codes = [generator.integers(0, size, 500).astype(np.uint8) for size in SHAPE]
     weights = generator.dirichlet(np.full(500, 0.3))

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("size", [1, 2, 3, 17, 300])
 def test_alias_tables_are_the_distribution(size: int) -> None:
     generator = np.random.default_rng(size)
-    lines = np.concatenate(
+    rows = np.concatenate(
         [
             generator.dirichlet(np.full(size, 0.1), 20),
             np.full((1, size), 1 / size),
             np.eye(size)[:3],
         ]
     )
-    keep, alias = _alias(lines)
-    found = keep / size
-    for line in range(len(lines)):
-        np.add.at(found[line], alias[line], (1 - keep[line]) / size)
+    keep, alias = _alias(rows)
+    probabilities = keep / size
+    for row in range(len(rows)):
+        np.add.at(probabilities[row], alias[row], (1 - keep[row]) / size)
     assert keep.min() >= 0
     assert keep.max() <= 1
-    assert np.abs(found - lines).max() < 1e-12
+    assert np.abs(probabilities - rows).max() < 1e-12
 
 
 def test_a_chain_is_the_product_of_its_steps(random: Random) -> None:
@@ -49,7 +49,7 @@ def test_a_chain_is_the_product_of_its_steps(random: Random) -> None:
 
 
 def test_rows_follow_the_distribution() -> None:
-    """By chi-squared, 200,000 rows; a right sampler fails once in a million runs."""
+    """A chi-squared test of 200,000 rows, which a correct sampler fails once in a million runs."""
     generator = np.random.default_rng(5)
     domain = Domain({"a": ("0", "1", "2"), "b": ("0", "1"), "c": tuple(map(str, range(7)))})
     joint = Marginal(domain.attributes, generator.dirichlet(np.ones(42)).reshape(3, 2, 7))
@@ -71,8 +71,10 @@ def test_blocks_are_the_whole() -> None:
     chain = Chain(domain, [Step(("b", "a"), (), Marginal.uniform(domain, ["a", "b"]))])
     whole = chain.sample(70_000, generator=np.random.default_rng(1))
     parts = list(chain.blocks(70_000, generator=np.random.default_rng(1)))
-    for at in (0, 1):
-        assert np.array_equal(whole.codes[at], np.concatenate([part.codes[at] for part in parts]))
+    for index in (0, 1):
+        assert np.array_equal(
+            whole.codes[index], np.concatenate([part.codes[index] for part in parts])
+        )
     assert whole.codes[1].dtype == np.uint16
     assert chain.sample(0, generator=np.random.default_rng(1)).codes[0].tolist() == []
 
@@ -88,9 +90,9 @@ def test_where_there_is_no_distribution(empty: Any, expected: list[float]) -> No
         [Step(("a",), (), Marginal.uniform(domain, ["a"])), Step(("b",), ("a",), table)],
         empty=empty,
     )
-    found = chain.distribution().values
-    assert found[0] * 2 == pytest.approx([0.75, 0.25])
-    assert found[1] * 2 == pytest.approx(expected)
+    joint = chain.distribution().values
+    assert joint[0] * 2 == pytest.approx([0.75, 0.25])
+    assert joint[1] * 2 == pytest.approx(expected)
     sample = chain.sample(10_000, generator=np.random.default_rng(2))
     assert sample.undefined == int(sample.codes[0].sum())
 
@@ -111,7 +113,10 @@ def test_steps_that_are_no_chain(steps: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Chain(
             domain,
-            [Step(heads, given, Marginal.uniform(domain, ["a", "b"])) for heads, given in steps],
+            [
+                Step(heads, parents, Marginal.uniform(domain, ["a", "b"]))
+                for heads, parents in steps
+            ],
         )
 
 
@@ -131,10 +136,9 @@ def test_heads_in_any_order_and_an_empty_line_keeps_their_dependence() -> None:
     for heads in (("a", "b"), ("b", "a")):
         first = Step(("s",), (), Marginal.uniform(domain, ["s"]))
         chain = Chain(domain, [first, Step(heads, ("s",), table)])
-        for line in (
-            chain.distribution().values * 2
-        ):  # of the line that has none, the heads' distribution without s
-            assert line == pytest.approx(np.array([[0, 5], [3, 1]]) / 9)
+        # A row without mass gets the distribution of the heads without s.
+        for row in chain.distribution().values * 2:
+            assert row == pytest.approx(np.array([[0, 5], [3, 1]]) / 9)
         sample = chain.sample(1000, generator=np.random.default_rng(0))
         assert sample.undefined == int(sample.codes[0].sum())
 
@@ -148,8 +152,10 @@ def test_tables_of_another_shape_are_refused() -> None:
 
 def test_nothing_to_draw() -> None:
     binary = BinaryEncoding(Domain({"a": ("x",), "b": ("y",)}))
-    found = synthesise(Chain(binary.bits, []), 5, generator=np.random.default_rng(0), binary=binary)
-    assert [column.tolist() for column in found.codes] == [[0] * 5] * 2
+    synthesis = synthesise(
+        Chain(binary.bits, []), 5, generator=np.random.default_rng(0), binary=binary
+    )
+    assert [column.tolist() for column in synthesis.codes] == [[0] * 5] * 2
     assert Chain(Domain({}), []).sample(3, generator=np.random.default_rng(0)).codes == []
 
 
@@ -167,9 +173,9 @@ def test_binarisation() -> None:
     codes = [np.arange(200) % size for size in (5, 1, 2, 41)]
     bits = binary.encode(codes)
     assert [int(bit[4]) for bit in bits[:3]] == [1, 0, 0]  # the most significant first
-    back, valid = binary.decode(bits)
+    decoded, valid = binary.decode(bits)
     assert valid.all()
-    assert all(np.array_equal(one, other) for one, other in zip(codes, back, strict=True))
+    assert all(np.array_equal(column, again) for column, again in zip(codes, decoded, strict=True))
     every = [np.arange(1 << 10) >> shift & 1 for shift in range(9, -1, -1)]
     _, valid = binary.decode([bit.astype(np.uint8) for bit in every])
     assert valid.sum() == 5 * 2 * 41
@@ -186,14 +192,16 @@ def test_rows_that_are_no_code_are_drawn_again() -> None:
             for name in binary.bits.attributes
         ],
     )
-    found = synthesise(free, 5000, generator=np.random.default_rng(3), binary=binary)
-    assert all(column.max() < size for column, size in zip(found.codes, (5, 1, 2, 41), strict=True))
-    assert found.replaced == 0
-    # 410 of 1,024 patterns are codes: rejections are geometric.
-    assert found.rejected == pytest.approx(
+    synthesis = synthesise(free, 5000, generator=np.random.default_rng(3), binary=binary)
+    assert all(
+        column.max() < size for column, size in zip(synthesis.codes, (5, 1, 2, 41), strict=True)
+    )
+    assert synthesis.replaced == 0
+    # 410 of 1,024 patterns are codes, so the number of rejections is negative binomial.
+    assert synthesis.rejected == pytest.approx(
         5000 * (1024 / 410 - 1), abs=6 * (5000 * 614 * 1024) ** 0.5 / 410
     )
-    counts = np.bincount(found.codes[0], minlength=5)
+    counts = np.bincount(synthesis.codes[0], minlength=5)
     assert np.abs(counts - 1000).max() < 6 * 800**0.5
 
 
@@ -202,7 +210,7 @@ def test_a_model_that_never_gives_a_code_ends() -> None:
     ones = Marginal(("size[0]",), np.array([0.0, 1.0]))
     tables = [ones, Marginal(("size[1]",), ones.values), Marginal(("size[2]",), ones.values)]
     chain = Chain(binary.bits, [Step(table.attributes, (), table) for table in tables])
-    found = synthesise(chain, 100, generator=np.random.default_rng(3), binary=binary)
-    assert found.replaced == 100
-    assert found.rejected == 4900
-    assert set(found.codes[0].tolist()) == set(range(5))
+    synthesis = synthesise(chain, 100, generator=np.random.default_rng(3), binary=binary)
+    assert synthesis.replaced == 100
+    assert synthesis.rejected == 4900
+    assert set(synthesis.codes[0].tolist()) == set(range(5))

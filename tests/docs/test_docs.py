@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens: examples, frames, files for clusters, notebooks."""
+"""The documentation shows what happens: examples, frames, files for clusters, notebooks."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_included_files_are_included() -> None:
 
 
 def test_options_shown_exist() -> None:
-    known = subprocess.run(
+    help_text = subprocess.run(
         [sys.executable, "-m", "sottovoce", "run", "--help"],
         capture_output=True,
         text=True,
@@ -42,7 +42,7 @@ def test_options_shown_exist() -> None:
     for page in PAGES:
         for line in re.findall(r"^\$ .*sottovoce run .*$", page.read_text(), re.MULTILINE):
             for option in re.findall(r"--[a-z-]+", line.partition("sottovoce run")[2]):
-                assert option in known, f"{page.name}: {line}"
+                assert option in help_text, f"{page.name}: {line}"
 
 
 def test_the_readme_shows_the_example_that_is_tested() -> None:
@@ -75,8 +75,10 @@ def test_the_frame_shown_is_a_real_one() -> None:
     shown = re.findall(
         r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} )+)", (DOCS / "wire-format.md").read_text(), re.MULTILINE
     )
-    said = HeadCount.NoisyCount(15074)
-    frame = pack_header(Header(0, 8, 0, 2, 0, "head-count", "count", "NoisyCount")) + to_bytes(said)
+    message = HeadCount.NoisyCount(15074)
+    frame = pack_header(Header(0, 8, 0, 2, 0, "head-count", "count", "NoisyCount")) + to_bytes(
+        message
+    )
     assert bytes.fromhex("".join(shown)) == frame
 
 
@@ -132,7 +134,7 @@ NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
-    """In a kernel of its own, from the first cell to the last; it has assertions of its own."""
+    """Every notebook runs in its own kernel, from the first cell to the last."""
     script = (
         "import sys, nbformat, nbclient; book = nbformat.read(sys.argv[1], as_version=4); "
         "nbclient.NotebookClient(book, timeout=600, kernel_name='python3').execute()"

@@ -1,4 +1,4 @@
-"""What pages say is there is there: protocols, options, modules, names."""
+"""Everything that pages name exists: protocols, options, files, tests, names."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ROOMS = (
     "protocols.survey",
     "evaluation",
 )
-"""From which people import; all that their `__all__` names is in the reference."""
+"""Modules for users of the package; the reference has every name of their `__all__`."""
 
 
 @pytest.fixture(scope="module")
 def hooks() -> ModuleType:
-    """What mkdocs runs while it builds the site."""
+    """The hooks that mkdocs calls while it builds the site."""
     spec = importlib.util.spec_from_file_location("hooks", DOCS / "hooks.py")
     assert spec is not None
     assert spec.loader is not None
@@ -63,8 +63,8 @@ def nav() -> str:
 
 def test_every_protocol_has_a_page(hooks: ModuleType) -> None:
     assert sorted(hooks.PAGE_OF) == sorted(own_protocols())
-    for name, at in hooks.PAGE_OF.items():
-        page = at.partition("#")[0]  # `mkdocs build --strict` sees to it that the anchor is there
+    for name, target in hooks.PAGE_OF.items():
+        page = target.partition("#")[0]  # `mkdocs build --strict` checks the anchor
         text = (DOCS / page).read_text()
         assert f"<!-- parameters: {name} -->" in text, f"{page} has not the parameters of {name}"
         assert f"`{name}`" in text or f"# {name}" in text or f"sottovoce run {name}" in text, (
@@ -75,10 +75,10 @@ def test_every_protocol_has_a_page(hooks: ModuleType) -> None:
 
 
 def test_a_command_runs_every_protocol(hooks: ModuleType) -> None:
-    for name, at in hooks.PAGE_OF.items():
+    for name, target in hooks.PAGE_OF.items():
         assert re.search(
             rf"^\$ sottovoce run {name}\b(?!-)",
-            (DOCS / at.partition("#")[0]).read_text(),
+            (DOCS / target.partition("#")[0]).read_text(),
             re.MULTILINE,
         ), name
 
@@ -125,36 +125,36 @@ def test_what_the_reference_names_is_there() -> None:
 
 
 def named(reference: str) -> object:
-    """Find what a dotted name names."""
+    """Find the object of a dotted name."""
     words = reference.split(".")
     for cut in range(len(words), 0, -1):
         try:
-            found: object = importlib.import_module(".".join(words[:cut]))
+            named_object: object = importlib.import_module(".".join(words[:cut]))
         except ModuleNotFoundError:
             continue
         for word in words[cut:]:
-            found = getattr(found, word)
-        return found
+            named_object = getattr(named_object, word)
+        return named_object
     return None
 
 
 def entries() -> list[tuple[str, str]]:
-    """The glossary's words, each with a place where it lives."""
+    """List the glossary's words, each with a place where it lives."""
     rows = re.findall(r"^\| (.+) \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     cells = [re.split(r" (?<!\\)\| ", row) for row in rows]
     return [
-        (own[0], place)
-        for own in cells
-        if own[0] not in ("word", "symbol", "---")
-        for place in places(own)
+        (cell[0], place)
+        for cell in cells
+        if cell[0] not in ("word", "symbol", "---")
+        for place in places(cell)
     ]
 
 
 def places(row: list[str]) -> list[str]:
-    found = re.findall(r"`([^`]+)`", row[-1])
+    names = re.findall(r"`([^`]+)`", row[-1])
     assert len(row) == 3, row
-    assert found, f"{row[0]} is nowhere"
-    return found
+    assert names, f"{row[0]} has no place"
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +213,9 @@ def test_pictures_are_drawn_from_what_is_there() -> None:
 
 
 def test_broken_links_and_anchors_are_errors(tmp_path: Path) -> None:
-    """In a small site with this one's settings, by the words of `make docs`: with --quiet they
-    would be none.
+    """Build a small site with the settings and options of `make docs`.
+
+    With --quiet broken links would be no errors.
     """
     pytest.importorskip("mkdocs")
     text = re.sub(r"![\w/:.]+", "", (ROOT / "mkdocs.yml").read_text())

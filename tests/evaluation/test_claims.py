@@ -1,6 +1,4 @@
-"""Claims: each kind holds, fails and is undecided on results made for it, and says with which
-numbers.
-"""
+"""Claims: each kind holds, fails and is undecided on constructed results, with its numbers."""
 
 from __future__ import annotations
 
@@ -19,21 +17,21 @@ from sottovoce.evaluation.verdicts import ClaimVerdict, judge_claim
 
 
 def rows(
-    line: str, values: dict[Any, list[float]], *, y: str = "error", **more: Any
+    line: str, values: dict[Any, list[float]], *, y: str = "error", **columns: Any
 ) -> list[dict[str, Any]]:
-    """Make results: for each x a value a seed."""
+    """Make rows of results, with a value for each seed at each x."""
     return [
-        {"line": line, "x": x, "seed": seed, y: value, **more}
-        for x, own in values.items()
-        for seed, value in enumerate(own)
+        {"line": line, "x": x, "seed": seed, y: value, **columns}
+        for x, values_of_seeds in values.items()
+        for seed, value in enumerate(values_of_seeds)
     ]
 
 
 def judged(
     claim: dict[str, Any], results: list[dict[str, Any]], printed: tuple[PrintedValues, ...] = ()
 ) -> list[ClaimVerdict]:
-    asked: Any = msgspec.convert({"says": "so", "line": "ours", "y": "error", **claim}, Claim)
-    return judge_claim(asked, results, x="x", printed=printed)
+    converted: Any = msgspec.convert({"says": "so", "line": "ours", "y": "error", **claim}, Claim)
+    return judge_claim(converted, results, x="x", printed=printed)
 
 
 TIGHT, WIDE = 0.001, 1.0
@@ -42,9 +40,9 @@ PRINTED = (PrintedValues(line="ours", y="error", x=[1.0, 2.0], values=[1.0, 2.0]
 
 
 def around(*means: float, spread: float = TIGHT) -> list[dict[str, Any]]:
-    """Make two seeds around a mean at each x: 1, 2, ..."""
+    """Make results of two seeds around a mean at each x: 1, 2, ..."""
     return rows(
-        "ours", {at: [mean - spread, mean + spread] for at, mean in enumerate(means, start=1)}
+        "ours", {x: [mean - spread, mean + spread] for x, mean in enumerate(means, start=1)}
     )
 
 
@@ -156,9 +154,11 @@ def around(*means: float, spread: float = TIGHT) -> list[dict[str, Any]]:
 def test_every_kind(
     claim: dict[str, Any], results: list[dict[str, Any]], verdict: str, sentence: str
 ) -> None:
-    (found,) = judged(claim, [*results, *THEIRS], PRINTED)
-    assert found.verdict == verdict
-    assert re.search("|".join(map(re.escape, sentence.split("|"))), found.sentence), found.sentence
+    (result,) = judged(claim, [*results, *THEIRS], PRINTED)
+    assert result.verdict == verdict
+    assert re.search("|".join(map(re.escape, sentence.split("|"))), result.sentence), (
+        result.sentence
+    )
 
 
 def test_one_seed_decides() -> None:
@@ -192,23 +192,23 @@ def test_what_is_exactly_alike() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "verdict"),
     [
-        # Welch's t beside scipy's own: t = 3.5 with 2 degrees of freedom is nothing, with 8 it is.
+        # Welch's t against scipy: t = 3.5 decides nothing with 2 degrees of freedom, but with 8.
         ([1.0, 1.2], [1.4, 1.6], "undecided"),
         ([1.0, 1.2], [1.8, 2.0], "reproduced"),
         ([1.8, 2.0], [1.0, 1.2], "not reproduced"),
         ([1.0, 1.2, 1.0, 1.2], [1.25, 1.45, 1.25, 1.45], "reproduced"),
-        # Far apart from seed to seed, and the one always a little below: differences are taken by
-        # seed from five on.
+        # Seeds differ much, and one line is always a little below: with five seeds or more
+        # differences are taken seed by seed.
         ([1.0, 2.0, 3.0, 4.0], [1.1, 2.1, 3.1, 4.2], "undecided"),
         ([1.0, 2.0, 3.0, 4.0, 5.0], [1.1, 2.1, 3.1, 4.1, 5.2], "reproduced"),
     ],
 )
 def test_what_seeds_decide(ours: list[float], theirs: list[float], verdict: str) -> None:
-    (found,) = judged(
+    (result,) = judged(
         {"kind": "below", "than": "theirs"},
         [*rows("ours", {1: ours}), *rows("theirs", {1: theirs})],
     )
-    assert found.verdict == verdict
+    assert result.verdict == verdict
     paired = len(ours) >= 5
     chance = (
         stats.ttest_rel(ours, theirs).pvalue
@@ -217,7 +217,7 @@ def test_what_seeds_decide(ours: list[float], theirs: list[float], verdict: str)
     )
     assert bool(chance <= 0.05) is (verdict != "undecided")
     if verdict != "undecided":
-        assert found.points[0].chance == pytest.approx(chance)
+        assert result.points[0].chance == pytest.approx(chance)
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 10])
@@ -230,11 +230,10 @@ def test_what_seeds_decide(ours: list[float], theirs: list[float], verdict: str)
     ],
 )
 def test_noise_decides_nothing(kind: dict[str, Any], seeds: int) -> None:
-    """Of lines that do not differ one in twenty claims is decided at most; 300 of them with a
-    spread of two to a point.
+    """At most one in twenty claims about lines that do not differ is decided.
 
-    More than 30 of 300 has a chance below 3e-4 if each has one of .05; 9 such tests, with fixed
-    seeds.
+    If each is decided with probability .05, more than 30 of 300 have probability below 3e-4. There
+    are 9 such tests, with fixed seeds.
     """
     generator = np.random.default_rng(seeds)
     wrong = 0
@@ -242,8 +241,8 @@ def test_noise_decides_nothing(kind: dict[str, Any], seeds: int) -> None:
         ours, theirs = (
             [
                 row
-                for at, own in enumerate(generator.normal(10, 1, (8, seeds)).tolist())
-                for row in rows(name, {at: own})
+                for x, values in enumerate(generator.normal(10, 1, (8, seeds)).tolist())
+                for row in rows(name, {x: values})
             ]
             for name in ("ours", "theirs")
         )
@@ -253,39 +252,39 @@ def test_noise_decides_nothing(kind: dict[str, Any], seeds: int) -> None:
 
 def test_a_seed_that_is_left_decides_nothing() -> None:
     results = [*rows("ours", {1: [1.0, 1.001], 2: [1.0]}), *THEIRS]
-    (found,) = judged({"kind": "below", "than": "theirs"}, results)
-    assert [point.holds for point in found.points] == [True, None]
-    assert "undecided at x 2: 1 against 2 of theirs (from 1 of 2 seeds)" in found.sentence
-    (found,) = judged(
+    (result,) = judged({"kind": "below", "than": "theirs"}, results)
+    assert [point.holds for point in result.points] == [True, None]
+    assert "undecided at x 2: 1 against 2 of theirs (from 1 of 2 seeds)" in result.sentence
+    (result,) = judged(
         {"kind": "near", "within": 0.1}, [*rows("ours", {1: [1.0, 1.001], 2: [2.0]})], PRINTED
     )
-    assert found.sentence == "holds at 1 of 2; undecided at x 2: 2, printed 2 (from 1 of 2 seeds)"
+    assert result.sentence == "holds at 1 of 2; undecided at x 2: 2, printed 2 (from 1 of 2 seeds)"
 
 
 def test_what_is_missing_is_not_reproduced() -> None:
     lines = [*around(1, 1), *THEIRS]
-    (found,) = judged({"kind": "below", "than": ["theirs", "absent"]}, lines)
-    assert (found.verdict, found.sentence) == (
+    (result,) = judged({"kind": "below", "than": ["theirs", "absent"]}, lines)
+    assert (result.verdict, result.sentence) == (
         "reproduced in part",
         "holds at 2 of 3; undecided at all x: no results of absent",
     )
-    (found,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, lines)
-    assert found.verdict == "reproduced"  # nothing was run at 3
-    (found,) = judged(
+    (result,) = judged({"kind": "below", "than": "theirs", "x": [1, 2, 3]}, lines)
+    assert result.verdict == "reproduced"  # nothing was run at 3
+    (result,) = judged(
         {"kind": "below", "than": "theirs", "x": [1, 2, 3]}, [*lines, *rows("theirs", {3: [2.0]})]
     )
-    assert (found.verdict, found.sentence) == (
+    assert (result.verdict, result.sentence) == (
         "reproduced in part",
         "holds at 2 of 3; undecided at x 3: no results",
     )
-    (found,) = judged({"kind": "below", "than": "theirs"}, [*lines, *around(1, 1, 1)[4:]])
-    assert (found.verdict, found.points[2].text) == ("reproduced in part", "no results of theirs")
-    (found,) = judged({"kind": "near", "within": 0.1}, around(1), PRINTED)
-    assert found.verdict == "reproduced"  # nothing was run at 2
-    (found,) = judged({"kind": "near", "within": 0.1}, [*around(1), *THEIRS], PRINTED)
-    assert found.sentence == "holds at 1 of 2; undecided at x 2: no results, printed 2"
-    (found,) = judged({"kind": "between", "high": 2}, [*around(1), *THEIRS])
-    assert found.sentence == "holds at 1 of 2; undecided at x 2: no results"
+    (result,) = judged({"kind": "below", "than": "theirs"}, [*lines, *around(1, 1, 1)[4:]])
+    assert (result.verdict, result.points[2].text) == ("reproduced in part", "no results of theirs")
+    (result,) = judged({"kind": "near", "within": 0.1}, around(1), PRINTED)
+    assert result.verdict == "reproduced"  # nothing was run at 2
+    (result,) = judged({"kind": "near", "within": 0.1}, [*around(1), *THEIRS], PRINTED)
+    assert result.sentence == "holds at 1 of 2; undecided at x 2: no results, printed 2"
+    (result,) = judged({"kind": "between", "high": 2}, [*around(1), *THEIRS])
+    assert result.sentence == "holds at 1 of 2; undecided at x 2: no results"
 
 
 @pytest.mark.parametrize(
@@ -299,22 +298,29 @@ def test_what_is_missing_is_not_reproduced() -> None:
     ],
 )
 def test_in_most_cases(share: float, means: list[float], verdict: str, sentence: str) -> None:
-    theirs = rows("theirs", {at: [2.0, 2.0] for at in range(1, 5)})
-    (found,) = judged(
+    theirs = rows("theirs", {x: [2.0, 2.0] for x in range(1, 5)})
+    (result,) = judged(
         {"kind": "below", "than": "theirs", "share": share}, [*around(*means), *theirs]
     )
-    assert (found.verdict, found.sentence[: len(sentence)]) == (verdict, sentence)
+    assert (result.verdict, result.sentence[: len(sentence)]) == (verdict, sentence)
 
 
 def test_an_advantage_that_widens() -> None:
-    """Ours is 1/2, 1/3, 1/4 of theirs: by seed, since that is what the seeds share."""
-    both = [[4.0, 6.0, 9.0, 5.0, 7.0], [3.0, 5.0, 8.0, 4.0, 6.0], [2.0, 3.0, 4.0, 2.5, 3.5]]
-    theirs = rows("theirs", dict(enumerate(both)))
-    ours = rows("ours", {at: [value / (at + 2) for value in own] for at, own in enumerate(both)})
+    """Ours is 1/2, 1/3 and 1/4 of theirs, seed by seed."""
+    values_of_theirs = [
+        [4.0, 6.0, 9.0, 5.0, 7.0],
+        [3.0, 5.0, 8.0, 4.0, 6.0],
+        [2.0, 3.0, 4.0, 2.5, 3.5],
+    ]
+    theirs = rows("theirs", dict(enumerate(values_of_theirs)))
+    ours = rows(
+        "ours",
+        {x: [value / (x + 2) for value in values] for x, values in enumerate(values_of_theirs)},
+    )
     assert judged({"kind": "widens", "than": "theirs"}, [*ours, *theirs])[0].verdict == "reproduced"
-    (found,) = judged({"kind": "widens", "than": "theirs", "towards": "low"}, [*ours, *theirs])
-    assert found.verdict == "not reproduced"
-    assert "from x 0 to 2: .5, then .25" in found.sentence
+    (result,) = judged({"kind": "widens", "than": "theirs", "towards": "low"}, [*ours, *theirs])
+    assert result.verdict == "not reproduced"
+    assert "from x 0 to 2: .5, then .25" in result.sentence
     few = [row for row in [*ours, *theirs] if row["line"] == "ours" or row["seed"] < 3]
     assert (
         judged({"kind": "widens", "than": "theirs"}, few)[0].verdict == "undecided"
@@ -324,20 +330,20 @@ def test_an_advantage_that_widens() -> None:
 def test_a_ratio_to_a_single_seed_decides_nothing() -> None:
     ours = rows("ours", {1: [1.0, 1.1], 2: [0.1, 0.2]})
     theirs = rows("theirs", {1: [2.0], 2: [2.0]})
-    (found,) = judged({"kind": "widens", "than": "theirs"}, [*ours, *theirs])
-    assert found.verdict == "undecided"
+    (result,) = judged({"kind": "widens", "than": "theirs"}, [*ours, *theirs])
+    assert result.verdict == "undecided"
 
 
 def test_small_steps_add_up() -> None:
-    (found,) = judged({"kind": "falls"}, around(1, 1.01, 1.02, 1.03, 1.04, 0.9, spread=0.001))
-    assert found.verdict == "reproduced in part"
-    assert "from x 1 to 5: 1, then 1.04" in found.sentence
+    (result,) = judged({"kind": "falls"}, around(1, 1.01, 1.02, 1.03, 1.04, 0.9, spread=0.001))
+    assert result.verdict == "reproduced in part"
+    assert "from x 1 to 5: 1, then 1.04" in result.sentence
 
 
 def test_a_little_more_will_do() -> None:
     results = [*around(2.1, 2.3), *THEIRS]
-    (found,) = judged({"kind": "below", "than": "theirs", "plus": 0.2}, results)
-    assert (found.verdict, [point.holds for point in found.points]) == (
+    (result,) = judged({"kind": "below", "than": "theirs", "plus": 0.2}, results)
+    assert (result.verdict, [point.holds for point in result.points]) == (
         "reproduced in part",
         [True, False],
     )
@@ -349,10 +355,10 @@ def test_a_list_is_any_of_them() -> None:
         for name, mean in (("a", 1.0), ("b", 3.0), ("c", 1.0))
         for row in rows("ours", {1: [mean]}, data=name)
     ]
-    (found,) = judged(
+    (result,) = judged(
         {"kind": "between", "high": 2, "each": "data", "where": {"data": ["a", "c"]}}, results
     )
-    assert [point.place for point in found.points] == ["a, x 1", "c, x 1"]
+    assert [point.place for point in result.points] == ["a, x 1", "c, x 1"]
     assert (
         judged({"kind": "between", "low": 2, "where": {"data": ["b"]}}, results)[0].verdict
         == "reproduced"
@@ -374,8 +380,8 @@ def test_no_results() -> None:
         {"kind": "falls"},
         {"kind": "best_at", "low": 1, "high": 1},
     ):
-        (found,) = judged(claim, [])
-        assert (found.verdict, found.sentence) == ("undecided", "no results to judge by")
+        (result,) = judged(claim, [])
+        assert (result.verdict, result.sentence) == ("undecided", "no results to judge by")
 
 
 def test_groups_and_figures_are_judged_apart() -> None:
@@ -385,25 +391,25 @@ def test_groups_and_figures_are_judged_apart() -> None:
         for row in rows("ours", {1: [mean]}, data=name)
     ]
     results += [row for name in ("a", "b") for row in rows("theirs", {1: [2.0]}, data=name)]
-    (found,) = judged({"kind": "below", "than": "theirs", "each": "data"}, results)
-    assert (found.verdict, [point.holds for point in found.points]) == (
+    (result,) = judged({"kind": "below", "than": "theirs", "each": "data"}, results)
+    assert (result.verdict, [point.holds for point in result.points]) == (
         "reproduced in part",
         [True, False],
     )
-    assert found.sentence == "holds at 1 of 2; not at b, x 1: 3 against 2 of theirs"
-    (found,) = judged({"kind": "below", "than": "theirs", "where": {"data": "a"}}, results)
-    assert found.verdict == "reproduced"
+    assert result.sentence == "holds at 1 of 2; not at b, x 1: 3 against 2 of theirs"
+    (result,) = judged({"kind": "below", "than": "theirs", "where": {"data": "a"}}, results)
+    assert result.verdict == "reproduced"
     more = [{**row, "other": row["error"]} for row in results]
-    (found,) = judged(
+    (result,) = judged(
         {"kind": "below", "than": "theirs", "y": ["error", "other"], "where": {"data": "a"}}, more
     )
-    assert [point.place for point in found.points] == ["error, x 1", "other, x 1"]
+    assert [point.place for point in result.points] == ["error, x 1", "other, x 1"]
 
 
 def test_lines_beside_are_judged_in_the_same_way() -> None:
     results = [*around(3), *rows("mended", {1: [1.0], 2: [1.0]}), *THEIRS]
-    found = judged({"kind": "below", "than": "theirs", "also": ["mended", "absent"]}, results)
-    assert [(own.line, own.verdict) for own in found] == [
+    verdicts = judged({"kind": "below", "than": "theirs", "also": ["mended", "absent"]}, results)
+    assert [(line_verdict.line, line_verdict.verdict) for line_verdict in verdicts] == [
         ("ours", "not reproduced"),
         ("mended", "reproduced"),
     ]
@@ -416,17 +422,17 @@ def test_a_line_without_x_is_the_same_everywhere() -> None:
         {"line": "level", "error": 2.0},
     ]
     assert constant(results, line="level", x="x", y="error", where={"data": "a"}) is not None
-    (found,) = judged({"kind": "below", "than": "level"}, results)
-    assert [point.holds for point in found.points] == [True, False]
+    (result,) = judged({"kind": "below", "than": "level"}, results)
+    assert [point.holds for point in result.points] == [True, False]
 
 
 def test_another_column_along() -> None:
-    results = [{"line": "ours", "rounds": at, "error": 1.0 / at} for at in (1, 2)]
+    results = [{"line": "ours", "rounds": rounds, "error": 1.0 / rounds} for rounds in (1, 2)]
     assert judged({"kind": "falls", "along": "rounds"}, results)[0].verdict == "reproduced"
 
 
 def test_a_long_list_is_cut() -> None:
-    results = [*around(*[3.0] * 6), *rows("theirs", {at: [2.0] for at in range(1, 7)})]
+    results = [*around(*[3.0] * 6), *rows("theirs", {x: [2.0] for x in range(1, 7)})]
     assert judged({"kind": "below", "than": "theirs"}, results)[0].sentence.endswith("and 3 more")
 
 
@@ -448,23 +454,23 @@ def test_the_whole(verdicts: list[Any], whole: str) -> None:
 
 
 def test_means_over_seeds() -> None:
-    found = series(rows("ours", {2: [1.0, 3.0], 1: [5.0]}), line="ours", x="x", y="error", where={})
-    assert list(found) == [1, 2]
-    assert (found[2].mean, found[2].error, found[2].seeds, found[2].expected_seeds) == (
+    means = series(rows("ours", {2: [1.0, 3.0], 1: [5.0]}), line="ours", x="x", y="error", where={})
+    assert list(means) == [1, 2]
+    assert (means[2].mean, means[2].error, means[2].seeds, means[2].expected_seeds) == (
         2.0,
         1.0,
         2,
         2,
     )
-    assert (found[1].mean, found[1].error, found[1].seeds, found[1].expected_seeds) == (
+    assert (means[1].mean, means[1].error, means[1].seeds, means[1].expected_seeds) == (
         5.0,
         0.0,
         1,
         2,
     )
     twice = rows("ours", {1: [1.0, 3.0]}, data="a") + rows("ours", {1: [2.0, 4.0]}, data="b")
-    both = series(twice, line="ours", x="x", y="error", where={})[1]
-    assert (both.mean, both.seeds, both.by_seed) == (
+    mean = series(twice, line="ours", x="x", y="error", where={})[1]
+    assert (mean.mean, mean.seeds, mean.by_seed) == (
         2.5,
         2,
         {0: 1.5, 1: 3.5},
@@ -490,7 +496,7 @@ def test_as_many_numbers_as_places() -> None:
 
 
 def test_figures() -> None:
-    assert [format_figure(own) for own in (0.5, -0.25, 12.3456, 1e6, 0.000123)] == [
+    assert [format_figure(value) for value in (0.5, -0.25, 12.3456, 1e6, 0.000123)] == [
         ".5",
         "-.25",
         "12.3",

@@ -1,4 +1,4 @@
-"""Classifiers: what is learnt from a synthetic table, beside the references."""
+"""Classifiers that learn from a synthetic table, beside the baselines."""
 
 from __future__ import annotations
 
@@ -37,44 +37,46 @@ def test_targets() -> None:
         ("education>=PhD", "expected a label of education .*found 'PhD'"),
     ],
 )
-def test_targets_that_are_none(text: str, message: str) -> None:
+def test_invalid_targets(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_target(REAL.domain, text)
 
 
 def test_learning_from_another_sample_is_as_good_and_from_noise_is_not() -> None:
     target = read_target(REAL.domain, "income")
-    made = load(demo_table(6000, seed=4), schema=DEMO_SCHEMA)
+    sample = load(demo_table(6000, seed=4), schema=DEMO_SCHEMA)
     generator = np.random.default_rng(1)
     noise = load(
         demo_table(6000, seed=4).assign(income=generator.choice(["<=50K", ">50K"], 6000)),
         schema=DEMO_SCHEMA,
     )
-    good, bad = classify(REAL, made, target), classify(REAL, noise, target)
+    good, bad = classify(REAL, sample, target), classify(REAL, noise, target)
     assert good.tested == 1200
     assert good.classes == 2
     assert good.synthetic < good.majority - 0.03
     assert abs(good.synthetic - good.real) < 0.03
     assert bad.synthetic > bad.majority + 0.05
-    assert classify(REAL, made, target) == good
+    assert classify(REAL, sample, target) == good
 
 
-def test_people_of_their_own_are_the_test() -> None:
+def test_a_separate_test_table() -> None:
     people = load(demo_table(500, seed=9), schema=DEMO_SCHEMA)
-    found = classify(REAL, REAL, read_target(REAL.domain, "income"), test=people)
-    assert found.tested == 500
-    assert found.synthetic == found.real
+    result = classify(REAL, REAL, read_target(REAL.domain, "income"), test=people)
+    assert result.tested == 500
+    assert result.synthetic == result.real
 
 
-def test_what_reveals_the_label_is_named() -> None:
+def test_attributes_that_determine_the_label_are_named() -> None:
     target = read_target(REAL.domain, "education>=Bachelors")
     assert determining(REAL, target) == ["education-num"]
     table = pd.DataFrame(
         {"education": ["a", "b", "c"] * 20, "number": [1, 2, 3] * 20, "other": [1, 2] * 30}
     )
-    found = sottovoce.evaluate(table, table, ways=[1], binary=False, classify=["education=a|b"])
-    assert found.notes == ("number alone decides education=a|b: drop it with --drop number",)
-    assert found.classification[0].synthetic == 0
+    evaluation = sottovoce.evaluate(
+        table, table, ways=[1], binary=False, classify=["education=a|b"]
+    )
+    assert evaluation.notes == ("number alone decides education=a|b: drop it with --drop number",)
+    assert evaluation.classification[0].synthetic == 0
     dropped = sottovoce.evaluate(
         table, table, ways=[1], binary=False, classify=["education=a|b"], drop=["number"]
     )
@@ -91,5 +93,5 @@ def test_what_reveals_the_label_is_named() -> None:
 def test_a_synthetic_table_of_one_label() -> None:
     table = demo_table(1000, seed=3)
     target = read_target(REAL.domain, "income")
-    found = classify(REAL, load(table.assign(income="<=50K"), schema=DEMO_SCHEMA), target)
-    assert found.synthetic == found.majority
+    result = classify(REAL, load(table.assign(income="<=50K"), schema=DEMO_SCHEMA), target)
+    assert result.synthetic == result.majority

@@ -1,4 +1,4 @@
-"""The judge's distances, against pandas' tables and against tables whose distances are known."""
+"""Distances, against pandas and against tables whose distances are known."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def shuffled(records: Records, *, seed: int) -> Records:
 
 def plain(real: Records, synthetic: Records, attributes: tuple[str, ...]) -> float:
     frames = [
-        pd.DataFrame({name: own.codes(name) for name in attributes}) for own in (real, synthetic)
+        pd.DataFrame({name: records.codes(name) for name in attributes})
+        for records in (real, synthetic)
     ]
     p, q = (frame.value_counts(normalize=True) for frame in frames)
     return float(p.sub(q, fill_value=0).abs().sum()) / 2
@@ -43,87 +44,93 @@ def plain(real: Records, synthetic: Records, attributes: tuple[str, ...]) -> flo
 def test_distances_are_pandas_own(ways: int) -> None:
     real = load(DEMO, schema=DEMO_SCHEMA)
     synthetic = load(demo_table(1500, seed=4), schema=DEMO_SCHEMA)
-    found = distance(real, synthetic, ways=ways)
-    chosen = list(combinations(real.domain.attributes, ways))
-    expected = {own: plain(real, synthetic, own) for own in (chosen if ways < 3 else chosen[::9])}
+    result = distance(real, synthetic, ways=ways)
+    marginals = list(combinations(real.domain.attributes, ways))
+    expected = {
+        attributes: plain(real, synthetic, attributes)
+        for attributes in (marginals if ways < 3 else marginals[::9])
+    }
     if ways < 3:
-        assert found.average == pytest.approx(np.mean(list(expected.values())))
-        assert found.worst == pytest.approx(max(expected.values()))
-        assert expected[found.worst_marginal] == pytest.approx(found.worst)
+        assert result.average == pytest.approx(np.mean(list(expected.values())))
+        assert result.worst == pytest.approx(max(expected.values()))
+        assert expected[result.worst_marginal] == pytest.approx(result.worst)
     else:
-        assert found.worst >= max(expected.values()) - 1e-12
-    assert (found.marginals, found.of) == (len(chosen), len(chosen))
+        assert result.worst >= max(expected.values()) - 1e-12
+    assert (result.marginals, result.of) == (len(marginals), len(marginals))
 
 
 def test_a_table_is_itself_in_any_order() -> None:
     real = load(DEMO, schema=DEMO_SCHEMA)
-    mixed = load(DEMO.sample(frac=1, random_state=1), schema=DEMO_SCHEMA)
-    for one, other in ((real, mixed), (real.binary(), mixed.binary())):
-        found = distance(one, other, ways=2)
-        assert found.average == 0
-        assert found.worst == 0
+    shuffled_table = load(DEMO.sample(frac=1, random_state=1), schema=DEMO_SCHEMA)
+    for first, second in ((real, shuffled_table), (real.binary(), shuffled_table.binary())):
+        result = distance(first, second, ways=2)
+        assert result.average == 0
+        assert result.worst == 0
 
 
-def test_floors() -> None:
-    """Ten times the rows of a product have the distance of the product; every cell once is
-    uniform.
-    """
+def test_baselines() -> None:
+    """The product of the margins and equal cells have the distances of the baselines."""
     domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
     real = Records(
         CodedTable([np.array([0, 0, 0, 1], np.uint8), np.array([0, 0, 1, 2], np.uint8)], domain)
     )
-    every = Records(
+    each_cell_once = Records(
         CodedTable([np.arange(6, dtype=np.uint8) // 3, np.arange(6, dtype=np.uint8) % 3], domain)
     )
     product = [
         (a, b)
-        for a, times in ((0, 3), (1, 1))
-        for b, more in ((0, 2), (1, 1), (2, 1))
-        for _ in range(times * more)
+        for a, count_a in ((0, 3), (1, 1))
+        for b, count_b in ((0, 2), (1, 1), (2, 1))
+        for _ in range(count_a * count_b)
     ]
     independent = Records(
-        CodedTable([np.array([row[at] for row in product], np.uint8) for at in (0, 1)], domain)
+        CodedTable(
+            [np.array([row[index] for row in product], np.uint8) for index in (0, 1)], domain
+        )
     )
-    found = distance(real, independent, ways=2)
-    assert found.average == pytest.approx(found.one_way)
-    assert distance(real, every, ways=2).average == pytest.approx(found.uniform)
+    result = distance(real, independent, ways=2)
+    assert result.average == pytest.approx(result.one_way)
+    assert distance(real, each_cell_once, ways=2).average == pytest.approx(result.uniform)
 
 
 def test_too_many_marginals_are_sampled() -> None:
-    domain = Domain({f"x{at}": ("0", "1") for at in range(60)})
-    chosen = marginals_of(domain, ways=4, seed=1, limit=500)
-    assert len(set(chosen)) == 500
+    domain = Domain({f"x{index}": ("0", "1") for index in range(60)})
+    marginals = marginals_of(domain, ways=4, seed=1, limit=500)
+    assert len(set(marginals)) == 500
     assert all(
-        list(own) == sorted(own, key=domain.attributes.index) and len(set(own)) == 4
-        for own in chosen
+        list(attributes) == sorted(attributes, key=domain.attributes.index)
+        and len(set(attributes)) == 4
+        for attributes in marginals
     )
-    assert chosen == marginals_of(domain, ways=4, seed=1, limit=500)
-    assert chosen != marginals_of(domain, ways=4, seed=2, limit=500)
+    assert marginals == marginals_of(domain, ways=4, seed=1, limit=500)
+    assert marginals != marginals_of(domain, ways=4, seed=2, limit=500)
     assert len(marginals_of(domain, ways=2, limit=2000)) == comb(60, 2)
     with pytest.raises(
         UsageError, match="--ways from 1 to the 60 attributes of the data, found 61"
     ):
         marginals_of(domain, ways=61)
-    wide = Domain({f"x{at}": tuple(map(str, range(6000))) for at in range(3)})
+    wide = Domain({f"x{index}": tuple(map(str, range(6000))) for index in range(3)})
     with pytest.raises(
         UsageError, match="at most 134,217,728 cells, found 216,000,000,000 in x0 x x1 x x2"
     ):
         marginals_of(wide, ways=3)
 
 
-def test_the_whole_judgement() -> None:
+def test_all_results_together() -> None:
     table = DEMO.assign(age=DEMO["age"] // 2)
-    found = sottovoce.evaluate(
+    evaluation = sottovoce.evaluate(
         DEMO, table.sample(frac=1, random_state=0), ways=[1, 2], classify=["income"]
     )
-    assert found.schema == "inferred"
-    assert found.rows == RowCounts(real=2000, synthetic=2000)
-    assert set(found.tvd) == set(found.tvd_binary) == {"1", "2"}
+    assert evaluation.schema == "inferred"
+    assert evaluation.rows == RowCounts(real=2000, synthetic=2000)
+    assert set(evaluation.tvd) == set(evaluation.tvd_binary) == {"1", "2"}
     original = next(
-        result for result in found.distances if result.ways == 1 and result.attributes == "original"
+        result
+        for result in evaluation.distances
+        if result.ways == 1 and result.attributes == "original"
     )
     assert original.worst_marginal == ("age",)
-    dependence = found.dependence
+    dependence = evaluation.dependence
     sex, income = (dependence.attributes.index(name) for name in ("sex", "income"))
     real = load(DEMO, schema=DEMO_SCHEMA)
     exact = mutual_information(
@@ -133,7 +140,7 @@ def test_the_whole_judgement() -> None:
     )
     assert dependence.real[sex][income] == pytest.approx(exact, abs=1e-6)
     assert dependence.largest >= dependence.difference > 0
-    assert found.classification[0].target == "income"
+    assert evaluation.classification[0].target == "income"
 
 
 def test_labels_of_bins_are_read_beside_numbers(tmp_path: Path) -> None:
@@ -149,19 +156,19 @@ def test_labels_of_bins_are_read_beside_numbers(tmp_path: Path) -> None:
     published.to_csv(tmp_path / "synthetic.csv", index=False)
     DEMO.to_csv(tmp_path / "real.csv", index=False)
     schema.rename(tmp_path / "schema.json")
-    found = sottovoce.evaluate(
+    evaluation = sottovoce.evaluate(
         tmp_path / "real.csv", tmp_path / "synthetic.csv", ways=[2], binary=False
     )
-    assert found.tvd == {"2": 0}
-    assert found.schema == str(tmp_path / "schema.json")
+    assert evaluation.tvd == {"2": 0}
+    assert evaluation.schema == str(tmp_path / "schema.json")
 
 
-def test_columns_of_one_table_alone() -> None:
-    found = sottovoce.evaluate(
+def test_columns_of_only_one_table() -> None:
+    evaluation = sottovoce.evaluate(
         DEMO, DEMO.drop(columns="race").assign(extra=1), ways=[2], binary=False
     )
-    assert found.tvd == {"2": 0}
-    assert found.notes == (
+    assert evaluation.tvd == {"2": 0}
+    assert evaluation.notes == (
         "left out, as only the real table has them: race",
         "left out, as only the synthetic table has them: extra",
     )
@@ -171,18 +178,16 @@ def test_columns_of_one_table_alone() -> None:
 
 def test_categories_that_the_real_table_lacks_count() -> None:
     real = pd.DataFrame({"a": ["x"] * 10, "b": ["y"] * 10})
-    made = pd.DataFrame({"a": ["x"] * 5 + ["z"] * 5, "b": ["y"] * 10})
-    assert sottovoce.evaluate(real, made, ways=[2]).tvd == {"2": 0.5}
+    synthetic = pd.DataFrame({"a": ["x"] * 5 + ["z"] * 5, "b": ["y"] * 10})
+    assert sottovoce.evaluate(real, synthetic, ways=[2]).tvd == {"2": 0.5}
 
 
 def test_adult(adult: Any) -> None:
-    """Independent columns are the floor; the issue's and the specifications' figures for the JTree
-    coding.
-    """
-    found = [distance(adult, shuffled(adult, seed=seed), ways=2) for seed in (1, 2)]
-    assert found[0].one_way == pytest.approx(0.0741513, abs=1e-7)
-    assert found[0].uniform == pytest.approx(0.7351705, abs=1e-7)
-    assert all(abs(own.average - own.one_way) < 0.002 for own in found)
+    """Shuffled columns are at the baseline, with the specification's figures for JTree's coding."""
+    results = [distance(adult, shuffled(adult, seed=seed), ways=2) for seed in (1, 2)]
+    assert results[0].one_way == pytest.approx(0.0741513, abs=1e-7)
+    assert results[0].uniform == pytest.approx(0.7351705, abs=1e-7)
+    assert all(abs(result.average - result.one_way) < 0.002 for result in results)
     assert distance(adult, shuffled(adult, seed=1), ways=3).one_way == pytest.approx(
         0.1642907, abs=1e-7
     )

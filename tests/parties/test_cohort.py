@@ -1,4 +1,4 @@
-"""Cohorts: the same users whoever acts for them, and two fidelities of one law."""
+"""Cohorts: results do not depend on their number, and sums have the distribution of reports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABLE = pd.DataFrame(
 QUESTIONS = [("a",), ("a", "b"), ("c", "b")]
 
 
-def nothing(done: int, of: int) -> None:
+def ignore_progress(done: int, of: int) -> None:
     assert 0 <= done <= of
 
 
@@ -49,97 +49,112 @@ def share(party: int, parties: int) -> Records:
     return load(TABLE, schema=SCHEMA, party=party, split=read_split("even", parties=parties))
 
 
-def reported(cohorts: list[Cohort], asked: Assignment, *, key: bytes = b"k" * 16) -> np.ndarray:
-    found = []
-    for own in cohorts:
+def reported(cohorts: list[Cohort], assigned: Assignment, *, key: bytes = b"k" * 16) -> np.ndarray:
+    supports = []
+    for cohort in cohorts:
         reports = CohortReports(
-            own, asked, cell_values(own.records, QUESTIONS), nothing, UserWords(key), by_users=()
+            cohort,
+            assigned,
+            cell_values(cohort.records, QUESTIONS),
+            ignore_progress,
+            UserWords(key),
+            by_users=(),
         )
         windows = reports.draw(RandomStream(None))
-        found += [
-            np.concatenate(asked.unpack(window.packed, window.users.astype(np.int64)))
+        supports += [
+            np.concatenate(assigned.unpack(window.packed, window.users.astype(np.int64)))
             for window in windows
         ]
-    return np.asarray(np.sum(found, axis=0))
+    return np.asarray(np.sum(supports, axis=0))
 
 
 @pytest.mark.parametrize("copies", [None, 1000])
 def test_results_do_not_depend_on_the_number_of_cohorts(copies: int | None) -> None:
     users = ROWS if copies is None else copies
-    drawn = (
+    multiplicities = (
         None
         if copies is None
         else public_generator(b"key", "users").multinomial(users, np.full(ROWS, 1 / ROWS))
     )
-    asked = assignment(users)
-    found = [
+    assigned = assignment(users)
+    supports = [
         reported(
-            [Cohort(share(party, parties), copies=drawn) for party in range(1, parties + 1)], asked
+            [
+                Cohort(share(party, parties), copies=multiplicities)
+                for party in range(1, parties + 1)
+            ],
+            assigned,
         )
         for parties in (1, 2, 5)
     ]
-    assert found[0].tolist() == found[1].tolist() == found[2].tolist()
-    own = [Cohort(share(party, 4), copies=drawn) for party in (1, 2, 3, 4)]
-    numbers = np.concatenate([part for cohort in own for _, part in cohort.windows()])
+    assert supports[0].tolist() == supports[1].tolist() == supports[2].tolist()
+    cohorts = [Cohort(share(party, 4), copies=multiplicities) for party in (1, 2, 3, 4)]
+    numbers = np.concatenate([part for cohort in cohorts for _, part in cohort.windows()])
     assert sorted(numbers.tolist()) == list(range(users))
-    assert sum(map(len, own)) == users
+    assert sum(map(len, cohorts)) == users
 
 
 def test_a_row_stands_behind_its_copies() -> None:
-    drawn = np.random.default_rng(3).integers(0, 4, ROWS)
-    cohort = Cohort(share(2, 3), copies=drawn)
+    multiplicities = np.random.default_rng(3).integers(0, 4, ROWS)
+    cohort = Cohort(share(2, 3), copies=multiplicities)
     ((rows, users),) = cohort.windows()
     numbers = cohort.records.numbers
     assert numbers is not None
-    assert np.bincount(rows, minlength=len(numbers)).tolist() == drawn[numbers].tolist()
-    owner = np.repeat(np.arange(ROWS), drawn)
-    assert np.array_equal(owner[users], numbers[rows])
+    assert np.bincount(rows, minlength=len(numbers)).tolist() == multiplicities[numbers].tolist()
+    rows_of_users = np.repeat(np.arange(ROWS), multiplicities)
+    assert np.array_equal(rows_of_users[users], numbers[rows])
 
 
-def test_tables_of_ones_own_are_numbered_one_after_another() -> None:
+def test_separate_tables_are_numbered_one_after_another() -> None:
     records = Records(TABLE, schema=SCHEMA)
     ((rows, users),) = Cohort(records, before=500).windows()
     assert np.array_equal(users, rows + 500)
 
 
-@pytest.mark.parametrize("drawn_anew", [False, True])
-def test_sums_have_the_law_of_reports(drawn_anew: bool) -> None:
-    """Means, variances and covariances of all supports together, over many runs; two cohorts."""
-    runs, users = 500, 900 if drawn_anew else ROWS
-    asked, cohorts = assignment(users), [share(party, 2) for party in (1, 2)]
+@pytest.mark.parametrize("with_replacement", [False, True])
+def test_sums_have_the_law_of_reports(with_replacement: bool) -> None:
+    """Means, variances and covariances of all supports agree over many runs of two cohorts."""
+    runs, users = 500, 900 if with_replacement else ROWS
+    assigned, cohorts = assignment(users), [share(party, 2) for party in (1, 2)]
     by_reports, by_sums = [], []
     for run in range(runs):
         key = run.to_bytes(16, "little")
         copies = (
             public_generator(key, "users").multinomial(users, np.full(ROWS, 1 / ROWS))
-            if drawn_anew
+            if with_replacement
             else None
         )
-        again = Assignment(users, key if drawn_anew else b"key", asked.randomizers, asked.sizes)
-        by_reports.append(reported([Cohort(own, copies=copies) for own in cohorts], again, key=key))
+        again = Assignment(
+            users, key if with_replacement else b"key", assigned.randomizers, assigned.sizes
+        )
+        by_reports.append(
+            reported([Cohort(records, copies=copies) for records in cohorts], again, key=key)
+        )
         split = (
-            public_generator(key, "cohorts").multinomial(asked.sizes, [0.5, 0.5])
-            if drawn_anew
+            public_generator(key, "cohorts").multinomial(assigned.sizes, [0.5, 0.5])
+            if with_replacement
             else None
         )
-        drawn = [
+        sums = [
             CohortSums(
-                Cohort(own),
+                Cohort(records),
                 again,
-                cell_values(own, QUESTIONS),
-                nothing,
-                None if split is None else split[:, at],
+                cell_values(records, QUESTIONS),
+                ignore_progress,
+                None if split is None else split[:, index],
                 by_users=(),
-            ).draw(RandomStream(key + bytes([at]) * 16))
-            for at, own in enumerate(cohorts)
+            ).draw(RandomStream(key + bytes([index]) * 16))
+            for index, records in enumerate(cohorts)
         ]
-        assert sum(told[0] for told in drawn).tolist() == asked.sizes.tolist()  # type: ignore[union-attr]
-        by_sums.append(sum(np.concatenate(told[1]) for told in drawn))
-    one, other = np.array(by_reports, float), np.array(by_sums, float)
-    deviation = np.sqrt((one.var(axis=0) + other.var(axis=0)) / runs)
-    assert (np.abs(one.mean(axis=0) - other.mean(axis=0)) < 6.5 * deviation).all()
-    scale = np.sqrt(np.outer(one.var(axis=0), one.var(axis=0)))
-    assert (np.abs(np.cov(one.T) - np.cov(other.T)) < 7.5 * scale * np.sqrt(4 / runs)).all()
+        assert sum(sums_of_cohort[0] for sums_of_cohort in sums).tolist() == assigned.sizes.tolist()  # type: ignore[union-attr]
+        by_sums.append(sum(np.concatenate(sums_of_cohort[1]) for sums_of_cohort in sums))
+    reported_sums, drawn_sums = np.array(by_reports, float), np.array(by_sums, float)
+    deviation = np.sqrt((reported_sums.var(axis=0) + drawn_sums.var(axis=0)) / runs)
+    assert (np.abs(reported_sums.mean(axis=0) - drawn_sums.mean(axis=0)) < 6.5 * deviation).all()
+    scale = np.sqrt(np.outer(reported_sums.var(axis=0), reported_sums.var(axis=0)))
+    assert (
+        np.abs(np.cov(reported_sums.T) - np.cov(drawn_sums.T)) < 7.5 * scale * np.sqrt(4 / runs)
+    ).all()
 
 
 def test_parities_are_those_of_the_bits() -> None:
@@ -150,6 +165,6 @@ def test_parities_are_those_of_the_bits() -> None:
     assert len(bits) == 2 + 1 + 3
     questions = [(0,), (1, 2), (0, 2, 5)]
     values = parity_values(records, questions)
-    rows, asked = np.tile(np.arange(ROWS), 3), np.repeat([0, 1, 2], ROWS)
-    expected = np.concatenate([bits[list(own)].sum(axis=0) % 2 for own in questions])
-    assert np.array_equal(values(rows, asked), expected)
+    rows, assigned = np.tile(np.arange(ROWS), 3), np.repeat([0, 1, 2], ROWS)
+    expected = np.concatenate([bits[list(places)].sum(axis=0) % 2 for places in questions])
+    assert np.array_equal(values(rows, assigned), expected)

@@ -1,4 +1,4 @@
-"""The demo table: what is written down is what comes out."""
+"""The demo table has the shares and dependences of its figures."""
 
 import subprocess
 import sys
@@ -42,8 +42,9 @@ def table() -> pd.DataFrame:
 
 
 def assert_shares(drawn: "pd.Series[str]", written: dict[str, float]) -> None:
-    """Six standard deviations and one row: each comparison fails with probability below 1e-7 for
-    another seed.
+    """Compare within six standard deviations and one row.
+
+    With another seed each comparison fails with probability below 1e-7.
     """
     assert len(drawn) > 500
     for name, share in written.items():
@@ -52,16 +53,16 @@ def assert_shares(drawn: "pd.Series[str]", written: dict[str, float]) -> None:
         assert abs((drawn == name).mean() - expected) < allowed, name
 
 
-def information(one: "pd.Series[str]", other: "pd.Series[str]") -> float:
+def information(first: "pd.Series[str]", second: "pd.Series[str]") -> float:
     """Mutual information in nats; numbers in 16 bins."""
     binned = [
-        pd.cut(it, 16, labels=False) if pd.api.types.is_numeric_dtype(it) else it
-        for it in (one, other)
+        pd.cut(column, 16, labels=False) if pd.api.types.is_numeric_dtype(column) else column
+        for column in (first, second)
     ]
     joint = pd.crosstab(binned[0], binned[1], normalize="all").to_numpy()
     alone = joint.sum(axis=1, keepdims=True) @ joint.sum(axis=0, keepdims=True)
-    inside = joint > 0
-    return float((joint[inside] * np.log(joint[inside] / alone[inside])).sum())
+    support = joint > 0
+    return float((joint[support] * np.log(joint[support] / alone[support])).sum())
 
 
 def test_domains(table: pd.DataFrame) -> None:
@@ -79,7 +80,7 @@ def test_domains(table: pd.DataFrame) -> None:
 def test_every_category_occurs_in_enough_rows() -> None:
     table = demo_table(4 * BLOCK, seed=3)
     assert {name: set(table[name]) for name in DEMO_CATEGORIES} == {
-        name: set(them) for name, them in DEMO_CATEGORIES.items()
+        name: set(categories) for name, categories in DEMO_CATEGORIES.items()
     }
 
 
@@ -89,7 +90,7 @@ def test_the_seed_decides() -> None:
     assert demo_table(100).equals(demo_table(100, seed=0))
 
 
-def test_nobody_elses_randomness_is_used_or_touched() -> None:
+def test_the_global_random_state_is_not_used() -> None:
     np.random.seed(1)  # noqa: NPY002
     expected = np.random.random()  # noqa: NPY002
     np.random.seed(1)  # noqa: NPY002
@@ -111,11 +112,11 @@ def test_blocks_make_up_the_table() -> None:
     assert pd.concat(blocks, ignore_index=True).equals(demo_table(2 * BLOCK + 10, seed=1))
 
 
-def test_as_many_rows_as_adult_unless_told() -> None:
+def test_the_default_has_as_many_rows_as_adult() -> None:
     assert len(demo_table()) == sum(map(len, demo_blocks())) == DEMO_ROWS == 45_222
 
 
-def test_what_follows_from_what(table: pd.DataFrame) -> None:
+def test_attributes_that_determine_others(table: pd.DataFrame) -> None:
     years = {name: number for number, name in enumerate(EDUCATION, 1)}
     assert years["HS-grad"] == 9
     assert years["Bachelors"] == 13
@@ -141,10 +142,10 @@ def test_marginals_are_those_written_down(table: pd.DataFrame) -> None:
 def test_conditionals_are_those_written_down(table: pd.DataFrame) -> None:
     ages = [*MARITAL_BY_AGE, DEMO_RANGES["age"][1] + 1]
     for (low, high), pair in zip(pairwise(ages), MARITAL_BY_AGE.values(), strict=True):
-        for sex, line in zip(SEX, pair, strict=True):
+        for sex, married in zip(SEX, pair, strict=True):
             chosen = table["age"].between(low, high - 1) & (table["sex"] == sex)
             assert_shares(
-                table.loc[chosen, "marital-status"], dict(zip(MARITAL, line, strict=True))
+                table.loc[chosen, "marital-status"], dict(zip(MARITAL, married, strict=True))
             )
     years = [1, 9, 10, 13, 14, 17]  # no diploma, high school, some college, bachelor, more
     for (low, high), lines in zip(pairwise(years), OCCUPATION_BY_EDUCATION, strict=True):
@@ -153,16 +154,21 @@ def test_conditionals_are_those_written_down(table: pd.DataFrame) -> None:
             assert_shares(
                 table.loc[chosen, "occupation"], dict(zip(OCCUPATION, shares, strict=True))
             )
-    served = table["occupation"].isin(["Prof-specialty", "Protective-serv"])
-    own = ~served & ((table["occupation"] == "Farming-fishing") | (table["age"] > 60))
-    for group, chosen in enumerate((~served & ~own, own, served)):
+    in_service = table["occupation"].isin(["Prof-specialty", "Protective-serv"])
+    often_self_employed = ~in_service & (
+        (table["occupation"] == "Farming-fishing") | (table["age"] > 60)
+    )
+    for group, chosen in enumerate(
+        (~in_service & ~often_self_employed, often_self_employed, in_service)
+    ):
         assert_shares(
-            table.loc[chosen, "workclass"], {name: line[group] for name, line in WORKCLASS.items()}
+            table.loc[chosen, "workclass"],
+            {name: shares[group] for name, shares in WORKCLASS.items()},
         )
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("age", "marital-status"),
         ("marital-status", "relationship"),
@@ -182,8 +188,8 @@ def test_conditionals_are_those_written_down(table: pd.DataFrame) -> None:
         ("workclass", "hours-per-week"),
     ],
 )
-def test_dependencies_are_there(table: pd.DataFrame, one: str, other: str) -> None:
-    assert information(table[one], table[other]) > 0.01
+def test_dependent_attributes(table: pd.DataFrame, first: str, second: str) -> None:
+    assert information(table[first], table[second]) > 0.01
 
 
 def test_what_is_independent_stays_so(table: pd.DataFrame) -> None:
@@ -205,7 +211,7 @@ def test_importing_does_not_import_pandas() -> None:
 
 
 def test_a_party_with_the_demo_does_not_import_pandas() -> None:
-    """It takes half a second, in every process."""
+    """Importing pandas takes half a second in every process."""
     code = """
 import sys
 from sottovoce.parties import DEMO, DEMO_SCHEMA, load, read_split

@@ -1,4 +1,4 @@
-"""Records: what can be read, who gets which rows, and what is refused."""
+"""Records: formats that can be read, partitions of rows, and input that is refused."""
 
 import gzip
 from itertools import chain
@@ -78,7 +78,7 @@ def test_the_even_partition_gives_every_row_to_one_party(rows: int) -> None:
     shares = rows_of(table, split="even", parties=4)
     assert sorted(chain(*shares)) == list(range(rows))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert all(np.all(np.diff(own) > 0) for own in shares)
+    assert all(np.all(np.diff(rows_of_party) > 0) for rows_of_party in shares)
     assert rows < 5 or shares != rows_of(table, split="even", parties=4, seed=10)
 
 
@@ -86,23 +86,26 @@ def test_a_partition_by_sizes() -> None:
     table = pd.DataFrame({"row": np.arange(100_003)})
     shares = rows_of(table, split="sizes:50000,3,20000", parties=3)
     assert sorted(chain(*shares)) == list(range(100_003))
-    assert [len(own) for own in shares] == [71_427, 4, 28_572]
-    # At random, so like the whole: the mean is within five of its standard deviations.
+    assert [len(rows_of_party) for rows_of_party in shares] == [71_427, 4, 28_572]
+    # Rows are random, so their mean is near that of all: within five standard deviations.
     assert abs(np.mean(shares[2]) - 50_001) < 5 * 100_003 / np.sqrt(12 * 28_572)
 
 
 def test_a_partition_by_an_attribute() -> None:
     table = pd.DataFrame({"row": np.arange(90), "kind": ["b", "a", "c"] * 30, "size": [2, 1] * 45})
-    kinds = [set(table["kind"].iloc[own]) for own in rows_of(table, split="by:kind", parties=3)]
+    kinds = [
+        set(table["kind"].iloc[rows_of_party])
+        for rows_of_party in rows_of(table, split="by:kind", parties=3)
+    ]
     assert kinds == [{"a"}, {"b"}, {"c"}]
     half = [
-        set(zip(table["kind"].iloc[own], table["size"].iloc[own], strict=True))
-        for own in rows_of(table, split="by:kind,size", parties=6)
+        set(zip(table["kind"].iloc[rows_of_party], table["size"].iloc[rows_of_party], strict=True))
+        for rows_of_party in rows_of(table, split="by:kind,size", parties=6)
     ]
     assert half == [{(kind, size)} for kind in "abc" for size in (1, 2)]
     mixed = rows_of(table, split="by:kind@0.5", parties=3)
     assert sorted(chain(*mixed)) == list(range(90))
-    shares_of_a = [(table["kind"].iloc[own] == "a").mean() for own in mixed]
+    shares_of_a = [(table["kind"].iloc[rows_of_party] == "a").mean() for rows_of_party in mixed]
     assert 1 > shares_of_a[0] > shares_of_a[1] > shares_of_a[2]
 
 
@@ -121,7 +124,7 @@ def test_a_partition_by_an_attribute() -> None:
         "by:,kind",
     ],
 )
-def test_partitions_that_are_none(split: str) -> None:
+def test_invalid_partitions(split: str) -> None:
     with pytest.raises(UsageError, match="expected --split"):
         read_split(split, parties=3)
 
@@ -143,8 +146,10 @@ def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:
     )
     split = read_split("even", parties=3)
     shares = [load(table, schema=schema, party=party, split=split) for party in (1, 2, 3)]
-    assert {len(own) for own in shares} == {33, 34}
-    assert sorted(int(row) for own in shares for row in own.column("row")) == list(range(0, 300, 3))
+    assert {len(records) for records in shares} == {33, 34}
+    assert sorted(int(row) for records in shares for row in records.column("row")) == list(
+        range(0, 300, 3)
+    )
     with pytest.raises(
         UsageError,
         match="at least one row without missing values in the table, found 1 rows with some",
@@ -152,7 +157,7 @@ def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:
         load(table.iloc[1:2], schema=schema)
 
 
-def test_a_column_that_the_file_lacks_is_named_beside_those_it_has(tmp_path: Path) -> None:
+def test_a_missing_column_is_named_with_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age;town\n1;x\n")
     with pytest.raises(
         UsageError, match="expected a column 'age', as the schema says, found age;town"

@@ -1,4 +1,4 @@
-"""Schemas: codes, errors that name attribute and row, inference and its union over parties."""
+"""Schemas: codes, errors that name attribute and row, and inference by several parties."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_marginals_are_pandas_own() -> None:
     table = demo_table(3000, seed=4)
     records = Records(table, schema=DEMO_SCHEMA)
     labels = DEMO_SCHEMA.domain.labels
-    found = records.marginal(("race", "sex")).reshape(len(labels["race"]), len(labels["sex"]))
+    counts = records.marginal(("race", "sex")).reshape(len(labels["race"]), len(labels["sex"]))
     exact = pd.crosstab(table["race"], table["sex"]).reindex(
         index=labels["race"], columns=labels["sex"], fill_value=0
     )
-    assert np.array_equal(found, exact.to_numpy())
+    assert np.array_equal(counts, exact.to_numpy())
     assert records.marginal(("age",)).sum() == 3000
 
 
@@ -147,18 +147,18 @@ def test_inference() -> None:
 
 
 def test_parties_unite_what_they_infer() -> None:
-    one = pd.DataFrame({"kind": ["a", "b"], "size": ["1", "2"], "many": [1, 2]})
-    other = pd.DataFrame({"kind": ["c"] * 90, "size": ["7"] * 90, "many": range(10, 100)})
-    schema = merge([inferred(one), inferred(other)])
+    first = pd.DataFrame({"kind": ["a", "b"], "size": ["1", "2"], "many": [1, 2]})
+    second = pd.DataFrame({"kind": ["c"] * 90, "size": ["7"] * 90, "many": range(10, 100)})
+    schema = merge([inferred(first), inferred(second)])
     assert schema.attributes == {
         "kind": Categories(categories=("a", "b", "c")),
         "size": Categories(categories=("1", "2", "7")),
         "many": Bins.equal(1, 99, bins=16),
     }
     with pytest.raises(UsageError, match="the same columns in every party's data"):
-        merge([inferred(one), inferred(other[["kind"]])])
+        merge([inferred(first), inferred(second[["kind"]])])
     with pytest.raises(UsageError, match="texts at another"):
-        merge([inferred(other), inferred(one.assign(many=["x", "y"]))])
+        merge([inferred(second), inferred(first.assign(many=["x", "y"]))])
 
 
 def test_too_many_texts_are_no_categories() -> None:
@@ -174,8 +174,9 @@ def test_a_schema_travels() -> None:
 
 
 def test_every_role_infers_the_same_order() -> None:
-    """A text that reads as NaN has no place among numbers; the order must not depend on how a set
-    is walked through.
+    """A text that reads as NaN has no place among numbers.
+
+    The order must not depend on the order of a set.
     """
     tables = [
         pd.DataFrame({"a": order})
@@ -263,7 +264,7 @@ def test_published_labels_are_read_back() -> None:
         domain = schema.domain
         codes = [np.arange(40) % size for size in domain.shape(domain.attributes)]
         again = encoded(schema, domain.decode(codes).astype(str))
-        assert all(np.array_equal(own, back) for own, back in zip(codes, again, strict=True))
+        assert all(np.array_equal(column, back) for column, back in zip(codes, again, strict=True))
 
 
 def test_numbers_lie_in_the_same_bin_however_they_are_read(tmp_path: Path) -> None:
@@ -312,9 +313,9 @@ def test_codes_do_not_wrap() -> None:
 
 @pytest.mark.parametrize("text", ["-nan", "inf"])
 def test_numbers_at_one_party_and_no_number_at_another(text: str) -> None:
-    numbers, other = pd.DataFrame({"a": range(90)}), pd.DataFrame({"a": [text, "1"]})
+    numbers, texts = pd.DataFrame({"a": range(90)}), pd.DataFrame({"a": [text, "1"]})
     with pytest.raises(UsageError, match="texts at another"):
-        merge([inferred(numbers), inferred(other)])
+        merge([inferred(numbers), inferred(texts)])
 
 
 def test_one_number_spelt_in_many_ways_is_categories() -> None:
@@ -348,9 +349,7 @@ def test_names_of_columns() -> None:
     ],
 )
 def test_texts_stay_texts(labels: list[str], tmp_path: Path) -> None:
-    """A reader that finds numbers or truth values in a block of texts would count some under
-    another name.
-    """
+    """A reader that turns texts into numbers or truth values would change some of them."""
     table = pd.DataFrame({"a": labels * 3 + labels[:1], "b": 1})
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
@@ -371,8 +370,8 @@ def test_texts_stay_texts(labels: list[str], tmp_path: Path) -> None:
 def test_equal_values_of_different_types_are_different_texts() -> None:
     schema = read_schema({"a": ["0", "1", "True", "False"]})
     for values in ([1, True, 0, False], [True, 1, False, 0]):
-        found = load(pd.DataFrame({"a": values}, dtype=object), schema=schema).column("a")
-        assert list(found) == [str(value) for value in values]
+        texts = load(pd.DataFrame({"a": values}, dtype=object), schema=schema).column("a")
+        assert list(texts) == [str(value) for value in values]
     zeros = pd.DataFrame({"a": [-0.0, 0.0]})
     assert load(zeros, schema=read_schema({"a": ["0.0"]})).marginal(["a"]).tolist() == [2]
 
@@ -398,7 +397,7 @@ def test_integers_of_parquet_with_nulls_stay_integers(tmp_path: Path) -> None:
         infer(blocks(path))
 
 
-def test_row_groups_are_no_blocks(tmp_path: Path) -> None:
+def test_blocks_do_not_depend_on_row_groups(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -431,7 +430,7 @@ def test_a_column_without_values(tmp_path: Path) -> None:
         ([f"p{i}" for i in range(65_536)] + [""], "more than 65536 different texts in 'a'"),
     ],
 )
-def test_what_cannot_be_inferred(values: list[str], message: str) -> None:
+def test_columns_that_cannot_be_inferred(values: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         merge([inferred(pd.DataFrame({"a": values}))])
 
@@ -452,7 +451,7 @@ def test_parties_with_too_many_texts_together() -> None:
         (b'{"a": {"edges": [-1.7e308, 1e999]}}', "finite bin edges"),
     ],
 )
-def test_schemas_that_are_no_json(written: bytes, message: str, tmp_path: Path) -> None:
+def test_schemas_that_are_not_json(written: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_bytes(written)
     with pytest.raises(UsageError, match=message) as caught:
         read_schema(tmp_path / "s.json")
@@ -464,8 +463,8 @@ def test_schemas_that_are_no_json(written: bytes, message: str, tmp_path: Path) 
 def test_a_dictionary_may_have_numpys_numbers() -> None:
     """Edges are often made by numpy."""
     edges = np.linspace(0, 1, 4)
-    for own in (edges, list(edges), tuple(edges.tolist())):
-        assert read_schema({"age": {"edges": own}}) == read_schema(
+    for written in (edges, list(edges), tuple(edges.tolist())):
+        assert read_schema({"age": {"edges": written}}) == read_schema(
             {"age": {"edges": edges.tolist()}}
         )
     assert (
