@@ -68,3 +68,12 @@ class Utility(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Average sum of squared errors of published marginals by number of attributes."""
     tvd_synthetic: dict[str, float] | None = None
     """Distance of the synthetic table if the run published marginals as well."""
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """Distances of the exact single attributes by number of attributes, "2" or "3"."""
+        return {
+            str(distance.ways): distance.one_way
+            for distance in self.distances or ()
+            if distance.attributes == "original"
+        }

@@ -155,8 +155,8 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
             frame_bytes=departure.frame,
             ciphertext_bytes=departure.ciphertext,
             user_bits=departure.user_bits,
-            sent_at=departure.seconds,
-            received_at=arrival.seconds,
+            sent_at=round(departure.seconds, 6),  # as ledger.csv has it
+            received_at=round(arrival.seconds, 6),
         )
         for number, (crossing, departure, arrival) in enumerate(
             sorted(_both_ends(sent, received), key=order), start=1

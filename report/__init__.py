@@ -1,3 +1,1 @@
-"""What a person sees of runs: the report, the folder of files, pages, charts, comparisons, terminal
-tables.
-"""
+"""What a person sees of runs: reports, folders of files, pages, comparisons, terminal tables."""

@@ -1,12 +1,11 @@
-"""Several runs compared: what each published, its cost, its privacy loss, and its errors.
+"""The comparison of several runs: protocol, privacy loss, cost and errors of each.
 
-Errors stand beside baselines, which no protocol should fall below: the real one-way marginals
-without noise, and for predictions the most frequent answer.
+Errors are compared with baselines, which every protocol should beat: the exact tables of single
+attributes, and for predictions the most frequent label.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -14,9 +13,8 @@ from typing import Final, TypeAlias
 from ..evaluation import Utility
 from ..evaluation.classification import Misclassification
 from ..evaluation.prediction import Accuracy
-from .report import Report, in_json
+from .report import Report
 from .reported import ReportedRun
-from .summary import epsilon_shown
 
 __all__ = [
     "BASELINE",
@@ -24,61 +22,20 @@ __all__ = [
     "REAL",
     "ComparedRun",
     "Comparison",
+    "Cell",
     "compare",
-    "comparison_json",
-    "comparison_table",
-    "legend",
 ]
 
-LEGEND: Final = (
-    (
-        "epsilon",
-        "what the run claims: how much anybody may learn of one record, or label; less is more private",
-    ),
-    (
-        "public, curator, party",
-        "what it really costs towards whoever reads what is published, the curator, another party",
-    ),
-    (
-        "neighbours",
-        "what epsilon is about: tables that differ by a record, or users who differ by their label",
-    ),
-    ("delta", "the chance that epsilon does not hold"),
-    (
-        "whole record",
-        "what is told of attributes and label together, where epsilon is about the label",
-    ),
-    (
-        "2-way, 3-way",
-        "average distance of the published tables of two and of three attributes from the real ones; 0 is perfect",
-    ),
-    ("wrong", "share of real people predicted wrong by what was learnt from the published table"),
-    (
-        "floor",
-        "what must be beaten: the real tables of single attributes, and always saying the most frequent answer",
-    ),
-)
-
-BASELINE: Final = "floor"
-"""The row of the baselines."""
+BASELINE: Final = "baseline"
+"""The row of what costs nothing: exact single attributes, and the most frequent label."""
 REAL: Final = "real data"
-"""The row of the errors of classifiers that learnt from the real table."""
+"""The row of classifiers that learnt from the real table."""
 DIFFERENT: Final = "(not of the same records: distances cannot be compared)"
 """The only row besides the runs where they were measured on different tables."""
-
-LOSSES: Final = (
-    "epsilon",
-    "public",
-    "curator",
-    "other_party",
-    "delta",
-    "whole record",
-)
-"""The columns of privacy losses, and of delta."""
-
 Errors: TypeAlias = Mapping[str, float]
 """Errors by column: "2-way" is a distance, "wrong: income" a share of wrong predictions."""
 Cell: TypeAlias = str | int | float | None
+"""A value of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +48,7 @@ class ComparedRun:
     """The settings by which the compared runs of this protocol differ."""
     parties: int
     epsilon: float
-    """The claimed privacy loss; the real ones follow."""
+    """The claimed privacy loss. The accounted ones follow, by view."""
     public: float
     curator: float
     other_party: float
@@ -169,11 +126,6 @@ def compare(runs: Mapping[str, ReportedRun]) -> Comparison:
         return Comparison(runs=compared, levels=None)
     levels = {name: errors for name, errors in ((BASELINE, baseline), (REAL, real)) if errors}
     return Comparison(runs=compared, levels=levels)
-
-
-def comparison_json(comparison: Comparison) -> str:
-    """Write the rows as JSON, infinity as the word."""
-    return json.dumps(in_json(comparison.rows), indent=2) + "\n"
 
 
 def _other_tables(runs: Sequence[ComparedRun]) -> bool:
@@ -264,14 +216,10 @@ def _errors(utility: Utility) -> Errors:
 
 
 def _baseline(utility: Utility | None) -> Errors:
-    """List the errors of the real one-way marginals, and of the most frequent answer."""
+    """List the errors of the exact single attributes, and of the most frequent label."""
     if utility is None:
         return {}
-    errors = {
-        f"{distance.ways}-way": distance.one_way
-        for distance in utility.distances or ()
-        if distance.attributes == "original"
-    }
+    errors = {f"{ways}-way": distance for ways, distance in utility.baselines.items()}
     errors |= {f"wrong: {result.target}": result.majority for result in _classified(utility)}
     if (accuracy := utility.accuracy) is not None:
         errors[_training_error(accuracy)] = 1 - accuracy.majority
@@ -302,33 +250,3 @@ def _merged(levels: Sequence[Errors]) -> Errors | None:
             return None
         merged |= errors
     return merged
-
-
-def legend(comparison: Comparison) -> list[tuple[str, str]]:
-    """Explain the columns and rows that the comparison has."""
-    names = {name for row in comparison.rows for name in row} | {*(comparison.levels or {})}
-    return [
-        (columns, meaning)
-        for columns, meaning in LEGEND
-        if any(column in name for column in columns.split(", ") for name in names)
-    ]
-
-
-def comparison_table(comparison: Comparison) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Write the rows as text, with a column for every figure that some run has."""
-    rows = comparison.rows
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    heads = tuple(name.replace("other_party", "party") for name in columns)
-    return heads, [[_text(name, row.get(name)) for name in columns] for row in rows]
-
-
-def _text(column: str, value: Cell) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if column in LOSSES:
-        return epsilon_shown(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if "-way" in column or column.startswith("wrong"):
-        return f"{value:.4f}"
-    return str(value)

@@ -96,11 +96,11 @@ def page_of(run: ReportedRun, *, entries: list[Entry], model: object) -> bytes:
 
 def _difference(report: Report, entries: list[Entry]) -> str:
     """Name the sums in which a ledger differs from report.json: one of them is another run's."""
-    told = as_dictionary(report)["communication"]
+    reported = as_dictionary(report)["communication"]
     differ = [
         key.replace("_", " ")
         for key, counted in communication(entries).items()
-        if told.get(key) != counted
+        if reported.get(key) != counted
     ]
     if not differ:
         return ""
@@ -194,12 +194,10 @@ def _staging(folder: Path) -> Path:
 
 
 def put(files: Mapping[str, bytes], *, folder: Path) -> None:
-    """Write all files beside one another, then move them into their folder; those of an earlier run
-    are replaced.
+    """Write files into a folder, all of them or none, in place of those of an earlier run.
 
-    Nothing can be seen in the folder before everything is written, and report.json comes last. They
-    are written in the folder itself: it may be a file system of its own, or all that one may write
-    to.
+    They are first written beside one another, and then moved; report.json comes last. That happens
+    within the folder, which may be a file system of its own, or the only place to write to.
     """
     check_folder(folder)
     new = not folder.exists()

@@ -2,7 +2,7 @@
 
 It is made by whoever started the run, after the run has ended, if the tables can be read there. It
 is not private, so it has a file of its own, judgement.json. The curator does not see the tables: a
-run inside somebody else's MPI job has no judgement, and `sottovoce evaluate` measures afterwards.
+run inside another program's MPI job has no judgement, and `sottovoce evaluate` measures afterwards.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _comparable(outcome: PublishedOutcome, schema: Schema | None) -> bool:
 
 
 def _targets(real: Records, classify: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part what can be predicted from what cannot; a wrong word must not lose a published result."""
+    """Separate what can be predicted from warnings; a wrong word must not lose the results."""
     targets, warnings = [], []
     for text in classify:
         try:

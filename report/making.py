@@ -24,9 +24,9 @@ from .report import (
     MarginalsSize,
     MPIFacts,
     PhaseCost,
-    Predicted,
+    PredictedCost,
     Privacy,
-    Published,
+    PublishedSizes,
     Report,
     Sums,
     TableSize,
@@ -52,7 +52,7 @@ def make_report(record: RunRecord) -> Report:
         model=record.outcome.model,
     )
     warnings = _warnings(record)
-    predicted: list[Predicted] | None = None
+    predicted: list[PredictedCost] | None = None
     formulas: list[Formulas] = []
     chosen: dict[str, str | int | float | bool | None] = {}
     try:
@@ -104,7 +104,7 @@ def make_report(record: RunRecord) -> Report:
 
 
 def _communication(
-    record: RunRecord, *, predicted: list[Predicted] | None, formulas: list[Formulas]
+    record: RunRecord, *, predicted: list[PredictedCost] | None, formulas: list[Formulas]
 ) -> Communication:
     summed = communication(record.entries)
     traffic = record.outcome.traffic
@@ -156,9 +156,9 @@ def _privacy(protocol: AnyProtocol, record: RunRecord) -> Privacy:
     )
 
 
-def _published(record: RunRecord) -> Published:
+def _published(record: RunRecord) -> PublishedSizes:
     synthetic, marginals = record.outcome.synthetic, record.outcome.marginals
-    return Published(
+    return PublishedSizes(
         model=record.outcome.model is not None,
         synthetic=None
         if synthetic is None
@@ -178,7 +178,7 @@ def _marginals_size(table: Table) -> MarginalsSize:
 
 def _predicted(
     protocol: AnyProtocol, entries: Sequence[Entry], public: Public
-) -> list[Predicted] | None:
+) -> list[PredictedCost] | None:
     """Put each line of the predicted cost beside what was measured.
 
     A line that depends on what was learnt, such as the length of a frontier, follows from the model
@@ -196,14 +196,14 @@ def _predicted(
             entry for entry in entries if (entry.phase, entry.kind) == (line.phase, line.kind)
         ]
         beside.append(
-            Predicted(
+            PredictedCost(
                 phase=line.phase,
                 kind=line.kind,
                 messages=line.messages,
                 payload_bytes=line.payload_bytes,
                 measured_messages=len(measured),
                 measured_payload_bytes=sum(entry.payload_bytes for entry in measured),
-                known="before" if line in beforehand else "from the model",
+                basis="before" if line in beforehand else "from the model",
             )
         )
     return beside

@@ -1,7 +1,7 @@
-"""Progress: what every role is doing, once a run has taken a second.
+"""Progress on standard error, once something has taken a second.
 
-On a terminal it is redrawn in place and vanishes at the end; elsewhere it is nothing, or, when
-asked for, a line every few seconds.
+On a terminal it is redrawn in place and vanishes at the end. Elsewhere there is none, unless it was
+asked for; then it is a line every few seconds.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
     from ..messages import Position
 
-__all__ = ["Progress", "Runs", "Work"]
+__all__ = ["Progress", "SweepProgress", "TaskProgress"]
 
 
-EVERY: Final = 2.0
+INTERVAL: Final = 2.0
 """Seconds between two lines where there is no terminal."""
+DELAY: Final = 1.0
+"""Seconds before anything is shown."""
 
 
 class Progress:
-    """Shows positions by rank; silent unless `shown`."""
+    """Shows the position of every role in a run."""
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown
         console = Console(stderr=True)
-        self._live = (
-            Live(console=console, refresh_per_second=4, transient=True)
-            if shown and console.is_terminal
-            else None
-        )
-        self._begun = time.monotonic()
-        self._next = self._begun + 1
+        self._live: Live | None = None
+        if shown and console.is_terminal:
+            self._live = Live(console=console, refresh_per_second=4, transient=True)
+        self._start = time.monotonic()
+        self._next = self._start + DELAY
 
     def show(self, positions: Mapping[int, Position]) -> None:
-        """Draw anew. Called often; does nothing in the first second."""
+        """Draw the positions by rank."""
         if not self._shown or time.monotonic() < self._next:
             return
         if self._live is None:
-            self._next = time.monotonic() + EVERY
+            self._next = time.monotonic() + INTERVAL
             sys.stderr.write(self._line(positions))
             sys.stderr.flush()
             return
@@ -64,56 +64,52 @@ class Progress:
 
     def _line(self, positions: Mapping[int, Position]) -> str:
         roles = [
-            f"{role_name(rank)}: {at.phase} {at.step} {at.doing}".rstrip()
-            for rank, at in sorted(positions.items())
+            f"{role_name(rank)}: {position.phase} {position.step} {position.doing}".rstrip()
+            for rank, position in sorted(positions.items())
         ]
-        return f"{time.monotonic() - self._begun:.0f} s  {'; '.join(roles) or 'starting'}\n"
+        return f"{time.monotonic() - self._start:.0f} s  {'; '.join(roles) or 'starting'}\n"
 
     def _table(self, positions: Mapping[int, Position]) -> Table:
-        title = f"{time.monotonic() - self._begun:.0f} s{'' if positions else ', starting'}"
+        title = f"{time.monotonic() - self._start:.0f} s{'' if positions else ', starting'}"
         table = Table(box=None, title=title, title_justify="left", show_header=bool(positions))
         for name in ("role", "phase", "step", "doing", "sent", "received", "left"):
-            table.add_column(
-                name, justify="right" if name in ("step", "sent", "received", "left") else "left"
-            )
-        for rank, at in sorted(positions.items()):
+            numeric = name in ("step", "sent", "received", "left")
+            table.add_column(name, justify="right" if numeric else "left")
+        for rank, position in sorted(positions.items()):
             table.add_row(
                 role_name(rank),
-                at.phase,
-                str(at.step),
-                at.doing,
-                f"{at.sent_bytes:,}",
-                f"{at.received_bytes:,}",
-                self._left(at),
+                position.phase,
+                str(position.step),
+                position.doing,
+                f"{position.sent_bytes:,}",
+                f"{position.received_bytes:,}",
+                self._left(position),
             )
         return table
 
-    def _left(self, at: Position) -> str:
-        """Guess the time left from how far a role says it is."""
-        if not at.of or not at.done:
+    def _left(self, position: Position) -> str:
+        """Estimate the time left from the share of the work that a role has done."""
+        if not position.of or not position.done:
             return ""
-        elapsed = time.monotonic() - self._begun
-        return f"{elapsed * (at.of - at.done) / at.done:.0f} s ({at.done / at.of:.0%})"
+        elapsed = time.monotonic() - self._start
+        left = elapsed * (position.of - position.done) / position.done
+        return f"{left:.0f} s ({position.done / position.of:.0%})"
 
 
-class Work:
-    """Shows how far a piece of work in this process is, on a terminal, once it has taken a
-    second.
-    """
+class TaskProgress:
+    """Shows how much of a task in this process is done, on a terminal."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
         self._status: Status | None = None
 
     def show(self, what: str, done: int, of: int) -> None:
-        """Say what is being done, and how much of it is done."""
-        if not self._console.is_terminal or time.monotonic() < self._begun + 1:
-            return
-        if self._status is None:
-            self._status = self._console.status("")
-            self._status.start()
-        self._status.update(f"{time.monotonic() - self._begun:.0f} s  {what}, {done:,} of {of:,}")
+        """Show what is being done, and how much of it is done."""
+        elapsed = time.monotonic() - self._start
+        if self._console.is_terminal and elapsed >= DELAY:
+            line = f"{elapsed:.0f} s  {what}, {done:,} of {of:,}"
+            self._status = _updated(self._status, line, console=self._console)
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -121,35 +117,34 @@ class Work:
             self._status.stop()
 
 
-class Runs:
-    """Shows how far a sweep is, and how long it may still take; silent unless `shown`."""
+class SweepProgress:
+    """Shows how many runs of a sweep are done, and estimates the time left."""
 
     def __init__(self, *, shown: bool) -> None:
         self._console = Console(stderr=True)
         self._shown = shown
-        self._begun = time.monotonic()
-        self._first = -1
+        self._start = time.monotonic()
+        self._before: int | None = None
+        """Number of runs that were done before this sweep began."""
         self._status: Status | None = None
 
     def show(self, done: int, of: int, following: str) -> None:
-        """Say what comes next; the time left is guessed from the runs that were made now, not from
-        those found.
+        """Show the number of runs and the next one.
+
+        The time left is estimated from the runs of this sweep, not from those of earlier ones.
         """
         if not self._shown:
             return
-        if self._first < 0:
-            self._first = done
-        elapsed, made = time.monotonic() - self._begun, done - self._first
-        left = f", about {_long(elapsed * (of - done) / made)} left" if made else ""
-        line = f"{done:,} of {of:,} runs, {_long(elapsed)}{left}: {following}"
-        if not self._console.is_terminal:
+        if self._before is None:
+            self._before = done
+        elapsed, new = time.monotonic() - self._start, done - self._before
+        left = f", about {_duration(elapsed * (of - done) / new)} left" if new else ""
+        line = f"{done:,} of {of:,} runs, {_duration(elapsed)}{left}: {following}"
+        if self._console.is_terminal:
+            self._status = _updated(self._status, line, console=self._console)
+        else:
             sys.stderr.write(line + "\n")
             sys.stderr.flush()
-            return
-        if self._status is None:
-            self._status = self._console.status("")
-            self._status.start()
-        self._status.update(line)
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -157,11 +152,16 @@ class Runs:
             self._status.stop()
 
 
-def _long(seconds: float) -> str:
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 120
-        else f"{seconds / 60:.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:.1f} h"
-    )
+def _updated(status: Status | None, line: str, *, console: Console) -> Status:
+    """Write a line that is redrawn in place; it is started the first time."""
+    if status is None:
+        status = console.status("")
+        status.start()
+    status.update(line)
+    return status
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -24,9 +24,9 @@ __all__ = [
     "Formulas",
     "MPIFacts",
     "PhaseCost",
-    "Predicted",
+    "PredictedCost",
     "Privacy",
-    "Published",
+    "PublishedSizes",
     "Report",
     "TableSize",
     "MarginalsSize",
@@ -37,16 +37,11 @@ __all__ = [
     "parse_report",
     "read_report",
     "report_json",
-    "report_schema",
 ]
 
 INFINITY: Final = "infinity"
 Bound = Annotated[
-    float,
-    msgspec.Meta(
-        description='a privacy loss; "infinity" where no bound holds',
-        extra_json_schema={"type": ["number", "string"]},
-    ),
+    float, msgspec.Meta(description='a privacy loss; "infinity" where no bound holds')
 ]
 
 
@@ -80,7 +75,7 @@ class MarginalsSize(msgspec.Struct, frozen=True, kw_only=True):
     cells: int
 
 
-class Published(msgspec.Struct, frozen=True, kw_only=True):
+class PublishedSizes(msgspec.Struct, frozen=True, kw_only=True):
     """What was published, by size."""
 
     model: bool
@@ -106,7 +101,7 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     user_bits: int
 
 
-class Predicted(msgspec.Struct, frozen=True, kw_only=True):
+class PredictedCost(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the predicted cost beside what was measured."""
 
     phase: str
@@ -115,7 +110,7 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     payload_bytes: int
     measured_messages: int
     measured_payload_bytes: int
-    known: str
+    basis: str = msgspec.field(name="known")
     """"before" the run, or "from the model": the cost depends on the structure that was learnt."""
 
     @property
@@ -164,7 +159,7 @@ class Communication(Sums, frozen=True, kw_only=True):
     by_phase: dict[str, Sums]
     by_edge: dict[str, Sums]
     by_kind: dict[str, Sums]
-    predicted: list[Predicted] | None
+    predicted: list[PredictedCost] | None
     """`None` where the protocol does not predict its cost."""
     formulas: list[Formulas]
     per_user_bits: float | None = None
@@ -176,7 +171,7 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
 
     claimed_epsilon: Bound
     claimed_coalition: int | None
-    """How many other parties may pool what they know while the claim holds; `None`: all."""
+    """Number of other parties that may collude while the claim holds; `None`: all of them."""
     neighbours: str
     epsilon: dict[str, Bound]
     coalitions: dict[str, Bound]
@@ -215,7 +210,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The command, or the line of Python, that runs the same again."""
     seconds: float
     outcome: dict[str, Any]
-    published: Published
+    published: PublishedSizes
     phases: list[PhaseCost]
     communication: Communication
     privacy: Privacy
@@ -241,12 +236,6 @@ def report_json(report: Report) -> bytes:
 def in_json(value: Any) -> Any:
     """Write infinity as the word, since JSON has no such number."""
     return _replaced(value, _word)
-
-
-def report_schema() -> dict[str, Any]:
-    """Give the JSON schema of report.json; docs/report-schema.json is this."""
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
-    return {**title, **msgspec.json.schema(Report)}
 
 
 def read_report(folder: Path) -> Report:

@@ -1,4 +1,4 @@
-"""What the commands print, where it is more than a line."""
+"""What the commands print on a terminal, where it is more than a line."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from rich.table import Table
 
 from ..evaluation import Evaluation
 from ..evaluation.label_attacks import AttackResult
-from .comparison import Comparison, comparison_table, legend
+from .comparison import Comparison
+from .comparison_table import comparison_table, legend
+from .formats import quantity
 from .reported import ReportedRun
 from .summary import summary_lines
-
-__all__ = [
-    "print_attacks",
-    "print_sweep",
-    "print_comparison",
-    "print_summary",
-    "print_table",
-    "print_verdict",
-]
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIGURES: Final = (
+__all__ = [
+    "print_attacks",
+    "print_comparison",
+    "print_evaluation",
+    "print_summary",
+    "print_sweep",
+    "print_table",
+]
+
+SWEEP_FIGURES: Final = (
     "tvd_2",
     "floor_2",
     "tvd_3",
@@ -40,65 +42,94 @@ FIGURES: Final = (
     "rounds",
     "seconds",
 )
-WIDE: Final = 200
-"""Columns of what is no terminal: what a program reads is not folded."""
+"""Columns of a sweep whose means are printed."""
+SWEEP_FILES: Final = ("results.csv", "results.parquet", "comparison.html")
+ATTACKS: Final = {
+    "majority": "most frequent",
+    "known": "attributes known",
+    "labeldp_attributes": "LabelDP: paper",
+    "labeldp_whole": "+ noisy label",
+    "clldp_attributes": "CLLDP: paper",
+    "clldp_whole": "whole report",
+    "clldp_and_attributes": "+ attributes",
+}
+"""Columns of the attacks on labels, and their names."""
+ATTACKS_LEGEND: Final = (
+    ("most frequent", "always guesses the most frequent label"),
+    ("attributes known", "knows the user's attributes, and sees no report"),
+    (
+        "paper",
+        "the papers' adversary: uses the attributes in the report (of CLLDP, the one noisy value)",
+    ),
+    ("+ noisy label", "uses the label in LabelDP's report, too; it has all attributes already"),
+    ("whole report", "uses all that CLLDP's report contains"),
+    ("+ attributes", "uses the whole report, and knows the user's attributes"),
+)
+WIDTH: Final = 200
+"""Letters in a line of a pipe. A program reads it, so nothing is folded."""
 
 
 def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> None:
     """Print the summary of a run, its warnings, and the names of its files."""
     lines = [*summary_lines(run), *(("warning", text) for text in run.warnings)]
     lines.append(("written", f"{folder}/: {', '.join(names)}"))
-    width = max(len(name) for name, _ in lines)
+    _print_named(lines)
+
+
+def _print_named(lines: Sequence[tuple[str, str]]) -> None:
+    """Print names and texts in two columns."""
+    width = max((len(name) for name, _ in lines), default=0)
     for name, text in lines:
         sys.stdout.write(f"{name:<{width}}  {text}\n")
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; in a pipe, which has no width, without folding what a program reads."""
+    """Print a table. Texts are folded on a terminal, but not in a pipe."""
     table = Table(box=None, pad_edge=False)
-    for at, name in enumerate(head):
-        numbers = all(_is_figure(row[at]) for row in rows)
+    for index, name in enumerate(head):
+        numeric = all(_is_number(row[index]) for row in rows)
         table.add_column(
-            name, overflow="fold", justify="right" if numbers else "left", no_wrap=numbers
+            name, overflow="fold", justify="right" if numeric else "left", no_wrap=numeric
         )
     for row in rows:
         table.add_row(*row)
-    console = Console(markup=False, highlight=False, width=_width())
-    console.print(table)
+    Console(markup=False, highlight=False, width=_width()).print(table)
 
 
-def print_verdict(verdict: Evaluation) -> None:
-    """Print the comparison of two tables."""
-    rows = verdict.rows
+def print_evaluation(evaluation: Evaluation) -> None:
+    """Print the comparison of a synthetic table with the real one."""
+    rows = evaluation.rows
     sys.stdout.write(
-        f"{rows.real:,} real rows, {rows.synthetic:,} synthetic ones; schema {verdict.schema}\n\n"
+        f"{rows.real:,} real rows, {rows.synthetic:,} synthetic ones; "
+        f"schema {evaluation.schema}\n\n"
+        "total variation distance of marginals, from 0 (equal) to 1\n"
     )
-    sys.stdout.write("total variation distance of marginals, from 0 (alike) to 1\n")
     print_table(
         ("attributes", "ways", "average", "one-way only", "uniform", "worst", "marginal"),
         [
             [
-                result.attributes,
-                str(result.ways),
-                f"{result.average:.4f}",
-                f"{result.one_way:.4f}",
-                f"{result.uniform:.4f}",
-                f"{result.worst:.4f}",
-                " x ".join(result.worst_marginal),
+                distance.attributes,
+                str(distance.ways),
+                f"{distance.average:.4f}",
+                f"{distance.one_way:.4f}",
+                f"{distance.uniform:.4f}",
+                f"{distance.worst:.4f}",
+                " x ".join(distance.worst_marginal),
             ]
-            for result in verdict.distances
+            for distance in evaluation.distances
         ],
     )
-    dependence = verdict.dependence
+    dependence = evaluation.dependence
     if dependence.largest_pair:
         sys.stdout.write(
             "\nmutual information of two attributes: "
             f"{dependence.difference:.4f} bits off on average, "
             f"{dependence.largest:.4f} at most ({' x '.join(dependence.largest_pair)})\n"
         )
-    if verdict.classification:
+    if evaluation.classification:
         sys.stdout.write(
-            "\nshare of real people predicted wrong by a linear support vector machine that learnt from\n"
+            "\nshare of real people whose label is predicted wrong "
+            "by a linear support vector machine, by the table that it learnt from\n"
         )
         print_table(
             ("target", "synthetic", "real", "majority", "tested"),
@@ -110,137 +141,113 @@ def print_verdict(verdict: Evaluation) -> None:
                     f"{result.majority:.4f}",
                     f"{result.tested:,}",
                 ]
-                for result in verdict.classification
+                for result in evaluation.classification
             ],
         )
-    for note in verdict.notes:
+    for note in evaluation.notes:
         sys.stdout.write(f"note: {note}\n")
 
 
 def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
-    """Print means over seeds, and how many runs there were."""
+    """Print means over seeds and the number of runs, of which some were there `before`."""
     done = table[table["status"] == "done"]
     if len(done):
-        figures = [name for name in FIGURES if name in done.columns]
-        asked = list(table.columns[: table.columns.get_loc("status")].drop(["run", "seed"]))
-        varied = [
-            name for name in asked if name == "protocol" or len({*table[name].astype(str)}) > 1
-        ]
-        rows = []
-        for group, own in done.groupby(varied, dropna=False, sort=False):
-            named = [
-                _figure_of(value) for value in (group if isinstance(group, tuple) else (group,))
-            ]
-            rows.append(
-                [*named, str(len(own)), *(_figure_of(own[name].mean()) for name in figures)]
-            )
-        print_table((*varied, "runs", *figures), rows)
+        _print_means(table, done)
         sys.stdout.write("\n")
     counts = table["status"].value_counts()
-    made = int(counts.get("done", 0)) - before
-    told = f"{len(table):,} runs: {made:,} made now, {before:,} found"
-    told += "".join(
+    new = int(counts.get("done", 0)) - before
+    text = f"{quantity(len(table), 'run')}: {new:,} new, {before:,} from before"
+    text += "".join(
         f", {int(counts[name]):,} {name}" for name in ("failed", "not run") if name in counts
     )
-    written = [
-        name
-        for name in ("results.csv", "results.parquet", "comparison.html")
-        if (folder / name).is_file()
-    ]
     for note in table["note"].dropna().unique() if "note" in table else ():
         sys.stdout.write(f"warning: {note}\n")
-    sys.stdout.write(f"{told}\n{folder}/: {', '.join(written)}\n")
+    files = [name for name in SWEEP_FILES if (folder / name).is_file()]
+    sys.stdout.write(f"{text}\n{folder}/: {', '.join(files)}\n")
 
 
-def _figure_of(value: object) -> str:
-    """Write a value of a table; what is not there as nothing."""
+def _print_means(table: pd.DataFrame, done: pd.DataFrame) -> None:
+    """Print the means of runs that differ by their seed alone."""
+    figures = [name for name in SWEEP_FIGURES if name in done.columns]
+    settings = table.columns[: table.columns.get_loc("status")].drop(["run", "seed"])
+    varied = [
+        name for name in settings if name == "protocol" or len({*table[name].astype(str)}) > 1
+    ]
+    rows = []
+    for values, runs in done.groupby(varied, dropna=False, sort=False):
+        group = values if isinstance(values, tuple) else (values,)
+        means = [runs[name].mean() for name in figures]
+        rows.append([*map(_sweep_cell, group), str(len(runs)), *map(_sweep_cell, means)])
+    print_table((*varied, "runs", *figures), rows)
+
+
+def _sweep_cell(value: object) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.6g}"
     return str(value)
 
 
-def print_attacks(rows: Sequence[AttackResult]) -> None:
-    """Print how often labels were guessed right."""
+def print_attacks(attacks: Sequence[AttackResult]) -> None:
+    """Print the shares of labels that adversaries guess right."""
     sys.stdout.write("share of users whose label is guessed right\n")
-    figures = (
-        "majority",
-        "known",
-        "labeldp_attributes",
-        "labeldp_whole",
-        "clldp_attributes",
-        "clldp_whole",
-        "clldp_and_attributes",
-    )
-    heads = (
-        "most frequent",
-        "attributes known",
-        "LabelDP: paper",
-        "+ label said",
-        "CLLDP: paper",
-        "whole report",
-        "+ attributes",
-    )
     print_table(
-        ("epsilon", *heads, "omega", "epsilon of record"),
+        ("epsilon", *ATTACKS.values(), "omega", "epsilon of record"),
         [
             [
-                f"{own.epsilon:g}",
-                *(f"{getattr(own, name):.3f}" for name in figures),
-                f"{own.omega[0]:.2f} to {own.omega[1]:.2f}",
-                f"{own.epsilon_of_record:.2f}",
+                f"{attack.epsilon:g}",
+                *(f"{getattr(attack, name):.3f}" for name in ATTACKS),
+                f"{attack.omega[0]:.2f} to {attack.omega[1]:.2f}",
+                f"{attack.epsilon_of_record:.2f}",
             ]
-            for own in rows
+            for attack in attacks
         ],
     )
-    sys.stdout.write(
-        "\nknown: without any report; paper: from the attributes of a report alone (of CLLDP: the one noisy value), ignoring\n"
-        "the label that it names; whole report: the best guess from all that she said; + attributes: by whoever knows hers.\n"
-        "LabelDP's reports have the attributes, so its last two are one: compare '+ label said' with '+ attributes'.\n"
-    )
+    sys.stdout.write("\n")
+    _print_named(ATTACKS_LEGEND)
+    sys.stdout.write("compare '+ noisy label' and '+ attributes' with 'attributes known'\n")
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print runs side by side, and what the columns mean."""
-    heads, lines = comparison_table(comparison)
-    columns = [
-        [head, *column] for head, column in zip(heads, zip(*lines, strict=True), strict=True)
-    ]
+    """Print runs side by side, and what the columns mean.
+
+    Where the terminal is too narrow, runs are columns: as many beside one another as fit.
+    """
+    heads, rows = comparison_table(comparison)
+    columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
     if sum(max(map(len, column)) + 2 for column in columns) <= _width():
-        print_table(heads, lines)
+        print_table(heads, rows)
         sys.stdout.write("\n")
-    else:  # a run a column, then, and as many beside one another as there is room for
-        for some in _beside(lines, room=_width() - max(map(len, heads)) - 2):
+    else:
+        for group in _groups(rows, room=_width() - max(map(len, heads)) - 2):
             turned = [
-                [head, *row] for head, row in zip(heads, zip(*some, strict=True), strict=True)
+                [head, *cells] for head, cells in zip(heads, zip(*group, strict=True), strict=True)
             ]
             print_table(turned[0], turned[1:])
             sys.stdout.write("\n")
-    told = legend(comparison)
-    for name, meaning in told:
-        sys.stdout.write(f"{name:<{max(len(own) for own, _ in told)}}  {meaning}\n")
+    _print_named(legend(comparison))
 
 
-def _beside(lines: Sequence[Sequence[str]], *, room: int) -> Iterator[list[Sequence[str]]]:
-    """Part runs into groups that fit; a run that does not fit at all is a group."""
-    some: list[Sequence[str]] = []
+def _groups(rows: Sequence[Sequence[str]], *, room: int) -> Iterator[list[Sequence[str]]]:
+    """Divide runs into groups that fit beside one another; a run that is too wide is a group."""
+    group: list[Sequence[str]] = []
     used = 0
-    for line in lines:
-        width = max(map(len, line)) + 2
-        if some and used + width > room:
-            yield some
-            some, used = [], 0
-        some.append(line)
+    for row in rows:
+        width = max(map(len, row)) + 2
+        if group and used + width > room:
+            yield group
+            group, used = [], 0
+        group.append(row)
         used += width
-    if some:
-        yield some
+    if group:
+        yield group
 
 
 def _width() -> int:
     console = Console()
-    return console.width if console.is_terminal else WIDE
+    return console.width if console.is_terminal else WIDTH
 
 
-def _is_figure(text: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
         float(text.replace(",", "") or 0)
     except ValueError:

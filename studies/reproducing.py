@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..report.folder import put
-from ..report.pages.charts import standing_alone
+from ..report.pages.canvas import standalone
 from .cells import ReportProgress, Row, Start, StudyResult, run_cells
 from .datasets import DatasetFile
 from .item_plan import files_used, plan_item
@@ -69,7 +69,7 @@ def _write(result: Reproduction, *, files: Sequence[DatasetFile], quick: bool, o
     svg = draw_picture(result.item, _finished(result.rows))
     put(
         {
-            "picture.svg": standing_alone(svg).encode(),
+            "picture.svg": standalone(svg).encode(),
             "results.csv": _csv(result.rows),
             "page.html": reproduction_page(result, svg=svg, files=files, quick=quick).encode(),
             "verdict.json": verdict_json(result, files=files, quick=quick),

@@ -20,8 +20,9 @@ from ..evaluation.series import (
     format_place,
     series,
 )
+from ..report.formats import quantity
 from ..report.pages import charts
-from ..report.pages.document import counted, document, figure, note, section, table, words
+from ..report.pages.document import Html, document, figure, note, paragraph, section, table
 from .cells import Row
 from .datasets import DatasetFile
 from .items import Item, Panel
@@ -73,7 +74,9 @@ def _chart(item: Item, panel: Panel, rows: Sequence[Row]) -> charts.Panel:
         lines.append(charts.Line(name=name, points=points, kind="printed", of=printed.line))
     if values := _baselines(panel, rows):
         mean = sum(values) / len(values)
-        lines.append(charts.Line(name="exact single attributes", points=[(0, mean)], kind="floor"))
+        lines.append(
+            charts.Line(name="exact single attributes", points=[(0, mean)], kind="baseline")
+        )
     return charts.Panel(
         lines=lines,
         title=panel.title,
@@ -170,8 +173,8 @@ def _header(
         if quick
         else "The full run."
     )
-    runs = counted(result.study.cells, "run")
-    seeds = counted(len({str(row["seed"]) for row in finished}), "seed")
+    runs = quantity(result.study.cells, "run")
+    seeds = quantity(len({str(row["seed"]) for row in finished}), "seed")
     warnings = [
         f"{file.dataset} is not the dataset here ({file.kind}): no number is the real one's."
         for file in files
@@ -179,7 +182,7 @@ def _header(
     ]
     if left := result.rows_left:
         warnings.insert(
-            0, f"{counted(left, 'run')} have not been made: the same command goes on with them."
+            0, f"{quantity(left, 'run')} have not been made: the same command goes on with them."
         )
     datasets = {file.dataset for file in files}
     absent = [name for name in item.wants if name not in datasets]
@@ -188,9 +191,9 @@ def _header(
     )
     parts = [
         f"<header><h1>{escape(item.title)}</h1>",
-        words(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
+        paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
         f'<p class="lead">{_verdict(result.verdict)}</p>',
-        words(f"{size} {runs}, {seeds}. {ERRORS}", kind="quiet"),
+        paragraph(f"{size} {runs}, {seeds}. {ERRORS}", kind="quiet"),
         *(note(text, warn=True) for text in warnings),
         *(note(text) for text in notes),
         "</header>",
@@ -207,10 +210,9 @@ def _claim_lines(judgement: JudgedClaim) -> list[tuple[Any, ...]]:
     reason = f"{escape(first.line)}: {escape(first.sentence)}"
     if claim.why and judgement.verdict != "reproduced":
         reason += f"<br><span class='quiet'>{escape(claim.why)}</span>"
-    lines: list[tuple[Any, ...]] = [((says,), (_verdict(judgement.verdict),), (reason,))]
+    lines: list[tuple[Any, ...]] = [(Html(says), _verdict(judgement.verdict), Html(reason))]
     return lines + [
-        (f"the same of: {other.line}", (_verdict(other.verdict),), other.sentence)
-        for other in beside
+        (f"the same of: {other.line}", _verdict(other.verdict), other.sentence) for other in beside
     ]
 
 
@@ -280,7 +282,7 @@ def index_page(verdicts: Sequence[VerdictFile]) -> str:
     lead = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
     body = [
         "<h1>Reproductions</h1>",
-        words(f"Tables and figures of the papers, made again: {lead}.", kind="lead"),
+        paragraph(f"Tables and figures of the papers, made again: {lead}.", kind="lead"),
         table(
             ("figure or table", "what", "verdict", "size", "not the dataset", "claims reproduced"),
             [_index_line(entry) for entry in verdicts],
@@ -294,14 +296,14 @@ def _index_line(entry: VerdictFile) -> tuple[Any, ...]:
     reproduced = sum(claim.verdict == "reproduced" for claim in entry.claims)
     others = [f"{name}: {kind}" for name, kind in entry.data.items() if kind != "as given"]
     return (
-        (f'<a href="{escape(entry.name)}/page.html">{name}</a>',),
+        Html(f'<a href="{escape(entry.name)}/page.html">{name}</a>'),
         entry.title,
-        (_verdict(entry.verdict),),
+        _verdict(entry.verdict),
         "quick" if entry.quick else "full",
         "; ".join(others),
         f"{reproduced} of {len(entry.claims)}",
     )
 
 
-def _verdict(verdict: str) -> str:
-    return f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>'
+def _verdict(verdict: str) -> Html:
+    return Html(f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>')

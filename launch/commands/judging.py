@@ -16,9 +16,9 @@ from ...messages import UsageError
 from ...parties.demo import DEMO_ROWS, demo_table
 from ...report.folder import check_folder, put
 from ...report.predicting import attack_table, predict_table
-from ...report.progress import Work
+from ...report.progress import TaskProgress
 from ...report.reported import read_run
-from ...report.terminal import print_attacks, print_verdict
+from ...report.terminal import print_attacks, print_evaluation
 from .app import Greedy, app
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def evaluate_command(
             )
         if real == "demo":
             people = _demo_of(folder)
-    work = Work()
+    work = TaskProgress()
     try:
         verdict = evaluate(
             real if people is None else people,
@@ -81,7 +81,7 @@ def evaluate_command(
     if as_json:
         sys.stdout.write(json.dumps(msgspec.to_builtins(verdict), indent=2) + "\n")
     else:
-        print_verdict(verdict)
+        print_evaluation(verdict)
 
 
 def _demo_of(folder: Path) -> pd.DataFrame | None:
@@ -121,18 +121,19 @@ def predict_command(
     """Apply a published classifier to a table; where the table has the label, say how often it is
     right.
     """
-    said, found = predict_table(model, data, schema=schema)
+    predictions = predict_table(model, data, schema=schema)
+    accuracy = predictions.accuracy
     if out is not None:
         check_folder(out.parent)
-        put({out.name: said}, folder=out.parent)
+        put({out.name: predictions.csv}, folder=out.parent)
     elif not as_json:
-        sys.stdout.write(said.decode())
+        sys.stdout.write(predictions.csv.decode())
     if as_json:
-        sys.stdout.write(json.dumps(found) + "\n")
-    elif found is not None:
+        sys.stdout.write(json.dumps(msgspec.to_builtins(accuracy)) + "\n")
+    elif accuracy is not None:
         sys.stderr.write(
-            f"{found['label']} is predicted right in {found['model']:.4f} of {found['rows']:,} rows "
-            f"(the most frequent one: {found['majority']:.4f})\n"
+            f"{accuracy.label} is predicted right in {accuracy.model:.4f} of {accuracy.rows:,} "
+            f"rows (most frequent label: {accuracy.majority:.4f})\n"
         )
 
 

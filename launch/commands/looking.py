@@ -13,7 +13,8 @@ import typer
 
 from ...messages import Entry, UsageError
 from ...protocols import available, find
-from ...report.comparison import compare, comparison_json
+from ...report.comparison import compare
+from ...report.comparison_table import comparison_json
 from ...report.folder import BROKEN, page_of, put, read_ledger
 from ...report.pages import comparison_page
 from ...report.reported import ReportedRun, read_run

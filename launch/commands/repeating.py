@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...report.folder import check_folder
-from ...report.progress import Runs
+from ...report.progress import SweepProgress
 from ...report.terminal import print_sweep, print_table
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_dataset_files
@@ -41,7 +41,7 @@ def sweep_command(
         sys.stdout.write("".join(f"{cell.label}\n" for cell in cells))
         return
     folder = out or Path("sweeps") / file.stem
-    display = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
+    display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
         table, result = sweep(cells, out=folder, progress=display.show)
     finally:
@@ -79,7 +79,7 @@ def reproduce_command(
     complaints: list[str] = []
     rows = []
     for item in items:
-        display = Runs(shown=progress or (not quiet and sys.stderr.isatty()))
+        display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
             result = reproduce(
                 item, files, quick=quick, out=out, start=start_run, progress=display.show

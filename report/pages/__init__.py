@@ -1,5 +1,7 @@
-"""Pages for people: one file each, without network, scripts or fonts of its own; light and dark, on
-a phone and on paper.
+"""Pages for people.
+
+Each is one file without network, scripts or fonts of its own. It is light or dark as the reader's
+system is, and can be read on a phone and on paper.
 """
 
 from .comparison_page import comparison_page

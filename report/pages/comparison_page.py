@@ -11,17 +11,18 @@ from math import isfinite, isinf, sqrt
 from statistics import mean, stdev
 from typing import Final, TypeAlias
 
-from ..comparison import DIFFERENT, ComparedRun, Comparison, comparison_table, legend
-from ..summary import epsilon_shown
+from ..comparison import DIFFERENT, ComparedRun, Comparison
+from ..comparison_table import comparison_table, legend
+from ..formats import epsilon_text, quantity
 from . import charts
-from .document import document, figure, folded, note, section, table, words
-from .sentences import exceeds
+from .claims import exceeds
+from .document import document, figure, fold, note, paragraph, section, table
 
 __all__ = ["comparison_page"]
 
 MEASURED: Final = (
-    "Errors and floors were measured on the real tables, without any noise: they are not to be "
-    "published."
+    "Errors and baselines were measured on the real tables without noise: they are not private, "
+    "and not to be published."
 )
 MAX_LISTED: Final = 40
 MAX_LINES: Final = 12
@@ -41,7 +42,7 @@ COSTS: Final[Mapping[str, Height]] = {
 }
 PARTS: Final[Mapping[str, Callable[[ComparedRun], str]]] = {
     "neighbours": lambda run: run.neighbours,
-    "epsilon": lambda run: f"epsilon {epsilon_shown(run.epsilon)}",
+    "epsilon": lambda run: f"epsilon {epsilon_text(run.epsilon)}",
     "parties": lambda run: f"parties {run.parties}",
     "data": lambda run: f"data {run.data}",
     "rows": lambda run: f"rows {run.rows}",
@@ -65,14 +66,14 @@ def comparison_page(comparison: Comparison, *, title: str = "Runs side by side")
     whole = table(heads, cells)
     body = [
         f"<header><h1>{escape(title)}</h1>",
-        words(_lead(runs), kind="lead"),
+        paragraph(_lead(runs), kind="lead"),
         *_warnings(comparison),
         "</header>",
-        section("How good", note(MEASURED) if names else "", _side_by_side(errors), name="utility"),
-        section("What it costs", _side_by_side(costs), name="cost"),
+        section("Utility", note(MEASURED) if names else "", _side_by_side(errors), name="utility"),
+        section("Cost", _side_by_side(costs), name="cost"),
         section(
             "All figures",
-            whole if len(cells) <= MAX_LISTED else folded(f"{len(runs):,} runs", whole),
+            whole if len(cells) <= MAX_LISTED else fold(f"{len(runs):,} runs", whole),
             table(("column", "meaning"), legend(comparison)),
             name="figures",
         ),
@@ -89,9 +90,8 @@ def _lead(runs: Sequence[ComparedRun]) -> str:
     shown = ", ".join(protocols[:6]) + (" and others" if len(protocols) > 6 else "")
     epsilons = _range([run.epsilon for run in runs])
     parties = _range([run.parties for run in runs])
-    number = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}"
     return (
-        f"{number} of {shown}: epsilon {epsilons}, "
+        f"{quantity(len(runs), 'run')} of {shown}: epsilon {epsilons}, "
         f"{parties} part{'y' if parties == '1' else 'ies'}."
     )
 
@@ -116,7 +116,9 @@ def _warnings(comparison: Comparison) -> list[str]:
     broken = [run for run in comparison.runs if _broken(run)]
     warnings = [note(_broken_claim(run), warn=True) for run in broken[:MAX_NAMED]]
     if len(broken) > MAX_NAMED:
-        warnings.append(words(f"So do {len(broken) - MAX_NAMED:,} more."))
+        warnings.append(
+            paragraph(f"{quantity(len(broken) - MAX_NAMED, 'more run')} cost more than claimed.")
+        )
     if comparison.levels is None:
         warnings.append(note(DIFFERENT.strip("()").capitalize() + ".", warn=True))
     return warnings
@@ -129,9 +131,9 @@ def _broken(run: ComparedRun) -> bool:
 
 def _broken_claim(run: ComparedRun) -> str:
     return (
-        f"{run.name} claims epsilon {epsilon_shown(run.epsilon)} and really costs more: "
-        f"public {epsilon_shown(run.public)}, curator {epsilon_shown(run.curator)}, "
-        f"other party {epsilon_shown(run.other_party)}."
+        f"{run.name} claims epsilon {epsilon_text(run.epsilon)}, but its privacy loss is larger: "
+        f"public {epsilon_text(run.public)}, curator {epsilon_text(run.curator)}, "
+        f"other party {epsilon_text(run.other_party)}."
     )
 
 
@@ -168,7 +170,7 @@ def _chart(
     if not lines:
         return ""
     quiet = [
-        charts.Line(name=level, points=[(0, value)], kind="floor")
+        charts.Line(name=level, points=[(0, value)], kind="baseline")
         for level, value in (levels or {}).items()
     ]
     panel = charts.Panel(lines=[*lines[:MAX_LINES], *quiet], x=by, y=name, log_x=by == "epsilon")

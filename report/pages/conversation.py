@@ -1,4 +1,4 @@
-"""The sequence diagram: which role sent what to which, phase by phase, drawn from the ledger.
+"""The sequence diagram of a run: the messages between roles, phase by phase, from the ledger.
 
 Roles are columns, and time goes down. The messages of one kind from one side to another in a phase
 are one row with their number, bytes and rounds. More than `MAX_PARTIES` parties share one column.
@@ -13,8 +13,9 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from ...messages import CURATOR, Entry
+from ..formats import bytes_text
 
-__all__ = ["MessageGroup", "bytes_shown", "sequence", "summed_up"]
+__all__ = ["MessageGroup", "group_messages", "sequence_diagram"]
 
 MAX_PARTIES: Final = 5
 """Number of parties that have a column each."""
@@ -59,7 +60,7 @@ class Arrows(NamedTuple):
     """Whether the hub is the sender."""
 
 
-def summed_up(entries: Iterable[Entry]) -> list[MessageGroup]:
+def group_messages(entries: Iterable[Entry]) -> list[MessageGroup]:
     """Group equal messages of a phase, in the order of the first of each group."""
     groups: dict[tuple[str, str, str], MessageGroup] = {}
     for entry in sorted(entries, key=lambda entry: (entry.round, entry.message)):
@@ -73,7 +74,9 @@ def _side(rank: int) -> str:
     return "curator" if rank == CURATOR else "party"
 
 
-def sequence(groups: Sequence[MessageGroup], *, parties: int, seconds: Mapping[str, float]) -> str:
+def sequence_diagram(
+    groups: Sequence[MessageGroup], *, parties: int, seconds: Mapping[str, float]
+) -> str:
     """Draw the diagram.
 
     Args:
@@ -107,7 +110,7 @@ def sequence(groups: Sequence[MessageGroup], *, parties: int, seconds: Mapping[s
         '<svg xmlns="http://www.w3.org/2000/svg" role="img" '
         f'viewBox="0 0 {width} {y + 8}" width="{width}" height="{y + 8}" '
         'font-family="system-ui, sans-serif" font-size="12.5" fill="currentColor">'
-        f"<title>The conversation, phase by phase</title><desc>{escape(description)}</desc>\n"
+        f"<title>The messages, phase by phase</title><desc>{escape(description)}</desc>\n"
         f"{heads}\n" + "\n".join(rows) + "</svg>"
     )
 
@@ -141,7 +144,7 @@ def _row(group: MessageGroup, y: int, places: Sequence[int], *, collapsed: bool)
     label = group.kind
     if group.messages > 1:
         label += f" \N{MULTIPLICATION SIGN} {group.messages:,}"
-    size = bytes_shown(group.payload_bytes)
+    size = bytes_text(group.payload_bytes)
     if len(group.rounds) > 1:
         size += f", {len(group.rounds):,} rounds"
     edges = {*group.edges}
@@ -226,19 +229,5 @@ def _head(x: float, y: float, *, left: bool) -> str:
 def _described(group: MessageGroup) -> str:
     """Describe a row in words, for those who cannot see it."""
     number = f"{group.messages:,} messages" if group.messages > 1 else "a message"
-    size = bytes_shown(group.payload_bytes)
+    size = bytes_text(group.payload_bytes)
     return f"{group.phase}: {group.direction}, {number} {group.kind}, {size}"
-
-
-def bytes_shown(number: float) -> str:
-    """Write bytes with three digits and a unit.
-
-    >>> bytes_shown(999), bytes_shown(12345), bytes_shown(3_600_000)
-    ('999 B', '12.3 kB', '3.6 MB')
-    """
-    units = ["B", "kB", "MB", "GB", "TB"]
-    while number >= 999.5 and len(units) > 1:
-        number /= 1000
-        del units[0]
-    unit = units[0]
-    return f"{number:.0f} {unit}" if unit == "B" else f"{number:.3g} {unit}"

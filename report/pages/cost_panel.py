@@ -12,22 +12,28 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from ...messages import CURATOR, Entry
-from ..report import Communication, Formulas, PhaseCost, Predicted, Report, Sums, Traffic
-from .conversation import bytes_shown, sequence, summed_up
-from .document import counted, figure, folded, table, words
+from ..formats import bytes_text, quantity
+from ..report import Communication, Formulas, PhaseCost, PredictedCost, Report, Sums, Traffic
+from .conversation import group_messages, sequence_diagram
+from .document import Html, figure, fold, paragraph, table
 from .timeline import timeline
 
-__all__ = ["conversation_panel", "cost_panel", "edge_shown"]
+__all__ = ["conversation_panel", "cost_panel", "edge_name"]
 
-FORMULAS: Final = """A round and two ciphertexts a party for every cell: as printed, and for the cells that were
-really counted, with this run's ciphertexts. Beside it what the run sent: many cells share a ciphertext, and a batch
-goes in one round."""
+FORMULAS: Final = """The paper counts one round, and two ciphertexts of each party, for every
+cell. The printed formula is the paper's; the corrected one is for the cells that this run really
+counted, with its size of ciphertexts. The run sends less, because many cells share a ciphertext and
+a batch takes one round."""
 MAX_EDGES: Final = 30
+"""Number of edges that are listed, and not summed up by direction."""
 MAX_LISTED: Final = 2_000
+"""Number of edges that are listed in a fold."""
 MAX_POINTS: Final = 1_500
+"""Number of points of the time line."""
 MAX_SPANS: Final = 24
+"""Number of phases below the time line."""
 MAX_ROWS: Final = 40
-"""Rows of the diagram that are shown unfolded."""
+"""Number of rows of the diagram that are not folded."""
 UNITS: Final = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 Columns: TypeAlias = Mapping[str, Callable[[Sums], int]]
@@ -38,8 +44,8 @@ def conversation_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
     """Draw the messages between the roles."""
     if not entries:
         return []
-    groups = summed_up(entries)
-    drawn = sequence(groups, parties=report.parties, seconds=_seconds(report.phases))
+    groups = group_messages(entries)
+    drawn = sequence_diagram(groups, parties=report.parties, seconds=_seconds(report.phases))
     rows = [
         (
             group.phase,
@@ -54,13 +60,13 @@ def conversation_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
     ]
     head = ("phase", "direction", "kind", "messages", "payload bytes", "rounds", "edges")
     caption = (
-        "From top to bottom. What one side said to another several times in a phase is one line: how often, how many bytes of "
-        "payload in all, and in how many rounds."
+        "Time goes from top to bottom. Messages of the same kind and direction share a row in each "
+        "phase: their number, their bytes of payload, and their number of rounds."
     )
-    diagram = figure(drawn, caption=caption, label="Sequence diagram of the conversation")
+    diagram = figure(drawn, caption=caption, label="Sequence diagram of the messages")
     if len(groups) > MAX_ROWS:
-        diagram = folded(f"The diagram ({len(groups):,} lines)", diagram)
-    return [diagram, folded("The same as a table", table(head, rows))]
+        diagram = fold(f"The diagram ({len(groups):,} rows)", diagram)
+    return [diagram, fold("The same as a table", table(head, rows))]
 
 
 def _seconds(phases: Sequence[PhaseCost]) -> dict[str, float]:
@@ -77,9 +83,9 @@ def cost_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
     sent = report.communication
     columns = _columns(sent)
     by_kind = [(kind, *_figures(sums, columns)) for kind, sums in sent.by_kind.items()]
-    by_edge = [(edge_shown(edge), *_figures(sums, columns)) for edge, sums in sent.by_edge.items()]
+    by_edge = [(edge_name(edge), *_figures(sums, columns)) for edge, sums in sent.by_edge.items()]
     return [
-        words(_summary(sent)),
+        paragraph(_summary(sent)),
         _by_phase(report, entries, columns),
         _timeline(entries),
         _predicted(sent),
@@ -109,9 +115,9 @@ def _figures(sums: Sums | None, columns: Columns) -> list[int]:
 
 def _summary(sent: Communication) -> str:
     text = (
-        f"{counted(sent.messages, 'message')} with {sent.payload_bytes:,} bytes of payload, "
-        f"{sent.frame_bytes:,} with their frames, in {counted(sent.rounds, 'round')}: so often somebody had to "
-        f"wait for what somebody else said."
+        f"{quantity(sent.messages, 'message')} with {sent.payload_bytes:,} bytes of payload, "
+        f"{sent.frame_bytes:,} with frames, in {quantity(sent.rounds, 'round')}. Rounds are the "
+        "longest chain of dependent messages: the delay is at least rounds times latency."
     )
     if sent.users is not None and sent.per_user_bits is not None:
         text += f" {_one_user(sent.users, sent.per_user_bits)}"
@@ -121,13 +127,13 @@ def _summary(sent: Communication) -> str:
 def _one_user(users: Traffic, bits: float) -> str:
     spread = f" ({users.least:,} to {users.most:,})" if users.least < users.most else ""
     how = (
-        "These reports were really made and counted."
+        "This run made and counted every report."
         if users.simulate == "reports"
-        else "Their sums were drawn instead."
+        else "This run drew the sums of the reports instead."
     )
     return (
-        f"In a deployment each user would send one report of {bits:,.4g} bits{spread} herself: "
-        f"{users.reports:,} reports, {-(-users.bits // 8):,} bytes. {how}"
+        f"In a deployment each user would send one report of {bits:,.4g} bits{spread}; all "
+        f"{users.reports:,} reports have {-(-users.bits // 8):,} bytes. {how}"
     )
 
 
@@ -159,7 +165,7 @@ def _timeline(entries: Sequence[Entry]) -> str:
         points.append((_clock(entry), float(total)))
     if len(points) > MAX_POINTS:
         points = [*points[:: len(points) // MAX_POINTS], points[-1]]
-    unit = bytes_shown(total).split()[1]
+    unit = bytes_text(total).split()[1]
     spans = _spans(entries)
     drawn = timeline(
         [(when, value / UNITS[unit]) for when, value in points],
@@ -169,8 +175,9 @@ def _timeline(entries: Sequence[Entry]) -> str:
         y=f"payload sent, {unit}",
     )
     caption = (
-        "Payload so far, by the curator's clock; what parties said to one another by the sender's, which started when it did. "
-        "Below, each phase from its first message to its last. Phases overlap: nobody waits for the end of somebody else's."
+        "Payload sent so far, by the curator's clock; messages between parties by the sender's "
+        "clock, which starts with that role. Below, each phase from its first message to its last. "
+        "Phases overlap: no role waits for the end of another role's phase."
     )
     return figure(drawn, caption=caption, label="Time line: payload sent over seconds")
 
@@ -190,7 +197,7 @@ def _spans(entries: Sequence[Entry]) -> list[tuple[str, float, float]]:
 def _predicted(sent: Communication) -> str:
     """List the predicted costs beside the measured ones."""
     if sent.predicted is None:
-        return words("This protocol does not predict its cost.", kind="quiet")
+        return paragraph("This protocol does not predict its cost.", kind="quiet")
     head = (
         "phase",
         "kind",
@@ -204,16 +211,16 @@ def _predicted(sent: Communication) -> str:
     html = table(
         head,
         [_prediction(line) for line in sent.predicted],
-        caption="Predicted, before the run or from what was learnt, and measured",
+        caption="Predicted cost, known before the run or from the model, and measured cost",
     )
     rest = sent.payload_bytes - sum(line.payload_bytes for line in sent.predicted)
     if rest <= 0:
         return html
-    text = f"{rest:,} bytes more depend on what was chosen, and could not be predicted."
-    return html + words(text, kind="quiet")
+    text = f"{rest:,} more bytes depend on choices during the run and could not be predicted."
+    return html + paragraph(text, kind="quiet")
 
 
-def _prediction(line: Predicted) -> tuple[Any, ...]:
+def _prediction(line: PredictedCost) -> tuple[Any, ...]:
     return (
         line.phase,
         line.kind,
@@ -221,15 +228,15 @@ def _prediction(line: Predicted) -> tuple[Any, ...]:
         line.measured_messages,
         line.payload_bytes,
         line.measured_payload_bytes,
-        line.known,
-        "as predicted" if line.right else ('<span class="worse">differs</span>',),
+        line.basis,
+        "as predicted" if line.right else Html('<span class="worse">differs</span>'),
     )
 
 
-def edge_shown(key: str) -> str:
+def edge_name(key: str) -> str:
     """Name the ends of an edge.
 
-    >>> edge_shown("0->2")
+    >>> edge_name("0->2")
     'curator → party 2'
     """
     sender, receiver = (_role(int(rank)) for rank in key.split("->"))
@@ -253,9 +260,9 @@ def _edges(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> str:
         (direction, len(sizes), min(sizes), median(sizes), max(sizes), sum(sizes))
         for direction, sizes in directions.items()
     ]
-    head = ("direction", "edges", "least payload bytes", "median", "most", "all")
+    head = ("direction", "edges", "minimum payload bytes", "median", "maximum", "sum")
     summed = table(head, spread, caption="By edge: payload bytes of one edge, by direction")
-    return summed + (folded(f"All {len(rows):,} edges", whole) if len(rows) <= MAX_LISTED else "")
+    return summed + (fold(f"All {len(rows):,} edges", whole) if len(rows) <= MAX_LISTED else "")
 
 
 def _formulas(formulas: Sequence[Formulas]) -> str:
@@ -263,4 +270,4 @@ def _formulas(formulas: Sequence[Formulas]) -> str:
         return ""
     rows = [msgspec.structs.astuple(line) for line in formulas]
     html = table(Formulas.__struct_fields__, rows, caption="The paper's formulas")
-    return html + words(FORMULAS, kind="quiet")
+    return html + paragraph(FORMULAS, kind="quiet")

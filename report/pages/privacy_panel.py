@@ -1,6 +1,4 @@
-"""The panel on privacy: claimed and real privacy loss by adversary's view and by party, and all
-releases.
-"""
+"""The panel on privacy: losses by adversary and by party, the budget, and all releases."""
 
 from __future__ import annotations
 
@@ -9,71 +7,67 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...privacy import Release
+from ..formats import epsilon_text, quantity
 from ..report import Privacy
-from ..summary import epsilon_shown
-from .document import folded, table, words
-from .sentences import claimed_for, exceeds, view_shown
+from .claims import claimed_for, exceeds, view_name
+from .document import Html, fold, paragraph, table
 
 __all__ = ["privacy_panel"]
 
 NEIGHBOURS: Final = {
-    "replace-one": "Two tables are neighbours if one record of one party is another one in the "
-    "other table.",
-    "add-or-remove-one": "Two tables are neighbours if one has a record more than the other.",
-    "label-within-belief": "Two users are neighbours if they have the same attributes and another "
-    "label, to somebody who does not know the attributes of the user.",
-    "label-alone": "Two users are neighbours if they have the same attributes and another label.",
+    "replace-one": "Neighbouring tables differ in one record of one party.",
+    "add-or-remove-one": "Of two neighbouring tables, one has one record more.",
+    "label-within-belief": "Neighbouring users have the same attributes and different labels; the "
+    "adversary does not know a user's attributes.",
+    "label-alone": "Neighbouring users have the same attributes and different labels.",
 }
 MAX_VIEWS: Final = 6
 """Number of views that are columns, or rows that are not folded. Many parties have many views."""
 MAX_PARTIES: Final = 12
 MAX_EVENTS: Final = 25
+VIEWS_CAPTION: Final = "Privacy loss by adversary"
+LOSS_TO: Final = {"public": "the public", "curator": "the curator", "other_party": "another party"}
+"""Short names of views."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewLoss:
-    """Claimed and real privacy loss in one adversary's view."""
+    """Claimed and accounted privacy loss in one adversary's view."""
 
     view: str
+    """The key of the view in the report."""
     claimed: str
-    real: str
+    accounted: str
     broken: bool
 
     @property
-    def cells(self) -> tuple[Any, ...]:
+    def cells(self) -> tuple[str, str, str]:
         """The row of the table."""
+        accounted = self.accounted
         if self.broken:
-            return (
-                self.view,
-                self.claimed,
-                (f'<strong class="worse">{self.real}: more than claimed</strong>',),
-            )
-        return (self.view, self.claimed, self.real)
+            accounted = Html(f'<strong class="worse">{accounted}: more than claimed</strong>')
+        return (view_name(self.view), self.claimed, accounted)
 
-    def same_as(self, other: ViewLoss) -> bool:
-        """Tell whether two views of the same kind have the same losses."""
-        return (self.claimed, self.real, self.broken, self.view.split()[-1]) == (
-            other.claimed,
-            other.real,
-            other.broken,
-            other.view.split()[-1],
-        )
+    @property
+    def content(self) -> tuple[bool, str, str]:
+        """What is the same for coalitions of many sizes: whether the curator is in, and losses."""
+        return (self.view.startswith("curator"), self.claimed, self.accounted)
 
 
 def privacy_panel(privacy: Privacy) -> list[str]:
     """Write the panel."""
-    claimed = epsilon_shown(privacy.claimed_epsilon)
+    claimed = epsilon_text(privacy.claimed_epsilon)
     neighbours = NEIGHBOURS.get(privacy.neighbours, f"Neighbours: {privacy.neighbours}.")
     text = f"The run claims epsilon {claimed} (`{privacy.neighbours}`). {neighbours}"
     if privacy.delta:
-        text += f" Delta, the chance with which epsilon may not hold, is {privacy.delta:g}."
+        text += f" Delta, the probability that epsilon does not hold, is {privacy.delta:g}."
     if privacy.whole_record is not None:
         text += (
-            " Of the whole record, attributes and label, somebody may learn up to "
-            f"{epsilon_shown(privacy.whole_record)}."
+            " The privacy loss of the whole record, attributes and label, is at most "
+            f"{epsilon_text(privacy.whole_record)}."
         )
     return [
-        words(text),
+        paragraph(text),
         _views(privacy),
         _budget(privacy.releases),
         _by_party(privacy.by_party),
@@ -82,13 +76,13 @@ def privacy_panel(privacy: Privacy) -> list[str]:
 
 
 def _views(privacy: Privacy) -> str:
-    """Compare claimed and real losses view by view."""
+    """Compare claimed and accounted losses view by view."""
     losses = [
-        _view_loss(view, real, privacy)
-        for view, real in {**privacy.epsilon, **privacy.coalitions}.items()
+        _view_loss(view, loss, privacy)
+        for view, loss in {**privacy.epsilon, **privacy.coalitions}.items()
     ]
     listed = [loss for index, loss in enumerate(losses) if not _between(losses, index)]
-    head = ("who looks", "claimed epsilon", "real epsilon")
+    head = ("adversary", "claimed epsilon", "accounted epsilon")
     if len(listed) > 2 * MAX_VIEWS:
         # A view that costs more than it claims is never folded away.
         broken = [loss for loss in listed[MAX_VIEWS:-1] if loss.broken]
@@ -99,41 +93,40 @@ def _views(privacy: Privacy) -> str:
             listed[-1].cells,
         ]
         whole = table(head, [loss.cells for loss in losses])
-        return table(head, rows, caption="Against whom") + folded(
-            f"All {len(losses)} who may look", whole
+        return table(head, rows, caption=VIEWS_CAPTION) + fold(
+            f"All {len(losses)} adversaries", whole
         )
-    html = table(head, [loss.cells for loss in listed], caption="Against whom")
-    left = len(losses) - len(listed)
-    return html + (
-        words(f"{left:,} coalitions of sizes between are as those around them.", kind="quiet")
-        if left
-        else ""
-    )
+    html = table(head, [loss.cells for loss in listed], caption=VIEWS_CAPTION)
+    if left := len(losses) - len(listed):
+        text = (
+            f"{quantity(left, 'more coalition')} of sizes in between: the same losses as those of "
+            "the next smaller and larger size."
+        )
+        html += paragraph(text, kind="quiet")
+    return html
 
 
-def _view_loss(view: str, real: float, privacy: Privacy) -> ViewLoss:
+def _view_loss(view: str, loss: float, privacy: Privacy) -> ViewLoss:
     claimed = claimed_for(view, privacy)
     return ViewLoss(
-        view=view_shown(view),
-        claimed=epsilon_shown(privacy.claimed_epsilon) if claimed else "nothing",
-        real=epsilon_shown(real),
-        broken=claimed and exceeds(real, privacy.claimed_epsilon),
+        view=view,
+        claimed=epsilon_text(privacy.claimed_epsilon) if claimed else "no claim",
+        accounted=epsilon_text(loss),
+        broken=claimed and exceeds(loss, privacy.claimed_epsilon),
     )
 
 
 def _between(losses: Sequence[ViewLoss], index: int) -> bool:
-    """Tell whether a row is the same as its two neighbours: few of many sizes of coalitions
-    differ.
-    """
+    """Tell whether a coalition has the losses of the next smaller and the next larger one."""
     return 3 < index < len(losses) - 1 and all(
-        losses[index].same_as(losses[near]) for near in (index - 1, index + 1)
+        losses[index].content == losses[near].content for near in (index - 1, index + 1)
     )
 
 
 def _budget(releases: Sequence[Release]) -> str:
-    """List on what the budget was spent, of the party with the largest loss to the public.
+    """List what the budget was spent on, of the party with the largest loss to the public.
 
-    Users have budgets of their own, so there is no such list of them.
+    Users have budgets of their own, so they have no such list.
     """
     if not releases or any(release.users is not None for release in releases):
         return ""
@@ -148,7 +141,7 @@ def _budget(releases: Sequence[Release]) -> str:
     return table(
         ("phase", "mechanism", "releases", "epsilon"),
         rows,
-        caption=f"Where the budget of party {party} went, as the public sees it",
+        caption=f"Budget of party {party}, by phase and mechanism, in the public's view",
         bar=3 if finite else None,
     )
 
@@ -158,16 +151,15 @@ def _by_party(by_party: Mapping[str, Mapping[str, float]]) -> str:
     views = list(next(iter(by_party.values()), {}))
     if len(views) > MAX_VIEWS:
         views = [*views[: MAX_VIEWS - 2], *views[-2:]]
-    short = {"public": "the public", "curator": "the curator", "other_party": "another party"}
-    head = ("party", *(short.get(view) or view_shown(view) for view in views))
+    head = ("party", *(LOSS_TO.get(view) or view_name(view) for view in views))
     rows = [
-        (f"party {party}", *(epsilon_shown(losses[view]) for view in views))
+        (f"party {party}", *(epsilon_text(losses[view]) for view in views))
         for party, losses in by_party.items()
     ]
     if len(rows) > 1 and len({row[1:] for row in rows}) == 1:
         rows = [(f"each of {len(rows):,} parties", *rows[0][1:])]
-    html = table(head, rows, caption="Epsilon of each party's own records, by who looks")
-    return html if len(rows) <= MAX_PARTIES else folded(f"Party by party ({len(rows):,})", html)
+    html = table(head, rows, caption="Privacy loss of each party's records, by adversary")
+    return html if len(rows) <= MAX_PARTIES else fold(f"All {len(rows):,} parties", html)
 
 
 def _events(releases: Sequence[Release]) -> str:
@@ -188,8 +180,8 @@ def _events(releases: Sequence[Release]) -> str:
             release.mechanism,
             release.sensitivity,
             release.scale,
-            epsilon_shown(release.epsilon),
-            *(epsilon_shown(release.seen[view]) for view in views),
+            epsilon_text(release.epsilon),
+            *(epsilon_text(release.seen[view]) for view in views),
             "the curator" if release.to == 0 else f"party {release.to}",
             _range(release.users),
         )
@@ -200,10 +192,11 @@ def _events(releases: Sequence[Release]) -> str:
         (number, *key[:2], _parties(parties), *key[2:-1], *(key[-1:] if users else ()))
         for number, (key, parties) in enumerate(listed, start=1)
     ]
-    sees = [f"{view.replace('other_party', 'another party')} sees" for view in views]
-    head = ("", "phase", "mechanism", "of", "sensitivity", "scale", "claims", *sees, "sent to")
-    html = table((*head, *(["users"] if users else ())), rows, caption="Releases, in order")
-    return html if len(rows) <= MAX_EVENTS else folded(f"All {len(releases):,} releases", html)
+    head = ["", "phase", "mechanism", "records of", "sensitivity", "noise scale", "claimed"]
+    head += [f"loss to {LOSS_TO[view]}" for view in views]
+    head += ["sent to", *(["users"] if users else [])]
+    html = table(head, rows, caption="Releases, in order")
+    return html if len(rows) <= MAX_EVENTS else fold(f"All {len(releases):,} releases", html)
 
 
 def _range(users: tuple[int, int] | None) -> str:

@@ -14,33 +14,36 @@ from typing import Any, Final
 from ...messages import Entry
 from ..report import Report
 from ..reported import ReportedRun
-from .cost_panel import conversation_panel, cost_panel, edge_shown
-from .document import cards, document, figure, listed, note, section, table, words
+from .cost_panel import conversation_panel, cost_panel, edge_name
+from .document import cards, document, figure, navigation, note, paragraph, section, table
+from .key_figures import key_figures
 from .privacy_panel import privacy_panel
-from .sentences import figures, lead
+from .sentences import lead
 from .utility_panel import utility_panel
 
 __all__ = ["run_page"]
 
 SECTIONS: Final = {
     "privacy": "Privacy",
-    "conversation": "The conversation",
-    "cost": "What it cost",
-    "utility": "How good it is",
+    "conversation": "Messages",
+    "cost": "Cost",
+    "utility": "Utility",
     "model": "What was learnt",
     "again": "How to run it again",
 }
 PICTURES: Final = {
-    "decisions.svg": "The decision tree: below each test what follows from yes, then from no",
-    "evidence.svg": "What speaks for each label: how many times likelier it is for rows with a "
-    "value than for all",
-    "graph.svg": "Which attributes belong together",
-    "network.svg": "The Bayesian network: parents to the left of their children; dotted, where "
-    "else they were looked for",
-    "sets.svg": "Into which sets the values of attributes were divided; of an attribute that is "
-    "not here all were taken as one",
-    "tree.svg": "The junction tree: cliques, and on the lines what two of them share",
+    "decisions.svg": "The decision tree. Below each test stands the branch of yes, then of no.",
+    "evidence.svg": "Evidence for each label: how many times more likely the label is in rows with "
+    "the value than in all rows",
+    "graph.svg": "The dependency graph: lines join attributes that depend on each other",
+    "network.svg": "The Bayesian network: parents are to the left of their children. Dotted lines "
+    "join other pairs in which parents were looked for.",
+    "sets.svg": "The sets into which the values of attributes were merged. An attribute that is "
+    "not shown has one set.",
+    "tree.svg": "The junction tree: cliques as boxes, and on each line the attributes that two "
+    "cliques share",
 }
+"""Captions of the pictures."""
 
 
 def run_page(
@@ -70,10 +73,10 @@ def run_page(
     title = f"{report.protocol}{' (paper)' if report.mode == 'paper' else ''}"
     head = [
         f"<header><h1>{escape(title)}: {escape(report.about.summary or 'a run')}</h1>",
-        *(words(text, kind="lead") for text in lead(run)),
-        cards(figures(run)),
+        *(paragraph(text, kind="lead") for text in lead(run)),
+        cards(key_figures(run)),
         *(note(text, warn=True) for text in run.warnings),
-        listed(SECTIONS, bodies),
+        navigation(SECTIONS, bodies),
         "</header>",
     ]
     return document(f"sottovoce: {title}", "\n".join([*head, *bodies]))
@@ -86,9 +89,10 @@ def _utility(run: ReportedRun) -> list[str]:
     if run.report.published.synthetic is None:
         return []
     return [
-        words(
-            "Nothing was measured here: who wrote this page could not read the tables, was told "
-            "not to, or writes for others. Whoever may see the real table, and has the folder, asks"
+        paragraph(
+            "Utility was not measured: the real tables could not be read, or were not to be used, "
+            "or the page is for publication. If you may see the real table and have the run's "
+            "folder, measure it with"
         ),
         "<pre><code>sottovoce evaluate REAL.csv DIR</code></pre>",
     ]
@@ -96,28 +100,28 @@ def _utility(run: ReportedRun) -> list[str]:
 
 def _model(report: Report, drawn: Mapping[str, str]) -> list[str]:
     outcome = [
-        (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else value)
+        (name.replace("_", " "), value if isinstance(value, float) else _plain(value))
         for name, value in report.outcome.items()
     ]
     return [
-        table(("", ""), outcome, caption="What the protocol says of it"),
+        table(("", ""), outcome, caption="Figures of the protocol"),
         *(figure(svg, caption=PICTURES.get(name, name)) for name, svg in sorted(drawn.items())),
     ]
 
 
 def _again(report: Report) -> list[str]:
-    """Write how to repeat the run: command, parameters, origin, and digests of all messages."""
-    how = "with fresh noise" if report.seed is None else "to the byte, but for times"
+    """Write how to repeat the run, where it came from, and digests of its messages."""
+    how = "with fresh noise" if report.seed is None else "with the same result to the byte"
     parameters = [
         (name, _parameter(name, value, report)) for name, value in report.parameters.items()
     ]
-    transcript = [(edge_shown(edge), digest) for edge, digest in (report.transcript or {}).items()]
+    transcript = [(edge_name(edge), digest) for edge, digest in (report.transcript or {}).items()]
     return [
-        words(f"The same {how}, in the folder where it was started:"),
+        paragraph(f"Run it again {how}, in the folder where it was started:"),
         f"<pre><code>{escape(report.command)}</code></pre>",
         table(("parameter", "value"), parameters, caption="Parameters"),
-        table(("", ""), _origin(report), caption="Where it came from"),
-        table(("edge", "SHA-256 of all that was said"), transcript, caption="Transcript"),
+        table(("", ""), _origin(report), caption="Origin"),
+        table(("edge", "SHA-256 of all messages"), transcript, caption="Transcript"),
     ]
 
 
@@ -127,7 +131,7 @@ def _origin(report: Report) -> list[tuple[str, str]]:
     keys = f"{report.privacy.key_bits:,} bits" if report.communication.ciphertext_bytes else ""
     rows = [
         ("paper", report.about.paper),
-        ("who is trusted with what", report.about.trust),
+        ("trust", report.about.trust),
         ("ended", report.ended),
         ("sottovoce", report.sottovoce),
         ("Python", report.python),
@@ -146,7 +150,7 @@ def _parameter(name: str, value: Any, report: Report) -> str:
     """Write a parameter. One that was left open is the value that the protocol chose for it."""
     if value is None and name in report.chosen:
         chosen = _plain(report.chosen[name])
-        return f"{chosen} (not given: chosen in mode {report.mode})"
+        return f"{chosen} (not given: chosen for mode {report.mode})"
     return "not given" if value is None else _plain(value)
 
 

@@ -68,18 +68,17 @@ def timeline(
             _line(across(tick), TOP, across(tick), base),
             _text(across(tick), base + 14, tick, anchor="middle"),
         ]
-    parts += [
-        f'<text x="{left + room / 2:.1f}" y="{base + 30:.1f}" text-anchor="middle">{escape(x)}</text>',
-        f'<text transform="translate(11 {TOP + HEIGHT / 2:.0f}) rotate(-90)" '
-        f'text-anchor="middle">{escape(y)}</text>',
-    ]
+    below = f'x="{left + room / 2:.1f}" y="{base + 30:.1f}"'
+    beside = f'transform="translate(11 {TOP + HEIGHT / 2:.0f}) rotate(-90)"'
+    parts.append(f'<text {below} text-anchor="middle">{escape(x)}</text>')
+    parts.append(f'<text {beside} text-anchor="middle">{escape(y)}</text>')
     phases = "; ".join(f"{name} from {first:.3g} to {last:.3g}" for name, first, last in spans)
-    words = f"{y}: {points[-1][1]:,.4g} in the end. {phases}"
+    description = f"{y}: {points[-1][1]:,.4g} in the end. {phases}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH} {base + 36:.0f}" '
         f'width="{WIDTH}" height="{base + 36:.0f}" font-family="system-ui, sans-serif" '
         f'font-size="11" fill="var(--ink)"><title>{escape(title)}</title>'
-        f"<desc>{escape(words)}</desc>{''.join(parts)}</svg>"
+        f"<desc>{escape(description)}</desc>{''.join(parts)}</svg>"
     )
 
 

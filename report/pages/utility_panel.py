@@ -12,20 +12,20 @@ from ...evaluation.distances import Distance
 from ...evaluation.prediction import Accuracy
 from ...evaluation.worst import MarginalComparison
 from .bars import Bars, bars
-from .document import figure, note, table, words
+from .document import figure, note, paragraph, table
 
 __all__ = ["utility_panel"]
 
-MEASURED: Final = """What follows, and what the top of the page says of it, was measured on the
-real table, without any noise. It is for whoever may see that table, and not to be published;
-`sottovoce report DIR --public` writes this page without it."""
-DISTANCES: Final = """The total variation distance of two tables is the largest difference that they
-can have in the probability of anything: 0 is perfect. Beside the average over all tables of so many
-attributes stands what the real tables of single attributes alone would give, which a table should
-be better than, and what knowing nothing would."""
-CLASSIFIED: Final = """Share of real people predicted wrong by a linear support vector machine that
-learnt from the synthetic table, from the real one, and by always saying the most frequent
-answer."""
+MEASURED: Final = """The figures of utility, here and at the top of the page, were measured on the
+real table without noise. They are not private, and not to be published. The command
+`sottovoce report DIR --public` writes this page without them."""
+DISTANCES: Final = """The total variation distance of two tables is the largest difference between
+the probabilities that they give to an event; 0 is perfect. The average is over all marginals of the
+same number of attributes. There are two baselines: the exact real tables of single attributes, and
+the uniform distribution, which knows nothing. A useful synthetic table is better than both."""
+CLASSIFIED: Final = """Share of real people whose label is predicted wrong. A linear support vector
+machine learns from the synthetic table, or from the real one; the baseline always answers the most
+frequent label."""
 
 
 def utility_panel(utility: Utility) -> list[str]:
@@ -37,7 +37,7 @@ def utility_panel(utility: Utility) -> list[str]:
         *_distances(utility.distances or (), utility.dependence),
         *_marginals(utility.marginals or ()),
         *_classifiers(utility.classification or ()),
-        *(words(text, kind="quiet") for text in utility.notes or ()),
+        *(paragraph(text, kind="quiet") for text in utility.notes or ()),
     ]
 
 
@@ -46,17 +46,17 @@ def _accuracy(accuracy: Accuracy) -> list[str]:
         ["right"],
         [
             Bars(name="model", heights=[accuracy.model]),
-            Bars(name="most frequent", heights=[accuracy.majority]),
+            Bars(name="most frequent label", heights=[accuracy.majority]),
         ],
         title=f"{accuracy.label} predicted right",
         width=420,
     )
     text = (
-        f"{accuracy.label} is predicted right in {accuracy.model:.4f} of {accuracy.rows:,} real "
-        "rows, its own; always saying the most frequent answer is right in "
-        f"{accuracy.majority:.4f}."
+        f"The model predicts {accuracy.label} right in {accuracy.model:.4f} of "
+        f"{accuracy.rows:,} real rows: those that it learnt from, unless a test table was given. "
+        f"Always answering the most frequent label is right in {accuracy.majority:.4f}."
     )
-    return [words(text), figure(drawn, caption="", fits=True)]
+    return [paragraph(text), figure(drawn, caption="", fits=True)]
 
 
 def _published(utility: Utility) -> list[str]:
@@ -64,7 +64,7 @@ def _published(utility: Utility) -> list[str]:
     if utility.distances and utility.tvd_synthetic is None:
         return []
     rows = [(f"{ways}-way", distance) for ways, distance in utility.tvd.items()]
-    return [table(("published tables", "average distance"), rows)]
+    return [table(("published marginals", "average distance"), rows)]
 
 
 def _distances(distances: Sequence[Distance], dependence: Dependence | None) -> list[str]:
@@ -81,16 +81,16 @@ def _distances(distances: Sequence[Distance], dependence: Dependence | None) -> 
             Bars(name="single attributes", heights=[distance.one_way for distance in distances]),
             Bars(name="uniform", heights=[distance.uniform for distance in distances]),
         ],
-        title="Average distances beside their floors",
+        title="Average distances beside their baselines",
         width=420,
     )
     head = (
-        "tables",
+        "marginals",
         "average",
         "single attributes",
         "uniform",
         "worst",
-        "the worst one",
+        "worst marginal",
         "compared",
     )
     rows = [
@@ -106,7 +106,7 @@ def _distances(distances: Sequence[Distance], dependence: Dependence | None) -> 
         for name, distance in zip(names, distances, strict=True)
     ]
     return [
-        words(" ".join(DISTANCES.split())),
+        paragraph(" ".join(DISTANCES.split())),
         figure(drawn, caption="", fits=True),
         table(head, rows),
         "" if dependence is None else _dependence(dependence),
@@ -116,9 +116,9 @@ def _distances(distances: Sequence[Distance], dependence: Dependence | None) -> 
 def _dependence(dependence: Dependence) -> str:
     if not dependence.largest_pair:
         return ""
-    return words(
+    return paragraph(
         "The mutual information of two attributes differs by "
-        f"{dependence.difference:.4f} bits on average, by {dependence.largest:.4f} at most "
+        f"{dependence.difference:.4f} bits on average and {dependence.largest:.4f} at most "
         f"({' x '.join(dependence.largest_pair)})."
     )
 
@@ -127,13 +127,13 @@ def _marginals(marginals: Sequence[MarginalComparison]) -> list[str]:
     """Draw the worst marginals, real beside published."""
     if not marginals:
         return []
-    parts = ["<h3>The marginals that came out worst</h3>"]
+    parts = ["<h3>The worst marginals</h3>"]
     for ways in sorted({len(marginal.attributes) for marginal in marginals}, reverse=True):
         pictures = [
             _marginal(marginal) for marginal in marginals if len(marginal.attributes) == ways
         ]
         parts += [
-            words(f"Of {ways} attribute{'' if ways == 1 else 's'}:"),
+            paragraph(f"Of {ways} attribute{'' if ways == 1 else 's'}:"),
             f'<div class="several">{"".join(pictures)}</div>',
         ]
     return parts
@@ -169,7 +169,7 @@ def _classifiers(classified: Sequence[Misclassification]) -> list[str]:
                 heights=[result.synthetic for result in classified],
             ),
             Bars(name="from the real table", heights=[result.real for result in classified]),
-            Bars(name="most frequent", heights=[result.majority for result in classified]),
+            Bars(name="most frequent label", heights=[result.majority for result in classified]),
         ],
         title="Predicted wrong",
         width=480,
@@ -180,7 +180,7 @@ def _classifiers(classified: Sequence[Misclassification]) -> list[str]:
     ]
     return [
         "<h3>Classifiers</h3>",
-        words(" ".join(CLASSIFIED.split())),
+        paragraph(" ".join(CLASSIFIED.split())),
         figure(drawn, caption="", fits=True),
-        table(("target", "synthetic", "real", "majority", "tested"), rows),
+        table(("target", "synthetic table", "real table", "most frequent label", "tested"), rows),
     ]

@@ -1,6 +1,6 @@
-"""The pages in a real browser: nothing on its console, nothing fetched, nothing wider than a phone;
-in both themes.
+"""The pages in a real browser.
 
+Nothing is logged on its console, nothing is fetched, nothing is wider than a phone, in both themes.
 Where there is no Chromium these are skipped; CI installs one.
 """
 
@@ -48,15 +48,24 @@ QUIET = (
     "--disable-extensions",
     "--hide-scrollbars",
 )
-MEASURE = """<!doctype html><title>?</title><iframe id="f" style="border:0;width:{width}px;height:900px"></iframe><script>
+MEASURE = """<!doctype html><title>?</title>
+<iframe id="f" style="border:0;width:{width}px;height:900px"></iframe><script>
 const f = document.getElementById("f");
 f.onload = () => {{
   const d = f.contentDocument, inner = d.documentElement;
-  const wide = [...d.querySelectorAll("body *")].filter(e => !e.closest(".wide, pre") && !e.closest("svg *") &&
-    e.getBoundingClientRect().right > {width} + 1).map(e => e.tagName + "." + e.className);
-  const small = [...d.querySelectorAll("p, td, th, dd, figcaption")].filter(e => parseFloat(getComputedStyle(e).fontSize) < 12);
-  document.title = JSON.stringify({{width: inner.scrollWidth, wide: wide, small: small.length, height: inner.scrollHeight,
-    paper: getComputedStyle(d.body).backgroundColor, ink: getComputedStyle(d.body).color, links: d.links.length}});
+  const beyond = e => !e.closest(".wide, pre") && !e.closest("svg *") &&
+    e.getBoundingClientRect().right > {width} + 1;
+  const small = e => parseFloat(getComputedStyle(e).fontSize) < 12;
+  const texts = [...d.querySelectorAll("p, td, th, dd, figcaption")];
+  document.title = JSON.stringify({{
+    width: inner.scrollWidth,
+    wide: [...d.querySelectorAll("body *")].filter(beyond).map(e => e.tagName + "." + e.className),
+    small: texts.filter(small).length,
+    height: inner.scrollHeight,
+    paper: getComputedStyle(d.body).backgroundColor,
+    ink: getComputedStyle(d.body).color,
+    links: d.links.length,
+  }});
 }};
 f.src = "{name}";
 </script>"""
@@ -154,9 +163,9 @@ def test_the_browser_tells_of_what_is_wrong(site: tuple[Path, str], tmp_path: Pa
     _, log = browse(f"{site[1]}/wrong.html", tmp_path / "p", "--dump-dom", f"--log-net-log={net}")
     assert "CONSOLE" in log
     assert f"{site[1]}/missing.png" in asked(net)
-    found = measured(site[1], "wrong-360", tmp_path / "q")
-    assert found["width"] > 360
-    assert found["wide"] == ["P."]
+    measures = measured(site[1], "wrong-360", tmp_path / "q")
+    assert measures["width"] > 360
+    assert measures["wide"] == ["P."]
 
 
 def asked(net: Path) -> list[str]:
@@ -165,7 +174,9 @@ def asked(net: Path) -> list[str]:
     # Requests have a method; what else names an address are connections, and the browser's own
     # errands.
     urls = [
-        own["params"]["url"] for own in events if {"url", "method"} <= own.get("params", {}).keys()
+        event["params"]["url"]
+        for event in events
+        if {"url", "method"} <= event.get("params", {}).keys()
     ]
     return list(
         dict.fromkeys(url for url in urls if not re.search(r"//[^/]*(google|gvt1)[^/]*/", url))
@@ -174,10 +185,10 @@ def asked(net: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_fits_a_phone(site: tuple[Path, str], name: str, tmp_path: Path) -> None:
-    found = measured(site[1], f"{name}-360", tmp_path / "p")
-    assert found["width"] == 360
-    assert found["wide"] == []
-    assert found["small"] == 0
+    measures = measured(site[1], f"{name}-360", tmp_path / "p")
+    assert measures["width"] == 360
+    assert measures["wide"] == []
+    assert measures["small"] == 0
 
 
 def test_it_is_light_and_dark(site: tuple[Path, str], tmp_path: Path) -> None:
@@ -210,14 +221,18 @@ def pixels(path: Path) -> Iterator[bytes]:
     """Read a PNG of 8 bits a channel, as far as rows can be told apart without undoing their
     filters.
     """
-    data, at, packed = path.read_bytes(), 8, b""
+    data, offset, packed = path.read_bytes(), 8, b""
     width, _, _, colours = struct.unpack(">IIBB", data[16:26])
-    while at < len(data):
-        (size,) = struct.unpack(">I", data[at : at + 4])
-        packed += data[at + 8 : at + 8 + size] if data[at + 4 : at + 8] == b"IDAT" else b""
-        at += 12 + size
+    while offset < len(data):
+        (size,) = struct.unpack(">I", data[offset : offset + 4])
+        packed += (
+            data[offset + 8 : offset + 8 + size]
+            if data[offset + 4 : offset + 8] == b"IDAT"
+            else b""
+        )
+        offset += 12 + size
     rows = zlib.decompress(packed)
     deep = {2: 3, 6: 4}[colours]
     for start in range(0, len(rows), 1 + width * deep):
         row = rows[start + 1 : start + 1 + width * deep]
-        yield from (row[own : own + deep] for own in range(0, len(row), deep * 7))
+        yield from (row[start : start + deep] for start in range(0, len(row), deep * 7))

@@ -30,20 +30,20 @@ def drawn(model: Any) -> dict[str, ET.Element]:
 
 
 def texts(picture: ET.Element) -> list[str]:
-    return [own.text or "" for own in picture.iter(f"{SVG}text")]
+    return [text.text or "" for text in picture.iter(f"{SVG}text")]
 
 
 def test_a_tree_has_its_cliques_and_what_they_share() -> None:
-    found = drawn({"tree": TREE, "edges": [["age", "sex"]]})
-    assert set(found) == {"graph.svg", "tree.svg"}
-    tree = found["tree.svg"]
+    svgs = drawn({"tree": TREE, "edges": [["age", "sex"]]})
+    assert set(svgs) == {"graph.svg", "tree.svg"}
+    tree = svgs["tree.svg"]
     assert sorted(texts(tree)) == sorted(
         ["age, sex", "sex, <income & more>", "race", "sex, work", "sex", "sex"]
     )
     assert len(list(tree.iter(f"{SVG}line"))) == 2
     boxes = [
-        (float(own.get("x", 0)), float(own.get("y", 0)), float(own.get("width", 0)))
-        for own in tree.iter(f"{SVG}rect")
+        (float(box.get("x", 0)), float(box.get("y", 0)), float(box.get("width", 0)))
+        for box in tree.iter(f"{SVG}rect")
     ]
     assert len(boxes) == 4
     for (x1, y1, w1), (x2, y2, w2) in pairwise(sorted(boxes, key=lambda box: box[1])):
@@ -104,17 +104,17 @@ def test_a_network_has_its_parents_on_the_left() -> None:
     parents = {"age": [], "sex": ["age"], "work": ["age", "sex"], "race": [], "income": ["work"]}
     network = drawn({"parents": parents, "frontiers": [[["age", "sex", "income"]]]})["network.svg"]
     boxes = zip(network.iter(f"{SVG}rect"), texts(network), strict=False)
-    place = {name: float(own.get("x", 0)) for own, name in boxes}
+    place = {name: float(box.get("x", 0)) for box, name in boxes}
     assert {*place} == {"age", "sex", "work", "income"}
-    assert all(place[one] < place[name] for name, own in parents.items() for one in own)
-    assert texts(network)[-1] == "by themselves: race"
-    paths = [own for own in network.iter(f"{SVG}path") if own.get("fill") == "none"]
-    dashed = [own for own in paths if own.get("stroke-dasharray")]
+    assert all(place[parent] < place[name] for name in parents for parent in parents[name])
+    assert texts(network)[-1] == "without edges: race"
+    paths = [path for path in network.iter(f"{SVG}path") if path.get("fill") == "none"]
+    dashed = [path for path in paths if path.get("stroke-dasharray")]
     assert len(paths) - len(dashed) == 4
     assert len(dashed) == 2  # age - income and sex - income were looked at, and not chosen
     assert (
         network.findtext(f"{SVG}desc")
-        == "sex from age; work from age, sex; income from work; by themselves: race"
+        == "sex from age; work from age, sex; income from work; without edges: race"
     )
 
 
@@ -124,10 +124,10 @@ def test_a_network_has_its_parents_on_the_left() -> None:
 def test_parties_have_a_network_each(parties: int, left: str) -> None:
     parents = [{"age": [], f"own {party}": ["age"]} for party in range(1, parties + 1)]
     network = drawn({"parents": parents})["network.svg"]
-    shown = [own for own in texts(network) if own != "age"]
+    shown = [text for text in texts(network) if text != "age"]
     assert shown[:4] == ["party 1", "own 1", "party 2", "own 2"]
     assert shown[-1] == (left or f"own {parties}")
-    assert sum(own.startswith("own") for own in shown) == min(parties, 4)
+    assert sum(text.startswith("own") for text in shown) == min(parties, 4)
     assert (network.findtext(f"{SVG}desc") or "").startswith(
         "party 1: own 1 from age. party 2: own 2 from age"
     )
@@ -163,7 +163,7 @@ def test_what_speaks_for_a_label_is_as_bayes_has_it() -> None:
     ]
     many = {
         **model,
-        "labels": [f"l{at}" for at in range(9)],
+        "labels": [f"l{number}" for number in range(9)],
         "prior": [1 / 9] * 9,
         "likely": {"sex": [[0.5, 0.5]] * 9},
     }

@@ -1,6 +1,4 @@
-"""Applying published classifiers and attacking labels from the command line, and what reports say
-of them.
-"""
+"""Published classifiers and attacks on labels, from the command line, and their reports."""
 
 from __future__ import annotations
 
@@ -61,17 +59,17 @@ def test_predict(folder: Path, name: str) -> None:
     done = sottovoce("predict", name, "others.csv", "--out", f"{name}.csv", folder=folder)
     assert done.returncode == 0, done.stderr
     assert "income is predicted right in 0." in done.stderr
-    found = pd.read_csv(folder / f"{name}.csv")
-    assert list(found.columns) == ["income"]
+    predicted = pd.read_csv(folder / f"{name}.csv")
+    assert list(predicted.columns) == ["income"]
     right = (
-        found["income"].to_numpy() == pd.read_csv(folder / "others.csv")["income"].to_numpy()
+        predicted["income"].to_numpy() == pd.read_csv(folder / "others.csv")["income"].to_numpy()
     ).mean()
-    said = json.loads(sottovoce("predict", name, "others.csv", "--json", folder=folder).stdout)
-    assert said["model"] == pytest.approx(right)
-    assert said["rows"] == len(found) == 300
+    shown = json.loads(sottovoce("predict", name, "others.csv", "--json", folder=folder).stdout)
+    assert shown["model"] == pytest.approx(right)
+    assert shown["rows"] == len(predicted) == 300
     # Without the label: the same predictions, on standard output, and no word of how good they are.
     plain = sottovoce("predict", f"{name}/model.json", "unlabelled.csv", folder=folder)
-    assert plain.stdout.split("\n")[1:301] == found["income"].to_list()
+    assert plain.stdout.split("\n")[1:301] == predicted["income"].to_list()
     assert not plain.stderr
 
 
@@ -108,10 +106,10 @@ def test_attack(folder: Path) -> None:
     )
     first, second = json.loads(done.stdout)
     assert (first["epsilon"], second["epsilon"]) == (1, 4)
-    for own in (first, second):
-        assert own["labeldp_whole"] >= own["known"] - 0.02
-        assert own["clldp_and_attributes"] >= own["known"] - 0.02
-        assert own["epsilon_of_record"] <= 6 + 1e-9
+    for attack in (first, second):
+        assert attack["labeldp_whole"] >= attack["known"] - 0.02
+        assert attack["clldp_and_attributes"] >= attack["known"] - 0.02
+        assert attack["epsilon_of_record"] <= 6 + 1e-9
     table = sottovoce("attack", "people.csv", "--epsilon", "2", folder=folder).stdout
     assert "share of users whose label is guessed right" in table
     for words, reason in (
@@ -132,7 +130,7 @@ def test_the_report_says_what_is_told_of_the_record_and_how_often_it_is_right(fo
     assert report["rows"] == judgement["rows"] == accuracy["rows"] == 6000
     assert 8 < report["privacy"]["whole_record"] <= 16 + 1e-9
     page = (folder / "clldp-naive-bayes" / "report.html").read_text()
-    assert "Of the whole record, attributes and label, somebody may learn up to" in page
+    assert "The privacy loss of the whole record, attributes and label, is at most" in page
     printed = sottovoce("report", "clldp-naive-bayes", folder=folder).stdout
     assert "of the whole record" in printed
     assert "income is predicted right in" in printed

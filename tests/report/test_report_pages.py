@@ -1,5 +1,7 @@
-"""The pages: that they answer what somebody who was not there asks, keep to the laws of pages, and
-say what the report says.
+"""The pages answer the questions of a reader who was not there, and agree with the report.
+
+They also keep the laws of pages: no scripts, nothing fetched, headings in order, names for
+pictures, tables and regions.
 """
 
 from __future__ import annotations
@@ -22,13 +24,16 @@ from sottovoce.messages import Entry
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import ComparedRun, Comparison, compare
 from sottovoce.report.folder import ledger_csv, read_ledger
+from sottovoce.report.formats import bytes_text
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.bars import Bars, bars
-from sottovoce.report.pages.charts import Line, Panel, panels, standing_alone
-from sottovoce.report.pages.conversation import bytes_shown, sequence, summed_up
-from sottovoce.report.pages.document import STYLE, document, table
+from sottovoce.report.pages.canvas import standalone
+from sottovoce.report.pages.charts import Line, Panel, panels
+from sottovoce.report.pages.conversation import group_messages, sequence_diagram
+from sottovoce.report.pages.document import document, table
 from sottovoce.report.pages.privacy_panel import privacy_panel
 from sottovoce.report.pages.sentences import lead
+from sottovoce.report.pages.style import STYLE
 from sottovoce.report.pages.timeline import timeline
 from sottovoce.report.report import Privacy, Sums
 from sottovoce.report.reported import ReportedRun, read_run
@@ -62,7 +67,7 @@ class Page(HTMLParser):
             self.broken.append(f"never closed: {self.open}")
         if len({*self.ids}) < len(self.ids):
             self.broken.append(
-                f"twice: {sorted({own for own in self.ids if self.ids.count(own) > 1})}"
+                f"twice: {sorted({name for name in self.ids if self.ids.count(name) > 1})}"
             )
         self.broken += [f"leads nowhere: {link}" for link in self.links if link[1:] not in self.ids]
         self.broken += [
@@ -74,39 +79,39 @@ class Page(HTMLParser):
             self.broken.append(f"expected one first heading, found {self.headings}")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        values = dict(attrs)
         if tag not in VOID:
             self.open.append(tag)
-        if (own := given.get("id")) is not None:
-            self.ids.append(own)
+        if (name := values.get("id")) is not None:
+            self.ids.append(name)
         if tag in {"script", "iframe", "object", "embed", "audio", "video", "form", "base"}:
             self.broken.append(f"<{tag}>")
-        self.broken += [f"{name} on <{tag}>" for name in given if name.startswith("on")]
+        self.broken += [f"{name} on <{tag}>" for name in values if name.startswith("on")]
         for name in ("href", "src", "xlink:href", "data", "action", "srcset"):
-            if (where := given.get(name)) is not None:
+            if (where := values.get(name)) is not None:
                 if where.startswith("#"):
                     self.links.append(where)
                 elif where != "data:,":
                     self.broken.append(f"{name}={where}")
         if re.fullmatch("h[1-6]", tag):
             self.headings.append(int(tag[1]))
-        if tag == "th" and "scope" not in given:
+        if tag == "th" and "scope" not in values:
             self.broken.append("a head of a table without scope")
-        if given.get("tabindex") is not None and not (
-            given.get("role") == REGION and given.get("aria-label")
+        if values.get("tabindex") is not None and not (
+            values.get("role") == REGION and values.get("aria-label")
         ):
             self.broken.append(f"in the order of the keyboard without a name: {tag}")
         if tag == "svg":
             self.pictures += 1
             self._svg = []
-            if given.get("role") != "img" or "viewBox" not in {
-                name.replace("viewbox", "viewBox") for name in given
+            if values.get("role") != "img" or "viewBox" not in {
+                name.replace("viewbox", "viewBox") for name in values
             }:
-                self.broken.append(f"a picture without role or viewBox: {given}")
+                self.broken.append(f"a picture without role or viewBox: {values}")
         elif self._svg is not None:
             self._svg.append(tag)
-        if "style" in given and re.search(r"url\((?!#)", given["style"] or ""):
-            self.broken.append(f"fetches: {given['style']}")
+        if "style" in values and re.search(r"url\((?!#)", values["style"] or ""):
+            self.broken.append(f"fetches: {values['style']}")
 
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open.pop() != tag:
@@ -135,10 +140,10 @@ def contrast(one: str, other: str) -> float:
     """Compute the contrast of two colours such as #0b57a4, as WCAG 2 defines it."""
 
     def light(colour: str) -> float:
-        digits = colour[1:] if len(colour) == 7 else "".join(2 * own for own in colour[1:])
-        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[start : start + 2], 16) / 255 for start in (0, 2, 4)]
         linear = [
-            own / 12.92 if own <= 0.04045 else ((own + 0.055) / 1.055) ** 2.4 for own in parts
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -183,6 +188,8 @@ def test_every_page_keeps_the_laws(runs: dict[str, sottovoce.Run]) -> None:
         page = page_of(run)
         assert page.broken == [], name
         assert page.pictures >= 2, name
+        used = {*re.findall(r"var\((--[a-z0-9-]+)\)", run.page())}
+        assert used <= {*re.findall(r"(--[a-z0-9-]+):", STYLE)}, name
     comparison = compare({name: run.reported for name, run in runs.items()})
     assert Page(comparison_page(comparison)).broken == []
 
@@ -206,57 +213,57 @@ def test_the_laws_see_what_is_wrong() -> None:
         assert Page(document("t", body)).broken, body
 
 
-def test_two_sentences_say_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
-    sentences = {name: lead(run.reported) for name, run in runs.items()}
-    assert sentences["mended"][0] == (
-        "Three parties with the 900 records of a table in memory and a curator that saw none of them ran `dp-subn` and "
-        "published a synthetic table of 900 rows and 4 attributes (`synthetic.csv`) and a model (`model.json`)."
+def test_the_top_of_the_page_says_what_was_run(runs: dict[str, sottovoce.Run]) -> None:
+    paragraphs = {name: lead(run.reported) for name, run in runs.items()}
+    assert paragraphs["mended"][0] == (
+        "Three parties with the 900 records of a table in memory and a curator that saw none of "
+        "them ran `dp-subn` and published a synthetic table of 900 rows and 4 attributes "
+        "(`synthetic.csv`) and a model (`model.json`)."
     )
-    assert sentences["users"][0].startswith(
+    assert paragraphs["users"][0].startswith(
         "3,000 users, one for each record of a table in memory, simulated by three parties, ran "
     )
-    assert sentences["count"][0].endswith(
-        "ran `head-count` and published 1 noisy table of 1 count (`marginals.csv`)."
+    assert paragraphs["count"][0].endswith(
+        "ran `head-count` and published 1 noisy marginal of 1 count (`marginals.csv`)."
     )
-    assert sentences["count"][1].startswith(
-        "Anybody, the curator and the other parties included, learns of one person's record at most epsilon 1; the run sent "
+    assert paragraphs["count"][1].startswith(
+        "The privacy loss of one person's record is at most epsilon 1 to anybody, including the "
+        "curator and the other parties. The run sent "
     )
-    assert "as printed in its paper" in sentences["paper"][0]
-    assert "that saw none" not in sentences["paper"][0]  # it learns more than is claimed
-    assert sentences["paper"][1].startswith(
-        "If nobody knew the seed and keys could not be broken, of one person's record, the public would learn at most epsilon "
-        "12, the curator would learn at most epsilon 12, another party would learn without any bound;"
+    assert "as printed in its paper" in paragraphs["paper"][0]
+    assert "that saw none" not in paragraphs["paper"][0]  # it learns more than is claimed
+    assert paragraphs["paper"][1].startswith(
+        "If nobody knew the seed and nobody could break the keys, the privacy loss of one person's "
+        "record would be at most epsilon 12 to the public, at most epsilon 12 to the curator and "
+        "unbounded to another party."
     )
-    assert (
-        "one person's label at most epsilon 6, unless she is one whose attributes they know"
-        in sentences["label"][1]
-    )
-    assert "nothing would bound what anybody learns" in sentences["nothing held back"][1]
-    assert "that saw none" not in sentences["nothing held back"][0]
+    assert "one person's label would be at most epsilon 6 to anybody" in paragraphs["label"][1]
+    assert "unless they know her attributes" in paragraphs["label"][1]
+    assert "record would be unbounded to anybody" in paragraphs["nothing held back"][1]
+    assert "that saw none" not in paragraphs["nothing held back"][0]
     for name, run in runs.items():
         text = re.sub(r"</?code>", "", run.page())
-        assert all(escape(sentence.replace("`", "")) in text for sentence in sentences[name])
+        assert all(escape(words.replace("`", "")) in text for words in paragraphs[name])
 
 
-def test_what_holds_only_of_one_alone_is_said() -> None:
+def test_what_coalitions_learn_is_said() -> None:
     run = sottovoce.run("one-way", rows=300, epsilon=2.0, aggregator="paillier", **KEYS).reported
     worst = max(run.report.privacy.coalitions.values())
     assert worst > 2
-    assert (
-        f"at most epsilon 2, and at most epsilon {worst:g} where some of them pool what they know; the run"
-        in lead(run)[1]
-    )
+    assert "would be at most epsilon 2 to anybody" in lead(run)[1]
+    assert f" It would be at most epsilon {worst:g} if some of them collude." in lead(run)[1]
     run = sottovoce.run(
         "one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2
     ).reported
-    assert "where more than 2 parties, or one and the curator, pool what they know" in lead(run)[1]
+    assert "if more than 2 parties, or the curator and a party, collude." in lead(run)[1]
+
+
+def test_other_neighbours_and_made_up_users_are_said() -> None:
     alone = sottovoce.run("head-count", rows=300, parties=1, epsilon=2.0).reported
-    assert lead(alone)[1].startswith("Anybody, the curator included, learns")
+    assert "to anybody, including the curator. The run sent" in lead(alone)[1]
     label = sottovoce.run("label-dp", demo_table(300)[COLUMNS], epsilon=2.0).reported
-    assert (
-        "one person's label at most epsilon 2; of the whole record without any bound; the run"
-        in lead(label)[1]
-    )
+    assert "one person's label is at most epsilon 2" in lead(label)[1]
+    assert "The privacy loss of the whole record is unbounded." in lead(label)[1]
     drawn = sottovoce.run(
         "calm", demo_table(300)[COLUMNS], epsilon=2.0, users=5000, simulate="counts"
     ).reported
@@ -290,15 +297,15 @@ def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
     )
     assert text.count("more than claimed") == 3
     assert (
-        '<th scope="row">the curator together with 1 party</th><td class="number">nothing</td><td>infinity</td>'
-        in text
+        '<th scope="row">the curator colluding with 1 party</th><td class="number">no claim</td>'
+        "<td>infinity</td>" in text
     )
     assert "infinity: more than claimed" in text
     assert "The paper's formulas".replace("'", "&#x27;") in text
     mended = runs["mended"].page()
     assert "more than claimed" not in mended
     # A claim of coalitions is kept against the size that it names, no more.
-    assert "the curator together with 1 party" in mended.replace("&nbsp;", " ")
+    assert "the curator colluding with 1 party" in mended.replace("&nbsp;", " ")
 
 
 def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_away() -> None:
@@ -317,12 +324,12 @@ def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_awa
         identities="made for the run",
     )
     shown = Page(document("privacy", "".join(privacy_panel(privacy)))).text.partition(
-        "All 60 who may look"
+        "All 60 adversaries"
     )[0]
     for size in range(2, 30):
-        told = f"{size} other parties, pooling what they know 1.2 {1 + size / 100:g}"
-        assert (f"{told}: more than claimed" in shown) is (size > 20)
-        assert (told in shown) is (size <= 4 or size > 20)
+        row = f"{size} other parties that collude 1.2 {1 + size / 100:g}"
+        assert (f"{row}: more than claimed" in shown) is (size > 20)
+        assert (row in shown) is (size <= 4 or size > 20)
 
 
 def test_every_release_is_counted(runs: dict[str, sottovoce.Run]) -> None:
@@ -338,8 +345,8 @@ def test_every_release_is_counted(runs: dict[str, sottovoce.Run]) -> None:
             r"part(?:y|ies) [\d, to]+(?:, (\d+) times)?", text[text.index("Releases, in order") :]
         )
         assert lines or not releases, name
-        for own in releases:
-            assert own["mechanism"] in text
+        for release in releases:
+            assert release["mechanism"] in text
 
 
 def test_warnings_are_on_the_page(runs: dict[str, sottovoce.Run]) -> None:
@@ -364,8 +371,8 @@ def test_parameters_are_said_as_they_were_chosen(runs: dict[str, sottovoce.Run])
         "theta_frontier": 2.0,
     }
     text = page_of(runs["paper"]).text
-    assert "noise selected (not given: chosen in mode paper)" in text
-    assert "update replace (not given: chosen in mode paper)" in text
+    assert "noise selected (not given: chosen for mode paper)" in text
+    assert "update replace (not given: chosen for mode paper)" in text
     assert runs["users"].report["chosen"]["projection"] == "norm-sub"
     assert runs["label"].report["chosen"] == {
         "sure": 3.0,
@@ -378,17 +385,17 @@ def test_parameters_are_said_as_they_were_chosen(runs: dict[str, sottovoce.Run])
 
 def test_what_was_known_before_is_told_from_what_was_learnt(runs: dict[str, sottovoce.Run]) -> None:
     lines = {
-        (own["phase"], own["kind"]): own["known"]
-        for own in runs["paper"].report["communication"]["predicted"]
+        (line["phase"], line["kind"]): line["known"]
+        for line in runs["paper"].report["communication"]["predicted"]
     }
-    assert {
-        kind: known for (_, kind), known in lines.items() if kind in ("Frontier", "Network")
-    } == {
+    assert {kind: when for (_, kind), when in lines.items() if kind in ("Frontier", "Network")} == {
         "Frontier": "from the model",
         "Network": "from the model",
     }
     assert "before" in lines.values()
-    assert {own["known"] for own in runs["many"].report["communication"]["predicted"]} == {"before"}
+    assert {line["known"] for line in runs["many"].report["communication"]["predicted"]} == {
+        "before"
+    }
 
 
 def test_without_a_judge_the_page_says_how_to_ask_one() -> None:
@@ -419,21 +426,19 @@ def test_a_page_is_not_written_where_the_rest_fails(
     report = json.loads((tmp_path / "report.json").read_text())
     for missing in ("rows", "warnings"):
         (tmp_path / "report.json").write_text(
-            json.dumps({key: own for key, own in report.items() if key != missing})
+            json.dumps({key: value for key, value in report.items() if key != missing})
         )
-        told = main_of("report", ".", "--public", folder=tmp_path)
-        assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+        done = main_of("report", ".", "--public", folder=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert (tmp_path / "report.html").read_text() == page
 
 
 def test_the_time_line_goes_by_one_clock(runs: dict[str, sottovoce.Run]) -> None:
-    """A party whose clock started ten seconds later sent before, by its own, what it had been asked
-    for.
-    """
+    """By its own clock, which starts ten seconds later, the party answers before the question."""
     run = runs["count"].reported
-    asked = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, sent_at=11.0, received_at=1.5)
-    told = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, sent_at=2.0, received_at=12.25)
-    assert "count from 11 to 12.2" in Page(run_page(run, entries=[asked, told])).text
+    question = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, sent_at=11.0, received_at=1.5)
+    answer = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, sent_at=2.0, received_at=12.25)
+    assert "count from 11 to 12.2" in Page(run_page(run, entries=[question, answer])).text
 
 
 def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
@@ -446,11 +451,12 @@ def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_p
         subprocess.run(command, check=True, capture_output=True, timeout=600)
         written = (folder / "report.html").read_text()
         assert (written == whole) is not bool(words)
-        assert ("Nothing was measured here" in written) is bool(words)
+        assert ("Utility was not measured" in written) is bool(words)
         if words:
-            for own in runs["paper"].judgement["utility"]["marginals"]:
-                assert f"distance {own['distance']:.4f}" not in written
-            assert f"{runs['paper'].judgement['utility']['tvd']['2']:.3g} off" not in written
+            for marginal in runs["paper"].judgement["utility"]["marginals"]:
+                assert f"distance {marginal['distance']:.4f}" not in written
+            distance = runs["paper"].judgement["utility"]["tvd"]["2"]
+            assert f"by {distance:.3g} on average" not in written
             assert Page(written).broken == []
 
 
@@ -476,27 +482,32 @@ def test_worst_marginals_are_those_of_the_tables(runs: dict[str, sottovoce.Run])
     real = demo_table(900)[COLUMNS].astype(str)
     assert run.synthetic is not None
     shown = run.judgement["utility"]["marginals"]
-    assert [len(own["attributes"]) for own in shown] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert [len(marginal["attributes"]) for marginal in shown] == [1, 1, 1, 1, 2, 2, 2, 2]
     assert shown[4]["distance"] == pytest.approx(run.judgement["utility"]["distances"][0]["worst"])
-    for own in shown:
-        keys = list(own["attributes"])
-        for table_, shares in ((real, own["real"]), (run.synthetic.astype(str), own["published"])):
+    for marginal in shown:
+        keys = list(marginal["attributes"])
+        for table_, shares in (
+            (real, marginal["real"]),
+            (run.synthetic.astype(str), marginal["published"]),
+        ):
             counted = table_.groupby(keys).size() / len(table_)
             cells: dict[Any, float] = counted.to_dict()
-            found = {
-                ", ".join([at] if isinstance(at, str) else at): share for at, share in cells.items()
+            by_cell = {
+                ", ".join([cell] if isinstance(cell, str) else cell): share
+                for cell, share in cells.items()
             }
-            for cell, share in zip(own["cells"], shares, strict=True):
-                assert share == pytest.approx(found.get(cell, 0.0), abs=1e-6)
-        left = own["rest"] or (0, 0.0, 0.0)
-        assert sum(own["real"]) + left[1] == pytest.approx(1, abs=1e-4)
-        assert sum(own["published"]) + left[2] == pytest.approx(1, abs=1e-4)
+            for cell, share in zip(marginal["cells"], shares, strict=True):
+                assert share == pytest.approx(by_cell.get(cell, 0.0), abs=1e-6)
+        left = marginal["rest"] or (0, 0.0, 0.0)
+        assert sum(marginal["real"]) + left[1] == pytest.approx(1, abs=1e-4)
+        assert sum(marginal["published"]) + left[2] == pytest.approx(1, abs=1e-4)
 
 
 def test_it_says_how_to_run_it_again(tmp_path: Path) -> None:
     """The command on the page, in the folder of the page, gives the same files to the byte."""
     first = tmp_path / "first"
-    options = "--rows 400 --parties 4 --epsilon 3 --seed 7 --transport threads --set aggregator=masks --split sizes:4,2,1,1"
+    options = "--rows 400 --parties 4 --epsilon 3 --seed 7 --transport threads"
+    options += " --set aggregator=masks --split sizes:4,2,1,1"
     command = [
         sys.executable,
         "-m",
@@ -509,9 +520,9 @@ def test_it_says_how_to_run_it_again(tmp_path: Path) -> None:
     ]
     subprocess.run(command, check=True, capture_output=True, timeout=600)
     page = Page((first / "report.html").read_text()).text
-    told = re.search(r"sottovoce run one-way .*?aggregator=masks", page)
-    assert told is not None
-    words = shlex.split(told.group(0))
+    match = re.search(r"sottovoce run one-way .*?aggregator=masks", page)
+    assert match is not None
+    words = shlex.split(match.group(0))
     assert words[:3] == ["sottovoce", "run", "one-way"]
     again = [sys.executable, "-m", *words, "--out", "again"]
     subprocess.run(again, check=True, capture_output=True, timeout=600, cwd=first)
@@ -569,17 +580,18 @@ def test_the_diagram_sums_up_what_is_alike() -> None:
         entry(6, "Pass", 1, 2, phase="ring"),
         entry(7, "Pass", 2, 0, phase="ring"),
     ]
-    said = summed_up(entries)
+    groups = group_messages(entries)
     assert [
-        (own.phase, own.kind, own.direction, own.messages, own.payload_bytes) for own in said
+        (group.phase, group.kind, group.direction, group.messages, group.payload_bytes)
+        for group in groups
     ] == [
         ("count", "Ask", "curator to party", 3, 30),
         ("count", "Answer", "party to curator", 2, 20),
         ("ring", "Pass", "party to party", 1, 10),
         ("ring", "Pass", "party to curator", 1, 10),
     ]
-    assert said[0].edges == {(0, 1): 2, (0, 2): 1}
-    drawn = sequence(said, parties=2, seconds={"count": 1.5})
+    assert groups[0].edges == {(0, 1): 2, (0, 2): 1}
+    drawn = sequence_diagram(groups, parties=2, seconds={"count": 1.5})
     for text in (
         "curator",
         "party 1",
@@ -616,7 +628,9 @@ def test_names_from_outside_are_escaped() -> None:
             title=wild,
         ),
         timeline([(0, 1), (1, 5)], spans=[(wild, 0, 0.4)], title=wild, x="s", y="b"),
-        sequence(summed_up([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}),
+        sequence_diagram(
+            group_messages([entry(1, "Said", 1, 0, phase=wild)]), parties=1, seconds={}
+        ),
     ):
         assert "<b>" not in drawn
         assert Page(document("t", f"<h1>a</h1>{drawn}")).broken == []
@@ -626,13 +640,13 @@ def test_names_from_outside_are_escaped() -> None:
 
 def test_charts_follow_the_theme_and_their_names_are_their_own() -> None:
     lines = [
-        Line(name=f"line {at}", points=[(1, at), (2, at + 1)], spread=(0.1, 0.1))
-        for at in range(10)
+        Line(name=f"line {number}", points=[(1, number), (2, number + 1)], spread=(0.1, 0.1))
+        for number in range(10)
     ]
     kinds = [
-        Line(name="said", points=[(1, 3), (2, 4)], kind="printed", of="line 3"),
+        Line(name="paper", points=[(1, 3), (2, 4)], kind="printed", of="line 3"),
         Line(name="all", points=[(1, 2)], kind="level"),
-        Line(name="floor", points=[(1, 0.5)], kind="floor"),
+        Line(name="baseline", points=[(1, 0.5)], kind="baseline"),
     ]
     shown = [
         Panel(lines=[*lines, *kinds], x="x", y="y", log_x=True),
@@ -643,7 +657,7 @@ def test_charts_follow_the_theme_and_their_names_are_their_own() -> None:
     assert not {*re.findall(r'id="([^"]+)"', one)} & {*re.findall(r'id="([^"]+)"', other)}
     assert not re.findall(r"#[0-9a-fA-F]{6}\b", one)  # every colour is a variable
     assert {*re.findall(r"var\((--[a-z0-9-]+)\)", one)} <= {*re.findall(r"(--[a-z0-9-]+):", STYLE)}
-    assert "--paper: #15181b" in standing_alone(one)
+    assert "--paper: #15181b" in standalone(one)
     assert "3 at 2" in one  # described in words
 
 
@@ -662,12 +676,14 @@ def test_every_colour_can_be_read() -> None:
             assert contrast(colours[name], colours["--paper"]) >= 4.5, name
         assert contrast(colours["--quiet"], colours["--panel"]) >= 4.5
         assert contrast(colours["--ink"], colours["--warn-panel"]) >= 4.5
-        for at in range(1, 9):
-            assert contrast(colours[f"--series-{at}"], colours["--paper"]) >= 3
+        for number in range(1, 9):
+            assert contrast(colours[f"--series-{number}"], colours["--paper"]) >= 3
 
 
 def test_bytes_for_people() -> None:
-    shown = [bytes_shown(own) for own in (0, 999, 1000, 999_499, 999_500, 1.5e6, 2e9, 3e12, 9e15)]
+    shown = [
+        bytes_text(number) for number in (0, 999, 1000, 999_499, 999_500, 1.5e6, 2e9, 3e12, 9e15)
+    ]
     assert shown == ["0 B", "999 B", "1 kB", "999 kB", "1 MB", "1.5 MB", "2 GB", "3 TB", "9e+03 TB"]
 
 
@@ -680,19 +696,19 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     for name in ("paper", "mended"):
         runs[name].save(tmp_path / name)
     command = [sys.executable, "-m", "sottovoce", "compare", "paper", "mended"]
-    told = subprocess.run(
+    printed = subprocess.run(
         command, check=True, capture_output=True, text=True, timeout=600, cwd=tmp_path
     ).stdout
-    assert told.endswith("written  comparison.html\n")
+    assert printed.endswith("written  comparison.html\n")
     page = Page((tmp_path / "comparison.html").read_text())
     assert page.broken == []
     assert "2 runs of dp-subn (paper), dp-subn: epsilon 8 to 30, 3 parties." in page.text
     assert (
-        "paper claims epsilon 8 and really costs more: public 12, curator 12, other party infinity."
-        in page.text
+        "paper claims epsilon 8, but its privacy loss is larger: public 12, curator 12, "
+        "other party infinity." in page.text
     )
-    floor = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
-    assert f"floor: {floor:.4g}" in page.text
+    baseline = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
+    assert f"baseline: {baseline:.4g}" in page.text
     assert re.search(
         rf"dp-subn, [^:]*: {runs['mended'].judgement['utility']['tvd']['2']:.4g} at 30", page.text
     )
@@ -706,7 +722,7 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
     assert not (tmp_path / "comparison.html").exists()
     # What was measured on the real table is for whoever may see that.
-    told = subprocess.run(
+    printed = subprocess.run(
         [*command, "--public"],
         check=True,
         capture_output=True,
@@ -714,9 +730,9 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
         timeout=600,
         cwd=tmp_path,
     ).stdout
-    for shown in (told, Page((tmp_path / "comparison.html").read_text()).text):
+    for shown in (printed, Page((tmp_path / "comparison.html").read_text()).text):
         assert sent in shown
-        assert not re.search(r"floor|real data|\d-way|wrong", shown)
+        assert not re.search(r"baseline|real data|\d-way|wrong", shown)
     elsewhere = subprocess.run(
         [*command, "--out", "paper"],
         capture_output=True,
@@ -842,9 +858,9 @@ def test_a_ledger_that_is_none_is_one_line(
 ) -> None:
     runs["mended"].save(tmp_path / "run")
     (tmp_path / "run" / "ledger.csv").write_text(text.replace("HEAD", ",".join(Entry._fields)))
-    told = main_of("report", "run", folder=tmp_path)
-    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
-    assert told.stderr.startswith("sottovoce: expected the files of a run in run, found")
+    done = main_of("report", "run", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("sottovoce: expected the files of a run in run, found")
 
 
 @pytest.mark.parametrize(
@@ -920,7 +936,7 @@ def test_the_command_has_the_schema_where_it_lies(
     words = shlex.split(command)
     assert words[words.index("--schema") + 1] == "my runs/first/schema.json"
     assert main_of(*words[1:], "--out", "again", folder=tmp_path).returncode == 0
-    first, again = (tmp_path / own / "synthetic.csv" for own in ("my runs/first", "again"))
+    first, again = (tmp_path / name / "synthetic.csv" for name in ("my runs/first", "again"))
     assert first.read_bytes() == again.read_bytes()
     judged, again_judged = (table_.parent / "judgement.json" for table_ in (first, again))
     assert judged.read_bytes() == again_judged.read_bytes()

@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 import sottovoce
-from sottovoce.report.report import as_dictionary, in_json, parse_report, report_schema
+from sottovoce.report.report import as_dictionary, in_json, parse_report
+from sottovoce.report.schema import report_schema
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.json"
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}

@@ -206,7 +206,7 @@ def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
     assert lines[-1].startswith(
         "sottovoce: 1 of 2 runs failed, the first (clldp-naive-bayes): expected at least a user for each"
     )
-    assert "2 runs: 1 made now, 0 found, 1 failed" in done.stdout
+    assert "2 runs: 1 new, 0 from before, 1 failed" in done.stdout
     table = pd.read_csv(tmp_path / "out" / "results.csv")
     assert table["status"].to_list() == ["failed", "done"]
     assert "expected at least a user" in table["error"][0]

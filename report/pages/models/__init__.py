@@ -1,8 +1,7 @@
-"""Pictures of what was learned: Bayesian networks, a dependency graph, round by round, a junction
-tree, a classifier.
+"""Pictures of published models: Bayesian networks, dependency graphs, junction trees, classifiers.
 
-Drawn from the published model alone, as SVG without scripts or fonts of its own, in the colour of
-the text around it; each has a title and a description for those who cannot see it.
+They are drawn from the model alone, as SVG in the colour of the text around it. Each has a title
+and a description for those who cannot see it.
 """
 
 from __future__ import annotations
@@ -10,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .classifiers import decisions, evidence, sets_of_values
+from .classifiers import decision_tree, evidence, value_sets
 from .cliques import graphs, junction_tree
 from .networks import network, networks
 
 __all__ = ["FILES", "pictures"]
 
 FILES: Final = ("decisions.svg", "evidence.svg", "graph.svg", "network.svg", "sets.svg", "tree.svg")
-"""What there may be."""
+"""The files that a run's pictures may have."""
 
 
 def pictures(model: Any) -> dict[str, str]:
-    """Draw what a model has of these.
+    """Draw the parts of a model that are known: SVG by the name of the file.
 
-    Parents, of all or of each party; edges by rounds or at once, and a tree of cliques; a tree of
-    decisions; what values say of labels; sets of values.
+    They are parents, of all records or of each party's; edges by round or at once, with a tree of
+    cliques; a decision tree; a naive Bayes classifier; sets of values.
 
-    A model of somebody's own that is called alike and made otherwise is not drawn: its run has been
-    paid for.
+    A plug-in's model may have the same keys and another structure. It is not drawn, since an error
+    must not lose a run that was paid for.
     """
     try:
-        return _drawn(model)
+        return _pictures(model)
     except (
         KeyError,
         TypeError,
@@ -43,26 +42,33 @@ def pictures(model: Any) -> dict[str, str]:
         return {}
 
 
-def _drawn(model: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _pictures(model: Any) -> dict[str, str]:
+    drawn: dict[str, str] = {}
     if model is None:
-        return found
+        return drawn
     parents, tree, sets = model.get("parents"), model.get("tree"), model.get("sets")
     if isinstance(parents, Mapping) and any(parents.values()):
-        found["network.svg"] = network(parents, (model.get("frontiers") or [[]])[-1])
-    elif isinstance(parents, list | tuple) and any(any(own.values()) for own in parents):
-        found["network.svg"] = networks(parents)
+        drawn["network.svg"] = network(parents, (model.get("frontiers") or [[]])[-1])
+    elif isinstance(parents, list | tuple) and any(any(party.values()) for party in parents):
+        drawn["network.svg"] = networks(parents)
     elif model.get("kind") == "naive-bayes":
-        found["evidence.svg"] = evidence(model)
+        drawn["evidence.svg"] = evidence(model)
     elif model.get("kind") == "decision-tree":
-        found["decisions.svg"] = decisions(model["tree"], str(model["label"]))
+        drawn["decisions.svg"] = decision_tree(model["tree"], str(model["label"]))
     elif isinstance(tree, Mapping):
-        names = list(dict.fromkeys(name for clique in tree["cliques"] for name in clique))
-        rounds = [
-            (f"round {at}", own["edges"]) for at, own in enumerate(model.get("rounds", ()), start=1)
-        ]
-        found["graph.svg"] = graphs(names, rounds or [("", model.get("edges", ()))])
-        found["tree.svg"] = junction_tree(tree["cliques"], tree["edges"])
+        drawn |= _graph_and_tree(model, tree)
     elif isinstance(sets, Mapping) and sets:
-        found["sets.svg"] = sets_of_values(sets)
-    return found
+        drawn["sets.svg"] = value_sets(sets)
+    return drawn
+
+
+def _graph_and_tree(model: Any, tree: Mapping[str, Any]) -> dict[str, str]:
+    names = list(dict.fromkeys(name for clique in tree["cliques"] for name in clique))
+    rounds = [
+        (f"round {number}", graph["edges"])
+        for number, graph in enumerate(model.get("rounds", ()), start=1)
+    ]
+    return {
+        "graph.svg": graphs(names, rounds or [("", model.get("edges", ()))]),
+        "tree.svg": junction_tree(tree["cliques"], tree["edges"]),
+    }

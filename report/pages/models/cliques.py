@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from math import cos, pi, sin
 from typing import Any, Final
@@ -12,132 +13,155 @@ from .shapes import LETTER, Edges, line, shortened, svg
 __all__ = ["graphs", "junction_tree"]
 
 PANEL: Final = 320
-RADIUS: Final = 84
-TALL: Final = 250
+"""The width of a panel."""
+HEIGHT: Final = 250
 """The height of a panel."""
+RADIUS: Final = 84
 ROW: Final = 34
-ACROSS: Final = 3
-"""Panels beside one another."""
+MAX_ACROSS: Final = 3
+"""Number of panels beside one another."""
 
 
 def graphs(names: Sequence[str], panels: Sequence[tuple[str, Edges]]) -> str:
-    """Draw graphs on a circle, beside and below one another."""
-    across = min(ACROSS, len(panels))
+    """Draw graphs with nodes on a circle; a panel is a title and edges."""
+    across = min(MAX_ACROSS, len(panels))
     down = -(-len(panels) // across)
     pairs = len(names) * (len(names) - 1) // 2
-    drawn, told = [], []
-    for at, (title, edges) in enumerate(panels):
+    drawn, texts = [], []
+    for number, (title, edges) in enumerate(panels):
         caption = f"{title}: {len(edges)} of {pairs} pairs".removeprefix(": ")
-        told.append(
-            f"{caption}: {', '.join(' - '.join(edge) for edge in edges) if len(edges) <= pairs // 2 else 'most'}"
-        )
-        x, y = (at % across) * PANEL, (at // across) * TALL
+        listed = "most"
+        if len(edges) <= pairs // 2:
+            listed = ", ".join(" - ".join(edge) for edge in edges)
+        texts.append(f"{caption}: {listed}")
+        x, y = (number % across) * PANEL, (number // across) * HEIGHT
         drawn.append(f'<g transform="translate({x} {y})">{_graph(names, edges, caption)}</g>\n')
-    text = "; ".join(told)
     return svg(
-        across * PANEL, down * TALL, title="The dependency graph", text=text, body="".join(drawn)
+        across * PANEL,
+        down * HEIGHT,
+        title="The dependency graph",
+        text="; ".join(texts),
+        body="".join(drawn),
     )
 
 
 def _graph(names: Sequence[str], edges: Edges, caption: str) -> str:
     middle = PANEL / 2
-    angles = {name: 2 * pi * at / len(names) - pi / 2 for at, name in enumerate(names)}
+    angles = {name: 2 * pi * number / len(names) - pi / 2 for number, name in enumerate(names)}
     place = {
-        name: (middle + RADIUS * cos(own), TALL / 2 + 10 + RADIUS * sin(own))
-        for name, own in angles.items()
+        name: (middle + RADIUS * cos(angle), HEIGHT / 2 + 10 + RADIUS * sin(angle))
+        for name, angle in angles.items()
     }
-    parts = [
-        f'<text x="{middle:.0f}" y="16" text-anchor="middle" font-size="12">{escape(caption)}</text>'
-    ]
     strength = max(0.25, min(1.0, 14 / max(len(edges), 1)))
-    parts += [line(place[one], place[other], strength) for one, other in edges]
+    middle_top = f'x="{middle:.0f}" y="16" text-anchor="middle"'
+    parts = [f'<text {middle_top} font-size="12">{escape(caption)}</text>']
+    parts += [line(place[start], place[end], strength) for start, end in edges]
     for name, (x, y) in place.items():
-        side = cos(angles[name])
+        side, height = cos(angles[name]), sin(angles[name])
         anchor = "middle" if abs(side) < 0.2 else "start" if side > 0 else "end"
-        beside = (
-            x + 8 * side,
-            y + (11 if sin(angles[name]) > 0.9 else -7 if sin(angles[name]) < -0.9 else 4),
-        )
-        most = (PANEL / 2 - RADIUS * abs(side) - 10) / LETTER
-        short = name if anchor == "middle" else shortened(name, max(4, int(most)))
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>')
+        lower = 11 if height > 0.9 else -7 if height < -0.9 else 4
+        letters = int((PANEL / 2 - RADIUS * abs(side) - 10) / LETTER)
+        short = name if anchor == "middle" else shortened(name, max(4, letters))
         parts.append(
-            f'<text x="{beside[0]:.1f}" y="{beside[1]:.1f}" text-anchor="{anchor}">{escape(short)}</text>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+            f'<text x="{x + 8 * side:.1f}" y="{y + lower:.1f}" text-anchor="{anchor}">'
+            f"{escape(short)}</text>"
         )
     return "".join(parts)
 
 
-def junction_tree(cliques: Sequence[Sequence[str]], edges: Sequence[Sequence[Any]]) -> str:
-    """Draw a forest from left to right: cliques as boxes, what two of them share on the line
-    between.
-    """
-    near: dict[int, list[int]] = {at: [] for at in range(len(cliques))}
-    shared: dict[tuple[int, int], str] = {}
-    for one, other, between in edges:
-        near[one].append(other)
-        near[other].append(one)
-        shared[one, other] = shared[other, one] = ", ".join(between)
-    level, row, lines = _layout(near)
-    words = [", ".join(own) for own in cliques]
-    deepest = max(level.values(), default=0)
-    starts = [8.0]
-    for own in range(deepest + 1):
-        width = max(len(words[at]) for at in level if level[at] == own) * LETTER + 18
-        gap = (
-            max((len(shared[one, other]) for one, other in lines if level[one] == own), default=0)
-            * LETTER
-            + 24
-        )
-        starts.append(starts[-1] + width + gap)
-    parts = []
-    for one, other in lines:
-        x1, y1 = starts[level[one]] + len(words[one]) * LETTER + 14, ROW * (row[one] + 0.5) + 8
-        x2, y2 = starts[level[other]], ROW * (row[other] + 0.5) + 8
-        parts.append(line((x1, y1), (x2, y2), 0.5))
-        label = escape(shared[one, other])
-        parts.append(
-            f'<text x="{x2 - 6:.1f}" y="{y2 - 5:.1f}" text-anchor="end" font-style="italic">{label}</text>'
-        )
-    for at, own in level.items():
-        x, y, width = starts[own], ROW * row[at] + 12, len(words[at]) * LETTER + 14
-        parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="24" rx="12" fill="none" stroke="currentColor"/>'
-            f'<text x="{x + width / 2:.1f}" y="{y + 16:.1f}" text-anchor="middle">{escape(words[at])}</text>'
-        )
-    text, height = (
-        f"{len(cliques)} cliques: " + "; ".join(words),
-        ROW * (max(row.values(), default=0) + 1) + 16,
-    )
-    return svg(starts[-1] + 8, height, title="The junction tree", text=text, body="\n".join(parts))
+@dataclass(slots=True)
+class Layout:
+    """The places of the cliques of a forest: a level from left to right, and a row."""
 
+    near: Mapping[int, Sequence[int]]
+    """The neighbours of every clique."""
+    level: dict[int, int] = field(default_factory=dict)
+    row: dict[int, float] = field(default_factory=dict)
+    lines: list[tuple[int, int]] = field(default_factory=list)
+    """The edges, from the root to the leaves."""
+    rows: int = 0
 
-def _layout(
-    near: dict[int, list[int]],
-) -> tuple[dict[int, int], dict[int, float], list[tuple[int, int]]]:
-    """Give every clique a level and a row, a tree after another, the one with most neighbours at
-    its root; and the lines.
-    """
-    level: dict[int, int] = {}
-    row: dict[int, float] = {}
-    lines: list[tuple[int, int]] = []
-    rows = 0
+    def place_all(self) -> None:
+        """Place one tree after another; its root is the clique with most neighbours."""
+        for clique in sorted(self.near, key=lambda clique: -len(self.near[clique])):
+            if clique not in self.level:
+                self._place(clique, 0)
 
-    def visit(at: int, own: int) -> None:
-        nonlocal rows
-        level[at] = own
+    def _place(self, clique: int, level: int) -> None:
+        """Place a clique in the middle of those below it."""
+        self.level[clique] = level
         below = []
-        for to in near[at]:
-            if to not in level:
-                lines.append((at, to))
-                below.append(to)
-                visit(to, own + 1)
+        for neighbour in self.near[clique]:
+            if neighbour not in self.level:
+                self.lines.append((clique, neighbour))
+                below.append(neighbour)
+                self._place(neighbour, level + 1)
         if below:
-            row[at] = (row[below[0]] + row[below[-1]]) / 2
+            self.row[clique] = (self.row[below[0]] + self.row[below[-1]]) / 2
         else:
-            row[at] = rows
-            rows += 1
+            self.row[clique] = self.rows
+            self.rows += 1
 
-    for at in sorted(near, key=lambda own: -len(near[own])):
-        if at not in level:
-            visit(at, 0)
-    return level, row, lines
+
+def junction_tree(cliques: Sequence[Sequence[str]], edges: Sequence[Sequence[Any]]) -> str:
+    """Draw a forest from left to right: cliques as boxes, separators on the lines between.
+
+    An edge is the numbers of two cliques, and the attributes that they share.
+    """
+    near: dict[int, list[int]] = {number: [] for number in range(len(cliques))}
+    shared: dict[tuple[int, int], str] = {}
+    for left, right, separator in edges:
+        near[left].append(right)
+        near[right].append(left)
+        shared[left, right] = shared[right, left] = ", ".join(separator)
+    layout = Layout(near)
+    layout.place_all()
+    names = [", ".join(clique) for clique in cliques]
+    starts = _starts(layout, names, shared)
+    parts = []
+    for left, right in layout.lines:
+        x1 = starts[layout.level[left]] + len(names[left]) * LETTER + 14
+        x2 = starts[layout.level[right]]
+        y1, y2 = (ROW * (layout.row[end] + 0.5) + 8 for end in (left, right))
+        parts.append(line((x1, y1), (x2, y2), 0.5))
+        parts.append(
+            f'<text x="{x2 - 6:.1f}" y="{y2 - 5:.1f}" text-anchor="end" font-style="italic">'
+            f"{escape(shared[left, right])}</text>"
+        )
+    for clique, level in layout.level.items():
+        x, y = starts[level], ROW * layout.row[clique] + 12
+        width = len(names[clique]) * LETTER + 14
+        parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="24" rx="12" fill="none" '
+            'stroke="currentColor"/>'
+            f'<text x="{x + width / 2:.1f}" y="{y + 16:.1f}" text-anchor="middle">'
+            f"{escape(names[clique])}</text>"
+        )
+    return svg(
+        starts[-1] + 8,
+        ROW * (max(layout.row.values(), default=0) + 1) + 16,
+        title="The junction tree",
+        text=f"{len(cliques)} cliques: " + "; ".join(names),
+        body="\n".join(parts),
+    )
+
+
+def _starts(
+    layout: Layout, names: Sequence[str], shared: Mapping[tuple[int, int], str]
+) -> list[float]:
+    """Give the left end of every level, so that cliques and separators fit.
+
+    The last is the right end of the picture.
+    """
+    starts = [8.0]
+    for level in range(max(layout.level.values(), default=0) + 1):
+        letters = max(
+            len(names[clique]) for clique in layout.level if layout.level[clique] == level
+        )
+        separators = [
+            len(shared[left, right]) for left, right in layout.lines if layout.level[left] == level
+        ]
+        width, gap = letters * LETTER + 18, max(separators, default=0) * LETTER + 24
+        starts.append(starts[-1] + width + gap)
+    return starts

@@ -1,0 +1,83 @@
+"""The figures that are shown large at the top of a run's page."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ...evaluation import Utility
+from ..formats import bytes_text, epsilon_text, quantity
+from ..report import Communication, Report
+from ..reported import ReportedRun
+from .claims import loss_together, unmet_conditions
+from .sentences import compared
+
+__all__ = ["KeyFigure", "key_figures"]
+
+KeyFigure: TypeAlias = tuple[str, str, str]
+"""The name, the figure, and a remark."""
+
+
+def key_figures(run: ReportedRun) -> list[KeyFigure]:
+    """Choose the figures."""
+    report = run.report
+    chosen = _loss_figures(report)
+    if report.published.synthetic is None:
+        chosen += _outcome_figures(report)
+    chosen += _cost_figures(report.communication)
+    chosen.append(("time", f"{report.seconds:,.3g} s", report.transport))
+    if run.utility is not None:
+        chosen += _utility_figures(run.utility)
+    return chosen
+
+
+def _loss_figures(report: Report) -> list[KeyFigure]:
+    privacy = report.privacy
+    remarks = [f"claimed {epsilon_text(privacy.claimed_epsilon)}"]
+    if together := loss_together(privacy):
+        remarks.append(f"up to {epsilon_text(together)} with collusion")
+    if conditions := unmet_conditions(report):
+        remarks.append(f"only if {' and '.join(conditions)}")
+    alone = epsilon_text(max(privacy.epsilon.values()))
+    losses = [("epsilon, no collusion", alone, "; ".join(remarks))]
+    if privacy.whole_record is not None:
+        whole = epsilon_text(privacy.whole_record)
+        losses.append(("epsilon of the record", whole, "attributes and label together"))
+    return losses
+
+
+def _outcome_figures(report: Report) -> list[KeyFigure]:
+    return [
+        (
+            name.replace("_", " "),
+            f"{value:,}" if isinstance(value, int) else f"{value:.5g}",
+            "published",
+        )
+        for name, value in [*report.outcome.items()][:3]
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+
+
+def _cost_figures(sent: Communication) -> list[KeyFigure]:
+    payload = f"{sent.payload_bytes:,} bytes of payload"
+    costs = [
+        ("sent", bytes_text(sent.payload_bytes), payload),
+        ("rounds", f"{sent.rounds:,}", quantity(sent.messages, "message")),
+    ]
+    if sent.users is not None and sent.per_user_bits is not None:
+        bits = f"{sent.per_user_bits:,.4g} bits"
+        costs.append(("one user sends", bits, quantity(sent.users.reports, "report")))
+    return costs
+
+
+def _utility_figures(utility: Utility) -> list[KeyFigure]:
+    baselines = utility.baselines
+    chosen = []
+    for ways, distance in utility.tvd.items():
+        remark = "of the published marginals"
+        if ways in baselines:
+            remark = compared(distance, baselines[ways], ".4f")
+        chosen.append((f"{ways}-way distance", f"{distance:.4f}", remark))
+    if (accuracy := utility.accuracy) is not None:
+        name, right = f"{accuracy.label} predicted right", f"{accuracy.model:.1%}"
+        chosen.append((name, right, f"most frequent label: {accuracy.majority:.1%}"))
+    return chosen

@@ -1,0 +1,33 @@
+"""The JSON schema of report.json; docs/report-schema.json is this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from .report import INFINITY, Report
+
+__all__ = ["report_schema"]
+
+
+def report_schema() -> dict[str, Any]:
+    """Make the schema of the struct, with the word for infinity."""
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
+    schema = msgspec.json.schema(Report)
+    for name in ("Privacy", "Release"):
+        schema["$defs"][name] = _with_infinity(schema["$defs"][name])
+    return {**title, **schema}
+
+
+def _with_infinity(schema: Any) -> Any:
+    """Allow the word for infinity beside every number."""
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "number":
+            return {
+                **{key: value for key, value in schema.items() if key != "type"},
+                "anyOf": [{"type": "number"}, {"const": INFINITY}],
+            }
+        return {key: _with_infinity(value) for key, value in schema.items()}
+    return [_with_infinity(value) for value in schema] if isinstance(schema, list) else schema
