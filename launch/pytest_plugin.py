@@ -12,7 +12,7 @@ __all__ = ["pytest_addoption", "sottovoce_protocol"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add the option `--sottovoce-protocol`."""
     parser.addoption(
         "--sottovoce-protocol",
         default=None,
