@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from ...crypto.key_sizes import MIN_KEY_BITS
 from ...evaluation import Utility
 from ..report import Communication, Privacy, Report
 from ..reported import ReportedRun
@@ -37,7 +38,6 @@ VIEWS: Final[Mapping[str, str]] = {
 }
 LABELS: Final = ("label-within-belief", "label-alone")
 """Neighbouring relations of which two neighbours differ by a label."""
-SAFE_KEY_BITS: Final = 2048
 
 
 def lead(run: ReportedRun) -> tuple[str, str]:
@@ -126,7 +126,7 @@ def _unmet_conditions(report: Report) -> list[str]:
     conditions = []
     if report.seed is not None:
         conditions.append("nobody knew the seed")
-    if report.privacy.key_bits < SAFE_KEY_BITS and report.communication.ciphertext_bytes > 0:
+    if report.privacy.key_bits < MIN_KEY_BITS and report.communication.ciphertext_bytes > 0:
         conditions.append("keys could not be broken")
     return conditions
 
