@@ -35,13 +35,14 @@ def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
     assert {path.name for path in out.iterdir()} == {
         "marginals.csv",
         "ledger.csv",
+        "judgement.json",
         "report.json",
         "report.html",
     }
     report = json.loads((out / "report.json").read_text())
     assert report["transport"] == "mpi"
     assert len(report["mpi"]["hosts"]) == 4
-    assert report["rows"] == 90
+    assert json.loads((out / "judgement.json").read_text())["rows"] == 90
     assert "3 messages in 1 round" in ran.stdout
     assert ran.stderr == ""
 
