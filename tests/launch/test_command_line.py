@@ -318,7 +318,10 @@ def test_a_wrong_configuration_names_the_key(text: str, complaint: str, tmp_path
 
 
 def test_options_win_over_the_configuration(tmp_path: Path) -> None:
-    text = 'protocol = "head-count"\ntransport = "threads"\nparties = 2\nepsilon = 2.0\nrows = 80\nout = "o"\nkey-bits = 2048\n'
+    text = (
+        'protocol = "head-count"\ntransport = "threads"\nparties = 2\nepsilon = 2.0\n'
+        'rows = 80\nout = "o"\nkey-bits = 2048\n'
+    )
     (tmp_path / "run.toml").write_text(text)
     ran = sottovoce("run", "--config", "run.toml", "--epsilon", "3", "--json", cwd=tmp_path)
     report = json.loads(ran.stdout)
