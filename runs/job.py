@@ -6,6 +6,7 @@ take their names, types, bounds and defaults from it; `settings` reads what a pe
 
 from __future__ import annotations
 
+import difflib
 import math
 from typing import Annotated, Any, Literal
 
@@ -144,8 +145,10 @@ def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
     names = kind.Parameters.__struct_fields__
     for name in values:
         if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f": did you mean {close[0]}?" if close else ""
             raise UsageError(
-                f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}"
+                f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}{hint}"
             )
     for name, value in values.items():
         try:

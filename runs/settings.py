@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
@@ -112,9 +112,19 @@ def check_option(name: str, value: Any, *, spelling: Spelling) -> None:
         msgspec.convert(value, OPTIONS[name])
     except msgspec.ValidationError as error:
         what = str(error).partition(" - at ")[0].replace(" | null", "")
+        if choices := _choices(OPTIONS[name]):
+            what = f"expected {' or '.join(choices)}"
         raise UsageError(
             f"{spelling(name)}: {what[0].lower()}{what[1:]}, found {value!r}"
         ) from None
+
+
+def _choices(kind: Any) -> list[str]:
+    """List the words that an option takes, if it takes nothing else."""
+    if get_origin(kind) is Literal:
+        return [str(choice) for choice in get_args(kind)]
+    inner = get_args(kind)[:1] if get_origin(kind) is Annotated else get_args(kind)
+    return [choice for part in inner for choice in _choices(part)]
 
 
 def read_options(path: Path) -> dict[str, Any]:
