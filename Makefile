@@ -10,7 +10,7 @@ WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
 QUICK := tests/house tests/messages tests/crypto tests/parties tests/curator tests/evaluation tests/runs \
   tests/protocols/test_head_count.py
 
-.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock release-check clean
+.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock release clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
 demo: $(VENV)/.done
@@ -112,9 +112,9 @@ $(MPICH)/.done: pyproject.toml .ci/install $(wildcard locks/*.txt)
 lock:
 	$(PYTHON) .ci/lock.py $$(.ci/pythons)
 
-# Wheel and source distribution, each tested in a fresh environment: see docs/releasing.md.
-release-check: $(VENV)/.done
-	.ci/release-check "$(CURDIR)/$(VENV)"
+# Wheel and source distribution, each tested in a fresh environment: CONTRIBUTING.md says what else a release is.
+release: $(VENV)/.done
+	.ci/release "$(VENV)"
 
 clean:
 	rm -rf .venv* build dist site .coverage* .mypy_cache .ruff_cache .pytest_cache
