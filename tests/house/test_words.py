@@ -1,6 +1,6 @@
 """Plain words: names, docstrings, comments and messages that the rooms no longer use.
 
-Every rule finds places in one file. `words.toml` names, by rule, the files that still have some.
+Every rule finds places in one file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import functools
 import io
 import re
 import tokenize
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,12 +72,7 @@ PHRASES = {
     r"(?<!ground )floors?(?!\()": "baseline",
     r"what latency multiplies": "the longest chain of dependent messages",
 }
-"""Phrases that are read twice, as regular expressions, each with what to write instead."""
-
-EXCEPTIONS: dict[str, list[str]] = tomllib.loads(
-    (ROOT / "tests" / "house" / "words.toml").read_text()
-)
-"""By rule, files that still break it."""
+"""Phrases that must be read twice, as regular expressions, each with what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -215,10 +209,6 @@ RULES: list[Rule] = [
 ]
 
 
-def excepted(rule: Rule) -> list[str]:
-    return EXCEPTIONS.get(rule.__name__, [])
-
-
 @functools.cache
 def read(path: Path) -> Module:
     return Module(path.read_text())
@@ -229,14 +219,8 @@ def test_the_rooms_use_plain_words(rule: Rule) -> None:
     broken = []
     for path in FILES:
         name = path.relative_to(ROOT).as_posix()
-        if name not in excepted(rule):
-            broken += [f"{name}, {place}" for place in rule(read(path))]
+        broken += [f"{name}, {place}" for place in rule(read(path))]
     assert not broken, "\n".join(broken)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_files_that_are_excepted_exist(rule: Rule) -> None:
-    assert not [name for name in excepted(rule) if not (ROOT / name).is_file()]
 
 
 @pytest.mark.parametrize(
