@@ -1,9 +1,9 @@
 """Ciphertexts and their freshness, which is checked where bytes leave.
 
 A ciphertext that was *computed* hides its inputs only if it has a randomiser that nobody else
-knows. Otherwise an adversary that holds the inputs can guess: phe's `enc + 5` is enc * (1 + n)^5
-and `enc * 5` is enc^5, which are recognised by trying all small numbers. Pickling a phe number even
-skips the re-randomisation that its `ciphertext()` would do.
+knows. Otherwise an adversary that holds the inputs can guess. In phe `enc + 5` is enc * (1 + n)^5
+and `enc * 5` is enc^5, and both are recognised by trying all small numbers. Pickling a phe number
+even skips the re-randomisation that its `ciphertext()` would do.
 
 Here freshness is used up. `Encryptor.encrypt` makes fresh ciphertexts. A sum takes freshness over
 from its terms, which are stale from then on. Products by constants and received ciphertexts are

@@ -8,8 +8,8 @@ used (`cheapest_shape`).
 The structure of the group makes multiplication modulo n^2 cheaper. Every unit is uniquely
 a * (1 + t*n) with a and t below n. The second factors multiply by adding:
 (1 + t*n)(1 + u*n) = 1 + (t + u)*n modulo n^2. The table therefore holds pairs (a, t) of *half* the
-length. A step multiplies the full-length product by the half-length a alone, which takes about 0.6
-of the time of a full multiplication, and sums the t. A Paillier message is such a t already, since
+length. A step multiplies the full-length product by the half-length a alone, and sums the t. This
+takes about 0.6 of the time of a full multiplication. A Paillier message is such a t already, since
 (1 + n)^m = 1 + m*n. So adding the message costs no multiplication of its own.
 
 The computation is not constant-time: a column of zeros multiplies by 1, which is quick, so the time

@@ -7,17 +7,17 @@ be read back exactly if, at the end,
     1. every sum keeps |y_s| < 2**(w-1), since balanced digits are unique, and
     2. |M| < n / 2, so that M modulo n can be centred again.
 
-1 holds by the choice of w = bitlen(bound) + 1: |y_s| <= bound < 2**bitlen(bound) = 2**(w-1). Here
-`bound` is a public bound on the *final* sums, with all parties' rows and all noise; partial sums
-may be anything. 2 follows from 1, since w*L <= |n| - 2 bits:
+Condition 1 holds by the choice of w = bitlen(bound) + 1: |y_s| <= bound < 2**bitlen(bound) =
+2**(w-1). Here `bound` is a public bound on the *final* sums, with all parties' rows and all noise.
+Partial sums may be anything. Condition 2 follows, since w*L <= |n| - 2 bits:
 
     |M| < 2**(w-1) * (1 + 2**w + ...) < 2**(w*L - 1) * (1 + 2**(1-w)) <= 2**(w*L)
         <= 2**(|n|-2) < n/2
 
 A noise bound holds except with a small probability (`privacy.shares`: 2**-40 for each batch). If it
-is exceeded, a slot overflows into its neighbour. `unpack` notices this when a value lies between
-the bound and 2**(w-1), when M has digits above the last slot, or when an unused slot is not zero.
-This costs accuracy, never privacy, because unpacking comes after the release.
+is exceeded, a slot overflows into its neighbour. `unpack` notices values between the bound and
+2**(w-1), digits of M above the last slot, and unused slots that are not zero. An overflow costs
+accuracy, never privacy, because unpacking comes after the release.
 """
 
 from __future__ import annotations

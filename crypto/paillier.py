@@ -22,8 +22,8 @@ agree with this module in both directions. These are the differences, and their 
 - The *owner* of the secret key computes modulo p^2 and q^2 (CRT), which needs no assumption.
 
 An encryptor chooses x itself, so it need not trust the key's maker for its randomisers. It does
-trust the maker for n: a curator that publishes a bad n endangers sums that it could decrypt anyway,
-and, towards the other parties, values that it should protect.
+trust the maker for n. A curator that publishes a bad n endangers sums that it could decrypt anyway.
+It also endangers values that it should protect from the other parties.
 """
 
 from __future__ import annotations

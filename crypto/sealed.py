@@ -2,8 +2,8 @@
 
 *Handshake.* Every party has an identity, an X25519 key pair of its own from a file, or made for the
 run. It makes one ephemeral pair for each run, and sends its peers both public keys. Two parties
-combine three Diffie-Hellman results, ephemeral with ephemeral and each one's identity with the
-other's ephemeral, as in Signal's X3DH and the pattern KK of the Noise framework:
+combine three Diffie-Hellman results: ephemeral with ephemeral, and each one's identity with the
+other's ephemeral. Signal's X3DH and the pattern KK of the Noise framework do the same:
 
     low = the party of lower rank                 e = ephemeral, s = identity
     secret = DH(e_low, e_high) | DH(s_low, e_high) | DH(e_low, s_high)

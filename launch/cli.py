@@ -1,7 +1,7 @@
 """The command line. No bad input ends in a traceback.
 
-An error that is the person's is one line and exit status 2; a failed run is one line and status 3.
-What reports errors is imported when there is one, so that help starts quickly.
+A user's error is one line and exit status 2. A failed run is one line and exit status 3. What
+reports errors is imported when there is an error, so that help starts quickly.
 """
 
 from __future__ import annotations
@@ -19,12 +19,17 @@ __all__ = ["app", "main"]
 
 INTERRUPTED: Final = 130
 LEAVE_AFTER: Final = 3.0
-"""Seconds; start-up times of ranks differ by less."""
+"""Seconds after which a rank that does not report an error leaves.
+
+The start-up times of ranks differ by less.
+"""
 
 
 def main() -> None:
     """Run the command line."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's "stop" is a Ctrl-C
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # a batch system stops a job with SIGTERM
     try:
         app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
@@ -32,12 +37,12 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except typer.Exit as stop:
         sys.exit(stop.exit_code)
-    except Exception as error:  # noqa: BLE001 - sorted below; what is not ours is raised again
+    except Exception as error:  # noqa: BLE001 - other errors than ours are raised again
         sys.exit(_report(error))
 
 
 def _report(error: Exception) -> int:
-    """Say in one line what was wrong, and return the exit status."""
+    """Print the error in one line, and return the exit status."""
     from ..messages import SottovoceError
 
     # Typer's errors of usage share a class that it does not export under a name of its own.
@@ -54,9 +59,9 @@ def _report(error: Exception) -> int:
 
 
 def _complain(text: str) -> None:
-    # In somebody else's MPI job every rank finds the same mistake on the command line; one says it.
-    # The others leave after it: at the first that leaves, mpirun ends them all, and the one might
-    # not have spoken yet.
+    # In the user's own MPI job every rank finds the same mistake on the command line, and the
+    # curator's rank reports it. The others must leave later: when the first rank leaves, mpirun
+    # ends all, and the report might not have been printed.
     from ..messages import CURATOR
     from .mpiexec import this_rank
 

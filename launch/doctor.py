@@ -1,4 +1,4 @@
-"""`sottovoce doctor`: what is installed, which MPI is used, and whether four ranks can talk."""
+"""`sottovoce doctor`: what is installed, which MPI is used, and whether it works."""
 
 from __future__ import annotations
 

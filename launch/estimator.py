@@ -1,7 +1,7 @@
 """A classifier for scikit-learn whose training labels are protected: `sottovoce.LabelClassifier`.
 
-`fit` runs a protocol in this process, with the rows as users who report for themselves, and keeps
-what was published. It needs scikit-learn (`pip install 'sottovoce[evaluation]'`).
+`fit` runs a protocol in this process and keeps the published model. Each row is a user who reports
+by herself. It needs scikit-learn (`pip install 'sottovoce[evaluation]'`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LABEL = "label"
 
 
 class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Naive Bayes or a decision tree, learnt without anybody seeing a label.
+    """Naive Bayes or a decision tree, learnt without anyone seeing a label.
 
         LabelClassifier(epsilon=2.0).fit(X, y).predict(X)
 
@@ -44,13 +44,13 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         protocol: "clldp-naive-bayes", "clldp-decision-tree" or "label-dp".
         epsilon: Privacy loss of a row's label.
         schema: Categories and bins of the columns: a JSON file, or a dictionary. Without it they
-            are inferred from X, which is not private. Numbers outside of all bins count as the
-            nearest.
-        random_state: Makes the fit reproducible to the byte, and not private.
+            are inferred from X, which is not private. A number outside all bins goes into the
+            nearest bin.
+        random_state: Seed, which makes the fit reproducible to the byte, and not private.
         mode: "rigorous", or "paper".
-        parameters: The protocol's own, such as {"belief": "none"}.
+        parameters: Parameters of the protocol, such as {"belief": "none"}.
 
-    After `fit`: `classes_`, `model_` (what is published), and `report_` (what it cost and told).
+    `fit` sets `classes_`, `model_` (the published model) and `report_` (cost and privacy loss).
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.parameters = parameters
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - as scikit-learn calls it
-        """Let rows report, and learn."""
+        """Learn from the reports of all rows."""
         table = self._table(X, reset=True)
         if y is None:
             raise ValueError("LabelClassifier requires y to be passed, but the target y is None")
@@ -83,40 +83,37 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("expected at least two classes in y, found one class")
-        given = {} if self.schema is None else dict(read_schema(self.schema).attributes)
-        known = given or dict(merge([infer(blocks(table))]).attributes)
+        attributes = {} if self.schema is None else dict(read_schema(self.schema).attributes)
+        attributes = attributes or dict(merge([infer(blocks(table))]).attributes)
         names = [str(column) for column in table.columns]
-        if missing := [name for name in known if name not in names and name != LABEL]:
+        if missing := [name for name in attributes if name not in names and name != LABEL]:
             raise UsageError(
                 f"expected a column {missing[0]!r}, as the schema says, found {', '.join(names)}"
             )
         label = LABEL
-        while label in names:  # whatever columns are called, none of them is what is protected
+        while label in names:  # the protected label must have no column's name
             label += "_"
-        own = Schema(
-            {
-                **{name: rule for name, rule in known.items() if name in names},
-                label: _numbered(len(self.classes_)),
-            }
-        )
+        rules = {name: rule for name, rule in attributes.items() if name in names}
+        schema = Schema({**rules, label: _numbered(len(self.classes_))})
         if reserved := {"label", "epsilon"} & {*(self.parameters or {})}:
             raise UsageError(
-                f"expected parameters without {', '.join(sorted(reserved))}, which fit says, found them"
+                f"expected parameters without {', '.join(sorted(reserved))}, "
+                "which fit sets, found them"
             )
-        wanted = {"label": label, "epsilon": self.epsilon, **(self.parameters or {})}
+        parameters = {"label": label, "epsilon": self.epsilon, **(self.parameters or {})}
         seed = None if self.random_state is None else _seed(self.random_state)
-        done: Run = run(
+        result: Run = run(
             self.protocol,
-            _within(table, own).assign(**{label: codes.astype(str)}),
+            _within(table, schema).assign(**{label: codes.astype(str)}),
             parties=1,
             seed=seed,
             mode=self.mode,
-            schema=json.loads(write_schema(own)),
+            schema=json.loads(write_schema(schema)),
             judge=False,
-            **wanted,
+            **parameters,
         )
-        self.model_, self.report_ = done.model, done.report
-        self._classifier = Classifier(done.model, own)
+        self.model_, self.report_ = result.model, result.report
+        self._classifier = Classifier(result.model, schema)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
@@ -126,7 +123,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[codes.astype(int)])
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803
-        """Say how likely each label is; a decision tree is sure."""
+        """Estimate each label's probability, which is 0 or 1 for a decision tree."""
         check_is_fitted(self)
         return self._classifier.probabilities(self._rows(X))
 
@@ -134,9 +131,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _within(self._table(rows, reset=False), self._classifier.schema)
 
     def _table(self, rows: Any, *, reset: bool) -> Any:
-        """Take a DataFrame as it is, with its texts; anything else as numbers, in columns x0, x1,
-        ...
-        """
+        """Take a DataFrame as it is, and anything else as numbers in columns x0, x1, ..."""
         import pandas as pd
 
         if isinstance(rows, pd.DataFrame):
@@ -145,7 +140,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, rows, reset=reset, skip_check_array=True)
             return rows.reset_index(drop=True)
         checked = validate_data(self, rows, reset=reset, dtype="numeric")
-        return pd.DataFrame(checked, columns=[f"x{at}" for at in range(checked.shape[1])])
+        return pd.DataFrame(checked, columns=[f"x{index}" for index in range(checked.shape[1])])
 
 
 def _seed(random_state: Any) -> int:
@@ -159,7 +154,7 @@ def _numbered(classes: int) -> Categories:
 
 
 def _within(table: Any, schema: Schema) -> Any:
-    """Put numbers that are outside of all bins into the nearest."""
+    """Put numbers outside all bins into the nearest bin."""
     bins = {
         name: rule
         for name, rule in schema.attributes.items()

@@ -1,12 +1,12 @@
 """The lifeline: one TCP connection from every rank to the process that launched it.
 
-It carries typed events (who I am, where I am, why I failed, what is published) and, by being open,
-the fact that both ends live. A rank whose launcher is gone ends itself; the launcher sees at once
-which rank is lost, whatever mpiexec says. Ranks say the run's token first; a connection without it
-is closed.
+It carries typed events: the start of a rank, its position, its failure, its result. While it is
+open, both ends live. A rank whose launcher is gone ends itself. The launcher sees at once which
+rank is lost, whatever mpiexec prints. A rank sends the run's token first, and a connection without
+the token is closed.
 
-Frames: 8 bytes length (little-endian), then msgpack. No protocol data passes here but what is
-published.
+A frame is a length of 8 bytes (little-endian) and then msgpack. Of a protocol's data only what is
+published passes here.
 """
 
 from __future__ import annotations
@@ -22,23 +22,36 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from ..messages import Position
 from ..runs.record import RunRecord
 
-__all__ = ["Address", "At", "Event", "Failed", "Finished", "Hello", "Lifeline", "Lost", "Server"]
+__all__ = [
+    "Address",
+    "Event",
+    "Failure",
+    "Lifeline",
+    "LifelineServer",
+    "Loss",
+    "Move",
+    "RankResult",
+    "Start",
+]
 
 BEAT: Final = 0.2
-"""Seconds between looks at where a role is."""
-LONGEST: Final = 1 << 40
+"""Seconds between two checks of the launcher and of the role's position."""
+MAX_FRAME: Final = 1 << 40
+"""Bytes of an event of a rank that has sent the token."""
+MAX_FIRST_FRAME: Final = 4096
+"""Bytes of the first event, which brings the token."""
 SIOCGIFADDR: Final = 0x8915
 """Linux's request for an interface's IPv4 address."""
 
 
-class Hello(msgspec.Struct, frozen=True, tag=True):
+class Start(msgspec.Struct, frozen=True, tag=True):
     """A rank has started."""
 
     rank: int
@@ -47,42 +60,41 @@ class Hello(msgspec.Struct, frozen=True, tag=True):
     token: str
 
 
-class At(msgspec.Struct, frozen=True, tag=True):
-    """Where a rank is."""
+class Move(msgspec.Struct, frozen=True, tag=True):
+    """The position that a rank has reached."""
 
     rank: int
     position: Position
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """A rank failed: one line for the person, and the traceback where the line cannot say it
-    all.
-    """
+class Failure(msgspec.Struct, frozen=True, tag=True):
+    """A rank failed. The traceback is empty where the line is enough."""
 
     rank: int
     status: int
     line: str
+    """The line for the user."""
     traceback: str = ""
 
 
-class Finished(msgspec.Struct, frozen=True, tag=True):
-    """A rank has done its part; the curator brings the record of the run."""
+class RankResult(msgspec.Struct, frozen=True, tag=True):
+    """A rank has finished; the curator's event brings the record of the run."""
 
     rank: int
     record: RunRecord | None = None
 
 
-class Lost(msgspec.Struct, frozen=True, tag=True):
-    """A rank's connection is closed (noted by the launcher's side)."""
+class Loss(msgspec.Struct, frozen=True, tag=True):
+    """A rank's connection is closed. The launcher's side makes this event."""
 
     rank: int
 
 
-Event: TypeAlias = Hello | At | Failed | Finished | Lost
+Event: TypeAlias = Start | Move | Failure | RankResult | Loss
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the launcher listens, and the token that proves a rank is of this run."""
+    """Where the launcher listens, and the token that proves that a rank belongs to this run."""
 
     hosts: tuple[str, ...]
     port: int
@@ -94,14 +106,14 @@ def _pack(event: Event) -> bytes:
     return len(data).to_bytes(8, "little") + data
 
 
-class Server:
+class LifelineServer:
     """The launcher's end: a thread that turns connections into events."""
 
     def __init__(self, *, token: str, everywhere: bool) -> None:
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._token = token
         self._everywhere = everywhere
-        # Ranks on other hosts must be able to reach us; on one machine nobody else needs to.
+        # On one machine no other host needs to reach the launcher.
         self._listener = socket.create_server(("" if everywhere else "127.0.0.1", 0), backlog=512)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
@@ -116,12 +128,12 @@ class Server:
         hosts = (
             ("127.0.0.1",)
             if not self._everywhere
-            else (*_own_addresses(), platform.node(), "127.0.0.1")
+            else (*_host_addresses(), platform.node(), "127.0.0.1")
         )
         return Address(hosts, self._listener.getsockname()[1], self._token)
 
     def close(self) -> None:
-        """Let go: every rank that still lives ends itself."""
+        """Close all connections: every rank that still lives ends itself."""
         self._over.set()
         self._thread.join()
         for connection in list(self._buffers):
@@ -144,20 +156,21 @@ class Server:
             data = connection.recv(1 << 20)
         except OSError:
             data = b""
-        if not data or not self._understand(connection, data):
+        if not data or not self._handle(connection, data):
             self._selector.unregister(connection)
             connection.close()
             del self._buffers[connection]
             if connection in self._ranks:
-                self.events.put(Lost(self._ranks.pop(connection)))
+                self.events.put(Loss(self._ranks.pop(connection)))
 
-    def _understand(self, connection: socket.socket, data: bytes) -> bool:
+    def _handle(self, connection: socket.socket, data: bytes) -> bool:
+        """Put complete events into the queue; return whether the connection may stay open."""
         buffer = self._buffers[connection]
         buffer += data
         while len(buffer) >= 8:
             length = int.from_bytes(buffer[:8], "little")
-            known = connection in self._ranks
-            if length > (LONGEST if known else 4096):
+            is_admitted = connection in self._ranks
+            if length > (MAX_FRAME if is_admitted else MAX_FIRST_FRAME):
                 return False
             if len(buffer) < 8 + length:
                 return True
@@ -166,8 +179,8 @@ class Server:
             except msgspec.MsgspecError:
                 return False
             del buffer[: 8 + length]
-            if not known:
-                if not isinstance(event, Hello) or not hmac.compare_digest(
+            if not is_admitted:
+                if not isinstance(event, Start) or not hmac.compare_digest(
                     event.token, self._token
                 ):
                     return False
@@ -176,25 +189,28 @@ class Server:
         return True
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(Hello | At | Failed | Finished)
+_DECODER: Final = msgspec.msgpack.Decoder(Start | Move | Failure | RankResult)
 
 
-def _own_addresses() -> tuple[str, ...]:
-    """List this host's IPv4 addresses, SOTTOVOCE_HOST's first: a rank elsewhere takes the first
-    that answers.
+def _host_addresses() -> tuple[str, ...]:
+    """List this host's IPv4 addresses, beginning with SOTTOVOCE_HOST.
+
+    A rank on another host takes the first that answers.
     """
-    found = [listed] if (listed := os.environ.get("SOTTOVOCE_HOST")) else []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+    chosen = os.environ.get("SOTTOVOCE_HOST")
+    addresses = [chosen] if chosen else []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             with contextlib.suppress(OSError):  # an interface without an address
-                answer = fcntl.ioctl(asker, SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
-                found.append(socket.inet_ntoa(answer[20:24]))
-    return tuple(address for address in dict.fromkeys(found) if not address.startswith("127."))
+                answer = fcntl.ioctl(probe, SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                addresses.append(socket.inet_ntoa(answer[20:24]))
+    return tuple(address for address in dict.fromkeys(addresses) if not address.startswith("127."))
 
 
 class Lifeline:
-    """A rank's end: a thread that says where the role is and ends the process when it should not
-    live on.
+    """A rank's end: a thread that sends the role's position and watches the launcher.
+
+    It ends the process when the launcher or mpiexec is gone.
     """
 
     def __init__(self, address: Address | None, *, rank: int, die: Callable[[], None]) -> None:
@@ -203,35 +219,34 @@ class Lifeline:
         self._parent = os.getppid()
         self._lock = threading.Lock()
         self._socket = None if address is None else _connect(address)
-        self.where: Callable[[], Position] | None = None
+        self.position: Callable[[], Position] | None = None
         if address is not None:
-            self.say(Hello(rank, os.getpid(), platform.node(), address.token))
+            self.send(Start(rank, os.getpid(), platform.node(), address.token))
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="lifeline", daemon=True)
         self._thread.start()
 
-    def say(self, event: Event) -> None:
-        """Send an event; a launcher that is gone is noticed by the watch."""
+    def send(self, event: Event) -> None:
+        """Send an event. If the launcher is gone, the thread notices it."""
         if self._socket is not None:
             with self._lock, contextlib.suppress(OSError):
                 self._socket.sendall(_pack(event))
 
     def close(self) -> None:
-        """Stop watching: from here on the end of the launcher is no reason to die."""
+        """Stop watching: from now on the rank outlives its launcher."""
         self._over.set()
         self._thread.join()
 
     def _watch(self) -> None:
-        last: Any = None
+        last: Position | None = None
         while not self._over.wait(BEAT):
-            # mpiexec (or its daemon on this host) was our parent; a new parent means that it is
-            # gone.
+            # The parent was mpiexec, or its daemon on this host. A new parent means it is gone.
             if os.getppid() != self._parent or self._closed():
                 self._die()
-            now = self.where() if self.where is not None else None
-            if now is not None and now != last:
-                last = now
-                self.say(At(self._rank, now))
+            position = self.position() if self.position is not None else None
+            if position is not None and position != last:
+                last = position
+                self.send(Move(self._rank, position))
 
     def _closed(self) -> bool:
         if self._socket is None:

@@ -1,8 +1,7 @@
-"""The pytest plug-in: `pytest --pyargs sottovoce.launch.conformance --sottovoce-protocol
-module:Class`.
+"""The pytest plug-in: the option `--sottovoce-protocol module:Class`.
 
-Installed with sottovoce. It adds that option and the fixture behind it, and nothing else happens at
-import.
+It is installed with sottovoce and adds the option and its fixture. With it, `pytest --pyargs
+sottovoce.launch.conformance` runs the conformance suite on a protocol.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ __all__ = ["pytest_addoption", "sottovoce_protocol"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add the option `--sottovoce-protocol`."""
     parser.addoption(
         "--sottovoce-protocol",
         default=None,

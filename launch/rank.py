@@ -1,11 +1,9 @@
-"""One MPI rank, started by `sottovoce run` through mpiexec: `main` is what mpiexec calls Python
-with.
+"""One MPI rank. `main` runs in every process that `sottovoce run` starts through mpiexec.
 
-Also the way in when somebody else's mpirun or srun started `sottovoce run`: then there is no
-launcher to report to, the curator's rank writes the results, and the rank that fails prints why.
+An MPI job may also have been started by the user's mpirun or srun. Then there is no launcher to
+report to: the curator's rank writes the results, and a rank that fails prints why.
 
-Whatever goes wrong on any rank, it says so once and ends all ranks by MPI_Abort: without that the
-others would wait.
+A rank that fails reports it once and ends all ranks by MPI_Abort. Otherwise the others would wait.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
@@ -35,7 +33,7 @@ from ..runs.setup import (
     load_records,
 )
 from .library import brief_version, conflict, library_variables, parent_library
-from .lifeline import Address, Failed, Finished, Lifeline
+from .lifeline import Address, Failure, Lifeline, RankResult
 from .mpiexec import inside_mpi_job
 
 if TYPE_CHECKING:
@@ -49,14 +47,14 @@ JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """What the launcher gives every rank, in one environment variable."""
+    """What the launcher passes to every rank, in one environment variable."""
 
     job: Job
     lifeline: Address
 
 
 def main() -> None:
-    """Run as the launcher's rank."""
+    """Play a role for the launcher."""
     assignment = msgspec.json.decode(os.environ[JOB_VARIABLE], type=Assignment)
     be_a_rank(assignment.job, address=assignment.lifeline)
 
@@ -68,7 +66,7 @@ def be_a_rank(
 
     `conclude` is called on the curator's rank when there is no launcher to send the record to.
     """
-    if address is None:  # the launcher names the library; somebody else's mpirun does not
+    if address is None:  # the launcher names the library, the user's mpirun does not
         os.environ |= library_variables(parent_library())
     try:
         from mpi4py import MPI
@@ -87,7 +85,8 @@ def be_a_rank(
         lifeline = Lifeline(address, rank=rank, die=lambda: os._exit(3))
     except ConnectionError as error:
         sys.stderr.write(
-            f"rank {rank} could not reach the launcher at {error}: open the port, or set SOTTOVOCE_HOST\n"
+            f"rank {rank} could not reach the launcher at {error}: "
+            "open the port, or set SOTTOVOCE_HOST\n"
         )
         sys.stderr.flush()
         comm.Abort(3)
@@ -96,10 +95,10 @@ def be_a_rank(
     def watch(playing: Role) -> None:
         nonlocal role
         role = playing
-        lifeline.where = lambda: playing.position
+        lifeline.position = lambda: playing.position
 
     try:
-        records, schema = _prepare(comm, job)
+        records, schema = _set_up(comm, job)
         record = play_role(
             MPIWire(comm),
             job,
@@ -112,11 +111,11 @@ def be_a_rank(
         )
         if record is not None and conclude is not None:
             conclude(record)
-        lifeline.say(Finished(rank, record))
-    except _OthersMistake as mistake:
+        lifeline.send(RankResult(rank, record))
+    except _OtherRankError as mistake:
         lifeline.close()
         sys.exit(mistake.status)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the other ranks must not wait for it
+    except BaseException as error:  # noqa: BLE001 - the other ranks must not wait, whatever it is
         _fail(
             error,
             rank=rank,
@@ -142,7 +141,7 @@ def _refuse_to_be_alone(comm: MPI.Comm) -> None:
 
 
 def _library_hint() -> str:
-    """Say why a rank is alone: by the launcher's traces and by the library that was loaded."""
+    """Find why a rank is alone, by the launcher's variables and by the library that was loaded."""
     from mpi4py import MPI
 
     world, library = inside_mpi_job(), brief_version(MPI.Get_library_version())
@@ -151,17 +150,18 @@ def _library_hint() -> str:
     )
 
 
-class _OthersMistake(Exception):
-    """Another rank found bad input and says so; this one ends quietly."""
+class _OtherRankError(Exception):
+    """Another rank found bad input and reports it; this rank ends without a message."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
 
 
-def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
-    """Agree on the job and on the schema, and load this party's records; the curator has none and
-    opens no file.
+def _set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
+    """Agree on the job and on the schema, and load this party's records.
+
+    The curator has no records and opens no file.
     """
     size, rank = comm.Get_size(), comm.Get_rank()
     if size != job.parties + 1:
@@ -177,25 +177,26 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
     def contribute() -> Schema | None:
         if curators != mine:
             raise UsageError(
-                "expected all ranks to be started with the same arguments, found others at the curator"
+                "expected all ranks to be started with the same arguments, "
+                "found others at the curator"
             )
         if rank == CURATOR:
             return None
-        # Here, where everybody learns of what is wrong; it is read again when it is used.
+        # A mistake must be found here, where all ranks learn of it. The keys are read again later.
         read_identities(job.identities, party=rank, parties=size - 1)
         return contribute_schema(job, party=rank, needed=instantiate(job).needs_schema)
 
     schema = _together(comm, contribute)
 
     def agree() -> Schema | None:
-        settled = agree_on_schema(_exchange(comm, schema))
-        # Each settles by itself: roles with different orders of categories would publish nonsense
-        # without noticing.
-        if any(other != settled for other in _exchange(comm, settled)):
+        agreed = agree_on_schema(_exchange(comm, schema))
+        # Each rank agrees by itself. Roles with different orders of categories would publish wrong
+        # results without noticing.
+        if any(other != agreed for other in _exchange(comm, agreed)):
             raise UsageError(
                 "expected all ranks to infer the same schema, found different ones: give --schema"
             )
-        return settled
+        return agreed
 
     schema = _together(comm, agree)
     records = _together(
@@ -205,8 +206,9 @@ def _prepare(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
 
 
 def _cores(comm: MPI.Comm) -> int:
-    """Count this role's cores: parties on one host compute at the same time; the curator computes
-    when they wait.
+    """Count the cores for this role.
+
+    Parties on one host compute at the same time, and the curator computes while they wait.
     """
     from mpi4py import MPI
 
@@ -219,69 +221,71 @@ def _cores(comm: MPI.Comm) -> int:
 
 
 def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
-    """Act on all ranks; when some find bad input, the lowest of them says why and all end.
+    """Call a function on all ranks, and end all ranks if it finds bad input on any of them.
 
-    A file that is missing is missing for all.
+    The lowest rank with bad input reports it. So a file that is missing on all is reported once.
     """
     size, rank = comm.Get_size(), comm.Get_rank()
     mistake: SottovoceError | None = None
-    done: list[T] = []
+    results: list[T] = []
     try:
-        done.append(act())
+        results.append(act())
     except SottovoceError as error:
         mistake = error
     statuses = np.zeros(size, np.int64)
-    own = np.array([mistake.exit_status if mistake else 0])
-    wait_until(comm.Iallgather(own, statuses).Test, timeout=float("inf"))
+    status = np.array([mistake.exit_status if mistake else 0])
+    wait_until(comm.Iallgather(status, statuses).Test, timeout=float("inf"))
     if statuses.any():
         first = int(np.flatnonzero(statuses)[0])
         if mistake is None or first != rank:
-            raise _OthersMistake(int(statuses[first]))
+            raise _OtherRankError(int(statuses[first]))
         raise mistake
-    return done[0]
+    return results[0]
 
 
 def _exchange(comm: MPI.Comm, schema: Schema | None) -> list[Schema | None]:
-    """Tell every rank what each contributes to the schema: set-up, not a message of the
-    protocol.
-    """
-    own = np.frombuffer(msgspec.json.encode(schema), np.uint8)
+    """Send every rank's schema to all ranks. This is set-up, not a message of the protocol."""
+    encoded = np.frombuffer(msgspec.json.encode(schema), np.uint8)
     sizes = np.zeros(comm.Get_size(), np.int64)
-    wait_until(comm.Iallgather(np.array([len(own)]), sizes).Test, timeout=float("inf"))
-    everybody = np.zeros(int(sizes.sum()), np.uint8)
-    wait_until(comm.Iallgatherv(own, [everybody, sizes.tolist()]).Test, timeout=float("inf"))
-    parts = np.split(everybody, np.cumsum(sizes)[:-1])
+    wait_until(comm.Iallgather(np.array([len(encoded)]), sizes).Test, timeout=float("inf"))
+    gathered = np.zeros(int(sizes.sum()), np.uint8)
+    wait_until(comm.Iallgatherv(encoded, [gathered, sizes.tolist()]).Test, timeout=float("inf"))
+    parts = np.split(gathered, np.cumsum(sizes)[:-1])
     return [msgspec.json.decode(part.tobytes(), type=Schema | None) for part in parts]
 
 
 def _library() -> str:
-    """Name the MPI library in one line."""
+    """Name the MPI library and its version."""
     from mpi4py import MPI
 
     return brief_version(MPI.Get_library_version())
 
 
 def _fail(
-    error: BaseException, *, rank: int, role: Role | None, lifeline: Lifeline | None, comm: Any
+    error: BaseException,
+    *,
+    rank: int,
+    role: Role | None,
+    lifeline: Lifeline | None,
+    comm: MPI.Comm,
 ) -> NoReturn:
+    """Report the error to the launcher, or print it, and end all ranks."""
     where = None if role is None else role.where
     line, trace = describe(error, where=where)
     if role is None:
         line = f"rank {rank}: {line}"
-    status = (
-        error.exit_status
-        if isinstance(error, SottovoceError)
-        else INTERRUPTED
-        if isinstance(error, KeyboardInterrupt)
-        else 3
-    )
+    status = 3
+    if isinstance(error, SottovoceError):
+        status = error.exit_status
+    elif isinstance(error, KeyboardInterrupt):
+        status = INTERRUPTED
     if lifeline is None:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"{trace}sottovoce: {line}\n")
             sys.stderr.flush()
     else:
-        lifeline.say(Failed(rank, status, line, trace))
+        lifeline.send(Failure(rank, status, line, trace))
     if isinstance(error, UsageError) and role is None and comm.Get_size() > 1:
-        sys.exit(status)  # found before anything was said: all ranks know, none waits
+        sys.exit(status)  # it was found in the set-up: all ranks know of it, and none waits
     comm.Abort(status)
     os._exit(status)

@@ -1,4 +1,4 @@
-"""Running a protocol: from Python, and underneath the command line."""
+"""Run a protocol, from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["Run", "run", "run_job", "start_run"]
 
 @dataclass(frozen=True)
 class Run:
-    """What a run published, what it cost, and how good it is."""
+    """What a run published, with its cost, its privacy and its quality."""
 
     record: RunRecord
     """What happened, as one typed object."""
@@ -77,7 +77,7 @@ class Run:
 
     @functools.cached_property
     def ledger(self) -> pd.DataFrame:
-        """Every message, a row each."""
+        """The ledger: one row for each message."""
         import io
 
         import pandas as pd
@@ -88,7 +88,7 @@ class Run:
 
     @functools.cached_property
     def files(self) -> dict[str, bytes]:
-        """Everything as it would stand in the folder, but for the page."""
+        """The files of the run's folder without the page, by name."""
         from ..report.folder import run_files
 
         return run_files(self.record, self.reported)
@@ -108,7 +108,7 @@ class Run:
         return page.decode()
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Leave everything in a folder, as `sottovoce run --out` does."""
+        """Write everything into a folder, as `sottovoce run --out` does."""
         from ..report.folder import write_run
 
         write_run(self.record, self.reported, folder=Path(folder))
@@ -142,21 +142,21 @@ def run(
     Args:
         protocol: A name that `sottovoce protocols` lists, or `module:Class`.
         data: One table to split among the parties, or one for each: paths, DataFrames, or "demo".
-        parties: Number of parties, 3 or one for each table; the curator comes on top.
-        seed: Makes the run reproducible to the byte, and not private.
+        parties: Number of parties without the curator. The default is 3, or one for each table.
+        seed: Seed, which makes the run reproducible to the byte, and not private.
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
         transport: "threads" (in this process) or "mpi" (starts mpiexec).
-        rows: Take only so many rows of the data.
+        rows: Number of rows to take from the data. The default is all.
         split: How one table is split: "even", "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH".
         schema: Categories and bins: a JSON file, or a dictionary. Without it they are inferred.
         identities: A folder made by `sottovoce identity`. Without it they are made for the run.
         key_bits: Bits of the Paillier key, for protocols that encrypt.
-        insecure_test_keys: Allow less than 2048.
-        timeout: Seconds that any wait may last.
-        transcript: Digest every message, edge by edge.
-        judge: Measure what was published against the data, after the run.
+        insecure_test_keys: Allow keys of less than 2048 bits.
+        timeout: Longest time of a wait, in seconds.
+        transcript: Whether to digest the messages of every pair of roles.
+        judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
-        parameters: The protocol's own, such as `epsilon=0.8`.
+        parameters: Parameters of the protocol, such as `epsilon=0.8`.
 
     Raises:
         UsageError: An option, a parameter or the data cannot be used.
@@ -209,7 +209,7 @@ def run_job(
     tables: tuple[pd.DataFrame, ...] = (),
     progress: Progress | None = None,
 ) -> RunRecord:
-    """Run a job where its placement says: on threads, unless that names MPI."""
+    """Run a job on threads, or over MPI if its placement names MPI."""
     progress = progress or Progress(shown=False)
     instantiate(job)
     if placement.transport == "mpi":

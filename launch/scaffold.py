@@ -1,4 +1,4 @@
-"""`sottovoce new NAME`: a protocol package that works, with a test, to start from."""
+"""`sottovoce new NAME`: write a working protocol package with a test, to start from."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def write_package(name: str, *, folder: Path) -> str:
         "title": "".join(word.title() for word in name.split("-")),
     }
     templates = files("sottovoce.launch") / "templates"
-    written = {
+    package = {
         Template(place).substitute(words): Template((templates / template).read_text()).substitute(
             words
         )
         for place, template in PLACES.items()
     }
-    for place, text in written.items():
+    for place, text in package.items():
         path = target / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return (
-        f"written   {target}/: {', '.join(written)}\n"
+        f"written   {target}/: {', '.join(package)}\n"
         f"next      cd {target} && pip install -e '.[test]' && pytest && sottovoce run {name}\n"
     )

@@ -1,8 +1,7 @@
-"""Starting ranks through mpiexec and seeing to it that all end together.
+"""Start ranks through mpiexec, and make sure that all end together.
 
-Whatever happens (a rank raises, is killed, hangs; mpiexec is killed; the person presses Ctrl-C),
-every process is gone within seconds, and there is one line that says which rank, in which phase, at
-which step.
+A rank may raise, hang or be killed, mpiexec may be killed, and the user may press Ctrl-C. In each
+case every process is gone within seconds. One line names the rank, the phase and the step.
 """
 
 from __future__ import annotations
@@ -28,49 +27,53 @@ from ..runs.failure import INTERRUPTED, RunFailed
 from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
 from .library import conflict, loaded_library
-from .lifeline import At, Event, Failed, Finished, Hello, Lost, Server
+from .lifeline import Event, Failure, LifelineServer, Loss, Move, RankResult, Start
 from .mpiexec import Launcher
 from .rank import JOB_VARIABLE, Assignment
 
 __all__ = ["run_with_mpi"]
 
 GRACE: Final = 0.5
-"""Seconds in which the reason for a lost rank may still arrive from another one."""
+"""Seconds in which another rank may still report why a rank was lost."""
 PATIENCE: Final = 2.0
-"""Seconds that processes have to end by themselves before they are killed."""
+"""Seconds in which processes may end by themselves before they are killed."""
+FINALIZE: Final = 10.0
+"""Seconds in which mpiexec may end after all ranks have finished."""
+MAX_LINES: Final = 6
+"""Lines of mpiexec's output in an error."""
 
 
 @dataclass
-class _Watch:
+class _RankStates:
     """What the launcher knows of its ranks."""
 
     protocol: str
-    hello: dict[int, Hello] = field(default_factory=dict)
-    at: dict[int, Position] = field(default_factory=dict)
-    finished: dict[int, Finished] = field(default_factory=dict)
+    started: dict[int, Start] = field(default_factory=dict)
+    positions: dict[int, Position] = field(default_factory=dict)
+    finished: dict[int, RankResult] = field(default_factory=dict)
     lost: list[int] = field(default_factory=list)
-    failed: Failed | None = None
+    failure: Failure | None = None
 
     def note(self, event: Event) -> None:
         match event:
-            case Hello():
-                self.hello[event.rank] = event
-            case At():
-                self.at[event.rank] = event.position
-            case Finished():
+            case Start():
+                self.started[event.rank] = event
+            case Move():
+                self.positions[event.rank] = event.position
+            case RankResult():
                 self.finished[event.rank] = event
-            case Failed():
-                self.failed = self.failed or event
-            case Lost() if event.rank not in self.finished:
+            case Failure():
+                self.failure = self.failure or event
+            case Loss() if event.rank not in self.finished:
                 self.lost.append(event.rank)
 
     def place(self, rank: int) -> str:
-        """Say where a rank was last seen."""
+        """Describe where a rank was last seen."""
         who = f"rank {rank} ({role_name(rank).removeprefix('the ')}) in {self.protocol}"
-        at = self.at.get(rank)
-        if at is None or not at.phase:
+        position = self.positions.get(rank)
+        if position is None or not position.phase:
             return f"{who}, before its first phase"
-        return f"{who}, phase {at.phase}, step {at.step}"
+        return f"{who}, phase {position.phase}, step {position.step}"
 
 
 def run_with_mpi(
@@ -79,13 +82,14 @@ def run_with_mpi(
     """Run a job as ranks of one mpiexec and return the record of the run.
 
     Raises:
-        RunFailed: With the exit status and the line for the person. No process is left then.
+        RunFailed: The run failed, with the exit status and the line for the user. No process is
+            left.
     """
     protocol = instantiate(job)
-    server = Server(token=secrets.token_hex(16), everywhere=placement.several_hosts)
+    server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
     assignment = msgspec.json.encode(Assignment(job, server.address)).decode()
     command = launcher.command(
-        # -P: a module that lies in the working folder never replaces an installed one.
+        # With -P a module in the working folder never replaces an installed one.
         [sys.executable, "-P", "-c", "from sottovoce.launch.rank import main; main()"],
         ranks=job.parties + 1,
         variables=[JOB_VARIABLE],
@@ -93,7 +97,7 @@ def run_with_mpi(
         hostfile=placement.hostfile,
         extra=placement.mpi_arg,
     )
-    watch = _Watch(protocol.name)
+    states = _RankStates(protocol.name)
     process = subprocess.Popen(
         command,
         env={
@@ -105,26 +109,26 @@ def run_with_mpi(
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        start_new_session=True,  # Ctrl-C is ours to handle: one process ends the others in order
+        start_new_session=True,  # so that Ctrl-C reaches this process alone, which ends the others
     )
-    spoken = _Spoken(process)
+    output = _ProcessOutput(process)
     failed: RunFailed | None = None
     try:
-        _watch_over(process, server, watch, ranks=job.parties + 1, progress=progress)
-        failed = _reason(process, watch, spoken, launcher=launcher, ranks=job.parties + 1)
+        _follow(process, server, states, ranks=job.parties + 1, progress=progress)
+        failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
     except KeyboardInterrupt:
         failed = RunFailed(
-            f"{watch.place(0)}: interrupted; all roles were ended and nothing was written",
+            f"{states.place(0)}: interrupted; all roles were ended and nothing was written",
             status=INTERRUPTED,
         )
     finally:
         progress.close()
-        spoken.silent = failed is not None or watch.failed is not None
-        _end_all(process, server, watch)
-    spoken.pass_on(everything=failed is None)
+        output.silent = failed is not None or states.failure is not None
+        _end_all(process, server, states)
+    output.pass_on(everything=failed is None)
     if failed is not None:
         raise failed
-    record = watch.finished[0].record
+    record = states.finished[0].record
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return record
@@ -137,76 +141,84 @@ _BANNER: Final = (
     "This typically refers",
     "Please see the FAQ page",
 )
-"""How the lines begin that Hydra prints, on standard output, when a rank is lost: our one line says
-more.
+"""Beginnings of the lines that MPICH's Hydra prints on standard output when a rank is lost.
+
+They are left out, because the line for the user says more.
 """
 
 
-def _watch_over(
-    process: subprocess.Popen[str], server: Server, watch: _Watch, *, ranks: int, progress: Progress
+def _follow(
+    process: subprocess.Popen[str],
+    server: LifelineServer,
+    states: _RankStates,
+    *,
+    ranks: int,
+    progress: Progress,
 ) -> None:
     """Follow the ranks until all have finished or something is wrong."""
     deadline = float("inf")
     while time.monotonic() < deadline:
         with contextlib.suppress(queue.Empty):
-            watch.note(server.events.get(timeout=0.1))
+            states.note(server.events.get(timeout=0.1))
             while True:
-                watch.note(server.events.get_nowait())
-        progress.show(watch.at)
-        if watch.failed is not None:
+                states.note(server.events.get_nowait())
+        progress.show(states.positions)
+        if states.failure is not None:
             return
-        if len(watch.finished) == ranks and (
+        if len(states.finished) == ranks and (
             process.poll() is not None or deadline == float("inf")
         ):
             if process.poll() is not None:
                 return
-            deadline = time.monotonic() + 10  # MPI is finalising
-        elif (watch.lost or process.poll() is not None) and deadline == float("inf"):
+            deadline = time.monotonic() + FINALIZE
+        elif (states.lost or process.poll() is not None) and deadline == float("inf"):
             deadline = time.monotonic() + GRACE
 
 
-def _reason(
+def _failure(
     process: subprocess.Popen[str],
-    watch: _Watch,
-    spoken: _Spoken,
+    states: _RankStates,
+    output: _ProcessOutput,
     *,
     launcher: Launcher,
     ranks: int,
 ) -> RunFailed | None:
-    """Say why the run failed, if it did: the rank's own word first, then which rank is gone, then
-    what mpiexec did.
+    """Find why the run failed, if it did.
+
+    A rank's own report comes first, then which rank is lost, then what mpiexec printed.
     """
-    if watch.failed is not None:
+    if states.failure is not None:
         return RunFailed(
-            watch.failed.line, status=watch.failed.status, traceback=watch.failed.traceback
+            states.failure.line, status=states.failure.status, traceback=states.failure.traceback
         )
-    if len(watch.finished) == ranks:
+    if len(states.finished) == ranks:
         return None
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
-    if watch.lost and not killed:
+    if states.lost and not killed:
         return RunFailed(
-            f"{watch.place(watch.lost[0])}: the process was lost (killed, or out of memory)",
+            f"{states.place(states.lost[0])}: the process was lost (killed, or out of memory)",
             status=3,
         )
     if killed and ended is not None:
-        # Nobody in particular is to blame; the curator's place tells how far the run had come.
-        return RunFailed(f"{watch.place(0)}: mpiexec was killed by signal {-ended}", status=3)
-    words = spoken.last_words() or "it printed nothing"
+        # No rank is at fault; the curator's place shows how far the run had come.
+        return RunFailed(f"{states.place(0)}: mpiexec was killed by signal {-ended}", status=3)
+    printed = output.first_errors() or "it printed nothing"
     try:
         hint = conflict(launcher.flavour, loaded_library(launcher.environment()))
     except UsageError as error:
         hint = str(error)
     return RunFailed(
         f"mpiexec ended with status {ended} before the run had begun: "
-        + (f"{hint}; mpiexec's words: {words}" if hint else words),
+        + (f"{hint}; mpiexec printed: {printed}" if hint else printed),
         status=3,
     )
 
 
-def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> None:
-    """End mpiexec and every rank on this host; ranks elsewhere end themselves when the lifeline
-    closes.
+def _end_all(process: subprocess.Popen[str], server: LifelineServer, states: _RankStates) -> None:
+    """End mpiexec and every rank on this host.
+
+    Ranks on other hosts end themselves when the lifeline closes.
     """
     server.close()
     if process.poll() is None:
@@ -219,9 +231,8 @@ def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> N
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     here = platform.node()
-    alive = [
-        hello.pid for hello in watch.hello.values() if hello.host == here and _is_rank(hello.pid)
-    ]
+    local = [start.pid for start in states.started.values() if start.host == here]
+    alive = [pid for pid in local if _is_rank(pid)]
     until = time.monotonic() + PATIENCE
     while alive and time.monotonic() < until:
         time.sleep(0.05)
@@ -232,9 +243,7 @@ def _end_all(process: subprocess.Popen[str], server: Server, watch: _Watch) -> N
 
 
 def _is_rank(pid: int) -> bool:
-    """Make sure that a process id still is a rank of ours before it is killed: ids are used
-    again.
-    """
+    """Check that a process is a rank of ours. The system uses the ids of ended ones again."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - /proc is not a path to walk
             return b"sottovoce.launch.rank" in file.read()
@@ -242,10 +251,11 @@ def _is_rank(pid: int) -> bool:
         return False
 
 
-class _Spoken:
-    """What ranks and mpiexec print. Standard output goes on at once (to our standard error).
+class _ProcessOutput:
+    """What ranks and mpiexec print.
 
-    Standard error is kept, because mpiexec's banners after a failure say less than our one line.
+    Standard output is passed on at once, to our standard error. Standard error is kept, because
+    mpiexec's banners after a failure say less than the line for the user.
     """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -266,13 +276,15 @@ class _Spoken:
                 elif not self.silent and not line.startswith(_BANNER):
                     sys.stderr.write(line)
 
-    def last_words(self) -> str:
+    def first_errors(self) -> str:
+        """Give the first lines of standard error as one line."""
         for thread in self._threads:
             thread.join(timeout=1)
-        said = [line.strip() for line in self._errors if line.strip(" -\n")]
-        return " ".join(said[:6])
+        lines = [line.strip() for line in self._errors if line.strip(" -\n")]
+        return " ".join(lines[:MAX_LINES])
 
     def pass_on(self, *, everything: bool) -> None:
+        """Wait for the end of the output; with `everything`, print standard error, too."""
         for thread in self._threads:
             thread.join(timeout=1)
         if everything:

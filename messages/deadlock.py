@@ -5,9 +5,9 @@ sends a probe to the role that it waits for. A role that receives a probe while 
 on to the role that it waits for itself. A probe that returns to its initiator has followed a
 circle.
 
-Why a returned probe proves a circle: a role passes a probe on only while it is blocked, and only if
-everything that it has sent to the role before it has arrived there. So each role on the way can be
-set free by the next one alone.
+A returned probe proves a circle. A role passes a probe on only while it is blocked, and only if
+all its messages to the role before it have arrived there. So each role on the way can be set free
+by the next one alone.
 
 The payload of a probe, integers little-endian:
 

@@ -55,7 +55,7 @@ class FrameExchange:
             limit: the longest frame that is accepted, in bytes.
         """
         self.sent = [0] * wire.size
-        """How many messages were sent to each rank."""
+        """Number of messages sent to each rank."""
         self.sent_bytes = 0
         self.received_bytes = 0
         self._wire = wire

@@ -61,7 +61,7 @@ _BIG: Final = struct.Struct("<IQ")
 
 
 class Field(Protocol[T]):
-    """What a kind of value can do: be checked, written and read."""
+    """Checks, writes and reads values of one kind."""
 
     @property
     def min_bytes(self) -> int:

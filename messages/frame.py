@@ -55,7 +55,7 @@ _NUMBERS: Final = struct.Struct("<QQ")
 
 
 class FrameKind(IntEnum):
-    """What a frame is to the message layer; all but messages are control frames."""
+    """Kind of a frame; all but messages are control frames of the layer itself."""
 
     MESSAGE = 0
     END = 1
@@ -68,7 +68,7 @@ _FRAME_KINDS: Final = frozenset(int(kind) for kind in FrameKind)
 
 
 class Header(NamedTuple):
-    """Where a frame belongs."""
+    """The header of a frame, which says where it belongs."""
 
     frame_kind: int
     payload: int

@@ -36,7 +36,7 @@ DEFAULT_TIMEOUT: Final = 3600.0
 
 
 class Position(NamedTuple):
-    """Where a role is, for the progress display and for the error when the role is lost."""
+    """Place and progress of a role, for the display, and for the error when the role is lost."""
 
     phase: str
     step: int

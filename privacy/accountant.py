@@ -4,7 +4,7 @@ A mechanism's noise can be drawn in one way only, by `Accountant.release`. So no
 without spending. Messages refuse exact numbers from records (`privacy.exact`), so these cannot be
 sent by mistake either.
 
-A release counts in every view (`privacy.adversary`): what is published is computed from what the
+A release counts in every view (`privacy.adversary`). Published results are computed from what the
 curator receives, and a party may pass on what it receives. A mechanism lists the views in which it
 costs more, or less, than its epsilon (`Mechanism.seen`).
 

@@ -1,7 +1,7 @@
 """The discrete Laplace mechanism, exact: without any floating point.
 
 For a counting query of sensitivity s the noise X has P[X = x] = (1 - q) / (1 + q) * q**|x| with
-q = exp(-epsilon / s), which makes the answer epsilon-differentially private. It is sampled with
+q = exp(-epsilon / s). So the answer is epsilon-differentially private. The noise is sampled with
 integers alone, after Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy"
 (2020), algorithms 1 and 2. Epsilon is taken as the exact fraction that its float is.
 """

@@ -21,7 +21,7 @@ UserRange: TypeAlias = tuple[int, int]
 
 
 class UserCost(NamedTuple):
-    """What one release adds to the privacy loss of the users in a range."""
+    """Privacy loss that one release adds for the users in a range."""
 
     users: UserRange
     epsilon: float

@@ -8,8 +8,8 @@ generating function of NB is ((1 - alpha) / (1 - alpha z))^r. So the sum of any 
 r = 1: a geometric variable minus another, which has exactly the two-sided geometric law. Up to c
 parties may collude and subtract their own shares, and full noise remains. The price is variance:
 all K shares together have K / (K - c) times that of one discrete Laplace variable. With r = 1 / K a
-party that subtracts its share would leave too little noise: at b = 40 the log-ratio per count would
-be 17 (K = 2) to 1.85 (K = 10) times as large as claimed.
+party that subtracts its share would leave too little noise. At b = 40 the log-ratio per count would
+be larger than claimed by a factor of 17 (K = 2) to 1.85 (K = 10).
 
 *Selected* (Pathak, Rane, Raj 2010). Every party draws a whole two-sided geometric variable, and one
 of them enters the sum, chosen so that nobody knows whose. The claim fails against the parties: with

@@ -1,11 +1,11 @@
 """Queries above their thresholds: the sparse vector technique, and JTree's threshold mechanism.
 
-*Sparse vector* (Dwork, Naor, Reingold, Rothblum, Vadhan 2009; algorithm 1 of Lyu, Su, Li 2017): the
+*Sparse vector* (Dwork, Naor, Reingold, Rothblum, Vadhan 2009; algorithm 1 of Lyu, Su, Li 2017). The
 threshold gets noise once, and each query gets noise, until c queries were above. The queries' noise
 grows with c: each answer "above" costs privacy, and all answers "below" together cost as much as
 the threshold.
 
-*Threshold mechanism* (Chen, Xiao, Zhang, Xu 2015, algorithm 1): the same without c, so the noise
+*Threshold mechanism* (Chen, Xiao, Zhang, Xu 2015, algorithm 1). It is the same without c, so noise
 does not depend on the number of queries. Its proof bounds positives and negatives by two different
 shifts of the one noise that they share (formulas 3 and 4), so it holds for one kind alone. It is
 differentially private for no epsilon (Lyu et al., variant 6), as `log_likelihood` shows.

@@ -1,6 +1,4 @@
-"""The error that a run ends with when the reason was found on some rank, possibly in another
-process.
-"""
+"""The error that ends a run when some rank failed, possibly in another process."""
 
 from __future__ import annotations
 

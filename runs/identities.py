@@ -1,5 +1,6 @@
-"""Identities in a folder: `party-N.key`, which only party N's host holds, and `party-N.pub` of
-everybody. PEM files.
+"""The parties' key pairs in a folder, as PEM files.
+
+Only party N's host holds `party-N.key`. Every party holds all files `party-N.pub`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ __all__ = ["read_identities", "write_identity"]
 
 
 def write_identity(folder: Path, *, party: int) -> tuple[Path, Path]:
-    """Make an identity; one that is there already is not replaced."""
+    """Make a party's key pair. An existing one is not replaced."""
     private, public = folder / f"party-{party}.key", folder / f"party-{party}.pub"
     for path in (private, public):
         if path.exists():
             raise UsageError(
-                f"expected no identity of party {party} in {folder} yet, found {path.name}: remove it first"
+                f"expected no identity of party {party} in {folder} yet, "
+                f"found {path.name}: remove it first"
             )
     pair = Keypair.new(RandomTree(None, role=party).stream(phase="", purpose="identity"))
     key = pair.private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
@@ -45,27 +47,28 @@ def write_identity(folder: Path, *, party: int) -> tuple[Path, Path]:
 def read_identities(
     folder: str | None, *, party: int, parties: int
 ) -> tuple[Keypair | None, dict[int, bytes]]:
-    """Read this party's own key and its peers' public ones. Called by a party's process."""
+    """Read this party's private key and all public keys. A party's process calls it."""
     if folder is None:
         return None, {}
-    own = _load(Path(folder) / f"party-{party}.key")
-    if not isinstance(own, X25519PrivateKey):
+    private = _load(Path(folder) / f"party-{party}.key")
+    if not isinstance(private, X25519PrivateKey):
         raise UsageError(
             f"expected an X25519 private key in {folder}/party-{party}.key, found another kind"
         )
-    pinned = {}
+    public_keys = {}
     for peer in range(1, parties + 1):
         public = _load(Path(folder) / f"party-{peer}.pub")
         if not isinstance(public, X25519PublicKey):
             raise UsageError(
                 f"expected an X25519 public key in {folder}/party-{peer}.pub, found another kind"
             )
-        pinned[peer] = public.public_bytes_raw()
-    if pinned[party] != own.public_key().public_bytes_raw():
+        public_keys[peer] = public.public_bytes_raw()
+    if public_keys[party] != private.public_key().public_bytes_raw():
         raise UsageError(
-            f"expected party-{party}.key and party-{party}.pub in {folder} to belong together, found another's"
+            f"expected party-{party}.key and party-{party}.pub in {folder} to be one key pair, "
+            "found another party's public key"
         )
-    return Keypair(own), pinned
+    return Keypair(private), public_keys
 
 
 def _load(path: Path) -> object:
@@ -76,7 +79,8 @@ def _load(path: Path) -> object:
         return pem.load_pem_public_key(data)
     except OSError as error:
         raise UsageError(
-            f"expected an identity at {path}, found {error.strerror}: `sottovoce identity` makes one"
+            f"expected an identity at {path}, found {error.strerror}: "
+            "`sottovoce identity` makes one"
         ) from None
     except (ValueError, TypeError):
         raise UsageError(

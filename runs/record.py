@@ -8,7 +8,7 @@ from it there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime  # noqa: TC003 - read at run time, as annotations of a struct
+from datetime import datetime
 from typing import Any
 
 import msgspec

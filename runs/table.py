@@ -68,7 +68,7 @@ class Table(msgspec.Struct, frozen=True):
     def of(
         cls, table: pd.DataFrame | Sequence[Mapping[str, object]], *, numbers: Collection[str] = ()
     ) -> Table:
-        """Take over a DataFrame, or a few rows: the columns in `numbers` as numbers, others as text."""
+        """Take over a DataFrame or rows: columns in `numbers` as numbers, others as text."""
         if isinstance(table, Sequence):
             return cls._of_rows(table, numbers=numbers)
         frame = table

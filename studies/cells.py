@@ -89,7 +89,7 @@ class StudyResult:
     """Settings before figures, then `status` and `error`."""
     cells: int
     """Number of cells."""
-    found: int
+    reused: int
     """Number of cells whose results existed before."""
     failures: Mapping[str, str]
     """Reasons of failed cells, by label."""
@@ -164,12 +164,12 @@ def run_cells(
     `finish` is called at the end, also after an interruption, and writes the results that exist.
     """
     with locked_folder(out) as folder:
-        found = {cell.key for cell in cells if stored_result(cell, folder=folder) is not None}
+        stored = {cell.key for cell in cells if stored_result(cell, folder=folder) is not None}
         failures: dict[str, str] = {}
-        finished = len(found)
+        finished = len(stored)
         try:
             for cell in cells:
-                if cell.key in found:
+                if cell.key in stored:
                     continue
                 progress(finished, len(cells), cell.label)
                 if (reason := _compute(cell, out=out, folder=folder)) is not None:
@@ -185,7 +185,7 @@ def run_cells(
             result = StudyResult(
                 rows=result_rows(cells, folder=folder, failures=failures),
                 cells=len(cells),
-                found=len(found),
+                reused=len(stored),
                 failures=_by_label(cells, failures),
             )
             finish(result)

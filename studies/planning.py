@@ -182,10 +182,10 @@ def _experiment_cells(
 
 
 def _run_cells(
-    entry: _Entry, given: Mapping[str, Any], seeds: Sequence[int], *, start: Start, keep: bool
+    entry: _Entry, values: Mapping[str, Any], seeds: Sequence[int], *, start: Start, keep: bool
 ) -> Iterator[Cell]:
     """Make a run's cells: one for each seed. What is wrong with a run depends on no seed."""
-    options = {key.replace("-", "_"): value for key, value in given.items()}
+    options = {key.replace("-", "_"): value for key, value in values.items()}
     chosen = settings(options, spelling=lambda name: f"key {name!r}")
     placement, judging = chosen.placement, entry.judging
     instantiate(chosen.job)

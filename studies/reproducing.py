@@ -1,240 +1,104 @@
-"""Reproductions: the runs of a table or figure, its claims held against them, and the page with the
-verdict.
+"""Reproductions: make the runs of a paper's table or figure, and judge its claims by the results.
+
+Each item has a folder with its picture, results, page and verdict. An index lists all items.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
 
-from ..evaluation.points import overall
-from ..evaluation.verdicts import judge_claim
-from ..messages import UsageError
 from ..report.folder import put
 from ..report.pages.canvas import standalone
-from .cells import Cell, ReportProgress, Start, StudyResult, run_cells
-from .datasets import TABLES, Given, Prepared, prepare
+from .cells import ReportProgress, Row, Start, StudyResult, run_cells
+from .datasets import DatasetFile
+from .item_plan import files_used, plan_item
 from .items import Item
-from .planning import plan_of
-from .reproduction import JudgedClaim, Reproduction
-from .reproduction_page import index_page, picture, reproduction_page
+from .reproduction import Reproduction, judge_item
+from .reproduction_page import draw_picture, index_page, reproduction_page
+from .verdict_file import read_verdict, verdict_json
 
-__all__ = ["judge_item", "plan_item", "reproduce", "write_index"]
-
-
-SIZES: Final = ("full", "quick")
-
-
-def write_index(out: Path) -> None:
-    """Write the page over all that was made in a folder."""
-    found = [json.loads(path.read_text()) for path in sorted(out.glob("*/verdict.json"))]
-    put({"index.html": index_page(found).encode()}, folder=out)
-
-
-def plan_item(
-    item: Item, given: Mapping[str, Given], *, quick: bool, out: Path, start: Start
-) -> list[Cell]:
-    """Make the cells of an item; runs on a dataset that is wanted and not there are left out."""
-    sizes = item.quick if quick else item.full
-    where = f"{item.name} ({SIZES[quick]})"
-    if "seeds" not in sizes:
-        raise UsageError(f"{where}: expected seeds, found none")
-    tables: dict[str, Prepared] = {}
-    runs = []
-    for own in item.run:
-        run = {**item.every, **own, "set": {**item.every.get("set", {}), **own.get("set", {})}}
-        # Of two sizes of one run: what is only = "quick" is not made in full, and the other way
-        # round.
-        if run.get("only", SIZES[quick]) != SIZES[quick]:
-            continue
-        needed = sorted({name for text in _texts(run) if (name := _named(text)) in TABLES})
-        if any(TABLES[name][0] not in given for name in needed):
-            continue
-        for name in needed:
-            if name not in tables:
-                tables[name] = prepare(name, given[TABLES[name][0]], out=out / "data")
-        runs.append(
-            _filled(
-                {key: own for key, own in run.items() if key != "only"}, sizes, tables, where=where
-            )
-        )
-    found = {"seeds": sizes["seeds"], "run": runs}
-    return plan_of(found, where=where, start=start)[1]
-
-
-def _used(item: Item, given: Mapping[str, Given], *, quick: bool) -> list[Given]:
-    """List the files whose tables an item of this size takes; a quick one may leave a dataset
-    out.
-    """
-    runs = [
-        {**item.every, **own} for own in item.run if own.get("only", SIZES[quick]) == SIZES[quick]
-    ]
-    taken = {
-        TABLES[name][0] for run in runs for text in _texts(run) if (name := _named(text)) in TABLES
-    }
-    return [given[name] for name in (*item.needs, *item.wants) if name in given and name in taken]
-
-
-def _named(text: str) -> str:
-    """Give the name in braces."""
-    found = re.fullmatch(r"\{([\w-]+)\}", text)
-    return found[1] if found else ""
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for own in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _texts(own)
-
-
-def _filled(
-    run: Mapping[str, Any], sizes: Mapping[str, Any], tables: Mapping[str, Prepared], *, where: str
-) -> dict[str, Any]:
-    """Put values in the place of their names; a table's schema comes with it."""
-
-    def fill(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: fill(own) for key, own in value.items()}
-        if not isinstance(value, str) or not (name := _named(value)):
-            return value
-        if name in tables:
-            return str(tables[name].data)
-        if name not in sizes:
-            raise UsageError(f"{where}: expected a value of {name!r}, found none")
-        return sizes[name]
-
-    filled = {key: fill(own) for key, own in run.items()}
-    if (name := _named(str(run.get("data", "")))) in tables:
-        filled["schema"] = str(tables[name].schema)
-    return filled
+__all__ = ["reproduce", "write_index"]
 
 
 def reproduce(
     item: Item,
-    given: Mapping[str, Given],
+    files: Mapping[str, DatasetFile],
     *,
     quick: bool,
     out: Path,
     start: Start,
     progress: ReportProgress,
 ) -> Reproduction:
-    """Make an item, and leave picture, table, page and verdict in a folder of its name."""
+    """Make an item, and write picture, table, page and verdict into a folder of its name.
+
+    Args:
+        item: The item.
+        files: The files of datasets, by the dataset's name.
+        quick: Whether to make the quick size.
+        out: Folder of all items.
+        start: Starts a run.
+        progress: Called before each run.
+    """
     began = time.monotonic()
-    cells = plan_item(item, given, quick=quick, out=out, start=start)
-    folder = out / item.name
-    last: list[Reproduction] = []
+    cells = plan_item(item, files, quick=quick, out=out, start=start)
+    used = files_used(item, files, quick=quick)
 
-    def finish(result: StudyResult) -> None:
-        result = replace(result, rows=[*map(_renamed, result.rows)])
-        done = [row for row in result.rows if row["status"] == "done"]
-        judgements = judge_item(item, done)
-        verdict = overall([own.verdict for own in judgements if not own.ours])
-        found = Reproduction(
-            item, result.rows, judgements, verdict, result, time.monotonic() - began
-        )
-        last.append(found)
-        svg = picture(item, done)
-        used = _used(item, given, quick=quick)
-        put(
-            {
-                "picture.svg": standalone(svg).encode(),
-                "results.csv": _csv(result.rows),
-                "page.html": reproduction_page(found, svg=svg, used=used, quick=quick).encode(),
-                "verdict.json": (
-                    json.dumps(verdict_of(found, used=used, quick=quick), indent=2) + "\n"
-                ).encode(),
-            },
-            folder=folder,
+    def result_of(study: StudyResult) -> Reproduction:
+        rows = [_without_paths(row) for row in study.rows]
+        return Reproduction(
+            item,
+            replace(study, rows=rows),
+            judge_item(item, _finished(rows)),
+            time.monotonic() - began,
         )
 
-    run_cells(
+    study = run_cells(
         cells,
-        out=folder,
-        progress=lambda done, of, what: progress(done, of, f"{item.name}: {what}"),
-        finish=finish,
+        out=out / item.name,
+        progress=lambda done, total, label: progress(done, total, f"{item.name}: {label}"),
+        finish=lambda study: _write(result_of(study), files=used, quick=quick, out=out),
     )
-    return last[-1]
+    return result_of(study)
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Write all results, a line a run; where a run stands for several lines, as many."""
+def _write(result: Reproduction, *, files: Sequence[DatasetFile], quick: bool, out: Path) -> None:
+    svg = draw_picture(result.item, _finished(result.rows))
+    put(
+        {
+            "picture.svg": standalone(svg).encode(),
+            "results.csv": _csv(result.rows),
+            "page.html": reproduction_page(result, svg=svg, files=files, quick=quick).encode(),
+            "verdict.json": verdict_json(result, files=files, quick=quick),
+        },
+        folder=out / result.item.name,
+    )
+
+
+def write_index(out: Path) -> None:
+    """Write the page that lists all items in a folder."""
+    verdicts = [read_verdict(path) for path in sorted(out.glob("*/verdict.json"))]
+    put({"index.html": index_page(verdicts).encode()}, folder=out)
+
+
+def _finished(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == "done"]
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    """Write all results, one line for each row."""
     import pandas as pd
 
-    return pd.DataFrame([dict(row) for row in rows]).to_csv(index=False).encode()
+    return pd.DataFrame(rows).to_csv(index=False).encode()
 
 
-def _renamed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Call tables by their names: where they were written says nothing."""
-    own = {key: value for key, value in row.items() if key not in {"schema", "test"}}
-    if "data" in own:
-        own["data"] = re.sub(r"^.*/([\w-]+)-[0-9a-f]{16}\.csv$", r"\1", str(own["data"]))
-    return own
-
-
-def _ways(figure: str) -> str:
-    """Name a figure that several panels draw: of marginals, by how many attributes they have."""
-    found = re.search(r"_(\d+)$", figure)
-    return f"{found[1]}-way" if found else figure
-
-
-def judge_item(item: Item, rows: Sequence[Mapping[str, Any]]) -> list[JudgedClaim]:
-    """Hold the claims against results."""
-    picture = item.picture
-    drawn = [panel.y for panel in picture.panel]
-    titles = {
-        panel.y: panel.title if drawn.count(panel.y) == 1 else _ways(panel.y)
-        for panel in picture.panel
-    }
-    titles[picture.x] = picture.x_title or picture.x
-    return [
-        JudgedClaim(
-            says=claim.says,
-            at=claim.at,
-            why=claim.why,
-            ours=claim.ours,
-            judged=judge_claim(claim, rows, x=picture.x, printed=item.printed, titles=titles),
-        )
-        for claim in item.claim
-    ]
-
-
-def verdict_of(found: Reproduction, *, used: Sequence[Given], quick: bool) -> dict[str, Any]:
-    """Say in short what came out, for programs and the index."""
-    item = found.item
-    return {
-        "name": item.name,
-        "title": item.title,
-        "paper": item.paper,
-        "where": item.where,
-        "verdict": found.verdict,
-        "quick": quick,
-        "runs": found.result.cells,
-        "failed": len(found.result.failures),
-        "left": sum(row["status"] == "not run" for row in found.rows),
-        "seconds": round(found.seconds, 1),
-        "data": {own.dataset: own.kind for own in used},
-        "sha256": {own.dataset: own.digest for own in used},
-        "claims": [
-            {
-                "says": own.says,
-                "at": own.at,
-                "ours": own.ours,
-                "verdict": own.verdict,
-                "line": own.judged[0].line,
-                "decided_by": own.judged[0].sentence,
-                "beside": [
-                    {"line": other.line, "verdict": other.verdict, "decided_by": other.sentence}
-                    for other in own.judged[1:]
-                ],
-            }
-            for own in found.judgements
-        ],
-    }
+def _without_paths(row: Row) -> Row:
+    """Name the table of a row instead of the path where it was written."""
+    columns = {name: value for name, value in row.items() if name not in {"schema", "test"}}
+    if "data" in columns:
+        path = str(columns["data"])
+        columns["data"] = re.sub(r"^.*/([\w-]+)-[0-9a-f]{16}\.csv$", r"\1", path)
+    return columns

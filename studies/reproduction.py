@@ -1,41 +1,75 @@
-"""A reproduction: the results of a table or figure, and the verdict on each of its claims."""
+"""The result of a reproduction: rows of results, and the verdict on each claim."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
-from ..evaluation.points import Verdict
-from ..evaluation.verdicts import ClaimVerdict
+from ..evaluation.claims import Claim
+from ..evaluation.points import Verdict, overall
+from ..evaluation.verdicts import ClaimVerdict, judge_claim
 from .cells import Row, StudyResult
 from .items import Item
 
-__all__ = ["JudgedClaim", "Reproduction"]
+__all__ = ["JudgedClaim", "Reproduction", "judge_item"]
 
 
-class JudgedClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim of a paper, and what the results say of it."""
+class JudgedClaim(NamedTuple):
+    """A claim, and the verdicts on it."""
 
-    says: str
-    at: str
-    why: str
-    ours: bool
-    """Whether the claim is ours and not the paper's."""
-    judged: list[ClaimVerdict]
-    """The verdict on the claim's own line first, then on the lines beside it."""
+    claim: Claim
+    verdicts: list[ClaimVerdict]
+    """The verdict on the claim's own line, then those on our lines beside it."""
 
     @property
     def verdict(self) -> Verdict:
-        return self.judged[0].verdict
+        return self.verdicts[0].verdict
 
 
 class Reproduction(NamedTuple):
-    """The results of one item, and what they say of its claims."""
+    """What a reproduction found."""
 
     item: Item
-    rows: list[Row]
+    study: StudyResult
     judgements: list[JudgedClaim]
-    verdict: Verdict
-    result: StudyResult
     seconds: float
+
+    @property
+    def rows(self) -> list[Row]:
+        return self.study.rows
+
+    @property
+    def rows_left(self) -> int:
+        """Number of rows whose runs have not been made."""
+        return sum(row["status"] == "not run" for row in self.rows)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all claims of the paper; our own questions do not count."""
+        return overall(
+            [judgement.verdict for judgement in self.judgements if not judgement.claim.ours]
+        )
+
+
+def judge_item(item: Item, rows: Sequence[Row]) -> list[JudgedClaim]:
+    """Judge the item's claims by rows of results."""
+    picture = item.picture
+    figures = [panel.y for panel in picture.panel]
+    titles = {
+        panel.y: panel.title if figures.count(panel.y) == 1 else _shared_title(panel.y)
+        for panel in picture.panel
+    }
+    titles[picture.x] = picture.x_title or picture.x
+    return [
+        JudgedClaim(
+            claim, judge_claim(claim, rows, x=picture.x, printed=item.printed, titles=titles)
+        )
+        for claim in item.claim
+    ]
+
+
+def _shared_title(figure: str) -> str:
+    """Name a figure that several panels draw; one of marginals by its number of attributes."""
+    match = re.search(r"_(\d+)$", figure)
+    return f"{match[1]}-way" if match else figure

@@ -1,89 +1,81 @@
-"""The page of a reproduction: ours beside the paper's, each claim with its verdict and what decides
-it; and the index.
+"""The page of a reproduction, and the index of all pages.
+
+The page shows our numbers beside the paper's, and each claim with its verdict and what decided it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from math import floor, log10
-from typing import TYPE_CHECKING, Any, Final
+from math import floor, isnan, log10
+from typing import Any, Final
 
 from ..evaluation.claims import PrintedValues
-from ..evaluation.series import SeedMean, constant, format_figure, format_place, series
+from ..evaluation.series import (
+    Place,
+    SeedMean,
+    Series,
+    constant,
+    format_figure,
+    format_place,
+    series,
+)
 from ..report.formats import quantity
 from ..report.pages import charts
 from ..report.pages.document import Html, document, figure, note, paragraph, section, table
+from .cells import Row
+from .datasets import DatasetFile
+from .items import Item, Panel
+from .reproduction import JudgedClaim, Reproduction
+from .verdict_file import VerdictFile
 
-if TYPE_CHECKING:
-    from .datasets import Given
-    from .items import Item, Panel
-    from .reproduction import Reproduction
+__all__ = ["draw_picture", "index_page", "reproduction_page"]
 
-__all__ = ["index_page", "picture", "reproduction_page"]
-
-ERRORS: Final = "In the picture means with two standard errors, in the tables with one."
-KINDS: Final = {
+ERRORS: Final = "The picture shows means with two standard errors, the tables with one."
+CLASSES: Final = {
     "reproduced": "good",
     "reproduced in part": "part",
     "not reproduced": "worse",
     "undecided": "quiet",
 }
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def lines_of(rows: Rows) -> list[str]:
-    """List the lines, in the order of the file."""
-    return list(dict.fromkeys(str(row["line"]) for row in rows if row.get("line")))
+"""The class of each verdict in the style sheet."""
 
 
-def picture(item: Item, rows: Rows) -> str:
-    """Draw the panels: means with two standard errors; hollow marks are the paper's numbers, dotted
-    levels floors.
+def draw_picture(item: Item, rows: Sequence[Row]) -> str:
+    """Draw the panels: means with two standard errors.
+
+    Hollow marks are the paper's numbers, and dotted levels are baselines.
     """
-    drawn = [_panel(item, own, rows) for own in item.picture.panel]
-    there = [own for own in drawn if any(line.kind in ("measured", "level") for line in own.lines)]
-    return charts.panels(there or drawn[:1], title=f"{item.paper}, {item.where}: {item.title}")
-
-
-def _panel(item: Item, panel: Panel, rows: Rows) -> charts.Panel:
-    asked: dict[str, Any] = {"x": panel.x or item.picture.x, "y": panel.y, "where": panel.where}
-    lines = []
-    for name in lines_of(rows):
-        if own := series(rows, line=name, **asked):
-            points = [(place, mean.mean) for place, mean in own.items()]
-            lines.append(
-                charts.Line(
-                    name=name, points=points, spread=[2 * mean.error for mean in own.values()]
-                )
-            )
-        elif flat := constant(rows, line=name, **asked):
-            lines.append(charts.Line(name=name, points=[(0, flat.mean)], kind="level"))
-    there = {x for line in lines for x, _ in line.points}
-    for numbers in _printed(item, panel):
-        points = [
-            (x, y)
-            for x, y in zip(numbers.x, numbers.values, strict=True)
-            if not isinstance(x, str) or x in there
-        ]
-        lines.append(
-            charts.Line(
-                name=f"{numbers.line}: the paper's", points=points, kind="printed", of=numbers.line
-            )
-        )
-    values = [
-        float(row[panel.floor])
-        for row in rows
-        if panel.floor and row.get(panel.floor) == row.get(panel.floor, "")
+    panels = [_chart(item, panel, rows) for panel in item.picture.panel]
+    with_results = [
+        panel for panel in panels if any(line.kind in ("measured", "level") for line in panel.lines)
     ]
-    if values:
+    title = f"{item.paper}, {item.where}: {item.title}"
+    return charts.panels(with_results or panels[:1], title=title)
+
+
+def _chart(item: Item, panel: Panel, rows: Sequence[Row]) -> charts.Panel:
+    lines = []
+    for name in _line_names(rows):
+        if means := _means(item, panel, rows, line=name):
+            points = [(place, mean.mean) for place, mean in means.items()]
+            spread = [2 * mean.error for mean in means.values()]
+            lines.append(charts.Line(name=name, points=points, spread=spread))
+        elif level := _level(item, panel, rows, line=name):
+            lines.append(charts.Line(name=name, points=[(0, level.mean)], kind="level"))
+    drawn = {place for line in lines for place, _ in line.points}
+    for printed in _printed(item, panel):
+        points = [
+            (place, value)
+            for place, value in zip(printed.x, printed.values, strict=True)
+            if not isinstance(place, str) or place in drawn
+        ]
+        name = f"{printed.line}: the paper's"
+        lines.append(charts.Line(name=name, points=points, kind="printed", of=printed.line))
+    if values := _baselines(panel, rows):
+        mean = sum(values) / len(values)
         lines.append(
-            charts.Line(
-                name="exact single attributes",
-                points=[(0, sum(values) / len(values))],
-                kind="baseline",
-            )
+            charts.Line(name="exact single attributes", points=[(0, mean)], kind="baseline")
         )
     return charts.Panel(
         lines=lines,
@@ -94,192 +86,224 @@ def _panel(item: Item, panel: Panel, rows: Rows) -> charts.Panel:
     )
 
 
+def _line_names(rows: Sequence[Row]) -> list[str]:
+    """List the lines, in the order of the item's file."""
+    return list(dict.fromkeys(str(row["line"]) for row in rows if row.get("line")))
+
+
+def _means(item: Item, panel: Panel, rows: Sequence[Row], *, line: str) -> Series:
+    return series(rows, line=line, x=panel.x or item.picture.x, y=panel.y, where=panel.where)
+
+
+def _level(item: Item, panel: Panel, rows: Sequence[Row], *, line: str) -> SeedMean | None:
+    return constant(rows, line=line, x=panel.x or item.picture.x, y=panel.y, where=panel.where)
+
+
+def _baselines(panel: Panel, rows: Sequence[Row]) -> list[float]:
+    """List the values of the panel's baseline, without NaN."""
+    values = [float(row[panel.baseline]) for row in rows if panel.baseline in row]
+    return [value for value in values if not isnan(value)]
+
+
 def _x_title(item: Item, panel: Panel) -> str:
-    own = panel.x if panel.x != item.picture.x else ""
-    return own or item.picture.x_title or item.picture.x
+    column = panel.x if panel.x != item.picture.x else ""
+    return column or item.picture.x_title or item.picture.x
 
 
 def _printed(item: Item, panel: Panel) -> list[PrintedValues]:
+    """List the paper's numbers that a panel shows."""
     return [
-        own
-        for own in item.printed
-        if own.y == panel.y
-        and all(panel.where.get(key) == value for key, value in own.where.items())
+        printed
+        for printed in item.printed
+        if printed.y == panel.y
+        and all(panel.where.get(name) == value for name, value in printed.where.items())
     ]
 
 
-def reproduction_page(found: Reproduction, *, svg: str, used: Sequence[Given], quick: bool) -> str:
-    """Write the page."""
-    item, done = found.item, [row for row in found.rows if row["status"] == "done"]
-    seeds = len({str(row["seed"]) for row in done})
-    size = (
-        "A quick run: fewer seeds, values or rows than the whole one."
-        if quick
-        else "The whole run."
-    )
-    left = sum(row["status"] == "not run" for row in found.rows)
-    unmade = (
-        [f"{quantity(left, 'run')} have not been made: the same command goes on with them."]
-        if left
-        else []
-    )
-    absent = [name for name in item.wants if name not in {given.dataset for given in used}]
-    others = [(own.dataset, own.kind) for own in used if own.kind != "as given"]
-    stand_ins = [
-        f"{name} is not the dataset here ({kind}): no number is the real one's."
-        for name, kind in others
-    ]
-    without = (
-        [f"Without {', '.join(absent)}; claims are judged by what is there."] if absent else []
-    )
+def reproduction_page(
+    result: Reproduction, *, svg: str, files: Sequence[DatasetFile], quick: bool
+) -> str:
+    """Write the page of a reproduction."""
+    item = result.item
+    finished = [row for row in result.rows if row["status"] == "done"]
     body = [
-        f"<header><h1>{escape(item.title)}</h1>",
-        paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
-        f'<p class="lead">{_verdict(found.verdict)}</p>',
-        paragraph(
-            f"{size} {found.result.cells:,} runs, {quantity(seeds, 'seed')}. {ERRORS}",
-            kind="quiet",
-        ),
-        *(note(text, warn=True) for text in (*unmade, *stand_ins)),
-        *(note(text) for text in without),
-        "</header>",
+        _header(result, finished, files=files, quick=quick),
         figure(svg, caption="", label="The picture"),
-        section("What the paper says, and what came out", _claims(found), name="claims"),
         section(
-            "Ours beside the paper's",
-            *(_numbers(item, own, done) for own in item.picture.panel),
+            "What the paper says, and what was found",
+            table(
+                ("claim", "verdict", "decided by"),
+                [line for judgement in result.judgements for line in _claim_lines(judgement)],
+            ),
+            name="claims",
+        ),
+        section(
+            "Our numbers beside the paper's",
+            *(_numbers(item, panel, finished) for panel in item.picture.panel),
             name="numbers",
         ),
-        section("What is otherwise than in the paper", _list(item.notes), name="notes"),
+        section("Differences from the paper", _list(item.notes), name="notes"),
         section(
             "Runs that failed",
-            _list([f"{what}: {reason}" for what, reason in found.result.failures.items()]),
+            _list([f"{label}: {reason}" for label, reason in result.study.failures.items()]),
             name="failed",
         ),
         section(
-            "How to make it again", _again(item, used, quick=quick), _files(used), name="again"
+            "How to make it again",
+            _command(item, files, quick=quick),
+            _file_table(files),
+            name="again",
         ),
     ]
-    return document(f"sottovoce: {item.paper}, {item.where}", "\n".join(own for own in body if own))
+    title = f"sottovoce: {item.paper}, {item.where}"
+    return document(title, "\n".join(part for part in body if part))
 
 
-def _claims(found: Reproduction) -> str:
-    rows: list[tuple[Any, ...]] = []
-    for own in found.judgements:
-        first, *beside = own.judged
-        says = (
-            f"{'We ask: ' * own.ours}{escape(own.says)} <span class='quiet'>{escape(own.at)}</span>"
+def _header(
+    result: Reproduction,
+    finished: Sequence[Row],
+    *,
+    files: Sequence[DatasetFile],
+    quick: bool,
+) -> str:
+    """Write the page's beginning: the verdict, the size, and what limits both."""
+    item = result.item
+    size = (
+        "A quick run, with fewer seeds, values or rows than the full one."
+        if quick
+        else "The full run."
+    )
+    runs = quantity(result.study.cells, "run")
+    seeds = quantity(len({str(row["seed"]) for row in finished}), "seed")
+    warnings = [
+        f"{file.dataset} is not the dataset here ({file.kind}): no number is the real one's."
+        for file in files
+        if file.kind != "as given"
+    ]
+    if left := result.rows_left:
+        warnings.insert(
+            0, f"{quantity(left, 'run')} have not been made: the same command goes on with them."
         )
-        why = (
-            f"<br><span class='quiet'>{escape(own.why)}</span>"
-            if own.why and own.verdict != "reproduced"
-            else ""
-        )
-        rows.append(
-            (
-                Html(says),
-                _verdict(own.verdict),
-                Html(f"{escape(first.line)}: {escape(first.sentence)}{why}"),
-            )
-        )
-        rows += [
-            (f"the same of: {one.line}", _verdict(one.verdict), one.sentence) for one in beside
-        ]
-    return table(("claim", "verdict", "decided by"), rows)
+    datasets = {file.dataset for file in files}
+    absent = [name for name in item.wants if name not in datasets]
+    notes = (
+        [f"Without {', '.join(absent)}; claims are judged by the other results."] if absent else []
+    )
+    parts = [
+        f"<header><h1>{escape(item.title)}</h1>",
+        paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
+        f'<p class="lead">{_verdict(result.verdict)}</p>',
+        paragraph(f"{size} {runs}, {seeds}. {ERRORS}", kind="quiet"),
+        *(note(text, warn=True) for text in warnings),
+        *(note(text) for text in notes),
+        "</header>",
+    ]
+    return "\n".join(parts)
 
 
-def _numbers(item: Item, panel: Panel, rows: Rows) -> str:
-    asked: dict[str, Any] = {"x": panel.x or item.picture.x, "y": panel.y, "where": panel.where}
-    own = {line: series(rows, line=line, **asked) for line in lines_of(rows)}
+def _claim_lines(judgement: JudgedClaim) -> list[tuple[Any, ...]]:
+    """Write the lines of a claim: its own verdict, then those on our lines beside it."""
+    claim = judgement.claim
+    first, *beside = judgement.verdicts
+    question = "We ask: " if claim.ours else ""
+    says = f"{question}{escape(claim.says)} <span class='quiet'>{escape(claim.at)}</span>"
+    reason = f"{escape(first.line)}: {escape(first.sentence)}"
+    if claim.why and judgement.verdict != "reproduced":
+        reason += f"<br><span class='quiet'>{escape(claim.why)}</span>"
+    lines: list[tuple[Any, ...]] = [(Html(says), _verdict(judgement.verdict), Html(reason))]
+    return lines + [
+        (f"the same of: {other.line}", _verdict(other.verdict), other.sentence) for other in beside
+    ]
+
+
+def _numbers(item: Item, panel: Panel, rows: Sequence[Row]) -> str:
+    """Write a panel's table: a line of means for each of our lines and each of the paper's."""
+    means = {line: _means(item, panel, rows, line=line) for line in _line_names(rows)}
     printed = _printed(item, panel)
-    known = {x for means in own.values() for x in means} | {
-        x for numbers in printed for x in numbers.x
-    }
-    places = sorted(known, key=lambda x: (isinstance(x, str), 0.0 if isinstance(x, str) else x))
+    places = _sorted_places(
+        {place for along in means.values() for place in along}
+        | {place for values in printed for place in values.x}
+    )
     lines = []
-    for line, means in own.items():
-        flat = None if means else constant(rows, line=line, **asked)
-        if means or flat:
-            lines.append([line, *(_cell(means.get(place, flat)) for place in places)])
-    for numbers in printed:
-        said = dict(zip(numbers.x, numbers.values, strict=True))
-        lines.append(
-            [
-                f"{numbers.line}: the paper",
-                *(format_figure(said[x]) if x in said else "" for x in places),
-            ]
-        )
-    return table(
-        [_x_title(item, panel), *(format_place(place) for place in places)],
-        lines,
-        caption=panel.title,
+    for line, along in means.items():
+        level = None if along else _level(item, panel, rows, line=line)
+        if along or level:
+            lines.append([line, *(_cell(along.get(place, level)) for place in places)])
+    for values in printed:
+        figures = dict(zip(values.x, values.values, strict=True))
+        shown = [format_figure(figures[place]) if place in figures else "" for place in places]
+        lines.append([f"{values.line}: the paper", *shown])
+    head = [_x_title(item, panel), *(format_place(place) for place in places)]
+    return table(head, lines, caption=panel.title)
+
+
+def _sorted_places(places: set[Place]) -> list[Place]:
+    """Sort numbers first, by size; names keep the order of the set."""
+    return sorted(
+        places, key=lambda place: (isinstance(place, str), 0.0 if isinstance(place, str) else place)
     )
 
 
 def _cell(mean: SeedMean | None) -> str:
+    """Write a mean with its standard error."""
     if mean is None:
         return ""
     shown = format_figure(mean.mean)
     if not mean.error:
         return shown
     digits = max(0, 1 - floor(log10(mean.error)))
-    return f"{shown} \N{PLUS-MINUS SIGN} {f'{mean.error:,.{digits}f}'.removeprefix('0')}"
+    error = f"{mean.error:,.{digits}f}".removeprefix("0")
+    return f"{shown} \N{PLUS-MINUS SIGN} {error}"
 
 
-def _again(item: Item, used: Sequence[Given], *, quick: bool) -> str:
-    given = "".join(f" --data {own.dataset}=FILE" for own in used)
-    command = f"sottovoce reproduce {item.name}{' --quick' if quick else ''}{given}"
+def _command(item: Item, files: Sequence[DatasetFile], *, quick: bool) -> str:
+    data = "".join(f" --data {file.dataset}=FILE" for file in files)
+    command = f"sottovoce reproduce {item.name}{' --quick' if quick else ''}{data}"
     return f"<pre><code>{escape(command)}</code></pre>"
 
 
-def _files(used: Sequence[Given]) -> str:
-    rows = [
-        (
-            own.dataset,
-            own.path.name,
-            "" if own.rows is None else f"{own.rows:,}",
-            own.kind,
-            own.digest,
-        )
-        for own in used
-    ]
-    return table(("data", "file", "rows", "", "SHA-256"), rows, caption="What was given")
+def _file_table(files: Sequence[DatasetFile]) -> str:
+    rows = []
+    for file in files:
+        count = "" if file.rows is None else f"{file.rows:,}"
+        rows.append((file.dataset, file.path.name, count, file.kind, file.digest))
+    head = ("data", "file", "rows", "", "SHA-256")
+    return table(head, rows, caption="Files of the datasets")
 
 
 def _list(texts: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(own)}</li>' for own in texts)}</ul>" if texts else ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if texts else ""
 
 
-def index_page(verdicts: Sequence[Mapping[str, Any]]) -> str:
-    """List all that was made."""
-    rows = [
-        (
-            Html(
-                f'<a href="{escape(own["name"])}/page.html">{escape(own["paper"])}, '
-                f"{escape(own['where'])}</a>"
-            ),
-            own["title"],
-            _verdict(own["verdict"]),
-            "quick" if own["quick"] else "full",
-            "; ".join(
-                f"{name}: {kind}" for name, kind in own["data"].items() if kind != "as given"
-            ),
-            f"{sum(claim['verdict'] == 'reproduced' for claim in own['claims'])} of {len(own['claims'])}",
-        )
-        for own in verdicts
-    ]
-    counts = {kind: sum(own["verdict"] == kind for own in verdicts) for kind in KINDS}
+def index_page(verdicts: Sequence[VerdictFile]) -> str:
+    """Write the page that lists all reproductions."""
+    counts = {kind: sum(entry.verdict == kind for entry in verdicts) for kind in CLASSES}
     lead = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
     body = [
         "<h1>Reproductions</h1>",
         paragraph(f"Tables and figures of the papers, made again: {lead}.", kind="lead"),
         table(
             ("figure or table", "what", "verdict", "size", "not the dataset", "claims reproduced"),
-            rows,
+            [_index_line(entry) for entry in verdicts],
         ),
     ]
     return document("sottovoce: reproductions", "\n".join(body))
 
 
+def _index_line(entry: VerdictFile) -> tuple[Any, ...]:
+    name = f"{escape(entry.paper)}, {escape(entry.where)}"
+    reproduced = sum(claim.verdict == "reproduced" for claim in entry.claims)
+    others = [f"{name}: {kind}" for name, kind in entry.data.items() if kind != "as given"]
+    return (
+        Html(f'<a href="{escape(entry.name)}/page.html">{name}</a>'),
+        entry.title,
+        _verdict(entry.verdict),
+        "quick" if entry.quick else "full",
+        "; ".join(others),
+        f"{reproduced} of {len(entry.claims)}",
+    )
+
+
 def _verdict(verdict: str) -> Html:
-    return Html(f'<strong class="{KINDS[verdict]}">{escape(verdict)}</strong>')
+    return Html(f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>')

@@ -1,5 +1,7 @@
-"""Experiments with parts of protocols: views that cover all pairs, for one trusted holder, and the
-formulas of what is sent.
+"""Experiments with parts of protocols.
+
+Views that cover all pairs are measured on one trusted holder's rows, and traffic is evaluated by
+the papers' formulas.
 """
 
 from __future__ import annotations
@@ -7,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -32,8 +34,10 @@ DESIGNS: Final[Mapping[str, Callable[[int], list[Block]]]] = {
     "priview-8": lambda d: covering(d, size=min(8, d)),
     "priview-6": lambda d: covering(d, size=min(6, d)),
 }
-"""How all pairs are covered: each by itself, by NOCD as printed, by the best over primes and over
-all fields, with overlaps.
+"""Sets of views that cover all pairs of attributes.
+
+They are: each pair alone, NOCD as printed, the best designs over primes and over all finite fields,
+and PriView's views, which overlap in more than one attribute.
 """
 
 Design = Literal["pairs", "algorithm-2", "primes", "nocd", "priview-8", "priview-6"]
@@ -42,21 +46,21 @@ Design = Literal["pairs", "algorithm-2", "primes", "nocd", "priview-8", "priview
 def measure_views(
     *, data: str, schema: str, design: Design, epsilon: float, averaged: bool = False, seed: int = 0
 ) -> dict[str, float]:
-    """Count views of the bits with noise, and compare every pair's table with the real one.
+    """Count views of the bits with noise, and compare every pair's table with the exact one.
 
-    `averaged`: every bit's own margin is averaged over all views that have it; otherwise tables are
-    read as they come.
+    With `averaged`, each bit's margin is averaged over all views with that bit. Otherwise each
+    table is taken from its view alone.
     """
     records = load(data, schema=read_schema(Path(schema))).binary()
     domain, names = records.domain, records.domain.attributes
     views = DESIGNS[design](len(names))
     noisy = _count(records, views, epsilon=epsilon, seed=seed)
     pairs = list(combinations(names, 2))
-    real = np.array([np.asarray(counts) for counts in records.marginals(pairs)]) / len(records)
-    found = pair_tables(domain, noisy, rows=len(records), averaged=averaged)
-    guessed = np.array([norm_mul(table.values.reshape(-1), 1.0) for _, _, table in found])
+    exact = np.array([np.asarray(counts) for counts in records.marginals(pairs)]) / len(records)
+    tables = pair_tables(domain, noisy, rows=len(records), averaged=averaged)
+    estimates = np.array([norm_mul(table.values.reshape(-1), 1.0) for _, _, table in tables])
     return {
-        "tvd_2": float(np.abs(real - guessed).sum(axis=1).mean() / 2),
+        "tvd_2": float(np.abs(exact - estimates).sum(axis=1).mean() / 2),
         "views": float(len(views)),
         "variance": pair_error(views, attributes=len(names)),
     }
@@ -72,28 +76,31 @@ def measure_priview(
     marginals: int = 200,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Reconstruct marginals of bits from consistent views by maximum entropy: their average L2
-    error, as parts of all rows.
+    """Reconstruct marginals of bits from consistent views by maximum entropy.
+
+    The figure is the average L2 error of a marginal, as a share of all rows.
     """
     records = load(data, schema=read_schema(Path(schema))).binary()
     domain = records.domain
     noisy = _count(records, DESIGNS[design](len(domain.attributes)), epsilon=epsilon, seed=seed)
     views = agree(noisy, total=float(len(records)), sweeps=3)
-    chosen = marginals_of(domain, ways=ways, limit=marginals)
+    families = marginals_of(domain, ways=ways, limit=marginals)
     errors = []
-    for names, counts in zip(chosen, records.marginals(chosen), strict=True):
-        found = reconstruct(domain, names, views, total=float(len(records)), sweeps=30)
-        errors.append(
-            float(np.linalg.norm(found.project(names).values.reshape(-1) - counts / len(records)))
-        )
+    for family, counts in zip(families, records.marginals(families), strict=True):
+        table = reconstruct(domain, family, views, total=float(len(records)), sweeps=30)
+        estimate = table.project(family).values.reshape(-1)
+        errors.append(float(np.linalg.norm(estimate - counts / len(records))))
     return {f"l2_{ways}": float(np.mean(errors))}
 
 
 def _count(records: Records, views: list[Block], *, epsilon: float, seed: int) -> list[Estimate]:
-    """Count views of one trusted holder's rows: replacing one changes M of them by 2 M."""
+    """Count views of one trusted holder's rows with noise.
+
+    Replacing one record changes each of the M views by 2 in L1, hence all of them by 2 M.
+    """
     generator = np.random.Generator(np.random.Philox(seed))
     names, scale = records.domain.attributes, 2 * len(views) / epsilon
-    families = [tuple(names[at] for at in view) for view in views]
+    families = [tuple(names[index] for index in view) for view in views]
     return [
         Estimate(
             Marginal.of(records.domain, family, counts + generator.laplace(0, scale, counts.size)),
@@ -114,17 +121,16 @@ def count_messages(
     t1: int = 1024,
     seed: int = 0,  # noqa: ARG001 - nothing is drawn
 ) -> dict[str, float]:
-    """Evaluate DP-SUBN's formulas of what is sent, as printed (section VI-F): `t1` is a
-    ciphertext's size in bits.
+    """Evaluate DP-SUBN's formulas of its traffic as printed (section VI-F).
+
+    `t1` is the size of a ciphertext in bits.
     """
-    common: dict[str, Any] = {"d": d, "k": k, "parties": parties, "t1": t1}
-    subn = protocol == "dp-subn"
-    said = (
-        subn_cost.printed(**common, frontier=frontier, view=view)
-        if subn
-        else ccbn_cost.printed(**common)
+    costs = (
+        subn_cost.printed(d=d, k=k, parties=parties, t1=t1, frontier=frontier, view=view)
+        if protocol == "dp-subn"
+        else ccbn_cost.printed(d=d, k=k, parties=parties, t1=t1)
     )
     return {
-        "payload_bytes": sum(size for _, size in said.values()),
-        "rounds": sum(rounds for rounds, _ in said.values()),
+        "payload_bytes": sum(size for _, size in costs.values()),
+        "rounds": sum(rounds for rounds, _ in costs.values()),
     }

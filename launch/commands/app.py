@@ -1,7 +1,7 @@
-"""The command line's root: its commands by name, each loaded when it is asked for.
+"""The command line's root: all commands by name, each loaded when it is used.
 
-Help and shell completion need the names and summaries alone, so that neither loads numpy. What all
-commands share is here, too: options that take several words.
+Help and shell completion need only names and summaries, so neither loads numpy. Options that take
+several words are here, too, because several commands have them.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class LazyCommands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         import_module(f".{COMMANDS[cmd_name][0]}", __package__)
-        found = next(info for info in app.registered_commands if info.name == cmd_name)
-        return get_command_from_info(found, pretty_exceptions_short=False, rich_markup_mode=None)
+        command = next(info for info in app.registered_commands if info.name == cmd_name)
+        return get_command_from_info(command, pretty_exceptions_short=False, rich_markup_mode=None)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and (close := get_close_matches(args[0], COMMANDS, n=1)):
@@ -66,8 +66,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         from importlib.metadata import version
 
         sys.stdout.write(f"sottovoce {version('sottovoce')}\n")
@@ -106,6 +106,6 @@ class Greedy(TyperCommand):
 
 
 class GreedyForData(Greedy):
-    """The same for --data: one word for each dataset."""
+    """A command whose option --data takes several words, one for each dataset."""
 
     many = ("--data",)

@@ -1,4 +1,4 @@
-"""What the judge says: `evaluate`, `predict`, `attack`."""
+"""Commands of the judge, who has the real table: `evaluate`, `predict`, `attack`."""
 
 from __future__ import annotations
 
@@ -52,21 +52,23 @@ def evaluate_command(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers.
+
     Files come first.
     """
-    folder, people = Path(synthetic), None
+    folder, demo = Path(synthetic), None
     if folder.is_dir():
         synthetic = str(folder / "synthetic.csv")
         if not Path(synthetic).is_file():
             raise UsageError(
-                f"expected synthetic.csv in {folder}, found none: does this protocol publish a table?"
+                f"expected synthetic.csv in {folder}, found none: "
+                "does this protocol publish a table?"
             )
         if real == "demo":
-            people = _demo_of(folder)
+            demo = _demo_of(folder)
     work = TaskProgress()
     try:
         verdict = evaluate(
-            real if people is None else people,
+            real if demo is None else demo,
             synthetic,
             schema=schema,
             ways=ways or (2, 3),
@@ -85,8 +87,9 @@ def evaluate_command(
 
 
 def _demo_of(folder: Path) -> pd.DataFrame | None:
-    """Make the demo's people of a run again: as many, from its seed. A folder without a report has
-    those of seed 0.
+    """Make the demo table of a run again, with its number of rows and its seed.
+
+    Without a report it is the default demo table.
     """
     if not (folder / "report.json").is_file():
         return None
@@ -118,8 +121,9 @@ def predict_command(
         typer.Option("--json", help="print how often they are right as JSON, and no predictions"),
     ] = False,
 ) -> None:
-    """Apply a published classifier to a table; where the table has the label, say how often it is
-    right.
+    """Apply a published classifier to a table.
+
+    If the table has the label, the share of right predictions is printed, too.
     """
     predictions = predict_table(model, data, schema=schema)
     accuracy = predictions.accuracy
@@ -149,13 +153,13 @@ def attack_command(
     ] = None,
     record_cap: Annotated[
         float | None,
-        typer.Option(help="what CLLDP may tell of the whole record (default: no bound)"),
+        typer.Option(help="bound on CLLDP's privacy loss of a whole record (default: none)"),
     ] = None,
     seed: Annotated[int, typer.Option(help="of the reports")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Guess labels from the reports of CLLDP and LabelDP: how often three adversaries are right."""
-    found = attack_table(
+    attacks = attack_table(
         data,
         schema=schema,
         label=label,
@@ -164,6 +168,8 @@ def attack_command(
         seed=seed,
     )
     if as_json:
-        sys.stdout.write(json.dumps([msgspec.to_builtins(own) for own in found], indent=2) + "\n")
+        sys.stdout.write(
+            json.dumps([msgspec.to_builtins(attack) for attack in attacks], indent=2) + "\n"
+        )
     else:
-        print_attacks(found)
+        print_attacks(attacks)

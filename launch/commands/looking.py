@@ -1,4 +1,4 @@
-"""What there is and what was left: `protocols`, `report`, `compare`."""
+"""Commands that show protocols and finished runs: `protocols`, `report`, `compare`."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ def protocols_command(
         return
     kind = find(name)
     rows = []
-    for field in msgspec.json.schema(kind.Parameters)["$defs"][kind.Parameters.__name__][
-        "properties"
-    ].items():
-        rule = field[1]
+    definitions = msgspec.json.schema(kind.Parameters)["$defs"]
+    for parameter, rule in definitions[kind.Parameters.__name__]["properties"].items():
         bounds = [f"{sign} {rule[key]}" for key, sign in _BOUNDS.items() if key in rule]
         rows.append(
             [
-                field[0],
+                parameter,
                 " ".join([_values(rule), *bounds]),
                 json.dumps(rule.get("default")),
                 rule.get("description", ""),
@@ -69,7 +67,7 @@ def protocols_command(
 
 
 def _values(rule: dict[str, Any]) -> str:
-    """Say what values a parameter takes, from its JSON schema."""
+    """Describe the values that a parameter takes, by its JSON schema."""
     if "anyOf" in rule:
         return "|".join(values for part in rule["anyOf"] if (values := _values(part)) != "null")
     return "|".join(map(str, rule["enum"])) if "enum" in rule else str(rule.get("type", ""))
@@ -108,7 +106,7 @@ def report_command(
     if public:
         run = ReportedRun(report=run.report)
     try:
-        summary_lines(run)  # what is printed below, before anything is written
+        summary_lines(run)  # an error must occur before anything is written
         page = page_of(run, entries=_ledger_of(folder), model=_model_of(folder))
     except BROKEN as error:
         raise UsageError(
@@ -142,16 +140,16 @@ def compare_command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
-    """Put runs side by side: privacy claimed and real, bytes, rounds, seconds, distances,
-    predictions; a table and a page.
+    """Put runs side by side: claimed and accounted privacy, bytes, rounds, seconds and quality.
+
+    The result is a table and a page.
     """
-    folders = [
-        own for own in folders if not (own.name == PAGE and own.is_file())
-    ]  # of `compare runs/*`, made before
+    # With `compare runs/*` the page of an earlier comparison is among the arguments.
+    folders = [path for path in folders if not (path.name == PAGE and path.is_file())]
     if not folders:
         raise UsageError(f"expected the folders of runs, found only {PAGE}")
-    for at, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:at]]:
+    for index, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:index]]:
             raise UsageError(f"expected each run once, found {folder} twice")
     names = [folder.name or str(folder) for folder in folders]
     if len(set(names)) < len(names):
@@ -176,7 +174,7 @@ def compare_command(
     if page.is_dir():
         raise UsageError(f"expected a file for --out, found the folder {page}")
     if out is None and not os.access(page.parent, os.W_OK):
-        return  # nobody asked for it
+        return  # the page was not requested
     put({page.name: html.encode()}, folder=page.parent)
     if not as_json:
         sys.stdout.write(f"written  {page}\n")

@@ -33,12 +33,15 @@ def with_job_options(command: CommandT) -> CommandT:
     The command gets `None` for an option that was not given.
     """
     signature = inspect.signature(command, eval_str=True)
-    own = list(signature.parameters.values())
-    made = [parameter for struct in (Job, Placement) for parameter in _options(struct)]
-    fixed = [parameter for parameter in own if parameter.kind is not parameter.VAR_KEYWORD]
+    options = [option for struct in (Job, Placement) for option in _options(struct)]
+    fixed = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
     parameters = [
         parameter.replace(kind=parameter.KEYWORD_ONLY)
-        for parameter in (*fixed[:1], *made, *fixed[1:])
+        for parameter in (*fixed[:1], *options, *fixed[1:])
     ]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {

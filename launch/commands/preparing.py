@@ -1,4 +1,4 @@
-"""Before a run: `schema`, `doctor`, `identity`, `new`."""
+"""Commands for before a run: `schema`, `doctor`, `identity`, `new`."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ def schema_command(
 ) -> None:
     """Write a schema of a table, to be edited and given with --schema."""
     if source == DEMO:
-        written = write_schema(DEMO_SCHEMA)
+        text = write_schema(DEMO_SCHEMA)
     else:
-        written = write_schema(merge([infer(blocks(source))]))
+        text = write_schema(merge([infer(blocks(source))]))
         sys.stderr.write(
-            "sottovoce: categories and ranges were taken from the data, which is NOT private: replace them by public ones\n"
+            "sottovoce: categories and ranges were taken from the data, which is NOT private: "
+            "replace them by public ones\n"
         )
     if out is None:
-        sys.stdout.write(written)
+        sys.stdout.write(text)
     elif out.exists():
         raise UsageError(f"expected --out to name a new file, found {out}: it may have been edited")
     else:
-        out.write_text(written)
-        sys.stdout.write(f"{out}: {written.count(chr(10)) - 2} attributes\n")
+        out.write_text(text)
+        sys.stdout.write(f"{out}: {text.count(chr(10)) - 2} attributes\n")
 
 
 @app.command("doctor")
 def doctor_command(
     mpiexec: Annotated[str | None, typer.Option(help="which mpiexec")] = None,
 ) -> None:
-    """Say what is installed, which MPI is used, and prove by a four-rank exchange that it works."""
+    """Show what is installed and which MPI is used, and prove by an exchange that it works."""
     sys.exit(examine(mpiexec))
 
 
@@ -56,7 +57,8 @@ def identity_command(
     """Make the key pair by which the other parties know this one."""
     private, public = write_identity(folder, party=party)
     sys.stdout.write(
-        f"{private}: keep it on party {party}'s host alone\n{public}: copy it into every party's folder\n"
+        f"{private}: keep it on party {party}'s host alone\n"
+        f"{public}: copy it into every party's folder\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Many runs: `sweep`, and the papers' own by `reproduce`."""
+"""Commands for many runs: `sweep`, and `reproduce` for the papers' tables and figures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...report.folder import check_folder
 from ...report.progress import SweepProgress
 from ...report.terminal import print_sweep, print_table
 from ...runs.failure import RunFailed
-from ...studies.datasets import read_given
-from ...studies.items import chosen, data_shown, items, read_item
+from ...studies.datasets import read_dataset_files
+from ...studies.items import item_paths, read_item, select_items
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
 from ...studies.sweep import sweep
@@ -35,21 +35,21 @@ def sweep_command(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
-    """Make many runs from one file; what is done already is not done again."""
+    """Make many runs from one file; finished runs are not repeated."""
     _, cells = read_plan(file, start=start_run)
     if dry_run:
         sys.stdout.write("".join(f"{cell.label}\n" for cell in cells))
         return
     folder = out or Path("sweeps") / file.stem
-    shown = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
+    display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
-        table, made = sweep(cells, out=folder, progress=shown.show)
+        table, result = sweep(cells, out=folder, progress=display.show)
     finally:
-        shown.close()
+        display.close()
     if not quiet:
-        print_sweep(table, before=made.found, folder=folder)
-    if made.failures:
-        raise RunFailed(made.complaint, status=3)
+        print_sweep(table, before=result.reused, folder=folder)
+    if result.failures:
+        raise RunFailed(result.complaint, status=3)
 
 
 @app.command("reproduce", cls=GreedyForData)
@@ -70,41 +70,40 @@ def reproduce_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
     """Make tables and figures of the papers, each with a verdict; without a name, list them."""
-    given = read_given(data or [])
+    files = read_dataset_files(data or [])
     if not names:
-        rows = [
-            [item.name, f"{item.paper}, {item.where}", item.title, data_shown(item)]
-            for item in map(read_item, items().values())
-        ]
-        print_table(("name", "paper", "shows", "data"), rows)
+        _list_items()
         return
-    wanted, left = chosen(names, given)
+    items, reasons = select_items(names, files)
     check_folder(out)
-    failed: list[str] = []
+    complaints: list[str] = []
     rows = []
-    for item in wanted:
-        shown = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
+    for item in items:
+        display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
-            found = reproduce(
-                item, given, quick=quick, out=out, start=start_run, progress=shown.show
+            result = reproduce(
+                item, files, quick=quick, out=out, start=start_run, progress=display.show
             )
         finally:
-            shown.close()
+            display.close()
             write_index(out)
-        rows.append(
-            [
-                item.name,
-                found.verdict,
-                str(found.result.cells),
-                f"{found.seconds:.0f}",
-                f"{out / item.name}/page.html",
-            ]
-        )
-        failed += [f"{item.name}: {found.result.complaint}"] if found.result.failures else []
+        page = f"{out / item.name}/page.html"
+        runs, seconds = str(result.study.cells), f"{result.seconds:.0f}"
+        rows.append([item.name, result.verdict, runs, seconds, page])
+        if result.study.failures:
+            complaints.append(f"{item.name}: {result.study.complaint}")
     if not quiet:
         print_table(("name", "verdict", "runs", "seconds", "page"), rows)
-        sys.stdout.write("".join(f"not made: {reason}\n" for reason in left))
-    if failed:
-        raise RunFailed(
-            failed[0] + (f" (and {len(failed) - 1} more)" if failed[1:] else ""), status=3
-        )
+        sys.stdout.write("".join(f"not made: {reason}\n" for reason in reasons))
+    if complaints:
+        first, *others = complaints
+        more = f" (and {len(others)} more)" if others else ""
+        raise RunFailed(f"{first}{more}", status=3)
+
+
+def _list_items() -> None:
+    rows = [
+        [item.name, f"{item.paper}, {item.where}", item.title, item.data_names]
+        for item in map(read_item, item_paths().values())
+    ]
+    print_table(("name", "paper", "shows", "data"), rows)

@@ -1,4 +1,4 @@
-"""`sottovoce run`: here, over mpiexec, or as a rank of somebody else's MPI job."""
+"""`sottovoce run`: on threads, over mpiexec, or as a rank of the user's own MPI job."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def run_command(
     **options: Any,
 ) -> None:
     """Run a protocol: one process for the curator and one for each party."""
-    given = {
+    arguments = {
         "protocol": protocol,
         "epsilon": epsilon,
         "out": None if out is None else str(out),
         "set": parse_assignments(assignments or []),
         **{name: value for name, value in options.items() if value != []},
     }
-    merged = merge_options(given, read_options(config)) if config else given
+    merged = merge_options(arguments, read_options(config)) if config else arguments
     world = inside_mpi_job()
     threads = merged.get("transport") == "threads"
     if world is not None and world.size and merged.get("parties") is None and not threads:
@@ -79,14 +79,12 @@ def run_command(
     chosen = settings(merged, spelling=lambda name: f"--{name.replace('_', '-')}")
     job, placement = chosen.job, chosen.placement
     if classify and no_judge:
-        raise UsageError(
-            "expected --classify or --no-judge, found both: the judge is who classifies"
-        )
+        raise UsageError("expected --classify or --no-judge, found both: only the judge classifies")
     kind = instantiate(job)
     folder = Path(chosen.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     check_folder(folder)
     if world is not None and placement.transport != "threads":
-        # mpirun ends its ranks with SIGTERM; one of them has said why.
+        # mpirun ends its ranks with SIGTERM after one of them has reported why.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if classify and this_rank() == CURATOR:
             sys.stderr.write(
@@ -108,7 +106,7 @@ def run_command(
 
 
 def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -> None:
-    """Play this rank's role in an MPI job that somebody else started."""
+    """Play this rank's role in an MPI job that the user started."""
     if world.size is not None and world.size != job.parties + 1:
         raise UsageError(
             f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
@@ -126,9 +124,9 @@ def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -
 def _write(
     record: RunRecord, run: ReportedRun, *, folder: Path, quiet: bool, as_json: bool
 ) -> None:
-    written, names = write_run(record, run, folder=folder)
+    report, names = write_run(record, run, folder=folder)
     if as_json:
-        sys.stdout.write(report_json(written).decode())
+        sys.stdout.write(report_json(report).decode())
     elif not quiet:
-        shown = ReportedRun(report=written, judgement=run.judgement)
+        shown = ReportedRun(report=report, judgement=run.judgement)
         print_summary(shown, folder=folder, names=names)

@@ -1,6 +1,4 @@
-"""Local randomizers: what one user says of one value, and what the aggregator makes of what all
-say.
-"""
+"""Local randomizers: how users randomize their values, and how the aggregator estimates."""
 
 from .assignment import Assignment
 from .choice import RANDOMIZERS, best, printed_choice
@@ -14,6 +12,7 @@ from .unary import OptimisedUnary, SymmetricUnary
 
 __all__ = [
     "RANDOMIZERS",
+    "Assignment",
     "DirectEncoding",
     "HadamardBit",
     "HadamardResponse",
@@ -21,7 +20,6 @@ __all__ = [
     "OptimisedUnary",
     "Randomizer",
     "SubsetSelection",
-    "Assignment",
     "SymmetricUnary",
     "best",
     "pack",

@@ -5,10 +5,10 @@
 (Xue et al., CLLDP.) A report of kHR names k cells (label, attributes), at worst all of one label.
 omega does not fall in k and is concave. It is at least k / m_s, and 1 from k = m_s on.
 
-An adversary that knows of the attributes no more than Pr[s | l] learns at most e^epsilon about the
-label, for all Pr[s | l] that agree with omega. If the truth is omega* > omega, the bound is
-e^epsilon* = 1 + (omega* / omega) (e^epsilon - 1) instead (`realised_epsilon`). Against an adversary
-that knows the attributes it is theta.
+Take an adversary that knows of the attributes no more than Pr[s | l]. For it the likelihood ratio
+of two labels is at most e^epsilon, for all Pr[s | l] that agree with omega. If the truth is
+omega* > omega, the bound is e^epsilon* = 1 + (omega* / omega) (e^epsilon - 1) instead
+(`realised_epsilon`). Against an adversary that knows the attributes it is theta.
 
 A user may report several times, about sets of attributes that contain one another, s^1 in s^2 in
 ... . All her reports together are bounded by
@@ -125,8 +125,8 @@ def allocate(
 
     Let d be the number of rounds, r the round's number, and B the bound after the earlier reports.
 
-        tight          B_r rises to e^(epsilon (d + ... + (d - r + 1)) / (d + ... + 1)), so the first
-                       rounds get most
+        tight          B_r rises to e^(epsilon (d + ... + (d - r + 1)) / (d + ... + 1)), so the
+                       first rounds get most
         paper_fixed    min(rest / (d - r + 1), g), as equation 15 must mean
         paper          min(epsilon / (d - r + 1), g), as printed: with omega = 1 nothing is left for
                        the last round (spec C7)

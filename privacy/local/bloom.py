@@ -1,22 +1,21 @@
-"""Bloom filters of all attributes, each bit turned over by itself: RAPPOR's permanent response as
-LoPub has it.
+"""Bloom filters of all attributes, with every bit randomized: RAPPOR's permanent response in LoPub.
 
-For each attribute of c labels a filter of m = 8 c bits. A label's signature is h bits of it,
-different ones, and public: what LoPub's h hash functions say, drawn from the survey's key instead.
-The user's signatures are 1, all else 0, and every bit is replaced with probability f by a fair
-coin: it is turned over with probability f / 2. Two users differ in at most 2 d h bits of d filters,
-so
+Each attribute of c labels has a filter of m = 8 c bits. A label's signature is h different bits of
+it, which are public. LoPub takes them from h hash functions; here they are drawn from the survey's
+key. The bits of the user's signatures are 1, all others 0. Every bit is replaced by a fair coin
+with probability f, so it is flipped with probability f / 2. Two users differ in at most 2 d h bits
+of d filters, so
 
     epsilon = 2 d h ln((2 - f) / f)         f = 2 / (1 + e^(epsilon / 2 d h))
 
-As for unary encoding (`unary`), all bits of a user are drawn at once, and f / 2 is a whole number
-of 2^-k, rounded up, with the fewest digits k at which no more than a quarter of a percent of
-epsilon is given away.
+As in unary encoding (`unary`), all bits of a user are drawn at once. f / 2 is a multiple of 2^-k,
+rounded up. k is the smallest number of digits with which at most a quarter of a percent of epsilon
+is left unused.
 
-Of a report only the bits of signatures matter: one that is 1 makes it (2 - f) / f times as likely
-from the label as from one that does not have it, one that is 0 so many times less. All have h, so
-with the number of them that are 1, the matches, the likelihood of a label rises by ((2 - f) / f)^2
-each.
+Only the bits of a label's signature matter for its likelihood. Compare a label that has a bit with
+one that does not. If the bit is 1, the report is (2 - f) / f times as likely from the first label;
+if it is 0, it is less likely by the same factor. All signatures have h bits. So each match, a bit
+of the signature that is 1, raises the likelihood of the label by ((2 - f) / f)^2.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ...crypto.user_words import UserWords, UserWordStream
-from .bits import MOST_BITS, column_sums, digits_of, random_bits
-from .randomizer import AT_A_TIME, Codes, Counts, Reports, below_exp, threshold
-from .per_attribute import Matches, likelihood
+from .bits import MAX_BITS, column_sums, digits_of, random_bits
+from .per_attribute import Likelihoods, Matches, likelihood
+from .randomizer import BATCH_USERS, Codes, Counts, Reports, below_exp, threshold
 
 __all__ = ["BloomFilters", "epsilon_of", "share_of_coins"]
 
-MOST_DIGITS: Final = 32
-LOSS: Final = 0.0025
-"""Share of epsilon that a shorter f / 2 may give away."""
-AT_ONCE: Final = 1 << 24
-"""Bits that are made, or read, at a time."""
+MAX_DIGITS: Final = 32
+MAX_UNUSED: Final = 0.0025
+"""Share of epsilon that a shorter f / 2 may leave unused."""
+MAX_BATCH_BITS: Final = 1 << 24
+"""Bits that are drawn, or read, at once."""
 ATTEMPTS: Final = 64
-"""To find signatures that all differ."""
+"""Attempts to find signatures that all differ."""
 
 
 def epsilon_of(f: float, *, attributes: int, hashes: int) -> float:
-    """Compute what a user spends.
+    """Compute a user's privacy loss.
 
     >>> [round(epsilon_of(f, attributes=15, hashes=5), 4) for f in (0.9, 0.5, 0.1)]
     [30.1006, 164.7918, 441.6658]
@@ -57,7 +56,7 @@ def epsilon_of(f: float, *, attributes: int, hashes: int) -> float:
 
 
 def share_of_coins(epsilon: float, *, attributes: int, hashes: int) -> float:
-    """Compute f, the share of bits that are coins, for an epsilon.
+    """Compute f, the share of bits that are replaced by coins.
 
     >>> round(share_of_coins(30.1006, attributes=15, hashes=5), 6)
     0.9
@@ -66,7 +65,7 @@ def share_of_coins(epsilon: float, *, attributes: int, hashes: int) -> float:
 
 
 class BloomFilters:
-    """All attributes of a user, in one report."""
+    """A randomizer that reports all attributes of a user at once."""
 
     name = "bloom"
 
@@ -79,8 +78,14 @@ class BloomFilters:
         hashes: int = 5,
         bits_per_value: int = 8,
     ) -> None:
-        """`sizes`: the labels of each attribute; `key`: what the signatures are drawn from,
-        public.
+        """Make the randomizer.
+
+        Args:
+            sizes: the number of labels of each attribute.
+            epsilon: the privacy loss.
+            key: the public key from which signatures are drawn.
+            hashes: h.
+            bits_per_value: m / c.
         """
         if not sizes or min(sizes) < 2:
             raise ValueError(f"expected attributes of at least 2 labels, found {list(sizes)}")
@@ -90,9 +95,10 @@ class BloomFilters:
         self.widths = tuple(bits_per_value * size for size in sizes)
         if not 1 <= hashes <= min(self.widths):
             raise ValueError(
-                f"expected 1 to {min(self.widths)} hashes, as the smallest filter has so many bits, found {hashes}"
+                f"expected 1 to {min(self.widths)} hashes, the bits of the smallest filter, "
+                f"found {hashes}"
             )
-        if sum(self.widths) > MOST_BITS:
+        if sum(self.widths) > MAX_BITS:
             raise ValueError(
                 f"expected filters of at most 2^22 bits in all, found {sum(self.widths):,}"
             )
@@ -103,44 +109,42 @@ class BloomFilters:
         self._ones = digits_of(self._number, digits=self.digits)
         self._first = np.concatenate([[0], np.cumsum(self.widths)]).tolist()
         self._signatures = [
-            _signatures(key, at, size, width, hashes)
-            for at, (size, width) in enumerate(self._each())
+            _signatures(key, attribute, size, width, hashes)
+            for attribute, (size, width) in enumerate(zip(self.sizes, self.widths, strict=True))
         ]
 
-    def _each(self) -> list[tuple[int, int]]:
-        return list(zip(self.sizes, self.widths, strict=True))
-
     def _choose(self) -> tuple[int, int]:
-        """Choose how likely a bit is turned over: so many of 2^digits."""
-        # Of the quotient, which may have been rounded up.
-        least = 1 / (
-            below_exp(nextafter(self.epsilon / (2 * len(self.sizes) * self.hashes), 0)) + 1
-        )
-        numbers = [threshold(least, bits=digits, up=True) for digits in range(1, MOST_DIGITS + 1)]
-        each = [
+        """Choose the probability of a flip: its numerator, and the digits of its denominator."""
+        # The quotient may have been rounded up, so the float below it is taken.
+        of_bit = nextafter(self.epsilon / (2 * len(self.sizes) * self.hashes), 0)
+        least = 1 / (below_exp(of_bit) + 1)
+        numbers = [threshold(least, bits=digits, up=True) for digits in range(1, MAX_DIGITS + 1)]
+        losses = [
             log(((1 << k) - n) / n) if 2 * n < 1 << k else 0.0
             for k, n in enumerate(numbers, start=1)
         ]
-        if not each[-1] > 0:
+        if not losses[-1] > 0:
             raise ValueError(
-                f"expected an epsilon that {MOST_DIGITS} digits can express, found {self.epsilon:g}: too small"
+                f"expected an epsilon that {MAX_DIGITS} digits can express, "
+                f"found {self.epsilon:g}: choose a larger one"
             )
-        digits = next(k for k, own in enumerate(each, start=1) if own >= (1 - LOSS) * each[-1])
+        enough = (1 - MAX_UNUSED) * losses[-1]
+        digits = next(k for k, loss in enumerate(losses, start=1) if loss >= enough)
         return numbers[digits - 1], digits
 
     @property
     def flips(self) -> Fraction:
-        """How likely a bit is turned over: f / 2."""
+        """Probability that a bit is flipped, f / 2."""
         return Fraction(self._number, 1 << self.digits)
 
     @property
     def spent(self) -> float:
-        """What a report spends in truth: epsilon, but for rounding."""
+        """Actual privacy loss of a report: epsilon, except for rounding."""
         return epsilon_of(2 * float(self.flips), attributes=len(self.sizes), hashes=self.hashes)
 
     @property
     def bits(self) -> int:
-        """Of a report."""
+        """Bits of a report on the wire."""
         return sum(self.widths)
 
     @property
@@ -150,84 +154,85 @@ class BloomFilters:
 
     @property
     def ratio(self) -> float:
-        """The logarithm of how many times as likely a report is for each match."""
+        """Logarithm of the factor by which a match raises the likelihood."""
         q = float(self.flips)
         return 2 * log((1 - q) / q)
 
-    def signatures(self, at: int) -> npt.NDArray[np.float64]:
-        """Write the signatures of an attribute as columns of zeros and ones."""
-        found = np.zeros((self.widths[at], self.sizes[at]))
-        found[self._signatures[at].T, np.arange(self.sizes[at])] = 1
-        return found
+    def signatures(self, attribute: int) -> npt.NDArray[np.float64]:
+        """Return the signatures of an attribute as columns of zeros and ones."""
+        size = self.sizes[attribute]
+        matrix = np.zeros((self.widths[attribute], size))
+        matrix[self._signatures[attribute].T, np.arange(size)] = 1
+        return matrix
 
     def report(
         self, values: Sequence[Codes], *, users: npt.NDArray[np.int64], words: UserWords
     ) -> Reports:
-        """Make the reports of users with these values, an array an attribute: the users' side."""
-        out = np.empty((len(users), self.size), np.uint8)
-        step = max(1, min(AT_A_TIME, AT_ONCE // self.bits))
+        """Make users' reports from their values, an array for each attribute: the users' side."""
+        reports = np.empty((len(users), self.size), np.uint8)
+        step = max(1, min(BATCH_USERS, MAX_BATCH_BITS // self.bits))
         for start in range(0, len(users), step):
             part = slice(start, start + step)
-            out[part] = self._randomize([own[part] for own in values], words.of(users[part]))
-        return out
+            codes = [column[part] for column in values]
+            reports[part] = self._randomize(codes, words.of(users[part]))
+        return reports
 
     def _randomize(self, values: Sequence[Codes], words: UserWordStream) -> Reports:
-        said = random_bits(words, columns=self.bits, ones=self._ones)
-        octets, lines = said.reshape(-1), np.arange(len(words)) * self.size
+        reports = random_bits(words, columns=self.bits, ones=self._ones)
+        octets, rows = reports.reshape(-1), np.arange(len(words)) * self.size
         for first, signatures, codes in zip(self._first, self._signatures, values, strict=False):
-            for places in (
-                first + signatures[codes]
-            ).T:  # one of each user at a time: two may be in one byte
-                octets[lines + (places >> 3)] ^= (1 << (places & 7)).astype(np.uint8)
-        return said
+            # One bit of each user is flipped at a time, because two may be in one byte.
+            for places in (first + signatures[codes]).T:
+                octets[rows + (places >> 3)] ^= (1 << (places & 7)).astype(np.uint8)
+        return reports
 
     def ones(self, reports: Reports) -> list[Counts]:
-        """Count the ones of each bit, attribute by attribute."""
+        """Count the reports in which each bit is 1, attribute by attribute."""
         return np.split(column_sums(reports, columns=self.bits), self._first[1:-1])
 
     def frequencies(self, ones: Sequence[Counts], *, users: int) -> list[npt.NDArray[np.float64]]:
-        """Estimate from the ones how many users' filters have each bit, without bias."""
+        """Estimate the number of users whose filters have each bit, without bias."""
         q = float(self.flips)
-        return [np.asarray((own - users * q) / (1 - 2 * q), np.float64) for own in ones]
+        return [np.asarray((counts - users * q) / (1 - 2 * q), np.float64) for counts in ones]
 
     def matches(self, reports: Reports) -> list[Matches]:
-        """Count for each label and user the bits of its signature that are 1, attribute by
-        attribute.
-        """
-        found = [np.zeros((size, len(reports)), np.uint8) for size in self.sizes]
-        step = max(1, AT_ONCE // self.bits)
+        """Count the matches of each label and user, attribute by attribute."""
+        matches = [np.zeros((size, len(reports)), np.uint8) for size in self.sizes]
+        step = max(1, MAX_BATCH_BITS // self.bits)
         for start in range(0, len(reports), step):
             part = slice(start, start + step)
             bits = np.unpackbits(reports[part], axis=1, count=self.bits, bitorder="little").T.copy()
-            for first, signatures, own in zip(self._first, self._signatures, found, strict=False):
+            for first, signatures, table in zip(
+                self._first, self._signatures, matches, strict=False
+            ):
                 for places in signatures.T:
-                    own[:, part] += bits[first + places]
-        return found
+                    table[:, part] += bits[first + places]
+        return matches
 
-    def likelihood(
-        self, matches: Matches, *, kind: type[np.floating] = np.float32
-    ) -> npt.NDArray[np.floating]:
-        """Say how likely reports are from each label of an attribute, by its matches."""
+    def likelihood(self, matches: Matches, *, kind: type[np.floating] = np.float32) -> Likelihoods:
+        """Compute the likelihood of reports from each label of an attribute, by its matches."""
         return likelihood(matches, ratio=self.ratio, kind=kind)
 
     def law(self, values: Sequence[int]) -> Mapping[bytes, Fraction]:
-        """Write out how likely each report is from values; for few bits."""
+        """List all reports of these values with their probabilities; for few bits."""
         truth = np.zeros(self.bits, np.uint8)
         for first, signatures, code in zip(self._first, self._signatures, values, strict=False):
             truth[first + signatures[code]] = 1
-        found = {}
-        for said in product((0, 1), repeat=self.bits):
-            turned = int((np.array(said) != truth).sum())
-            likely = self.flips**turned * (1 - self.flips) ** (self.bits - turned)
-            found[np.packbits(np.array(said, np.uint8), bitorder="little").tobytes()] = likely
-        return found
+        law = {}
+        for bits in product((0, 1), repeat=self.bits):
+            flipped = int((np.array(bits) != truth).sum())
+            report = np.packbits(np.array(bits, np.uint8), bitorder="little")
+            probability = self.flips**flipped * (1 - self.flips) ** (self.bits - flipped)
+            law[report.tobytes()] = probability
+        return law
 
 
 def _signatures(
     key: bytes, attribute: int, size: int, width: int, hashes: int
 ) -> npt.NDArray[np.int64]:
-    """Draw the signatures of an attribute's labels: a line a label. All different, if that can be
-    had by chance.
+    """Draw the signatures of an attribute's labels, a row for each label.
+
+    They all differ, if an attempt finds such signatures.
     """
     digest = hashlib.sha256(
         b"sottovoce bloom v1"
@@ -237,9 +242,9 @@ def _signatures(
     )
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(list(digest.digest()))))
     for _ in range(ATTEMPTS):
-        found = np.array(
+        signatures = np.array(
             [np.sort(generator.choice(width, hashes, replace=False)) for _ in range(size)]
         )
-        if len(np.unique(found, axis=0)) == size:
+        if len(np.unique(signatures, axis=0)) == size:
             break
-    return found
+    return signatures

@@ -1,9 +1,9 @@
-"""Which randomizer for which table.
+"""The choice of a randomizer for a table.
 
-The paper's rule (CALM, 2.2.3) asks by GRR if K - 2 < 3 e^epsilon, else by OUE: where GRR's variance
-of a rare cell is the smaller. The exact rule takes the least total variance of all cells: GRR for K
-up to 9, 20, 134 instead of 10, 24, 165 at epsilon 1, 2, 4, and SUE before OUE at epsilon 8, if
-OUE's q has all its digits.
+The paper's rule (CALM, 2.2.3) takes GRR if K - 2 < 3 e^epsilon, else OUE: it compares the variances
+of a rare cell. The exact rule takes the least total variance of all cells. At epsilon 1, 2 and 4 it
+takes GRR for K up to 9, 20 and 134, where the paper's rule does up to 10, 24 and 165. At epsilon 8
+it prefers SUE to OUE, if OUE's q has all its digits.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
         HadamardBit,
     )
 }
-"""Those that come with sottovoce, by name."""
+"""Randomizers of this package, by name."""
 
 
 def printed_choice(cells: int, *, epsilon: float) -> Randomizer:
-    """Choose as CALM prints it.
+    """Choose by CALM's printed rule.
 
     >>> [printed_choice(cells, epsilon=1.0).name for cells in (10, 11)]
     ['grr', 'oue']
     """
-    return (DirectEncoding if cells - 2 < 3 * exp(min(epsilon, 700.0)) else OptimisedUnary)(
-        cells, epsilon=epsilon
-    )
+    is_direct = cells - 2 < 3 * exp(min(epsilon, 700.0))
+    return (DirectEncoding if is_direct else OptimisedUnary)(cells, epsilon=epsilon)
 
 
 def best(
@@ -54,11 +53,12 @@ def best(
     epsilon: float,
     among: Sequence[Callable[..., Randomizer]] = (DirectEncoding, OptimisedUnary, SymmetricUnary),
 ) -> Randomizer:
-    """Choose the least total variance; of equal ones the first.
+    """Choose the randomizer with the least total variance; of equal ones the first.
 
     >>> [best(cells, epsilon=1.0).name for cells in (6, 12)], best(64, epsilon=8.0).name
     (['grr', 'oue'], 'grr')
     """
     if not among:
-        raise UsageError("expected some randomizer to choose from, found none")
-    return min((kind(cells, epsilon=epsilon) for kind in among), key=lambda own: own.total_variance)
+        raise UsageError("expected at least one randomizer to choose from, found none")
+    candidates = [kind(cells, epsilon=epsilon) for kind in among]
+    return min(candidates, key=lambda randomizer: randomizer.total_variance)

@@ -1,7 +1,7 @@
 """LabelDP's report: attributes as they are, and the label by randomized response.
 
-LEAK: whoever hears a report knows the user's attributes. Only of the label does it tell no more
-than epsilon, and nothing stops anybody from concluding the label from the attributes.
+LEAK: every adversary that receives a report knows the user's attributes. Epsilon bounds the loss of
+the label alone, and it does not bound what the attributes reveal of the label.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ClearAttributes"]
 
 
 class ClearAttributes:
-    """How users with attributes of so many values tell them, with one of so many labels."""
+    """The encoding of users' attributes in clear, and of a randomized label."""
 
     name = "clear-attributes"
 
@@ -49,13 +49,13 @@ class ClearAttributes:
         words: UserWords,
     ) -> Reports:
         """Make the reports of these users."""
-        said = read_integers(
+        randomized = read_integers(
             report(self.label, labels, users=users, words=words), bits=self.label.bits
         )[:, 0]
         columns = [
             (np.asarray(codes, np.int64)[:, None] >> np.arange(width)) & 1
             for codes, width in zip(
-                [*attributes, said], [*self._widths, self.label.bits], strict=True
+                [*attributes, randomized], [*self._widths, self.label.bits], strict=True
             )
         ]
         return np.packbits(
@@ -63,10 +63,10 @@ class ClearAttributes:
         )
 
     def counts(self, reports: Reports) -> list[Counts]:
-        """Count, of each attribute, users by the label that they said and the value that they have:
-        a line a label.
+        """Count users by reported label and value, for each attribute: a row for each label.
 
-        A report that no user can have made is a `ValueError`.
+        Raises:
+            ValueError: a report is impossible.
         """
         bits = np.unpackbits(reports, axis=1, count=self.bits, bitorder="little").astype(np.int64)
         ends = np.cumsum([*self._widths, self.label.bits])
@@ -75,20 +75,22 @@ class ClearAttributes:
             for end, width in zip(ends, [*self._widths, self.label.bits], strict=True)
         ]
         limits = [*self.sizes, self.label.cells]
-        if any(own.max(initial=0) >= most for own, most in zip(columns, limits, strict=True)):
+        if any(c.max(initial=0) >= limit for c, limit in zip(columns, limits, strict=True)):
             raise ValueError(
-                f"expected values of {len(self.sizes)} attributes and a label, found one that is too large"
+                f"expected values of {len(self.sizes)} attributes and a label, "
+                "found one that is too large"
             )
-        *attributes, said = columns
+        *attributes, reported = columns
         labels = self.label.cells
         return [
-            np.bincount(said * size + own, minlength=labels * size).reshape(labels, size)
-            for own, size in zip(attributes, self.sizes, strict=True)
+            np.bincount(reported * size + values, minlength=labels * size).reshape(labels, size)
+            for values, size in zip(attributes, self.sizes, strict=True)
         ]
 
     def joint(self, counts: Counts) -> npt.NDArray[np.float64]:
-        """Estimate Pr[label, value] of one attribute, without bias: labels are put right, values
-        are as they are.
+        """Estimate Pr[label, value] of one attribute, without bias.
+
+        Only labels need the correction, since values are reported as they are.
         """
         p, q = float(self.label.p), float(self.label.q)
         return np.asarray((counts - q * counts.sum(axis=0)) / ((p - q) * counts.sum()))

@@ -1,17 +1,17 @@
 """Hadamard response, and one bit of it.
 
-The Hadamard matrix has entries (-1)^(ones that i and j have in common), H = 2^ceil(log2(K + 1))
-rows; value v has row v + 1, as row 0 says nothing.
+The Hadamard matrix has H = 2^ceil(log2(K + 1)) rows. Entry (i, j) is -1 to the number of ones that
+i and j have in common. Value v has row v + 1, because row 0 is the same for all.
 
-HR (Acharya, Sun, Zhang 2019): a report is one of H numbers; value v supports the half S_v where its
-row is +1. With probability e / (e + 1) the report is uniform in S_v, else in the other half. log2 H
-bits.
+*HR* (Acharya, Sun, Zhang 2019): a report is one of H numbers, in log2 H bits. Value v has the half
+S_v in which its row is +1. With probability e / (e + 1) the report is uniform in S_v, else in the
+other half; e stands for e^epsilon.
 
-One bit (HRR; Bassily and Smith 2015, Cormode et al. 2019): a user draws a column without looking at
-its value, and says the entry there in its own row, turned over with probability 1 / (e + 1): log2 H
-+ 1 bits, of which one tells of the value.
+*One bit* (HRR; Bassily and Smith 2015, Cormode et al. 2019): a user draws a column independently of
+her value. She reports it and the entry of her row there, which she flips with probability
+1 / (e + 1). Of the log2 H + 1 bits one depends on the value.
 
-Any other value is supported by half of all: q = 1/2. Both have the same variance.
+A report supports any other value with q = 1/2. Both have the same variance.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ...crypto.user_words import UserWordStream
 from .packing import read_integers, write_integers
 from .randomizer import (
     COIN_BITS,
+    MAX_CELLS,
     Codes,
     Counts,
     Randomizer,
@@ -44,19 +45,21 @@ N = TypeVar("N", np.int64, np.float64)
 
 
 class _Hadamard(Randomizer):
-    """What both have in common."""
+    """The common part of both randomizers."""
 
     def __init__(self, cells: int, *, epsilon: float) -> None:
         super().__init__(cells, epsilon=epsilon)
-        if cells >= 1 << 24:
-            raise ValueError(f"expected fewer than 2^24 cells for {self.name}, found {cells}")
+        if cells >= MAX_CELLS:
+            raise ValueError(
+                f"expected fewer than {MAX_CELLS:,} cells for {self.name}, found {cells:,}"
+            )
         e = below_exp(epsilon)
-        self._mine = threshold(e / (e + 1))
+        self._keep = threshold(e / (e + 1))
         self._check()
 
     @property
     def p(self) -> Fraction:
-        return Fraction(self._mine, 1 << COIN_BITS)
+        return Fraction(self._keep, 1 << COIN_BITS)
 
     @property
     def q(self) -> Fraction:
@@ -64,28 +67,33 @@ class _Hadamard(Randomizer):
 
     @property
     def rows(self) -> int:
-        """H."""
+        """H, the number of rows and columns."""
         return 1 << self.cells.bit_length()
 
     def _draw(self, values: Codes, words: UserWordStream) -> tuple[Words, Words, Words]:
-        """Draw a column, 1 where its entry in the own row is -1, and 1 where the other half is to
-        be told.
+        """Draw for each user a column, its sign, and a coin.
+
+        The sign is 1 where the entry of the user's row is -1. The coin is 1 where the other half is
+        to be reported.
         """
-        drawn = words.take()[0, :, 0]
-        column = drawn & np.uint64(self.rows - 1)
+        word = words.take()[0, :, 0]
+        column = word & np.uint64(self.rows - 1)
         odd = np.bitwise_count((values.astype(np.uint64) + ONE) & column).astype(np.uint64) & ONE
-        return column, odd, (~coins(drawn, below=self._mine)).astype(np.uint64)
+        return column, odd, (~coins(word, below=self._keep)).astype(np.uint64)
 
     def _support(self, signs: Counts) -> Counts:
-        """`signs`: for each column, how many said +1 less how many said -1; C(v) is (n + sum of row
-        v) / 2.
+        """Compute C(v) = (n + sum of row v) / 2.
+
+        Args:
+            signs: first the number of users, then for each column the reports of +1 minus those of
+                -1.
         """
-        users, rows = signs[0], walsh_hadamard(signs[1:])
-        return np.asarray((users + rows[1 : self.cells + 1]) // 2, np.int64)
+        users, sums = signs[0], walsh_hadamard(signs[1:])
+        return np.asarray((users + sums[1 : self.cells + 1]) // 2, np.int64)
 
 
 class HadamardResponse(_Hadamard):
-    """A point of the half that the own value supports, or of the other."""
+    """A number of the half that belongs to the user's value, or of the other half."""
 
     name = "hr"
 
@@ -96,41 +104,40 @@ class HadamardResponse(_Hadamard):
     def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         column, odd, other = self._draw(values, words)
         row = values.astype(np.uint64) + ONE
-        lowest = row & (
-            ~row + ONE
-        )  # turning this bit of the column over moves it to the other half, one to one
-        said = np.where(odd != other, column ^ lowest, column)
-        return write_integers(said[:, None], bits=self.bits)
+        # Flipping this bit maps the columns of one half to those of the other, one to one.
+        lowest = row & (~row + ONE)
+        reported = np.where(odd != other, column ^ lowest, column)
+        return write_integers(reported[:, None], bits=self.bits)
 
     def support(self, reports: Reports) -> Counts:
-        said = read_integers(reports, bits=self.bits)[:, 0]
-        found = np.bincount(said, minlength=self.rows).astype(np.int64)
-        return self._support(np.concatenate([[len(said)], found]))
+        reported = read_integers(reports, bits=self.bits)[:, 0]
+        columns = np.bincount(reported, minlength=self.rows).astype(np.int64)
+        return self._support(np.concatenate([[len(reported)], columns]))
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         column = np.arange(self.rows, dtype=np.uint64)
-        found = np.zeros(self.rows + 1, np.int64)
-        found[0] = counts.sum()
+        signs = np.zeros(self.rows + 1, np.int64)
+        signs[0] = counts.sum()
         for value in np.flatnonzero(counts):
             odd = (np.bitwise_count(np.uint64(value + 1) & column) & 1).astype(np.bool_)
-            mine = int(generator.binomial(counts[value], float(self.p)))
-            for half, users in ((~odd, mine), (odd, int(counts[value]) - mine)):
-                found[1:][half] += generator.multinomial(
+            kept = int(generator.binomial(counts[value], float(self.p)))
+            for half, users in ((~odd, kept), (odd, int(counts[value]) - kept)):
+                signs[1:][half] += generator.multinomial(
                     users, np.full(self.rows // 2, 2 / self.rows)
                 )
-        return self._support(found)
+        return self._support(signs)
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
-        found = {}
+        law = {}
         for column in range(self.rows):
             odd = ((value + 1) & column).bit_count() & 1
-            own = (1 - self.p if odd else self.p) * Fraction(2, self.rows)
-            found[write_integers(np.array([[column]], np.uint64), bits=self.bits).tobytes()] = own
-        return found
+            report = write_integers(np.array([[column]], np.uint64), bits=self.bits).tobytes()
+            law[report] = (1 - self.p if odd else self.p) * Fraction(2, self.rows)
+        return law
 
 
 class HadamardBit(_Hadamard):
-    """A column, drawn without looking, and the own row's entry there, turned over or not."""
+    """A column that does not depend on the value, and the row's entry there, flipped or not."""
 
     name = "hadamard-bit"
 
@@ -143,44 +150,42 @@ class HadamardBit(_Hadamard):
         return write_integers((column << ONE | (odd ^ other))[:, None], bits=self.bits)
 
     def support(self, reports: Reports) -> Counts:
-        said = read_integers(reports, bits=self.bits)[:, 0]
-        heard = np.bincount(said, minlength=2 * self.rows).astype(np.int64).reshape(self.rows, 2)
-        return self._support(np.concatenate([[len(said)], heard[:, 0] - heard[:, 1]]))
+        reported = read_integers(reports, bits=self.bits)[:, 0]
+        columns = np.bincount(reported, minlength=2 * self.rows).astype(np.int64).reshape(-1, 2)
+        return self._support(np.concatenate([[len(reported)], columns[:, 0] - columns[:, 1]]))
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
         column = np.arange(self.rows, dtype=np.uint64)
-        found = np.zeros(self.rows + 1, np.int64)
-        found[0] = counts.sum()
+        signs = np.zeros(self.rows + 1, np.int64)
+        signs[0] = counts.sum()
         for value in np.flatnonzero(counts):
             drawn = generator.multinomial(int(counts[value]), np.full(self.rows, 1 / self.rows))
             sign = 1 - 2 * (np.bitwise_count(np.uint64(value + 1) & column) & 1).astype(np.int64)
-            found[1:] += sign * (2 * generator.binomial(drawn, float(self.p)) - drawn)
-        return self._support(found)
+            signs[1:] += sign * (2 * generator.binomial(drawn, float(self.p)) - drawn)
+        return self._support(signs)
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
-        found = {}
+        law = {}
         for column in range(self.rows):
             odd = ((value + 1) & column).bit_count() & 1
             for bit in (0, 1):
-                own = (self.p if bit == odd else 1 - self.p) / self.rows
-                found[
-                    write_integers(
-                        np.array([[column << 1 | bit]], np.uint64), bits=self.bits
-                    ).tobytes()
-                ] = own
-        return found
+                numbers = np.array([[column << 1 | bit]], np.uint64)
+                report = write_integers(numbers, bits=self.bits).tobytes()
+                law[report] = (self.p if bit == odd else 1 - self.p) / self.rows
+        return law
 
 
 def walsh_hadamard(values: npt.NDArray[N]) -> npt.NDArray[N]:
-    """Transform by the Hadamard matrix of entries (-1)^(ones that i and j have in common).
+    """Multiply by the Hadamard matrix.
 
     >>> walsh_hadamard(np.array([1, 2, 3, 4])).tolist()
     [10, -2, -4, 0]
     """
-    found = values.copy()
+    result = values.copy()
     step = 1
-    while step < len(found):
-        pairs = found.reshape(-1, 2, step)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+    while step < len(result):
+        pairs = result.reshape(-1, 2, step)
+        sums, differences = pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]
+        result = np.stack([sums, differences], axis=1).reshape(-1)
         step *= 2
-    return found
+    return result

@@ -1,18 +1,19 @@
-"""kHR, the k heads response (Xue et al., CLLDP): subset selection whose noise is fitted to what
-attributes tell of the label.
+"""kHR, the k heads response (Xue et al., CLLDP): subset selection with noise fitted to the belief.
 
-A user's value is a cell (label, attributes). Her report is a set of k of m cells, with her own in
-it with probability p:
+A user's value is a cell (label, attributes). Her report is a set of k of m cells. Her own cell is
+in it with probability p, and another cell with probability q:
 
-    p = k (E + omega) / (k E + m omega),  E = e^epsilon - 1,            and for another cell q = (k - p) / (m - 1)
+    p = k (E + omega) / (k E + m omega),  E = e^epsilon - 1,  q = (k - p) / (m - 1)
 
-A report is at most theta = (E + omega) / omega times as likely from one cell as from another: for
-the *whole* value this is subset selection at an epsilon of ln theta. Of the label alone it tells at
-most e^epsilon, against who knows of the attributes no more than how they go with the label: in any
-k cells a label has at most omega of its people (`belief`). That is epsilon-CLLDP (Theorem 2), and
-it is tight. Who knows the user's attributes faces ln theta instead.
+A report is at most theta = (E + omega) / omega times as likely from one cell as from another. So
+for the *whole* value this is subset selection at an epsilon of ln theta. For the label alone there
+is a smaller bound. Take an adversary that knows only the distribution of attributes for each label,
+where any k cells have at most a share omega of a label's people (`belief`). For it the ratio of two
+labels is at most e^epsilon. This is epsilon-CLLDP (Theorem 2), and the bound is tight. Against an
+adversary that knows the user's attributes the bound is ln theta.
 
-    basic        every bit flipped, as SUE: all cells may be in a report, so omega is 1 whatever the data (Theorem 1)
+The variant `basic` flips every bit, as SUE does. All cells may be in a report, so omega is 1
+whatever the data are (Theorem 1).
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ __all__ = [
 ]
 
 HeadsRule = Literal["scan", "paper"]
-"""How k is chosen: by the exact error of all k, or as equation 8 prints it."""
+"""How k is chosen: by the exact error of every k, or as equation 8 prints it."""
 
-EVEN: Final = 32
+UNIFORM_BITS: Final = 32
 
 Numbers = npt.NDArray[np.float64]
 
@@ -56,7 +57,14 @@ class HeadsResponse(SubsetSelection):
     def __init__(
         self, cells: int, *, epsilon: float, belief: float = 1.0, chosen: int | None = None
     ) -> None:
-        """`belief`: omega; `chosen`: k, the best one where none is said."""
+        """Make the randomizer.
+
+        Args:
+            cells: m.
+            epsilon: the privacy loss of the label.
+            belief: omega.
+            chosen: k; by default the best one.
+        """
         if not 0 < belief <= 1:
             raise ValueError(
                 f"expected an adversarial belief above 0 and at most 1, found {belief}"
@@ -69,8 +77,7 @@ class HeadsResponse(SubsetSelection):
 
     @property
     def ratio(self) -> Fraction:
-        """Theta."""
-        # As fractions: neither e^epsilon nor theta is rounded up.
+        """Theta, as a fraction that is not rounded up."""
         return (below_exp(self.epsilon) - 1) / Fraction(self.belief) + 1
 
     @property
@@ -81,26 +88,28 @@ class HeadsResponse(SubsetSelection):
     def randomize(self, values: Codes, words: UserWordStream) -> Reports:
         if self.chosen > 1:
             return super().randomize(values, words)
-        # One cell: the own one, or any other alike. A number that would make some likelier is drawn
-        # anew.
-        drawn = words.take()[0, :, 0]
-        said, even = values.copy(), (1 << EVEN) // (self.cells - 1) * (self.cells - 1)
-        left = np.flatnonzero(~coins(drawn, below=self._in))
-        drawn = drawn & np.uint64((1 << EVEN) - 1)  # the coin is the upper half
+        # The report is one cell: the user's, or a uniform one of the others. Numbers that would
+        # make some cells likelier than others are drawn again.
+        word = words.take()[0, :, 0]
+        others = self.cells - 1
+        reported, limit = values.copy(), (1 << UNIFORM_BITS) // others * others
+        left = np.flatnonzero(~coins(word, below=self._keep))
+        word = word & np.uint64((1 << UNIFORM_BITS) - 1)  # The upper half was the coin.
         while len(left):
-            number = drawn[left].astype(np.int64)
-            other = number % (self.cells - 1)
-            good = number < even
-            said[left[good]] = (other + (other >= values[left]))[good]
-            left = left[~good]
+            number = word[left].astype(np.int64)
+            other = number % others
+            usable = number < limit
+            reported[left[usable]] = (other + (other >= values[left]))[usable]
+            left = left[~usable]
             if len(left):
-                drawn = words.take()[0, :, 0] >> np.uint64(EVEN)
-        return write_integers(said.astype(np.uint64)[:, None], bits=(self.cells - 1).bit_length())
+                word = words.take()[0, :, 0] >> np.uint64(UNIFORM_BITS)
+        return write_integers(reported.astype(np.uint64)[:, None], bits=others.bit_length())
 
 
 def heads_variance(cells: int, chosen: int, *, epsilon: float, belief: float) -> float:
-    """The variance of one user's estimate of a cell that nobody has: q (1 - q) / (p - q)^2,
-    equation 7's larger term.
+    """Compute the variance of one user's estimate of a cell that nobody has.
+
+    It is q (1 - q) / (p - q)^2, the larger term of equation 7.
 
     >>> round(heads_variance(250, 1, epsilon=1.0, belief=0.383), 6)
     12.593991
@@ -111,53 +120,61 @@ def heads_variance(cells: int, chosen: int, *, epsilon: float, belief: float) ->
 
 
 def heads_error(cells: int, chosen: int, *, epsilon: float, belief: float) -> float:
-    """The expected squared L2 error of all cells' estimates, of one user: equation 7 in whole."""
+    """Compute the expected squared L2 error of all estimates from one user, by equation 7."""
     return float(_errors(cells, np.array([chosen]), np.array([belief]), epsilon=epsilon)[0])
 
 
 def _errors(cells: int, heads: Numbers, omega: Numbers, *, epsilon: float) -> Numbers:
-    """The same of many k, each with its omega."""
+    """Compute the errors of many k, each with its omega."""
     e = _excess(epsilon)
     p = heads * (e + omega) / (heads * e + cells * omega)
     q = (heads - p) / (cells - 1)
-    # p - q = k (m - k) E / ((m - 1) (k E + m omega))
-    apart = heads * (cells - heads) * e / ((cells - 1) * (heads * e + cells * omega))
-    return np.asarray(cells * q * (1 - q) / apart**2 + (1 - p - q) / apart)
+    # The difference is p - q = k (m - k) E / ((m - 1) (k E + m omega)).
+    difference = heads * (cells - heads) * e / ((cells - 1) * (heads * e + cells * omega))
+    return np.asarray(cells * q * (1 - q) / difference**2 + (1 - p - q) / difference)
 
 
 def choose_heads(
     cells: int, *, epsilon: float, beliefs: Sequence[float], rule: HeadsRule = "scan"
 ) -> int:
-    """Choose k from 1 to m / 2; `beliefs`: omega(1), omega(2), ..., and from there on 1.
+    """Choose k from 1 to m / 2.
 
-    Theorem 3 says that the best k is 1 or ceil(m / (e^epsilon + 1)), which is wrong (spec C3, C5):
-    with a spike of .3 over an even rest, at epsilon 2 it is 7, or 6 by the larger term alone, and
-    30 has 1.8 times the variance. Where ceil is more than half of the cells it is taken to be half.
+    Theorem 3 claims that the best k is 1 or ceil(m / (e^epsilon + 1)), which is wrong (spec C3,
+    C5). Take a distribution with one value of probability .3 and an even rest, at epsilon 2. The
+    best k is 7, or 6 by the larger term alone, and 30 has 1.8 times the variance. The printed k is
+    limited to half of the cells.
 
     >>> spike = [min(1.0, 0.3 + (k - 1) * 0.7 / 49) for k in range(1, 51)]
     >>> [choose_heads(250, epsilon=2.0, beliefs=spike, rule=rule) for rule in ("scan", "paper")]
     [7, 30]
+
+    Args:
+        cells: m.
+        epsilon: the privacy loss of the label.
+        beliefs: omega(1), omega(2), ...; from there on omega is 1.
+        rule: how k is chosen.
     """
-    most = max(1, cells // 2)
+    largest = max(1, cells // 2)
 
     def belief(k: int) -> float:
         return float(beliefs[k - 1]) if k <= len(beliefs) else 1.0
 
     if rule == "paper":
-        other = min(max(1, ceil(cells / (exp(min(epsilon, 700.0)) + 1))), most)
+        printed = min(max(1, ceil(cells / (exp(min(epsilon, 700.0)) + 1))), largest)
         return min(
-            (1, other), key=lambda k: heads_variance(cells, k, epsilon=epsilon, belief=belief(k))
+            (1, printed), key=lambda k: heads_variance(cells, k, epsilon=epsilon, belief=belief(k))
         )
-    omega = np.ones(most)
-    omega[: len(beliefs)] = np.asarray(beliefs, float)[:most]
-    return int(np.argmin(_errors(cells, np.arange(1.0, most + 1), omega, epsilon=epsilon))) + 1
+    omega = np.ones(largest)
+    omega[: len(beliefs)] = np.asarray(beliefs, float)[:largest]
+    return int(np.argmin(_errors(cells, np.arange(1.0, largest + 1), omega, epsilon=epsilon))) + 1
 
 
 def variance_of_set(
     *, cells: int, chosen: int, p: float, size: int, users: int, frequency: float = 0.0
 ) -> float:
-    """The variance of the estimate of `size` cells together, which so many of the users have; cells
-    go against one another.
+    """Compute the variance of the estimate of `size` cells together.
+
+    Estimates of different cells are negatively correlated.
 
     >>> p = 4 * (exp(1) - 1 + 0.8) / (4 * (exp(1) - 1) + 40 * 0.8)
     >>> round(variance_of_set(cells=40, chosen=4, p=p, size=5, users=500, frequency=0.1), 9)
@@ -169,10 +186,10 @@ def variance_of_set(
     q = (k - p) / (m - 1)
     b10 = p * (k - 1) / (m - 1)
     b00 = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((m - 1) * (m - 2)) if m > 2 else 0.0
-    one, none = p + (a - 1) * q, a * q
-    within = one + 2 * (a - 1) * b10 + (a - 1) * (a - 2) * b00 - one**2
-    without = none + a * (a - 1) * b00 - none**2
-    return max(frequency * within + (1 - frequency) * without, 0.0) / (users * (p - q) ** 2)
+    inside, outside = p + (a - 1) * q, a * q
+    of_inside = inside + 2 * (a - 1) * b10 + (a - 1) * (a - 2) * b00 - inside**2
+    of_outside = outside + a * (a - 1) * b00 - outside**2
+    return max(frequency * of_inside + (1 - frequency) * of_outside, 0.0) / (users * (p - q) ** 2)
 
 
 def _excess(epsilon: float) -> float:

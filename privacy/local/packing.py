@@ -1,4 +1,4 @@
-"""Bits: whole numbers and reports, one after another without gaps, lowest bit first."""
+"""Packing: integers and reports one after another, without gaps, with the lowest bit first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["pack", "packed_size", "read_integers", "unpack", "write_integers"]
 
 
 def packed_size(reports: int, *, bits: int) -> int:
-    """Count the bytes of so many reports of so many bits, packed together."""
+    """Count the bytes of packed reports of `bits` bits each."""
     return -(-reports * bits // 8)
 
 
 def pack(reports: Reports, *, bits: int) -> npt.NDArray[np.uint8]:
-    """Put reports together without gaps, as they travel.
+    """Pack reports without gaps, as they are sent.
 
     >>> pack(np.array([[5], [6], [1]], np.uint8), bits=3).tolist()
     [117, 0]
@@ -29,8 +29,10 @@ def pack(reports: Reports, *, bits: int) -> npt.NDArray[np.uint8]:
 
 
 def unpack(data: npt.NDArray[np.uint8], *, bits: int, reports: int) -> Reports:
-    """Take apart what `pack` put together; what has another length, or anything after the last
-    report, is a `ValueError`.
+    """Unpack the given number of reports.
+
+    Raises:
+        ValueError: the data have another length, or bits after the last report.
     """
     if data.shape != (packed_size(reports, bits=bits),):
         expected = packed_size(reports, bits=bits)
@@ -39,14 +41,14 @@ def unpack(data: npt.NDArray[np.uint8], *, bits: int, reports: int) -> Reports:
         )
     if bits % 8 == 0:
         return data.reshape(reports, bits // 8)
-    if (over := reports * bits % 8) and int(data[-1]) >> over:
+    if (used := reports * bits % 8) and int(data[-1]) >> used:
         raise ValueError("expected zeros after the last report, found other bits")
-    said = np.unpackbits(data, count=reports * bits, bitorder="little").reshape(reports, bits)
-    return np.packbits(said, axis=1, bitorder="little")
+    rows = np.unpackbits(data, count=reports * bits, bitorder="little").reshape(reports, bits)
+    return np.packbits(rows, axis=1, bitorder="little")
 
 
 def write_integers(values: Words, *, bits: int) -> Reports:
-    """Write each line's numbers, in as many bits each.
+    """Write the integers of each row, in `bits` bits each.
 
     >>> write_integers(np.array([[5, 3], [6, 1]], np.uint64), bits=3).tolist()
     [[29], [14]]
@@ -55,24 +57,24 @@ def write_integers(values: Words, *, bits: int) -> Reports:
     octets = np.ascontiguousarray(values).astype("<u8").view(np.uint8)
     if numbers == 1:
         return octets[:, : -(-bits // 8)].copy()
-    each = octets.reshape(users * numbers, 8)[:, : -(-bits // 8)]
-    said = np.unpackbits(each, axis=1, count=bits, bitorder="little")
-    return np.packbits(said.reshape(users, numbers * bits), axis=1, bitorder="little")
+    used = octets.reshape(users * numbers, 8)[:, : -(-bits // 8)]
+    rows = np.unpackbits(used, axis=1, count=bits, bitorder="little")
+    return np.packbits(rows.reshape(users, numbers * bits), axis=1, bitorder="little")
 
 
 def read_integers(reports: Reports, *, bits: int, numbers: int = 1) -> Codes:
-    """Read what `write_integers` wrote: a line a user."""
+    """Read integers that `write_integers` wrote: a row for each user."""
     users, size = len(reports), -(-bits // 8)
     if reports.ndim != 2 or reports.shape[1] != -(-bits * numbers // 8):
         raise ValueError(
             f"expected reports of {-(-bits * numbers // 8)} bytes, found the shape {reports.shape}"
         )
-    if (over := bits * numbers % 8) and users and int(reports[:, -1].max()) >> over:
+    if (used := bits * numbers % 8) and users and int(reports[:, -1].max()) >> used:
         raise ValueError(f"expected reports of {bits * numbers} bits, found more")
-    each = reports
+    parts = reports
     if numbers > 1:
-        said = np.unpackbits(reports, axis=1, count=bits * numbers, bitorder="little")
-        each = np.packbits(said.reshape(users * numbers, bits), axis=1, bitorder="little")
-    whole = np.zeros((users * numbers, 8), np.uint8)
-    whole[:, :size] = each
-    return whole.view("<u8").reshape(users, numbers).astype(np.int64)
+        rows = np.unpackbits(reports, axis=1, count=bits * numbers, bitorder="little")
+        parts = np.packbits(rows.reshape(users * numbers, bits), axis=1, bitorder="little")
+    words = np.zeros((users * numbers, 8), np.uint8)
+    words[:, :size] = parts
+    return words.view("<u8").reshape(users, numbers).astype(np.int64)

@@ -1,15 +1,14 @@
-"""What a local randomizer is: what a user does with one value of K, and what the aggregator makes
-of all reports.
+"""Local randomizers: a user's side and the aggregator's side, for one value of K.
 
-Each is *pure*: a report supports some of the K values, the user's own with probability p, any other
-with q. From C(v), the reports that support v, of n users
+All randomizers here are *pure*: a report supports the user's own value with probability p, and any
+other value with probability q. If C(v) of n reports support v, then
 
     estimate    f(v) = (C(v) / n - q) / (p - q)
     variance    [f p (1 - p) + (1 - f) q (1 - q)] / ((p - q)^2 n), given the users' values
 
-Probabilities are fractions of whole numbers, so the law of a report is exact, and they are rounded
-so that no report is more than e^epsilon times as likely from one value as from another. `law`
-writes it out for small K; the conformance suite adds up.
+Probabilities are fractions of integers, so the law of a report is exact. They are rounded so that
+no report is more than e^epsilon times as likely from one value as from another. `law` lists all
+reports for small K, and the conformance suite checks them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from math import inf
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import gmpy2
 import numpy as np
@@ -27,6 +26,9 @@ import numpy.typing as npt
 from ...crypto.user_words import UserWords, UserWordStream
 
 __all__ = [
+    "BATCH_USERS",
+    "COIN_BITS",
+    "MAX_CELLS",
     "Codes",
     "Counts",
     "Randomizer",
@@ -41,20 +43,20 @@ __all__ = [
 Codes: TypeAlias = npt.NDArray[np.int64]
 Counts: TypeAlias = npt.NDArray[np.int64]
 Reports: TypeAlias = npt.NDArray[np.uint8]
-"""A line a user, of whole bytes, bits lowest first; what is left over of the last byte is 0."""
+"""A row of whole bytes for each user, with the lowest bit first; unused bits are 0."""
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-COIN_BITS = 32
-AT_A_TIME = 4096
-MOST_CELLS = 1 << 22
-"""Of all users together for whom reports are made at a time: a randomizer may need a word for
-each.
-"""
-"""Users for whom reports are made at a time: what is touched stays in the second cache."""
+COIN_BITS: Final = 32
+MAX_CELLS: Final = 1 << 24
+"""Largest number of cells of a randomizer that draws an index from 32 bits."""
+BATCH_USERS: Final = 4096
+"""Users for whom reports are made at once: the working set fits in the L2 cache."""
+MAX_BATCH_CELLS: Final = 1 << 22
+"""Bound on cells times users of a batch, since a randomizer may need a word for each."""
 
 
 class Randomizer(ABC):
-    """One way to ask for one of K values."""
+    """One way to report one of K values."""
 
     name: ClassVar[str]
 
@@ -68,23 +70,20 @@ class Randomizer(ABC):
 
     @property
     def ratio(self) -> Fraction:
-        """How much likelier a report may be from one value than from another: e^epsilon, rounded
-        down.
-        """
+        """Bound on the ratio of a report's likelihoods from two values: e^epsilon, rounded down."""
         return below_exp(self.epsilon)
 
     @property
     def local_epsilon(self) -> float:
-        """The epsilon of the whole value; `epsilon` is what is claimed, which may be of a part of
-        it.
-        """
+        """Epsilon of the whole value; `epsilon` is the claim, which may be of a part of it."""
         return self.epsilon
 
     def _check(self) -> None:
         """Refuse an epsilon that rounds away. Called at the end of every constructor."""
         if not self.p > self.q:
             raise ValueError(
-                f"expected an epsilon that coins of {COIN_BITS} bits can express, found {self.epsilon:g}: too small"
+                f"expected an epsilon that coins of {COIN_BITS} bits can express, "
+                f"found {self.epsilon:g}: choose a larger one"
             )
 
     def __repr__(self) -> str:
@@ -93,17 +92,17 @@ class Randomizer(ABC):
     @property
     @abstractmethod
     def p(self) -> Fraction:
-        """How likely a report supports the user's own value."""
+        """Probability that a report supports the user's own value."""
 
     @property
     @abstractmethod
     def q(self) -> Fraction:
-        """How likely it supports any other."""
+        """Probability that a report supports any other value."""
 
     @property
     @abstractmethod
     def bits(self) -> int:
-        """Of a report."""
+        """Bits of a report on the wire."""
 
     @property
     def size(self) -> int:
@@ -112,20 +111,25 @@ class Randomizer(ABC):
 
     @abstractmethod
     def randomize(self, values: Codes, words: UserWordStream) -> Reports:
-        """Make the reports of users with these values: the user's side. They may stand in a buffer
-        of the words'.
+        """Make the reports of users with these values: the user's side.
+
+        The reports may share a buffer with the words.
         """
 
     @abstractmethod
     def support(self, reports: Reports) -> Counts:
-        """Count, for each value, the reports that support it: the aggregator's side.
+        """Count the reports that support each value: the aggregator's side.
 
-        A report that no user can have made is a `ValueError`.
+        Raises:
+            ValueError: a report is impossible.
         """
 
     def supports(self, reports: Reports, users: Counts) -> list[Counts]:
-        """Count the support of several groups of so many users each, whose reports follow one
-        another.
+        """Count the support in several groups, whose reports follow one another.
+
+        Args:
+            reports: the reports of all groups.
+            users: the number of users in each group.
         """
         ends = np.cumsum(users)
         return [
@@ -135,27 +139,30 @@ class Randomizer(ABC):
 
     @abstractmethod
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
-        """Draw the support of users of whom `counts` have each value, directly from its exact law,
-        report for report alike.
+        """Draw the support directly from its exact law, without making reports.
+
+        Args:
+            counts: how many users have each value.
+            generator: the source of randomness.
         """
 
     @abstractmethod
     def law(self, value: int) -> Mapping[bytes, Fraction]:
-        """Write out how likely each report is from a value; for small K."""
+        """List all reports of a value with their probabilities; for small K."""
 
     def estimate(self, support: Counts, *, users: int) -> npt.NDArray[np.float64]:
-        """Estimate the frequencies, without bias."""
+        """Estimate the values' frequencies, without bias."""
         p, q = float(self.p), float(self.q)
         return np.asarray((support / users - q) / (p - q))
 
     def variance(self, *, users: int = 1, frequency: float = 0.0) -> float:
-        """The variance of an estimate, given the users' values."""
+        """Compute the variance of an estimate, given the users' values."""
         p, q = float(self.p), float(self.q)
         return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / ((p - q) ** 2 * users)
 
     @property
     def total_variance(self) -> float:
-        """The variances of all K estimates together, of one user, who has one of the values."""
+        """Sum of the variances of all K estimates from one user's report."""
         return self.variance(frequency=1.0) + (self.cells - 1) * self.variance()
 
     def _check_shape(self, reports: Reports) -> None:
@@ -169,24 +176,25 @@ def report(
     randomizer: Randomizer, values: Codes, *, users: npt.NDArray[np.int64], words: UserWords
 ) -> Reports:
     """Make the reports of these users."""
-    out = np.empty((len(values), randomizer.size), np.uint8)
-    step = max(1, min(AT_A_TIME, MOST_CELLS // randomizer.cells))
+    reports = np.empty((len(values), randomizer.size), np.uint8)
+    step = max(1, min(BATCH_USERS, MAX_BATCH_CELLS // randomizer.cells))
     for start in range(0, len(values), step):
         part = slice(start, min(start + step, len(values)))
-        out[part] = randomizer.randomize(values[part], words.of(users[part]))
-    return out
+        reports[part] = randomizer.randomize(values[part], words.of(users[part]))
+    return reports
 
 
 def below_exp(epsilon: float) -> Fraction:
-    """Round e^epsilon down to a fraction of which nobody can say that it is more."""
+    """Round e^epsilon down to a fraction."""
     with gmpy2.context(gmpy2.get_context(), precision=200, round=gmpy2.RoundDown):
         numerator, denominator = gmpy2.exp(gmpy2.mpfr(epsilon, 200)).as_integer_ratio()
         return Fraction(int(numerator), int(denominator))
 
 
 def threshold(probability: Fraction, *, bits: int = COIN_BITS, up: bool = False) -> int:
-    """Round a probability to a whole number of 2^-bits, down or up; a coin is a number of so many
-    bits below it.
+    """Round a probability, down or up, to a multiple of 2^-bits, and return the factor.
+
+    A coin of `bits` bits that is below the factor falls with this probability.
     """
     scaled = probability * (1 << bits)
     return (
@@ -197,7 +205,7 @@ def threshold(probability: Fraction, *, bits: int = COIN_BITS, up: bool = False)
 
 
 def coins(words: Words, *, below: int) -> npt.NDArray[np.bool_]:
-    """Toss a coin with the upper half of each word: heads with probability below / 2^32."""
+    """Toss a coin with the upper half of each word: heads with probability `below` / 2^32."""
     if below >= 1 << COIN_BITS:
         return np.ones(words.shape, np.bool_)
     return np.asarray(words < np.uint64(below << COIN_BITS))

@@ -57,7 +57,7 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
     ):
         sottovoce.run("noisy-marginals", identities=folder, **RUN)
     (folder / "party-3.pub").write_bytes((folder / "party-2.pub").read_bytes())
-    with pytest.raises(UsageError, match="to belong together"):
+    with pytest.raises(UsageError, match="to be one key pair"):
         read_identities(str(folder), party=3, parties=3)
 
 

@@ -1,6 +1,4 @@
-"""DistDiffGen: the laws of every protocol, scores and sensitivities by brute force, and what is
-published against the truth.
-"""
+"""DistDiffGen: the laws of every protocol, scores and sensitivities by brute force, and utility."""
 
 from __future__ import annotations
 
@@ -73,7 +71,7 @@ class TestConformanceInARing(ProtocolConformance):
 
 
 def table(rows: int = 400, *, seed: int = 0) -> pd.DataFrame:
-    """Whoever is above 20 and likes blue is rich, and few others are."""
+    """Make a table in which people above 20 who like blue are rich, and few others are."""
     generator = np.random.default_rng(seed)
     age, colour = generator.uniform(0, 50, rows), generator.integers(0, 3, rows)
     rich = ((age > 20) & (colour == 2)) | (generator.random(rows) < 0.1)
@@ -127,7 +125,7 @@ def run(**given: Any) -> sottovoce.Run:
         (["a", "b", "c"], False),
     ],
 )
-def test_which_labels_are_bins(labels: list[str], bins: bool) -> None:
+def test_labels_of_bins_are_recognised(labels: list[str], bins: bool) -> None:
     assert are_bins(labels) is bins
 
 
@@ -139,11 +137,11 @@ def test_which_labels_are_bins(labels: list[str], bins: bool) -> None:
         {"bins": 40, "range": [1e6, 1e6 + 1], "missing": "category"},
     ],
 )
-def test_bins_of_any_schema_are_seen(rule: dict[str, Any]) -> None:
+def test_bins_of_any_schema_are_recognised(rule: dict[str, Any]) -> None:
     assert are_bins(read_schema({"x": rule}).domain.labels["x"])
 
 
-def test_the_plan() -> None:
+def test_the_plan_of_a_run() -> None:
     plan = plan_of(epsilon=2.0, specialisations=5)
     assert (plan.predictors, plan.numeric) == (("age", "colour"), ("age",))
     assert plan.epsilon_of_choice == 2.0 / (2 * (1 + 10))
@@ -155,8 +153,8 @@ def test_the_plan() -> None:
     )  # there is nothing to choose
 
 
-def test_all_ordered_and_all_halved() -> None:
-    """One predictor: its cut after each choice, with picks that are dictated."""
+def test_bins_are_split_by_choice_and_categories_in_halves() -> None:
+    """With one predictor and dictated picks, the cut after each choice is the expected one."""
     bins = plan_of({"a": {"bins": 5, "range": [0, 5]}, "rich": ["no", "yes"]}, specialisations=2)
     asked: list[list[int]] = []
 
@@ -195,7 +193,7 @@ def test_both_children_choose_at_once() -> None:
 
 
 def brute_force(left: Sequence[int], right: Sequence[int], *, score: Score) -> float:
-    """By the definitions, a record at a time."""
+    """Compute a score by its definition, a record at a time."""
     records = [
         (side, label)
         for side, own in enumerate((left, right))
@@ -230,7 +228,7 @@ def test_scores_are_those_of_the_definition(score: Score) -> None:
 
 
 def neighbours(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Replace one record; the last place holds those that are under no child."""
+    """Replace one record; the last place counts the records that are under no child."""
     for gone, come in product(range(len(counts)), repeat=2):
         if gone != come and counts[gone]:
             yield tuple(n - (at == gone) + (at == come) for at, n in enumerate(counts))
@@ -239,7 +237,7 @@ def neighbours(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_sensitivity_of_one_score(score: Score, classes: int) -> None:
-    """By enumeration of all tables of few records: never more than the bound, and as much."""
+    """Over all tables of few records the bound is never exceeded, and is reached."""
     worst = 0.0
     for counts in product(range(3), repeat=2 * classes):
         own = brute_force(counts[:classes], counts[classes:], score=score)
@@ -252,8 +250,9 @@ def test_the_sensitivity_of_one_score(score: Score, classes: int) -> None:
 
 @pytest.mark.parametrize("score", SCORES)
 def test_the_sensitivity_of_two_scores(score: Score) -> None:
-    """Of two nodes' sum: by max no more than of one, by gain more than of one and at most twice
-    that.
+    """The sum of two nodes' scores changes by *max* no more than one score.
+
+    By *gain* it changes by more than one score does, and by at most twice that.
     """
     worst = 0.0
     tables = np.array(list(product(range(3), repeat=8)), float)
@@ -273,8 +272,9 @@ def test_the_sensitivity_of_two_scores(score: Score) -> None:
 
 
 def laws(plan: SpecialisationPlan, tables: dict[str, Any]) -> dict[tuple[Any, ...], float]:
-    """Compute the log-probability of everything that may be picked, from the steps that the
-    mechanism really rounds to.
+    """Compute the log-probability of every transcript of picks.
+
+    It uses the steps to which the mechanism really rounds.
     """
     found: dict[tuple[Any, ...], float] = {}
 
@@ -313,7 +313,7 @@ def laws(plan: SpecialisationPlan, tables: dict[str, Any]) -> dict[tuple[Any, ..
 
 @pytest.mark.parametrize("score", SCORES)
 def test_all_choices_together_cost_half_of_epsilon(score: Score) -> None:
-    """By enumeration: all tables of two records, all neighbours, every transcript of choices."""
+    """Over all tables of two records, all neighbours and every transcript of choices."""
     schema = {"a": {"bins": 6, "range": [0, 6]}, "rich": ["no", "yes"]}
     plan = plan_of(schema, specialisations=1, epsilon=6.0, score=score)
     kinds = list(product(range(6), range(2)))
@@ -335,7 +335,7 @@ def test_all_choices_together_cost_half_of_epsilon(score: Score) -> None:
     assert worst > plan.epsilon / 20  # something was chosen by the records at all
 
 
-def test_what_a_choice_says_of_itself() -> None:
+def test_the_fields_of_a_joint_choice() -> None:
     one = choose_together([np.array([0.0, 5.0])], score="gain", epsilon=0.5)
     two = choose_together([np.array([0.0, 5.0])] * 2, score="gain", epsilon=0.5)
     assert (one.epsilon, two.epsilon) == (0.5, 0.5)
@@ -400,9 +400,10 @@ def test_rigorous_keeps_epsilon_for_everybody() -> None:
     assert "ClassCounts" not in set(done.ledger["kind"])
 
 
-def test_as_printed_in_a_ring() -> None:
-    """With one noise, chosen obliviously: nothing holds against either party, and the report says
-    both reasons.
+def test_as_printed_with_paillier_no_epsilon_holds_against_a_party() -> None:
+    """With one noise, selected obliviously, nothing holds against either party.
+
+    The report states both reasons.
     """
     done = run(
         mode="paper", aggregator="paillier", epsilon=1.0, key_bits=512, insecure_test_keys=True
@@ -421,7 +422,7 @@ def test_as_printed_in_a_ring() -> None:
 
 
 def test_exact_counts_are_sealed() -> None:
-    """With aggregator=clear too, where nothing else is."""
+    """They are sealed with aggregator=clear as well, where nothing else is."""
     done = run(mode="paper", aggregator="clear")
     told = done.ledger.query("kind == 'ClassCounts'")
     assert told[["sender", "receiver"]].to_numpy().tolist() == [["party 2", "party 1"]]
@@ -481,8 +482,9 @@ def test_without_noise_leaves_are_exact(mode: str, score: Score) -> None:
 
 
 def greedy(frame: pd.DataFrame, *, score: Score, times: int) -> Cuts:
-    """Specialise by the definition: in groups of records that are kept apart, summed over all
-    groups in which a node stands.
+    """Specialise by the definition, in groups of records that are kept apart.
+
+    A node's score is summed over all groups in which it stands.
     """
     schema = read_schema(SCHEMA)
     records = Records(frame, schema=schema)
@@ -555,13 +557,14 @@ def test_the_score_follows_from_the_mode() -> None:
     assert NoisyTables(parameters, mode="rigorous").score == "max"
 
 
-def test_of_equals_the_first_is_best() -> None:
+def test_the_first_of_equal_candidates_is_picked() -> None:
     assert pick_best([np.array([1.0, 2.0, 2.0 + 1e-12]), np.array([0.0, 3.0])]) == [1, 1]
 
 
-def test_inside_a_leaf_labels_are_alike() -> None:
-    """One specialisation: of the attribute that is not specialised every label has a third or a
-    fifth; by chi-squared.
+def test_labels_inside_a_leaf_are_equally_likely() -> None:
+    """Of the attribute that is not specialised every label has a third, or a fifth.
+
+    The test is a chi-squared test after one specialisation.
     """
     plan = plan_of()
     cuts: Cuts = {"age": (0, 2, 5), "colour": (0, 3)}
@@ -600,7 +603,7 @@ def test_rounding_keeps_the_sum_and_no_bias() -> None:
     assert mean == pytest.approx([0.3, 0.5, 0.2], abs=0.03)  # six standard deviations
 
 
-def test_most_cells_stops_it() -> None:
+def test_most_cells_bounds_the_leaves() -> None:
     plain, capped = run(specialisations=6), run(specialisations=6, most_cells=9)
     assert plain.report["outcome"]["specialisations"] == "6"
     assert capped.report["outcome"]["leaves"] * 2 <= 9
@@ -612,7 +615,7 @@ def test_most_cells_stops_it() -> None:
     assert "Specialised" in {line["kind"] for line in plain.report["communication"]["predicted"]}
 
 
-def test_it_ends_at_single_labels() -> None:
+def test_specialisation_ends_at_single_labels() -> None:
     done = run(specialisations=50)
     assert done.report["outcome"]["specialisations"] == "6 of 50: every range is a single label"
     assert done.report["outcome"]["leaves"] == 15
@@ -620,7 +623,7 @@ def test_it_ends_at_single_labels() -> None:
         assert line["payload_bytes"] == line["measured_payload_bytes"], line["kind"]
 
 
-def test_another_target() -> None:
+def test_another_target_may_be_named() -> None:
     done = run(target="colour", specialisations=2)
     assert done.model["classes"] == ["red", "green", "blue"]
     assert set(done.model["sets"]) <= {"age", "rich"}
@@ -634,7 +637,7 @@ def test_the_same_seed_publishes_the_same() -> None:
     assert one.files["synthetic.csv"] != run(epsilon=0.3, seed=6).files["synthetic.csv"]
 
 
-def test_very_noisy_leaves_still_make_a_table() -> None:
+def test_very_noisy_leaves_make_a_table() -> None:
     for mode in ("rigorous", "paper"):
         done = run(epsilon=0.001, mode=mode)
         assert done.synthetic is not None
@@ -645,7 +648,7 @@ def test_very_noisy_leaves_still_make_a_table() -> None:
 
 
 @pytest.mark.parametrize("parties", [1, 3, 5])
-def test_two_parties(parties: int) -> None:
+def test_other_numbers_of_parties_are_refused(parties: int) -> None:
     with pytest.raises(
         UsageError, match=rf"expected at (least|most) 2 parties for dist-diff-gen, found {parties}"
     ) as caught:
@@ -678,7 +681,9 @@ def test_two_parties(parties: int) -> None:
         ),
     ],
 )
-def test_what_is_refused(schema: dict[str, Any], given: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_refused(
+    schema: dict[str, Any], given: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         run(schema=schema, **given)
 
@@ -705,7 +710,9 @@ def test_no_attributes_are_refused() -> None:
         ([(0, 5), (0, 3)], None),
     ],
 )
-def test_cuts_that_no_role_would_send(borders: list[tuple[int, ...]], message: str | None) -> None:
+def test_cuts_that_cannot_be_are_refused(
+    borders: list[tuple[int, ...]], message: str | None
+) -> None:
     plan = plan_of(most_cells=12)
     if message is None:
         assert plan.read(borders) == dict(zip(("age", "colour"), borders, strict=True))
@@ -714,12 +721,12 @@ def test_cuts_that_no_role_would_send(borders: list[tuple[int, ...]], message: s
             plan.read(borders)
 
 
-def test_room_alone_is_checked() -> None:
+def test_the_number_of_cells_alone_is_checked() -> None:
     with pytest.raises(ValueError, match="at most 3 specialisations and 10 cells, found 3 and 12"):
         plan_of(most_cells=10).read([(0, 1, 2, 5), (0, 1, 3)])
 
 
-def test_wrong_cuts_end_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_cuts_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (as_printed, noisy_tables):
         monkeypatch.setattr(
             module, "specialise", lambda *_, **__: {"age": (0, 9), "colour": (0, 3)}
@@ -731,7 +738,7 @@ def test_wrong_cuts_end_the_conversation(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(15, np.int64), np.full(16, -1)])
-def test_wrong_counts_end_the_conversation(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_counts_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Disclosure, "draw", lambda *_: wrong)
     with pytest.raises(
         ConversationError, match="expected 16 counts of party 2, none below 0, found"
@@ -739,6 +746,6 @@ def test_wrong_counts_end_the_conversation(wrong: Any, monkeypatch: pytest.Monke
         run(mode="paper")
 
 
-def test_counts_are_not_shown() -> None:
+def test_exact_counts_are_not_printed() -> None:
     assert "array" not in repr(Disclosure(np.arange(3), 4.0, 1.0))
     assert isinstance(choose_together([np.ones(2)], score="max", epsilon=1), JointChoice)

@@ -44,8 +44,9 @@ def run(**parameters: Any) -> sottovoce.Run:
 
 @pytest.mark.parametrize("search", ["iterative", "oneshot"])
 def test_without_noise_the_greedy_network_is_found(search: str) -> None:
-    """At a huge epsilon every choice is that of most information; a referee makes the same choices
-    on the real tables.
+    """At a huge epsilon every choice has the most information.
+
+    A referee makes the same choices on the real tables.
     """
     done = run(search=search, epsilon=1000.0, theta=1e-3)
     assert done.domain is not None
@@ -73,9 +74,10 @@ def told(table: pd.DataFrame, family: tuple[str, ...], domain: Domain | None) ->
     return dependence(Marginal.of(domain, family, cells), family[-1:])
 
 
-def test_what_is_spent() -> None:
-    """Half on d - 1 iterations, evenly, each of sensitivity twice its tables; half on the
-    parameters (spec E15).
+def test_the_budget_of_each_batch() -> None:
+    """Half of epsilon pays for d - 1 iterations, evenly, and half for the parameters (spec E15).
+
+    Each iteration has a sensitivity of twice its number of tables.
     """
     done = run(attributes="binary", epsilon=60.0)
     releases = [release for release in done.report["privacy"]["releases"] if release["party"] == 1]
@@ -97,7 +99,7 @@ def test_what_is_spent() -> None:
     assert (once["epsilon"], once["sensitivity"]) == (30.0, 2 * comb(bits, 3))
 
 
-def test_the_formulas_of_the_paper() -> None:
+def test_the_papers_formulas_and_their_correction() -> None:
     """Known answers 19 and 20: what d C(d, k + 1) stands for is C(d + 1, k + 2)."""
     done = run(attributes="binary", aggregator="paillier", epsilon=200.0, most_parents=1, **KEYS)
     line = done.report["communication"]["formulas"][0]
@@ -110,7 +112,7 @@ def test_the_formulas_of_the_paper() -> None:
     ]
 
 
-def test_the_cost_follows_from_the_network() -> None:
+def test_the_predicted_cost_is_exact() -> None:
     for settings in (
         {},
         {"search": "oneshot"},
@@ -126,7 +128,7 @@ def test_the_cost_follows_from_the_network() -> None:
             )
 
 
-def test_nothing_worth_its_noise() -> None:
+def test_without_a_network_single_attributes_get_all_of_epsilon() -> None:
     done = run(epsilon=0.01)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
     assert {release["epsilon"] for release in done.report["privacy"]["releases"]} == {0.01}
@@ -159,9 +161,10 @@ def test_every_set_is_covered_once() -> None:
         assert not any(set(own) < set(other) for own in found for other in found)
 
 
-def test_one_shot_scores_are_the_tables() -> None:
-    """On bits by mutual information, else by distance from independence less what noise makes of
-    it.
+def test_one_shot_scores_are_those_of_the_tables() -> None:
+    """Bits are scored by mutual information.
+
+    Other attributes are scored by the distance from independence less what noise contributes.
     """
     generator = np.random.default_rng(2)
     for shape in ((2, 2, 2, 2), (2, 3, 4, 2)):
@@ -191,7 +194,7 @@ def test_one_shot_scores_are_the_tables() -> None:
 
 
 def test_noise_alone_is_no_dependence() -> None:
-    """Of independent attributes of different sizes, larger tables score no more than small ones."""
+    """Independent attributes with large tables score no more than those with small ones."""
     generator = np.random.default_rng(4)
     domain = Domain(
         {
@@ -218,7 +221,7 @@ def test_noise_alone_is_no_dependence() -> None:
     assert np.abs(np.mean(found, axis=0)).max() < 0.03
 
 
-def test_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.protocols.dp_ccbn.plan.MAX_TABLES", 5)
     with pytest.raises(
         UsageError, match="at most 5 candidates to count at once, found 6: set most_parents lower"

@@ -1,4 +1,4 @@
-"""Head count: the laws of every protocol, and its own arithmetic."""
+"""Head count: the laws of every protocol, its counts, and its report."""
 
 import pandas as pd
 import pytest
@@ -17,7 +17,7 @@ class TestConformanceOfOneValue(ProtocolConformance):
     parties = 5
 
 
-def test_it_counts() -> None:
+def test_rows_and_values_are_counted() -> None:
     table = pd.DataFrame({"colour": ["red"] * 30 + ["blue"] * 12})
     run = sottovoce.run(
         "head-count", table, parties=3, seed=5, epsilon=40, attribute="colour", value="blue"
@@ -31,7 +31,7 @@ def test_it_counts() -> None:
     assert list(run.ledger["kind"]) == ["NoisyCount"] * 3
 
 
-def test_one_table_for_each_party() -> None:
+def test_each_party_may_have_its_own_table() -> None:
     tables = [pd.DataFrame({"x": range(size)}) for size in (3, 10, 20)]
     run = sottovoce.run("head-count", tables, parties=3, seed=5, epsilon=40)
     assert run.report["outcome"] == {"count": 33}
@@ -39,7 +39,7 @@ def test_one_table_for_each_party() -> None:
     assert run.judgement["rows"] == 33
 
 
-def test_the_report_holds_what_the_contract_says() -> None:
+def test_the_report_has_the_keys_of_the_contract() -> None:
     report = sottovoce.run("head-count", rows=90, seed=5).report
     contract = {
         "protocol",

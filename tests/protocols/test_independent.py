@@ -1,4 +1,4 @@
-"""Independent: the laws of every protocol, and what each party pays for by itself."""
+"""Independent: the laws of every protocol, and each party's own budget."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(**parameters: Any) -> sottovoce.Run:
     return sottovoce.run("independent", demo_table(3000, seed=5), **given)
 
 
-def test_what_is_published() -> None:
+def test_the_union_of_all_parties_tables_is_published() -> None:
     done = run(split="sizes:4,1,1")
     assert done.synthetic is not None
     assert len(done.synthetic) == 3000
@@ -59,7 +59,7 @@ def test_each_party_spends_all_of_epsilon_on_its_own_records() -> None:
 
 
 def test_a_party_with_few_records_has_no_network() -> None:
-    """The k = 0 rule: then nothing is spent on the structure."""
+    """The k = 0 rule: nothing is spent on the structure."""
     done = run(epsilon=0.4, split="sizes:98,1,1")
     first, second, third = done.model["parents"]
     assert any(first.values())
@@ -70,9 +70,10 @@ def test_a_party_with_few_records_has_no_network() -> None:
     ]
 
 
-def test_two_likenesses_of_different_parties_stay_apart() -> None:
-    """Without noise the union has each party's own dependence, which no single network of the union
-    could have.
+def test_the_dependences_of_different_parties_stay_apart() -> None:
+    """Without noise the union has each party's own dependence.
+
+    No single network of the union could have both.
     """
     same = pd.DataFrame({"x": ["a", "b"] * 500, "y": ["a", "b"] * 500})
     other = pd.DataFrame({"x": ["a", "b"] * 500, "y": ["b", "a"] * 500})
@@ -83,7 +84,7 @@ def test_two_likenesses_of_different_parties_stay_apart() -> None:
     assert (drawn["x"][1000:] == drawn["y"][1000:]).mean() < 0.01
 
 
-def test_refusals() -> None:
+def test_bad_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="two or more labels for attributes=binary"):
         sottovoce.run(
             "independent", pd.DataFrame({"a": ["x", "x"]}), parties=2, attributes="binary", seed=1

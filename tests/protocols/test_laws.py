@@ -136,7 +136,7 @@ class Cells(Honest):
             me.send(self.Said("", cells), to=CURATOR)
 
 
-SAID = "test_nothing_of_a_record_is_said_without_a_release"
+SENT = "test_nothing_of_a_record_is_sent_without_a_release"
 CHANGED = "test_one_record_changes_no_more_than_the_sensitivity"
 
 
@@ -150,7 +150,7 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
     Suite.protocol = f"{__name__}:{protocol.__name__}"
     Suite.__test__ = False
     suite, found = Suite(), set()
-    laws: list[tuple[str, Any]] = [(SAID, kind) for kind in ("others", "first", "last")]
+    laws: list[tuple[str, Any]] = [(SENT, kind) for kind in ("others", "first", "last")]
     laws += [(CHANGED, seed) for seed in range(3)]
     for law, argument in laws:
         with pytest.MonkeyPatch.context() as patch:
@@ -168,12 +168,12 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
     ("protocol", "laws"),
     [
         (Honest, set()),
-        (Majority, {SAID}),
-        (Support, {SAID}),
-        (RareBranch, {SAID}),
-        (PhaseName, {SAID}),
-        (Speaker, {SAID}),
-        (Rows, {SAID}),
+        (Majority, {SENT}),
+        (Support, {SENT}),
+        (RareBranch, {SENT}),
+        (PhaseName, {SENT}),
+        (Speaker, {SENT}),
+        (Rows, {SENT}),
         (Sum, {CHANGED}),
         (Cells, {CHANGED}),
     ],

@@ -380,7 +380,7 @@ def replaced_reports(said: SurveyMessages.Reports, **new: Any) -> SurveyMessages
             {"ways": 6},
             r"marginals of at most 20,000,000 cells in all, found 5,005 of .*: --set ways=5",
         ),
-        ("calm", {"oracle": "subset", "epsilon": 1e-11}, "too small"),
+        ("calm", {"oracle": "subset", "epsilon": 1e-11}, "choose a larger one"),
     ],
 )
 def test_bad_parameters_are_refused(name: str, more: dict[str, Any], match: str) -> None:

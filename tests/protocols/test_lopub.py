@@ -208,9 +208,9 @@ def test_the_curator_refuses_malformed_reports(
         ({"simulate": "counts"}, "simulate"),
         (
             {"hashes": 20},
-            "expected 1 to 16 hashes, as the smallest filter has so many bits, found 20",
+            "expected 1 to 16 hashes, the bits of the smallest filter, found 20",
         ),
-        ({"epsilon": 1e-9}, "too small"),
+        ({"epsilon": 1e-9}, "choose a larger one"),
         ({"users": -1}, "users"),
         ({"mode": "paper"}, "expected --mode rigorous for lopub, found paper"),
     ],

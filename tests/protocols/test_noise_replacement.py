@@ -1,4 +1,4 @@
-"""Noise replacement: the sum grows, the noise stays single, and what that costs in truth."""
+"""Noise replacement: the sum grows, it keeps one noise, and its true cost is accounted."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ def tables(parties: int = 3) -> list[pd.DataFrame]:
 def replace(
     converse: Converse, frontiers: list[list[tuple[str, ...]]], *, epsilon: float, **more: Any
 ) -> tuple[Any, list[Any], dict[int, dict[tuple[str, ...], np.ndarray]]]:
-    """Run a round a party; return the talk, what the curator kept after each round, and each
-    party's own noise.
+    """Run a round for each party.
+
+    Returns the conversation, the running sums after each round, and each party's noise.
     """
     drawn: list[tuple[np.ndarray, np.ndarray]] = []
     plain = SelectedNoise.draw
@@ -105,7 +106,7 @@ def counted(parties: tuple[int, ...], family: tuple[str, ...]) -> np.ndarray:
 def test_every_table_is_counts_and_the_owners_noise(
     converse: Converse, frontiers: list[list[tuple[str, ...]]]
 ) -> None:
-    """Known answer 15 and the rules of section 3, exactly, for every family after every round."""
+    """Known answer 15 and the rules of spec 3, exactly, for every family after every round."""
     _, rounds, noises = replace(converse, frontiers, epsilon=0.5)
     for turn, kept in enumerate(rounds, start=1):
         for family in frontiers[turn - 1]:
@@ -120,7 +121,7 @@ def test_every_table_is_counts_and_the_owners_noise(
             assert noises[entry.owner][family].any()
 
 
-def test_who_contributes(converse: Converse) -> None:
+def test_the_contributors_of_each_table(converse: Converse) -> None:
     _, rounds, _ = replace(converse, MOVING, epsilon=0.5)
     last = rounds[-1]
     assert {family: entry.contributors for family, entry in last.items()} == {
@@ -138,9 +139,10 @@ def test_stable_frontier_counts_everybody(converse: Converse) -> None:
         assert np.array_equal(rounds[-1][family].table, counted((1, 2, 3), family))
 
 
-def test_the_true_cost(converse: Converse) -> None:
-    """(K - k + 1) eps3 at the curator, where eps3 was claimed; against another party none, but for
-    the last.
+def test_the_true_cost_is_accounted(converse: Converse) -> None:
+    """The curator's view costs (K - k + 1) eps3, where eps3 was claimed.
+
+    Against another party no epsilon holds, except for the last party's records.
     """
     talk, _, _ = replace(converse, STABLE, epsilon=0.25)
     for party, factor in ((1, 3), (2, 2), (3, 1)):
@@ -154,7 +156,7 @@ def test_the_true_cost(converse: Converse) -> None:
         assert release.seen["other_party"] == (0.25 if party == 3 else float("inf"))
 
 
-def test_what_is_said_and_sealed(converse: Converse) -> None:
+def test_messages_between_parties_are_sealed(converse: Converse) -> None:
     talk, _, _ = replace(converse, STABLE, epsilon=0.5)
     said = [
         (heard.sender, heard.to, heard.kind)
@@ -176,7 +178,7 @@ def test_what_is_said_and_sealed(converse: Converse) -> None:
                 decode(NoiseReplacement.Negated, memoryview(heard.payload))
 
 
-def test_one_party(converse: Converse) -> None:
+def test_one_party_alone_runs(converse: Converse) -> None:
     talk, rounds, noises = replace(
         converse, STABLE[:1], epsilon=0.5, parties=1, tables=tables()[:1]
     )
@@ -185,7 +187,7 @@ def test_one_party(converse: Converse) -> None:
     assert talk.party(1).accountant.releases[0].seen["other_party"] == 0.5
 
 
-def test_sum_out() -> None:
+def test_sum_out_is_the_marginal() -> None:
     table = np.arange(12).reshape(2, 3, 2)
     assert np.array_equal(
         sum_out(table, family=("c", "a"), source=("a", "b", "c")), table.sum(axis=1).T
@@ -194,8 +196,9 @@ def test_sum_out() -> None:
 
 
 def test_slots_have_room_for_the_noise_of_a_larger_frontier(converse: Converse) -> None:
-    """The noise that is handed over has the scale of the round in which it was drawn: here 40 times
-    that of the next.
+    """Noise that is handed over has the scale of the round in which it was drawn.
+
+    Here that is 40 times the scale of the next round.
     """
     names = [f"x{i}" for i in range(40)]
     schema = read_schema({name: ["0", "1"] for name in names})

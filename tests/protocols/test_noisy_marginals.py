@@ -1,4 +1,4 @@
-"""Noisy marginals: the laws of every protocol, and its own arithmetic."""
+"""Noisy marginals: the laws of every protocol, its counts and their noise."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_the_counts_are_right(aggregator: str) -> None:
     assert run.report["outcome"]["marginals"] == 3
 
 
-def test_it_is_exact_on_the_demo_without_noise() -> None:
-    """All 105 two-way tables of 15 attributes, to the digit."""
+def test_without_noise_the_demo_marginals_are_exact() -> None:
+    """All 105 two-way tables of 15 attributes are equal to the real ones."""
     run = sottovoce.run(
         "noisy-marginals", rows=400, ways=2, epsilon=1000, aggregator="masks", seed=3
     )
@@ -87,7 +87,7 @@ def test_it_is_exact_on_the_demo_without_noise() -> None:
     assert np.abs(run.marginals["count"].to_numpy() - exact).max() < 12
 
 
-def test_noise_has_the_variance_that_is_said() -> None:
+def test_the_noise_has_the_stated_variance() -> None:
     run = sottovoce.run(
         "noisy-marginals", rows=400, ways=2, epsilon=1.0, aggregator="masks", seed=3
     )
@@ -100,7 +100,7 @@ def test_noise_has_the_variance_that_is_said() -> None:
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="SOTTOVOCE_DATA names no folder with Adult")
-def test_adult() -> None:
+def test_the_counts_of_adult_are_within_their_noise() -> None:
     run = sottovoce.run(
         "noisy-marginals",
         ADULT,
@@ -138,12 +138,12 @@ def test_adult() -> None:
         ({"key_bits": 64, "insecure_test_keys": True, "epsilon": 1e-17}, "epsilon"),
     ],
 )
-def test_bad_input(parameters: dict[str, object], message: str) -> None:
+def test_bad_input_is_refused(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(sottovoce.SottovoceError, match=message):
         sottovoce.run("noisy-marginals", rows=60, **parameters)  # type: ignore[arg-type]
 
 
-def test_warnings() -> None:
+def test_weak_options_are_warned_of() -> None:
     few = {"rows": 60, "marginals": "sex", "key_bits": 256, "insecure_test_keys": True, "seed": 1}
     paper = sottovoce.run("noisy-marginals", mode="paper", **few).report  # type: ignore[arg-type]
     assert any("with probability 1/3" in warning for warning in paper["warnings"])
@@ -161,7 +161,7 @@ def test_warnings() -> None:
     assert inferred["seed"] is None
 
 
-def test_a_schema(tmp_path: Path) -> None:
+def test_a_schema_gives_the_labels(tmp_path: Path) -> None:
     schema = {"colour": ["red", "green", "blue", "white"], "size": {"edges": [0, 1, 5]}}
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema))
@@ -182,7 +182,7 @@ def test_a_schema(tmp_path: Path) -> None:
         assert not any("inferred" in warning for warning in run.report["warnings"])
 
 
-def test_it_says_what_there_is() -> None:
+def test_the_declared_messages_are_those_of_secure_sums() -> None:
     assert NoisyMarginals.needs_schema
     assert {kind.__name__ for kind in NoisyMarginals.kinds()} == {
         "Introduction",

@@ -1,4 +1,4 @@
-"""One-way tables: the laws of every protocol, and the floor."""
+"""One-way tables: the laws of every protocol, and the baseline that they are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TestConformanceAsPrinted(ProtocolConformance):
     parameters: ClassVar[dict[str, Any]] = {"key_bits": 512, "insecure_test_keys": True}
 
 
-def test_it_reaches_the_floor_and_no_further() -> None:
+def test_single_attributes_are_right_and_dependence_is_lost() -> None:
     done = sottovoce.run("one-way", rows=20_000, seed=1, epsilon=100.0, aggregator="masks")
     two, _ = done.judgement["utility"]["distances"]
     assert two["average"] == pytest.approx(two["one_way"], abs=0.01)
@@ -34,7 +34,7 @@ def test_it_reaches_the_floor_and_no_further() -> None:
     }
 
 
-def test_one_attribute_of_one_label() -> None:
+def test_one_attribute_of_one_label_runs() -> None:
     import pandas as pd
 
     done = sottovoce.run("one-way", pd.DataFrame({"a": ["x"] * 9}), seed=1, aggregator="masks")

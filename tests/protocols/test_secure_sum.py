@@ -1,5 +1,6 @@
-"""Secure sums: three aggregators and two noises, one law: the curator gets the sum and the noise,
-and nothing else.
+"""Secure sums: three aggregators and two noises obey one law.
+
+The curator learns the sum with the noise, and nothing else.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def sum_up(
     chunks: int = 1,
     **more: Any,
 ) -> Any:
-    """Sum `cells_of` each party so many times."""
+    """Sum the `cells_of` all parties in several batches."""
     options = SumOptions(aggregator=aggregator, colluding=colluding)  # type: ignore[arg-type]
     batch = SumBatch(cells=count, sensitivity=2, epsilon=epsilon)
 
@@ -83,7 +84,7 @@ def exact(parties: int, count: int) -> np.ndarray:
 @pytest.mark.parametrize(("aggregator", "noise"), WAYS)
 @pytest.mark.parametrize("parties", [1, 2, 3, 5])
 def test_the_sum_is_right(converse: Converse, aggregator: str, noise: str, parties: int) -> None:
-    """At epsilon 200 the noise is zero but for a probability below 1e-40."""
+    """At epsilon 200 the noise is zero except with a probability below 1e-40."""
     talk = sum_up(
         converse, aggregator=aggregator, noise=noise, parties=parties, epsilon=200.0, batches=2
     )
@@ -96,7 +97,7 @@ def test_the_sum_is_right(converse: Converse, aggregator: str, noise: str, parti
 
 
 def test_the_aggregators_agree_to_the_digit(converse: Converse) -> None:
-    """One seed, one noise: they differ in what they hide, not in what they give."""
+    """With one seed the noise is the same: aggregators differ in what they hide."""
     totals = [
         sum_up(converse, aggregator=aggregator, epsilon=0.1).curator[0].tolist()
         for aggregator in ("paillier", "masks", "clear")
@@ -106,10 +107,10 @@ def test_the_aggregators_agree_to_the_digit(converse: Converse) -> None:
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])
 @pytest.mark.parametrize("count", [0, 1, 12, 13, 97])
-def test_pages(
+def test_many_pages_give_the_same_sum(
     converse: Converse, aggregator: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches of many pages, in tables that do not end where pages do, are the sums of one page."""
+    """Batches of many pages have the sums of one page, wherever tables and pages end."""
     monkeypatch.setattr(ring, "PAGE", 1)
     monkeypatch.setattr(selected, "PAGE", 1)
     monkeypatch.setattr(masks, "MASKED_PAGE", 13)
@@ -125,9 +126,12 @@ def test_pages(
 
 
 @pytest.mark.parametrize(("aggregator", "noise"), WAYS)
-def test_the_noise_has_the_law_promised(converse: Converse, aggregator: str, noise: str) -> None:
-    """Chi-square of 40,000 cells: all shares together, less any one party's own, are the two-sided
-    geometric law exactly.
+def test_the_noise_has_its_stated_distribution(
+    converse: Converse, aggregator: str, noise: str
+) -> None:
+    """All shares together, less any one party's own, are two-sided geometric.
+
+    The test is a chi-squared test of 40,000 cells.
     """
     count, epsilon = 40_000, 1.0
     drawn: dict[int, np.ndarray] = {}
@@ -148,7 +152,7 @@ def test_the_noise_has_the_law_promised(converse: Converse, aggregator: str, noi
 
 
 def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
-    """Keep what noise each party drew, in the order of the parties' first pages."""
+    """Record the noise that each party drew, in the order of the parties' first pages."""
     plain = SharedLaplace.draw
 
     def spied(self: SharedLaplace, randomness: Any) -> Any:
@@ -167,8 +171,8 @@ def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
 VIEWS = ("public", "curator", "other_party", "2_parties", "curator_and_1", "curator_and_2")
 
 
-def test_seen(converse: Converse) -> None:
-    """What each choice really costs, by view."""
+def test_the_accounted_loss_of_each_view(converse: Converse) -> None:
+    """The accounted loss depends on the aggregator, the noise and the threshold."""
 
     def seen(**more: Any) -> dict[str, float]:
         found: dict[str, float] = (
@@ -200,10 +204,8 @@ def test_seen(converse: Converse) -> None:
 
 
 @pytest.mark.parametrize("parties", [2, 3, 4, 6])
-def test_what_coalitions_can_work_out(parties: int) -> None:
-    """Against linear algebra: from what a coalition holds, the fewest outsiders' tables whose sum
-    it can isolate.
-    """
+def test_the_loss_of_coalitions_agrees_with_linear_algebra(parties: int) -> None:
+    """The referee finds the fewest outsiders' tables whose sum a coalition can isolate."""
     for victim in range(1, parties + 1):
         for aggregator in ("paillier", "masks", "clear"):
             seen = loss_by_view(
@@ -228,9 +230,7 @@ def test_what_coalitions_can_work_out(parties: int) -> None:
 def isolated(
     victim: int, colluding: tuple[int, ...], parties: int, aggregator: str, curator: bool
 ) -> int:
-    """Search all sets of outsiders with the victim for the smallest whose sum lies in the span of
-    what is known.
-    """
+    """Count the fewest outsiders, with the victim, whose sum is in the span of what is known."""
     known = [np.ones(parties)]  # the sum of all, which is published
     known += [np.eye(parties)[own - 1] for own in colluding]
     if curator and aggregator == "paillier":  # what P_j was handed, decrypted
@@ -252,12 +252,12 @@ def test_the_budget_is_checked_before_anything_is_sent(converse: Converse) -> No
         sum_up(converse, epsilon=0.6, batches=2, budget=1.0)
 
 
-def test_rows_are_not_told_where_they_are_secret(converse: Converse) -> None:
+def test_secret_numbers_of_rows_are_not_sent(converse: Converse) -> None:
     with pytest.raises(MisuseError, match="public bound on the rows"):
         sum_up(converse, neighbours="add-or-remove-one")
 
 
-def test_a_public_bound_on_the_rows(converse: Converse) -> None:
+def test_a_public_bound_replaces_the_numbers_of_rows(converse: Converse) -> None:
     options, batch = SumOptions(), SumBatch(cells=1, sensitivity=1, epsilon=200.0)
 
     def party(me: Party) -> None:
@@ -275,9 +275,10 @@ def test_a_public_bound_on_the_rows(converse: Converse) -> None:
 
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])
-def test_counts_beyond_the_bound_are_noticed(converse: Converse, aggregator: str) -> None:
-    """A party whose counts exceed its rows. (Masked sums wrap around modulo 256**width: only what
-    lands outside is seen.)
+def test_counts_beyond_the_bound_are_refused(converse: Converse, aggregator: str) -> None:
+    """A party's counts exceed its rows.
+
+    Masked sums wrap around modulo 256**width, so only sums outside the bound are seen.
     """
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
     batch = SumBatch(cells=3, sensitivity=2, epsilon=200.0)
@@ -296,7 +297,7 @@ def test_counts_beyond_the_bound_are_noticed(converse: Converse, aggregator: str
         converse(party, curator)
 
 
-def test_roles_with_different_parameters_notice(converse: Converse) -> None:
+def test_different_parameters_of_roles_are_refused(converse: Converse) -> None:
     def party(me: Party) -> None:
         with me.phase("keys"):
             sums = PartySums(me, SumOptions(), noise="shares")
@@ -324,7 +325,7 @@ def test_roles_with_different_parameters_notice(converse: Converse) -> None:
         ([np.full(5, 2**63, np.uint64)], "below 2\\*\\*63"),
     ],
 )
-def test_wrong_tables(tables: list[np.ndarray], message: str) -> None:
+def test_tables_of_a_wrong_size_or_type_are_refused(tables: list[np.ndarray], message: str) -> None:
     with pytest.raises(MisuseError, match=message):
         list(recut(tables, cells=5, size=2))
 
@@ -340,7 +341,7 @@ def test_recut_keeps_every_cell() -> None:
         assert [len(page) for page in pages] == page_sizes(31, size=size)
 
 
-def test_the_curator_needs_the_length_of_key_that_was_agreed(
+def test_a_key_of_another_length_is_refused(
     converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sottovoce.crypto import RandomStream
@@ -355,15 +356,15 @@ def test_the_curator_needs_the_length_of_key_that_was_agreed(
 
 
 def test_the_permutation_is_the_specifications_kind() -> None:
-    """Every order occurs, as often as any other (chi-square over the 6 orders of 3)."""
+    """Every order of 3 is equally frequent, by a chi-squared test over the 6 orders."""
     orders = [tuple(selected.permutation(n.to_bytes(32, "little"), parties=3)) for n in range(6000)]
     counts = np.unique(orders, axis=0, return_counts=True)[1]
     assert len(counts) == 6
     assert stats.chisquare(counts).pvalue > CHANCE
 
 
-def test_whose_noise_it_is(converse: Converse) -> None:
-    """Over 120 batches every party is the owner, and always exactly one."""
+def test_the_selected_noise_is_one_partys(converse: Converse) -> None:
+    """Over 120 batches every party is the owner at times, and exactly one in each batch."""
     drawn: dict[int, list[np.ndarray]] = {1: [], 2: [], 3: []}
     plain = SelectedNoise.draw
 
@@ -386,19 +387,19 @@ def test_whose_noise_it_is(converse: Converse) -> None:
     assert stats.chisquare(np.bincount(owners, minlength=4)[1:]).pvalue > CHANCE
 
 
-def test_selected_under_k_of_two(converse: Converse) -> None:
+def test_selected_noise_of_two_parties(converse: Converse) -> None:
     talk = sum_up(converse, noise="selected", parties=2, epsilon=200.0)
     assert np.array_equal(talk.curator[0], exact(2, 50))
 
 
-def test_too_many_colluding(converse: Converse) -> None:
+def test_too_many_colluding_parties_are_refused(converse: Converse) -> None:
     with pytest.raises(SottovoceError, match="fewer colluding parties than the 3"):
         sum_up(converse, colluding=3)
 
 
 @pytest.mark.parametrize(("aggregator", "noise"), WAYS)
 @pytest.mark.parametrize("parties", [1, 2, 4])
-def test_the_predicted_cost_of_many_pages(
+def test_the_predicted_cost_of_many_pages_is_exact(
     converse: Converse, aggregator: str, noise: str, parties: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sottovoce.protocols import Public
@@ -431,9 +432,10 @@ def test_the_predicted_cost_of_many_pages(
     assert sorted(found) == expected
 
 
-def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse) -> None:
-    """Two sub-protocols of one run share the channels; their first batches must not share a
-    keystream.
+def test_no_two_batches_share_masks(converse: Converse) -> None:
+    """Two sub-protocols of a run share the channels.
+
+    Their first batches must not share a keystream.
     """
     options = SumOptions(aggregator="masks")
     batch = SumBatch(cells=40, sensitivity=2, epsilon=200.0)
@@ -459,11 +461,12 @@ def test_masks_are_not_used_twice_though_sums_are_made_twice(converse: Converse)
     assert first[-40:] != second[-40:]  # zeros without noise: equal masks would give equal bytes
 
 
-def test_masks_that_do_not_cancel_are_noticed(
+def test_masks_that_do_not_cancel_are_refused(
     converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong key at one party: the sum is noise, small enough to pass for counts now and then, and
-    is not published.
+    """With a wrong key at one party the sum is noise, at times as small as counts.
+
+    It is not published.
     """
     from sottovoce.crypto import Channel
 

@@ -1,6 +1,4 @@
-"""Reproductions: every file is one, runs plan and are made, what is there is found again, and
-verdicts follow the results.
-"""
+"""Reproductions: every file is one, finished runs are found again, and verdicts follow results."""
 
 from __future__ import annotations
 
@@ -23,13 +21,17 @@ from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.runs.failure import RunFailed
 from sottovoce.studies.cells import run_cells
-from sottovoce.studies.datasets import ADULT, DATASETS, TABLES, Given, prepare, read_given
+from sottovoce.studies.dataset_tables import TABLES, prepare_table
+from sottovoce.studies.datasets import DATASETS, DatasetFile, read_dataset_files
 from sottovoce.studies.experiments import ExperimentCall
-from sottovoce.studies.items import Item, chosen, items, read_item
-from sottovoce.studies.reproducing import judge_item, plan_item, reproduce
+from sottovoce.studies.item_plan import plan_item
+from sottovoce.studies.items import Item, item_paths, read_item, select_items
+from sottovoce.studies.reproducing import reproduce
+from sottovoce.studies.reproduction import judge_item
+from sottovoce.studies.source_tables import ADULT_SCHEMA
 from sottovoce.studies.sweep import RunCell
 
-NAMES = sorted(items())
+NAMES = sorted(item_paths())
 ROWS = 300
 
 
@@ -44,17 +46,17 @@ def people(rows: int = ROWS) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Given]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DatasetFile]:
     """Give a small table for every dataset, of the right columns."""
     folder = tmp_path_factory.mktemp("data")
     generator = np.random.default_rng(0)
     tables = {"adult": people()}
     for name in ("retail", "aol", "kosarak", "br2000", "tpc-e"):
         tables[name] = pd.DataFrame(
-            generator.integers(0, 2, (ROWS, 12)), columns=[f"item_{at}" for at in range(12)]
+            generator.integers(0, 2, (ROWS, 12)), columns=[f"item_{number}" for number in range(12)]
         )
     tables["tpc-e"] = tables["tpc-e"].set_axis(
-        ["T_TT_ID", "T_IS_CASH", "S_ISSUE", *(f"S_{at}" for at in range(9))], axis="columns"
+        ["T_TT_ID", "T_IS_CASH", "S_ISSUE", *(f"S_{number}" for number in range(9))], axis="columns"
     )
     tables["smartgrid"] = pd.DataFrame(
         generator.random((ROWS, 3)).round(6), columns=["tau1", "g1", "stab"]
@@ -74,12 +76,12 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Given]:
         table.to_csv(folder / f"{name}.csv", index=False)
         words.append(f"{name}={folder / name}.csv")
     assert set(tables) == set(DATASETS)
-    return read_given(words)
+    return read_dataset_files(words)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_file(name: str, given: dict[str, Given], tmp_path: Path) -> None:
-    item = read_item(items()[name])
+def test_every_file(name: str, files: dict[str, DatasetFile], tmp_path: Path) -> None:
+    item = read_item(item_paths()[name])
     item = msgspec.structs.replace(
         item, full={**item.full, "seeds": 1}, quick={**item.quick, "seeds": 1}
     )
@@ -90,11 +92,11 @@ def test_every_file(name: str, given: dict[str, Given], tmp_path: Path) -> None:
         than = getattr(claim, "than", [])
         named = {claim.line, *claim.also, *([than] if isinstance(than, str) else than)}
         assert named <= lines, claim.says
-    assert {own.line for own in item.printed} <= lines
+    assert {printed.line for printed in item.printed} <= lines
     for quick in (True, False):
-        cells = plan_item(item, given, quick=quick, out=tmp_path, start=start_run)
+        cells = plan_item(item, files, quick=quick, out=tmp_path, start=start_run)
         assert cells
-        assert {str(own.columns["line"]) for own in cells} <= lines
+        assert {str(cell.columns["line"]) for cell in cells} <= lines
     assert item.name == name
     assert name.startswith(("dp-subn-", "privincr-", "calm-", "clldp-", "jtree-"))
 
@@ -107,27 +109,29 @@ def test_the_list_is_whole() -> None:
         "clldp": ["figure-3", "figure-4", "figure-5", "figure-6", "table-4"],
         "jtree": ["figure-2", "figure-3", "figure-4", "table-1"],
     }
-    assert sorted(f"{paper}-{own}" for paper, some in figures.items() for own in some) == NAMES
+    assert sorted(f"{paper}-{name}" for paper, names in figures.items() for name in names) == NAMES
 
 
 def test_the_package_has_the_files() -> None:
-    found = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-    assert '"reproductions/*.toml"' in found
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert '"reproductions/*.toml"' in text
 
 
 def small(name: str, **values: Any) -> Item:
     """Make an item smaller than its quick size."""
-    item = read_item(items()[name])
+    item = read_item(item_paths()[name])
     return msgspec.structs.replace(item, quick={**item.quick, **values})
 
 
-def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path: Path) -> None:
+def test_runs_of_protocols_are_made_and_judged(
+    files: dict[str, DatasetFile], tmp_path: Path
+) -> None:
     item = small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4])
-    found = reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=silent)
-    assert (found.result.cells, found.result.found, found.result.failures) == (4, 0, {})
+    result = reproduce(item, files, quick=True, out=tmp_path, start=start_run, progress=silent)
+    assert (result.study.cells, result.study.reused, result.study.failures) == (4, 0, {})
     folder = tmp_path / "dp-subn-figure-6"
     table = pd.read_csv(folder / "results.csv")
-    assert set(table["epsilon"]) == {0.8}, "DistDiffGen's half of it is told as the whole"
+    assert set(table["epsilon"]) == {0.8}, "DistDiffGen's half of epsilon is reported as the whole"
     assert {
         "DP-SUBN, as printed",
         "DP-SUBN, default",
@@ -136,8 +140,8 @@ def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path
     } <= set(table["line"])
     assert table["wrong_income"].notna().sum() >= 4
     verdict = json.loads((folder / "verdict.json").read_text())
-    assert verdict["verdict"] == found.verdict
-    assert [own["line"] for own in verdict["claims"]] == ["DP-SUBN, as printed"] * 2
+    assert verdict["verdict"] == result.verdict
+    assert [claim["line"] for claim in verdict["claims"]] == ["DP-SUBN, as printed"] * 2
     assert verdict["claims"][0]["beside"][0]["line"] == "DP-SUBN, default"
     page = (folder / "page.html").read_text()
     for text in (
@@ -145,47 +149,49 @@ def test_runs_of_protocols_are_made_and_judged(given: dict[str, Given], tmp_path
         "salary, predicted wrong",
         "section VII-B",
         "<svg",
-        found.verdict,
-        "What is otherwise",
+        result.verdict,
+        "Differences from the paper",
     ):
         assert text in page
     assert str(tmp_path) not in page
     assert "<title>Su et al. 2016 (DP-SUBN), figure 6" in (folder / "picture.svg").read_text()
     # Nothing is made again: the same results, from the cells.
-    again = reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=_refuse)
-    assert again.result.found == 4
-    assert again.rows == found.rows
+    again = reproduce(item, files, quick=True, out=tmp_path, start=start_run, progress=_refuse)
+    assert again.study.reused == 4
+    assert again.rows == result.rows
     # Another size has some of the cells already.
     more = reproduce(
         small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4, 0.8]),
-        given,
+        files,
         quick=True,
         out=tmp_path,
         start=start_run,
         progress=silent,
     )
-    assert (more.result.cells, more.result.found) == (6, 4)
+    assert (more.study.cells, more.study.reused) == (6, 4)
 
 
 def _refuse(done: int, of: int, following: str) -> None:
     raise AssertionError(following)
 
 
-def test_experiments_are_made_and_judged(given: dict[str, Given], tmp_path: Path) -> None:
-    item = read_item(items()["jtree-table-1"])
-    found = reproduce(
-        item, {"adult": given["adult"]}, quick=True, out=tmp_path, start=start_run, progress=silent
+def test_experiments_are_made_and_judged(files: dict[str, DatasetFile], tmp_path: Path) -> None:
+    item = read_item(item_paths()["jtree-table-1"])
+    result = reproduce(
+        item, {"adult": files["adult"]}, quick=True, out=tmp_path, start=start_run, progress=silent
     )
-    assert [(row["data"], row["rows"], row["attributes"], row["bits"]) for row in found.rows] == [
+    assert [(row["data"], row["rows"], row["attributes"], row["bits"]) for row in result.rows] == [
         ("adult", ROWS, 15, 52)
     ]
-    assert found.verdict == "reproduced in part", "of another table, whose rows are not Adult's"
-    assert "not at rows, data adult: 300, printed 45,222" in found.judgements[0].judged[0].sentence
+    assert result.verdict == "reproduced in part", "of another table, whose rows are not Adult's"
+    assert (
+        "not at rows, data adult: 300, printed 45,222" in result.judgements[0].verdicts[0].sentence
+    )
     assert "Without aol, retail, br2000, tpc-e" in (tmp_path / item.name / "page.html").read_text()
 
 
 def test_verdicts_change_with_results() -> None:
-    item = read_item(items()["dp-subn-figure-7"])
+    item = read_item(item_paths()["dp-subn-figure-7"])
     lines = {"NOCD, as printed": 0.2, "PriView, blocks of 8": 0.1, "NOCD, ours": 0.05}
 
     def verdict_when(means: dict[str, float]) -> str:
@@ -213,15 +219,15 @@ def test_a_figure_that_several_panels_draw_is_named_by_none_of_them() -> None:
         for line, mean in (("CALM", 0.1), ("FT", 0.2))
         for epsilon in (1, 2)
     ]
-    judgements = judge_item(read_item(items()["calm-error"]), rows)
+    judgements = judge_item(read_item(item_paths()["calm-error"]), rows)
     assert (
-        judgements[0].judged[0].sentence
+        judgements[0].verdicts[0].sentence
         == "holds at 2 of 2, closest at 2-way, adult, epsilon 1: .1 against .2 of FT"
     )
 
 
-def test_a_run_that_fails_loses_no_other(given: dict[str, Given], tmp_path: Path) -> None:
-    item = read_item(items()["dp-subn-figure-7"])
+def test_a_run_that_fails_loses_no_other(files: dict[str, DatasetFile], tmp_path: Path) -> None:
+    item = read_item(item_paths()["dp-subn-figure-7"])
     broken = msgspec.structs.replace(
         item,
         quick={"seeds": 1, "epsilon": [0.8]},
@@ -230,9 +236,9 @@ def test_a_run_that_fails_loses_no_other(given: dict[str, Given], tmp_path: Path
             {"line": "PriView, blocks of 8", "experiment": "priview", "set": {"ways": 99}},
         ],
     )
-    found = reproduce(broken, given, quick=True, out=tmp_path, start=start_run, progress=silent)
-    assert [row["status"] for row in found.rows] == ["done", "failed"]
-    assert found.result.complaint.startswith(
+    result = reproduce(broken, files, quick=True, out=tmp_path, start=start_run, progress=silent)
+    assert [row["status"] for row in result.rows] == ["done", "failed"]
+    assert result.study.complaint.startswith(
         "1 of 2 runs failed, the first (priview): expected --ways from 1 to the 52"
     )
     assert "Runs that failed" in (tmp_path / item.name / "page.html").read_text()
@@ -242,11 +248,11 @@ def test_stand_ins_are_called_so(tmp_path: Path) -> None:
     folder = tmp_path / "standin"
     folder.mkdir()
     people(40).to_csv(folder / "adult.csv", index=False)
-    given = read_given([f"adult={folder / 'adult.csv'}"])
-    assert given["adult"].stand_in
+    files = read_dataset_files([f"adult={folder / 'adult.csv'}"])
+    assert files["adult"].stand_in
     reproduce(
-        read_item(items()["jtree-table-1"]),
-        given,
+        read_item(item_paths()["jtree-table-1"]),
+        files,
         quick=True,
         out=tmp_path / "out",
         start=start_run,
@@ -261,10 +267,10 @@ def test_stand_ins_are_called_so(tmp_path: Path) -> None:
     assert verdict["sha256"] == {"adult": digest}
     small = Path(tempfile.mkdtemp()) / "adult.csv"  # under no name of ours
     people(40).to_csv(small, index=False)
-    assert read_given([f"adult={small}"])["adult"].kind == "40 rows of 48,842"
+    assert read_dataset_files([f"adult={small}"])["adult"].kind == "40 rows of 48,842"
     whole = small.with_name("br2000.csv")
     whole.write_text("a\n" + "1\n" * 38_000)
-    assert read_given([f"br2000={whole}"])["br2000"].kind == "as given"
+    assert read_dataset_files([f"br2000={whole}"])["br2000"].kind == "as given"
 
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -274,7 +280,7 @@ def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_command(tmp_path: Path, given: dict[str, Given]) -> None:
+def test_the_command(tmp_path: Path, files: dict[str, DatasetFile]) -> None:
     listed = run(cwd=tmp_path)
     assert listed.returncode == 0
     assert all(name in listed.stdout for name in NAMES)
@@ -283,7 +289,7 @@ def test_the_command(tmp_path: Path, given: dict[str, Given]) -> None:
         "jtree-table-1",
         "--quick",
         "--data",
-        f"adult={given['adult'].path}",
+        f"adult={files['adult'].path}",
         "--progress",
         cwd=tmp_path,
     )
@@ -329,11 +335,11 @@ def test_what_cannot_be_is_said_in_a_line(words: list[str], reason: str, tmp_pat
     assert done.stderr.count("\n") == 1
 
 
-def test_all_makes_what_can_be_made(given: dict[str, Given]) -> None:
-    found, left = chosen(["all"], {})
-    assert [item.name for item in found] == ["clldp-figure-3", "clldp-figure-6", "clldp-table-4"]
-    assert len(left) == len(NAMES) - 3
-    assert chosen(["all"], given)[1] == []
+def test_all_makes_what_can_be_made(files: dict[str, DatasetFile]) -> None:
+    selected, reasons = select_items(["all"], {})
+    assert [item.name for item in selected] == ["clldp-figure-3", "clldp-figure-6", "clldp-table-4"]
+    assert len(reasons) == len(NAMES) - 3
+    assert select_items(["all"], files)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -351,7 +357,7 @@ def test_all_makes_what_can_be_made(given: dict[str, Given]) -> None:
     ],
 )
 def test_a_wrong_file(text: str, reason: str, tmp_path: Path) -> None:
-    lines = items()["clldp-table-4"].read_text()
+    lines = item_paths()["clldp-table-4"].read_text()
     file = tmp_path / "wrong.toml"
     file.write_text(
         f"{text}\n{lines}"
@@ -365,14 +371,14 @@ def test_a_wrong_file(text: str, reason: str, tmp_path: Path) -> None:
     assert str(file) in str(caught.value)
 
 
-def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None:
-    item = read_item(items()["clldp-figure-3"])
+def test_a_value_without_a_name(files: dict[str, DatasetFile], tmp_path: Path) -> None:
+    item = read_item(item_paths()["clldp-figure-3"])
     with pytest.raises(
         UsageError, match=r"clldp-figure-3 \(quick\): expected a value of 'epsilon', found none"
     ):
         plan_item(
             msgspec.structs.replace(item, quick={"seeds": 1}),
-            given,
+            files,
             quick=True,
             out=tmp_path,
             start=start_run,
@@ -380,7 +386,7 @@ def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None
     with pytest.raises(UsageError, match="expected seeds, found none"):
         plan_item(
             msgspec.structs.replace(item, quick={}),
-            given,
+            files,
             quick=True,
             out=tmp_path,
             start=start_run,
@@ -388,7 +394,7 @@ def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "given_", "reason"),
+    ("name", "parameters", "reason"),
     [
         ("label-belif", {}, "did you mean label-belief"),
         ("x", {}, "there are label-belief, label-estimate"),
@@ -410,23 +416,24 @@ def test_a_value_without_a_name(given: dict[str, Given], tmp_path: Path) -> None
         ),
     ],
 )
-def test_a_wrong_experiment(name: str, given_: dict[str, Any], reason: str) -> None:
+def test_a_wrong_experiment(name: str, parameters: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        ExperimentCall.of(name, given_)
+        ExperimentCall.of(name, parameters)
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_every_table_is_what_its_schema_says(
-    table: str, given: dict[str, Given], tmp_path: Path
+    table: str, files: dict[str, DatasetFile], tmp_path: Path
 ) -> None:
-    made = prepare(table, given[TABLES[table][0]], out=tmp_path)
-    records = load(str(made.data), schema=read_schema(made.schema))
-    before = made.data.stat().st_mtime_ns
+    prepared = prepare_table(table, files[TABLES[table].dataset], out=tmp_path)
+    records = load(str(prepared.data), schema=read_schema(prepared.schema))
+    before = prepared.data.stat().st_mtime_ns
     assert (
-        prepare(table, given[TABLES[table][0]], out=tmp_path).data.stat().st_mtime_ns == before
+        prepare_table(table, files[TABLES[table].dataset], out=tmp_path).data.stat().st_mtime_ns
+        == before
     ), "it is made once"
     if table.endswith(("-learn", "-test")):
-        whole = prepare(table.rpartition("-")[0], given[TABLES[table][0]], out=tmp_path)
+        whole = prepare_table(table.rpartition("-")[0], files[TABLES[table].dataset], out=tmp_path)
         assert 0 < len(records) < len(pd.read_csv(whole.data))
     if table.startswith("smartgrid-users"):
         assert records.domain.attributes[-1] == "stabf"
@@ -449,8 +456,8 @@ def test_adult_in_either_coding_is_one_table(tmp_path: Path) -> None:
     raw.to_csv(tmp_path / "raw" / "adult.csv", index=False)
     codes = pd.DataFrame(
         {
-            name: rule.codes_of([str(own) for own in table[name]])
-            for name, rule in ADULT.attributes.items()
+            name: rule.codes_of([str(value) for value in table[name]])
+            for name, rule in ADULT_SCHEMA.attributes.items()
         }
     ).drop(index=3)
     (tmp_path / "coded").mkdir()
@@ -459,28 +466,32 @@ def test_adult_in_either_coding_is_one_table(tmp_path: Path) -> None:
         name: {"type": "binned", "bins": 16, "edges": list(rule.edges)}
         if hasattr(rule, "edges")
         else {"code_to_label": rule.labels}
-        for name, rule in ADULT.attributes.items()
+        for name, rule in ADULT_SCHEMA.attributes.items()
     }
     (tmp_path / "coded" / "adult-domain.json").write_text(json.dumps({"attributes": described}))
-    found = []
+    tables = []
     for folder in ("raw", "coded"):
-        own = read_given([f"adult={tmp_path / folder / 'adult.csv'}"])["adult"]
-        made = prepare("adult", own, out=tmp_path / "out")
-        found.append(load(str(made.data), schema=read_schema(made.schema)))
-    assert len(found[0]) == len(found[1]) == 49
-    assert all((found[0].codes(name) == found[1].codes(name)).all() for name in ADULT.attributes)
+        file = read_dataset_files([f"adult={tmp_path / folder / 'adult.csv'}"])["adult"]
+        prepared = prepare_table("adult", file, out=tmp_path / "out")
+        tables.append(load(str(prepared.data), schema=read_schema(prepared.schema)))
+    assert len(tables[0]) == len(tables[1]) == 49
+    assert all(
+        (tables[0].codes(name) == tables[1].codes(name)).all() for name in ADULT_SCHEMA.attributes
+    )
 
 
 def test_a_schema_beside_the_file_is_taken(tmp_path: Path) -> None:
     (tmp_path / "shop.csv").write_text("bread,milk\n0,1\n1,1\n")
     (tmp_path / "shop.schema.json").write_text('{"milk": ["0", "1"]}')
-    made = prepare(
-        "retail", read_given([f"retail={tmp_path / 'shop.csv'}"])["retail"], out=tmp_path / "out"
+    prepared = prepare_table(
+        "retail",
+        read_dataset_files([f"retail={tmp_path / 'shop.csv'}"])["retail"],
+        out=tmp_path / "out",
     )
-    assert read_schema(made.schema).domain.attributes == ("milk",)
+    assert read_schema(prepared.schema).domain.attributes == ("milk",)
 
 
-def test_a_page_says_what_is_not_there_yet(given: dict[str, Given], tmp_path: Path) -> None:
+def test_a_page_says_what_is_not_there_yet(files: dict[str, DatasetFile], tmp_path: Path) -> None:
     item = small("clldp-figure-3", seeds=1, epsilon=[1])
 
     def stop(done: int, of: int, following: str) -> None:
@@ -488,17 +499,19 @@ def test_a_page_says_what_is_not_there_yet(given: dict[str, Given], tmp_path: Pa
             raise KeyboardInterrupt
 
     with pytest.raises(Exception, match="interrupted"):
-        reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=stop)
+        reproduce(item, files, quick=True, out=tmp_path, start=start_run, progress=stop)
     assert "22 runs have not been made" in (tmp_path / item.name / "page.html").read_text()
     assert json.loads((tmp_path / item.name / "verdict.json").read_text())["left"] == 22
-    reproduce(item, given, quick=True, out=tmp_path, start=start_run, progress=silent)
+    reproduce(item, files, quick=True, out=tmp_path, start=start_run, progress=silent)
     assert "not been made" not in (tmp_path / item.name / "page.html").read_text()
 
 
-def test_an_interruption_leaves_what_there_is(given: dict[str, Given], tmp_path: Path) -> None:
+def test_an_interruption_leaves_what_there_is(
+    files: dict[str, DatasetFile], tmp_path: Path
+) -> None:
     cells = plan_item(
         small("clldp-figure-3", seeds=1, epsilon=[1]),
-        given,
+        files,
         quick=True,
         out=tmp_path,
         start=start_run,
@@ -509,17 +522,17 @@ def test_an_interruption_leaves_what_there_is(given: dict[str, Given], tmp_path:
             raise KeyboardInterrupt
 
     with pytest.raises(Exception, match=r"interrupted: 2 of 24 results"):
-        run_cells(cells, out=tmp_path, progress=stop, finish=lambda made: None)
-    made = run_cells(cells, out=tmp_path, progress=silent, finish=lambda made: None)
-    assert made.found == 2
+        run_cells(cells, out=tmp_path, progress=stop, finish=lambda result: None)
+    result = run_cells(cells, out=tmp_path, progress=silent, finish=lambda result: None)
+    assert result.reused == 2
 
 
 def test_an_interruption_within_a_run_stops_all(
-    given: dict[str, Given], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: dict[str, DatasetFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = plan_item(
         small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4]),
-        given,
+        files,
         quick=True,
         out=tmp_path,
         start=start_run,
@@ -532,5 +545,5 @@ def test_an_interruption_within_a_run_stops_all(
 
     monkeypatch.setattr(RunCell, "compute", stopped)
     with pytest.raises(RunFailed, match=r"interrupted: 0 of 4 results"):
-        run_cells(cells, out=tmp_path, progress=silent, finish=lambda made: None)
+        run_cells(cells, out=tmp_path, progress=silent, finish=lambda result: None)
     assert len(started) == 1

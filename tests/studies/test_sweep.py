@@ -83,8 +83,8 @@ def test_it_goes_on_where_it_stopped(
     table = pd.read_csv(out / "results.csv")
     assert table["status"].value_counts().to_dict() == {"not run": 5, "done": 3}
     monkeypatch.setattr(RunCell, "compute", real)
-    table, made = sweep(cells, out=out, progress=silent)
-    assert (made.found, len(made.failures), len(table)) == (3, 0, 8)
+    table, result = sweep(cells, out=out, progress=silent)
+    assert (result.reused, len(result.failures), len(table)) == (3, 0, 8)
     assert set(table["status"]) == {"done"}
     heads = table[table["protocol"] == "head-count"]
     assert (heads["claimed_epsilon"] == heads["epsilon"]).all()
@@ -95,8 +95,8 @@ def test_it_goes_on_where_it_stopped(
     )
     # All there: nothing is run, and the results are the same.
     monkeypatch.setattr(RunCell, "compute", stopping)
-    again, made = sweep(cells, out=out, progress=silent)
-    assert made.found == 8
+    again, result = sweep(cells, out=out, progress=silent)
+    assert result.reused == 8
     assert again.equals(table)
 
 
@@ -152,8 +152,8 @@ def test_a_broken_result_is_made_again(plan: Path, tmp_path: Path) -> None:
     table, _ = sweep(cells, out=tmp_path / "out", progress=silent)
     for cell, text in zip(cells, ("", "{}", "[]", '{"communication": 3}'), strict=False):
         (tmp_path / "out" / "cells" / f"{cell.key}.json").write_text(text)
-    again, made = sweep(cells, out=tmp_path / "out", progress=silent)
-    assert (made.found, len(made.failures)) == (4, 0)
+    again, result = sweep(cells, out=tmp_path / "out", progress=silent)
+    assert (result.reused, len(result.failures)) == (4, 0)
     assert again.drop(columns="seconds").equals(table.drop(columns="seconds"))
 
 
@@ -318,11 +318,11 @@ def test_a_dry_run(plan: Path) -> None:
 def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
     """PrivIncr's rounds are of its survey; the conversation has more."""
     plan = {"run": [{"protocol": "privincr", "rows": 300, "epsilon": 2, "set": {"rounds": [1, 2]}}]}
-    table, made = sweep(
+    table, result = sweep(
         plan_of(plan, where="here", start=start_run)[1],
         out=tmp_path / "s",
         progress=lambda *_: None,
     )
-    assert not made.failures
+    assert not result.failures
     assert table["rounds_asked"].tolist() == [1, 2]
     assert (table["rounds"] > table["rounds_asked"]).all()

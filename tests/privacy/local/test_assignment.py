@@ -1,4 +1,4 @@
-"""Who is asked what, and reports on the way."""
+"""The assignment of users to questions, and packed reports."""
 
 from __future__ import annotations
 
@@ -17,30 +17,25 @@ def assignment(users: int = 1000, sizes: tuple[int, ...] = (100, 250, 0, 600)) -
     return Assignment(users, b"key", randomizers, np.array(sizes))
 
 
-def test_sizes_are_exact_and_nobody_is_asked_twice() -> None:
-    own = assignment()
-    questions = own.questions(np.arange(1000))
-    assert np.bincount(questions, minlength=5).tolist() == [
-        100,
-        250,
-        0,
-        600,
-        50,
-    ]  # the last: nobody asks them
-    assert (own.asked, own.bits, own.epsilon) == (950, 350 * 3 + 600 * 13, 1.0)
+def test_sizes_are_exact_and_no_user_is_asked_twice() -> None:
+    plan = assignment()
+    questions = plan.questions(np.arange(1000))
+    # The last 50 users are not asked.
+    assert np.bincount(questions, minlength=5).tolist() == [100, 250, 0, 600, 50]
+    assert (plan.asked, plan.bits, plan.epsilon) == (950, 350 * 3 + 600 * 13, 1.0)
     some = np.array([3, 999, 77])
-    assert np.array_equal(own.questions(some), questions[some])
+    assert np.array_equal(plan.questions(some), questions[some])
 
 
 def test_rounds_ask_everybody_once() -> None:
-    """Four rounds of one permutation: each goes on where the last one stopped."""
+    """Each of four rounds continues where the last one stopped."""
     asked, first = np.zeros(1000, np.int64), 0
     for sizes in ((100, 250), (30, 0), (1, 1), (300, 318)):
-        own = Assignment(1000, b"key", (GRR, OUE), np.array(sizes), first)
-        questions = own.questions(np.arange(1000))
+        plan = Assignment(1000, b"key", (GRR, OUE), np.array(sizes), first)
+        questions = plan.questions(np.arange(1000))
         assert np.bincount(questions, minlength=3)[:2].tolist() == list(sizes)
         asked += questions < 2
-        first = own.after
+        first = plan.after
     assert (first, asked.tolist()) == (1000, [1] * 1000)
     with pytest.raises(ValueError, match="found place 1000: all have answered"):
         Assignment(1000, b"key", (GRR, OUE), np.array([1, 0]), first)
@@ -50,25 +45,25 @@ def test_rounds_ask_everybody_once() -> None:
         Assignment(1000, b"key", (GRR, OUE), np.array([11, 0]), 990)
 
 
-def test_reports_travel_and_are_counted() -> None:
-    own, users = assignment(), np.array([7, 3, 0, 12])
+def test_packed_reports_are_counted() -> None:
+    plan, users = assignment(), np.array([7, 3, 0, 12])
     values = np.random.default_rng(1).integers(0, 5, users.sum())
     words = UserWords(b"k" * 16)
-    told = [
+    reports = [
         report(GRR, values[:10], users=np.arange(10), words=words),
         report(OUE, values[10:], users=np.arange(10, 22), words=words),
     ]
-    packed, bits = own.pack(told)
+    packed, bits = plan.pack(reports)
     assert (bits, packed.nbytes) == (10 * 3 + 12 * 13, 4 + 20)
-    found = own.unpack(packed, users)
+    supports = plan.unpack(packed, users)
     expected = [
-        GRR.support(told[0][:7]),
-        GRR.support(told[0][7:]),
+        GRR.support(reports[0][:7]),
+        GRR.support(reports[0][7:]),
         np.zeros(13),
-        OUE.support(told[1]),
+        OUE.support(reports[1]),
     ]
-    for one, other in zip(found, expected, strict=True):
-        assert one.tolist() == other.tolist()
+    for support, expected_support in zip(supports, expected, strict=True):
+        assert support.tolist() == expected_support.tolist()
 
 
 @pytest.mark.parametrize(
@@ -85,12 +80,12 @@ def test_reports_travel_and_are_counted() -> None:
         (np.full(3, 255, np.uint8), [8, 0, 0, 0], "expected values below 5, found 7"),
     ],
 )
-def test_reports_that_cannot_be(packed: np.ndarray, users: list[int], match: str) -> None:
+def test_malformed_reports_are_refused(packed: np.ndarray, users: list[int], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         assignment().unpack(packed, np.array(users))
 
 
-def test_what_is_wrong() -> None:
+def test_impossible_assignments_are_refused() -> None:
     with pytest.raises(
         ValueError, match="groups of 1 to 10 users together, none negative, found 950"
     ):
@@ -101,12 +96,13 @@ def test_what_is_wrong() -> None:
         assignment(sizes=(1, 2))
     with pytest.raises(ValueError, match="found 0"):
         assignment(sizes=(0, 0, 0, 0))
-    with pytest.raises(ValueError, match="none negative"):  # their sum of 64 bits would be small
+    # The sum of these sizes would be small in 64 bits.
+    with pytest.raises(ValueError, match="none negative"):
         assignment(sizes=(2**63 - 1, 2**63 - 1, 2, 50))
 
 
-def test_known_shares() -> None:
-    """Specification 7, 15."""
+def test_users_are_shared_out_by_largest_remainder() -> None:
+    """The numbers are those of specification 7, 15."""
     assert share_out(100, [1, 1, 1]) == [34, 33, 33]
     assert share_out(1000, [4, 32, 256]) == [14, 109, 877]
     assert share_out(1000, [4 ** (2 / 3), 32 ** (2 / 3), 256 ** (2 / 3)]) == [48, 190, 762]

@@ -1,6 +1,4 @@
-"""KHR and the basic solution: the laws of randomizers, Theorems 1 to 3 by enumeration, and the
-known numbers (spec D).
-"""
+"""KHR and the basic solution: laws, Theorems 1 to 3 by enumeration, and the numbers of spec D."""
 
 from __future__ import annotations
 
@@ -27,19 +25,19 @@ from sottovoce.privacy.local.randomizer import below_exp
 
 
 class TestHeads(RandomizerConformance):
-    """With omega = 1 it is subset selection, which has the laws of its own."""
+    """With omega = 1 kHR is subset selection, which has its randomizer tests."""
 
     randomizer = partial(HeadsResponse, belief=0.4)
 
 
 class TestFewOfMany(RandomizerConformance):
-    """Drawn value by value, where there are many."""
+    """Sets that are drawn value by value, as they are where there are many values."""
 
     randomizer = partial(HeadsResponse, chosen=2)
 
     @pytest.fixture(autouse=True)
     def _always(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sottovoce.privacy.local.subset.SPARSE", 0)
+        monkeypatch.setattr("sottovoce.privacy.local.subset.MIN_SPARSITY", 0)
 
     def _make(self, cells: int, *, epsilon: float) -> HeadsResponse:
         return HeadsResponse(cells, epsilon=epsilon, chosen=max(1, min(4, cells // 2)))
@@ -58,50 +56,46 @@ SHAPES = [(2, 2), (3, 2), (5, 2), (3, 3), (2, 4)]
 @pytest.mark.parametrize(("values", "labels"), SHAPES)
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_theorem_2_holds_and_is_tight(values: int, labels: int, epsilon: float) -> None:
-    """Whatever Pr[s | l] is within omega, no report is more than e^epsilon as likely from one label
-    as from another (D9).
-    """
+    """D9: for every Pr[s | l] within omega, no ratio of two labels is above e^epsilon."""
     rng = np.random.default_rng(values * labels)
     cells = values * labels
     for chosen in range(1, cells // 2 + 1):
-        likely = rng.dirichlet(np.full(values, 0.5), size=labels)
-        omega = float(beliefs(likely)[min(chosen, values) - 1])
+        conditional = rng.dirichlet(np.full(values, 0.5), size=labels)
+        omega = float(beliefs(conditional)[min(chosen, values) - 1])
         randomizer = HeadsResponse(cells, epsilon=epsilon, belief=omega, chosen=chosen)
-        worst = largest_ratio([randomizer.law(value) for value in range(cells)], likely)
+        worst = largest_ratio([randomizer.law(value) for value in range(cells)], conditional)
         assert worst <= exp(epsilon) * (1 + 1e-12)
-        assert worst == pytest.approx(exp(epsilon), rel=1e-7)  # coins have 32 bits
+        assert worst == pytest.approx(exp(epsilon), rel=1e-7)  # Coins have 32 bits.
 
 
-def test_a_belief_that_is_too_small_tells_more() -> None:
-    """Footnote 4, by enumeration: omega .3 where the truth is .6 makes 1.48988 of epsilon 1
-    (D8).
-    """
-    likely = np.array([[0.6, 0.2, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25]])
+def test_a_belief_that_is_too_small_reveals_more() -> None:
+    """Footnote 4 and D8: with omega .3 where the truth is .6, epsilon 1 becomes 1.48988."""
+    conditional = np.array([[0.6, 0.2, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25]])
     randomizer = HeadsResponse(8, epsilon=1.0, belief=0.3, chosen=1)
-    worst = largest_ratio([randomizer.law(value) for value in range(8)], likely)
+    worst = largest_ratio([randomizer.law(value) for value in range(8)], conditional)
     assert log(worst) == pytest.approx(1.4898801256, rel=1e-7)
 
 
 def test_theorem_1_needs_omega_of_one() -> None:
-    """The basic solution with omega = .636, as printed, tells 1.36 e: every cell may be in a report
-    (spec A2).
-    """
-    likely = np.array([[0.636, 0.2, 0.164], [0.636, 0.3, 0.064]])
+    """Spec A2: with omega = .636 as printed, the ratio is 1.36 e, as any cell may be reported."""
+    conditional = np.array([[0.636, 0.2, 0.164], [0.636, 0.3, 0.064]])
     omega, excess = 0.636, exp(1) - 1
     root = sqrt(excess + omega)
     printed = root / (root + sqrt(omega))
-    own = SymmetricUnary(6, epsilon=2 * log(printed / (1 - printed)))
-    laws = [own.law(value) for value in range(6)]
-    assert largest_ratio(laws, likely) > 1.2 * exp(1)
+    basic = SymmetricUnary(6, epsilon=2 * log(printed / (1 - printed)))
+    laws = [basic.law(value) for value in range(6)]
+    assert largest_ratio(laws, conditional) > 1.2 * exp(1)
     honest = SymmetricUnary(6, epsilon=1.0)
-    assert largest_ratio([honest.law(value) for value in range(6)], likely) <= exp(1) * (1 + 1e-9)
+    assert largest_ratio([honest.law(value) for value in range(6)], conditional) <= exp(1) * (
+        1 + 1e-9
+    )
 
 
 def test_known_numbers() -> None:
-    """D3 to D7."""
-    one = HeadsResponse(250, epsilon=1.0, belief=0.383, chosen=1)
-    assert float(one.p) == pytest.approx(0.021558621831, rel=1e-6)
-    assert float(one.q) == pytest.approx(0.003929483447, rel=1e-6)
+    """The numbers are D3 to D7."""
+    strong = HeadsResponse(250, epsilon=1.0, belief=0.383, chosen=1)
+    assert float(strong.p) == pytest.approx(0.021558621831, rel=1e-6)
+    assert float(strong.q) == pytest.approx(0.003929483447, rel=1e-6)
     assert heads_variance(250, 1, epsilon=1.0, belief=0.383) == pytest.approx(12.5939909)
     assert sqrt(heads_error(250, 1, epsilon=1.0, belief=0.383) / 100_000) == pytest.approx(
         0.178990955
@@ -117,99 +111,98 @@ def test_known_numbers() -> None:
         0.011928973
     )
     basic = SymmetricUnary(250, epsilon=1.0)
-    # Bits are flipped with few digits, and never too seldom.
+    # The probability of a flip has few digits, and is rounded up.
     assert 0.6224 < float(basic.p) < 0.622459331
     assert 3.917698089 < basic.variance() < 3.92
     assert float(weak.ratio) == pytest.approx(86.91409142)
     assert weak.local_epsilon == pytest.approx(4.464920176)
-    told = {
-        0.02: 4.465,
-        0.1: 2.900,
-        0.383: 1.702,
-        0.638: 1.307,
-    }  # A2: of whom the attributes are known
-    for omega, of_record in told.items():
-        assert HeadsResponse(
-            250, epsilon=1.0, belief=omega, chosen=1
-        ).local_epsilon == pytest.approx(of_record, abs=5e-4)
+    # A2: these are the losses against an adversary that knows the attributes.
+    for omega, loss in {0.02: 4.465, 0.1: 2.900, 0.383: 1.702, 0.638: 1.307}.items():
+        randomizer = HeadsResponse(250, epsilon=1.0, belief=omega, chosen=1)
+        assert randomizer.local_epsilon == pytest.approx(loss, abs=5e-4)
 
 
-def test_closed_forms_are_the_randomizer() -> None:
+def test_closed_forms_equal_the_randomizers_variance() -> None:
     for cells, chosen, epsilon, belief in (
         (20, 3, 1.0, 0.7),
         (250, 68, 1.0, 1.0),
         (9, 4, 3.0, 0.5),
     ):
-        own = HeadsResponse(cells, epsilon=epsilon, belief=belief, chosen=chosen)
+        randomizer = HeadsResponse(cells, epsilon=epsilon, belief=belief, chosen=chosen)
         assert heads_variance(cells, chosen, epsilon=epsilon, belief=belief) == pytest.approx(
-            own.variance(), rel=1e-5
+            randomizer.variance(), rel=1e-5
         )
         assert heads_error(cells, chosen, epsilon=epsilon, belief=belief) == pytest.approx(
-            own.total_variance, rel=1e-5
+            randomizer.total_variance, rel=1e-5
         )
 
 
 def test_ratio_is_never_rounded_up() -> None:
-    """Theta as a fraction is at most (e^epsilon - 1 + omega) / omega, so p's threshold keeps the
-    bound.
-    """
-    own = HeadsResponse(12, epsilon=0.7, belief=0.3, chosen=2)
-    assert (own.ratio - 1) * 3 / 10 <= below_exp(0.7) - 1 or float(own.ratio) == pytest.approx(
-        (exp(0.7) - 1) / 0.3 + 1, rel=1e-15
-    )
-    p = own.p
-    assert p * (12 - 2) / (2 * (1 - p)) <= own.ratio
+    """Theta is at most (e^epsilon - 1 + omega) / omega, so the threshold of p keeps the bound."""
+    randomizer = HeadsResponse(12, epsilon=0.7, belief=0.3, chosen=2)
+    assert (randomizer.ratio - 1) * 3 / 10 <= below_exp(0.7) - 1 or float(
+        randomizer.ratio
+    ) == pytest.approx((exp(0.7) - 1) / 0.3 + 1, rel=1e-15)
+    p = randomizer.p
+    assert p * (12 - 2) / (2 * (1 - p)) <= randomizer.ratio
 
 
 def test_estimates_add_up_to_one() -> None:
-    """D10: every report has k cells, so their estimates sum to 1 whatever is said."""
-    own = HeadsResponse(40, epsilon=1.0, belief=0.8, chosen=4)
-    said = report(own, np.arange(500) % 40, users=np.arange(500), words=UserWords(bytes(16)))
-    assert own.estimate(own.support(said), users=500).sum() == pytest.approx(1.0, abs=1e-9)
+    """D10: every report has k cells, so estimates sum to 1 for any reports."""
+    randomizer = HeadsResponse(40, epsilon=1.0, belief=0.8, chosen=4)
+    reports = report(
+        randomizer, np.arange(500) % 40, users=np.arange(500), words=UserWords(bytes(16))
+    )
+    assert randomizer.estimate(randomizer.support(reports), users=500).sum() == pytest.approx(
+        1.0, abs=1e-9
+    )
 
 
 def test_variance_of_sets_of_cells() -> None:
-    """D16, and what it must be at both ends: of one cell equation 7, of all cells nothing; between
-    them by simulation.
-    """
-    own = HeadsResponse(40, epsilon=1.0, belief=0.8, chosen=4)
-    given = partial(variance_of_set, cells=40, chosen=4, p=float(own.p))
-    assert given(size=5, users=500, frequency=0.1) == pytest.approx(0.029947436, rel=1e-6)
-    assert given(size=1, users=1) == pytest.approx(own.variance(), rel=1e-9)
-    assert given(size=40, users=1) == 0
+    """D16; of one cell it is equation 7, of all cells 0, and between them it is simulated."""
+    randomizer = HeadsResponse(40, epsilon=1.0, belief=0.8, chosen=4)
+    variance = partial(variance_of_set, cells=40, chosen=4, p=float(randomizer.p))
+    assert variance(size=5, users=500, frequency=0.1) == pytest.approx(0.029947436, rel=1e-6)
+    assert variance(size=1, users=1) == pytest.approx(randomizer.variance(), rel=1e-9)
+    assert variance(size=40, users=1) == 0
     generator = np.random.Generator(np.random.Philox(5))
     counts = np.bincount(np.repeat(np.arange(40), 50), minlength=40)
-    sums = [own.estimate(own.simulate(counts, generator), users=2000)[:8].sum() for _ in range(500)]
-    # Chi-squared of 500 deviates by 6.3 per cent; the seed is fixed.
-    assert np.var(sums) == pytest.approx(given(size=8, users=2000, frequency=0.2), rel=0.25)
+    sums = [
+        randomizer.estimate(randomizer.simulate(counts, generator), users=2000)[:8].sum()
+        for _ in range(500)
+    ]
+    # Chi-squared with 500 degrees of freedom deviates by 6.3 per cent, and the seed is fixed.
+    assert np.var(sums) == pytest.approx(variance(size=8, users=2000, frequency=0.2), rel=0.25)
 
 
-def test_one_cell_of_many_is_even() -> None:
-    """The short way of k = 1: all other cells alike, and never the own by chance."""
-    own = HeadsResponse(7, epsilon=0.5, belief=1.0, chosen=1)
-    said = report(own, np.full(70_000, 3), users=np.arange(70_000), words=UserWords(b"k" * 16))
-    found = own.support(said)
-    p, q = float(own.p), float(own.q)
+def test_one_cell_of_many_is_uniform() -> None:
+    """For k = 1 all other cells are equally likely, and the user's is not drawn among them."""
+    randomizer = HeadsResponse(7, epsilon=0.5, belief=1.0, chosen=1)
+    reports = report(
+        randomizer, np.full(70_000, 3), users=np.arange(70_000), words=UserWords(b"k" * 16)
+    )
+    support = randomizer.support(reports)
+    p, q = float(randomizer.p), float(randomizer.q)
     expected = np.where(np.arange(7) == 3, p, q) * 70_000
-    assert (np.abs(found - expected) < 6 * np.sqrt(expected)).all()
+    assert (np.abs(support - expected) < 6 * np.sqrt(expected)).all()
 
 
 class TestChoiceOfK:
-    """C3 to C6: Theorem 3 is false, and equation 8 not the best."""
+    """C3 to C6: Theorem 3 is false, and equation 8 does not find the best k."""
 
     def test_the_variance_falls_while_omega_rises(self) -> None:
-        """N(25, 1) at epsilon 1 and 2: at 9 of the 11 steps below omega = 1; at 3 at 8 of them."""
+        """For N(25, 1) it falls at 9 of the 11 steps below omega = 1, and at 8 at epsilon 3."""
         curve = beliefs(conditional_of("N(25,1)"))
         steps = [k for k in range(1, 13) if curve[k - 1] < 1]
         for epsilon, falls in ((1.0, 9), (2.0, 9), (3.0, 8)):
-            own = [
+            variances = [
                 heads_variance(250, k, epsilon=epsilon, belief=float(curve[k - 1]))
                 for k in steps[:12]
             ]
-            assert sum(after < before for before, after in pairwise(own)) == falls
+            assert sum(after < before for before, after in pairwise(variances)) == falls
 
     def test_p_always_rises(self) -> None:
-        """The proof has it fall (C4)."""
+        """The paper's proof lets it fall (C4)."""
         for name in LABEL_SETS:
             curve = beliefs(conditional_of(name))
             for epsilon in (0.5, 2.0, 4.0):
@@ -226,8 +219,8 @@ class TestChoiceOfK:
                 ]
                 assert all(before < after for before, after in pairwise(p))
 
-    def test_best_of_all(self) -> None:
-        """The scan is the least of the exact errors, one by one; D11 and D12."""
+    def test_the_scan_finds_the_least_error(self) -> None:
+        """Exact errors of all k are compared; D11 and D12."""
         for name, epsilon in (
             ("N(25,1)", 3.0),
             ("D(25)", 4.0),
@@ -248,26 +241,25 @@ class TestChoiceOfK:
         assert round(heads_variance(250, 4, epsilon=4.0, belief=1.0), 5) == 0.06718
         assert round(heads_variance(250, 5, epsilon=4.0, belief=1.0), 5) == 0.06808
 
-    def test_equation_8_misses_it(self) -> None:
-        """A spike over an even rest: k = 30 where 6 or 7 are right, and 1.8 times the variance."""
+    def test_equation_8_misses_the_best_k(self) -> None:
+        """With one likely value over an even rest it takes k = 30 instead of 6 or 7."""
         spike = [min(1.0, 0.3 + (k - 1) * 0.7 / 49) for k in range(1, 51)]
         printed = choose_heads(250, epsilon=2.0, beliefs=spike, rule="paper")
         by_variance = min(
             range(1, 51), key=lambda k: heads_variance(250, k, epsilon=2.0, belief=spike[k - 1])
         )
         assert (printed, by_variance) == (30, 6)
-        lost = heads_variance(250, 30, epsilon=2.0, belief=spike[29]) / heads_variance(
-            250, 6, epsilon=2.0, belief=spike[5]
-        )
-        assert lost == pytest.approx(1.83, abs=0.01)
+        printed_variance = heads_variance(250, 30, epsilon=2.0, belief=spike[29])
+        best_variance = heads_variance(250, 6, epsilon=2.0, belief=spike[5])
+        assert printed_variance / best_variance == pytest.approx(1.83, abs=0.01)
 
-    def test_ceil_may_be_more_than_half(self) -> None:
-        """Of an odd number of cells and a small epsilon; the paper's floor may be none."""
+    def test_the_printed_k_is_limited_to_half_of_the_cells(self) -> None:
+        """This matters for an odd number of cells and a small epsilon."""
         assert choose_heads(7, epsilon=0.01, beliefs=[1.0], rule="paper") == 3
         assert choose_heads(4, epsilon=5.0, beliefs=[1.0], rule="paper") == 1
 
 
-def test_reports_of_more_than_half_are_refused() -> None:
+def test_impossible_sets_and_beliefs_are_refused() -> None:
     with pytest.raises(ValueError, match=r"expected an adversarial belief above 0"):
         HeadsResponse(6, epsilon=1.0, belief=0.0)
     with pytest.raises(ValueError, match=r"expected sets of 1 to 5 values"):

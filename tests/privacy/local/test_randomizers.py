@@ -1,6 +1,4 @@
-"""Every local randomizer that comes with sottovoce keeps the laws, and says the numbers that are
-known.
-"""
+"""Every local randomizer of this package keeps the laws, and has the known numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ from sottovoce.privacy.local import (
 from sottovoce.privacy.local.bits import column_sums
 from sottovoce.privacy.local.conformance import RandomizerConformance
 from sottovoce.privacy.local.randomizer import below_exp, threshold
-from sottovoce.privacy.local.unary import LOSS
+from sottovoce.privacy.local.unary import MAX_VARIANCE_LOSS
 
 
 def _example() -> ModuleType:
@@ -60,7 +58,7 @@ class TestOptimisedUnary(RandomizerConformance):
 
 class TestSymmetricUnary(RandomizerConformance):
     randomizer = SymmetricUnary
-    tight = False  # both bits have to be turned over alike, with a q of few digits
+    tight = False  # Both bits are flipped with the same q, which has few digits.
 
 
 class TestSymmetricUnaryToTheLastDigit(RandomizerConformance):
@@ -98,13 +96,13 @@ KINDS = sorted(RANDOMIZERS)
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_coins_cannot_express(name: str) -> None:
+def test_epsilons_that_coins_cannot_express_are_refused(name: str) -> None:
     with pytest.raises(
-        ValueError, match="that coins of 32 bits can express, found 1e-12: too small"
+        ValueError, match="that coins of 32 bits can express, found 1e-12: choose a larger"
     ):
         RANDOMIZERS[name](4, epsilon=1e-12)
     large = RANDOMIZERS[name](4, epsilon=60.0)
-    assert large.p > large.q  # what coins cannot express is rounded to less
+    assert large.p > large.q  # An epsilon that coins cannot express is rounded down.
     assert report(large, np.array([1, 2]), users=np.arange(2), words=UserWords(None)).shape == (
         2,
         large.size,
@@ -173,7 +171,9 @@ def test_bits_of_a_report() -> None:
         "hr": 9,
         "hadamard-bit": 10,
     }
-    assert SubsetSelection(256, epsilon=5).bits == 2 * 8  # listed, where that is shorter
+    assert (
+        SubsetSelection(256, epsilon=5).bits == 2 * 8
+    )  # The values are listed, as this is shorter.
 
 
 @pytest.mark.parametrize("kind", [OptimisedUnary, SymmetricUnary])
@@ -181,13 +181,13 @@ def test_few_digits_cost_little(kind: type[OptimisedUnary]) -> None:
     for epsilon in np.geomspace(0.05, 12, 60):
         few, exact = kind(16, epsilon=epsilon), kind(16, epsilon=epsilon, digits=32)
         assert few.digits <= exact.digits
-        assert few.variance() <= exact.variance() * (1 + LOSS)
+        assert few.variance() <= exact.variance() * (1 + MAX_VARIANCE_LOSS)
     assert OptimisedUnary(16, epsilon=1.0).digits == 2
     assert OptimisedUnary(16, epsilon=1.0).variance() == pytest.approx(3.6917, abs=1e-4)
 
 
 def test_adaptive_choice() -> None:
-    """Specification 7, 6: the printed rule's last domain for GRR, and the exact rule's."""
+    """Specification 7, 6: the largest domains for GRR, by the printed and by the exact rule."""
     for epsilon, last in ((1.0, 10), (2.0, 24), (4.0, 165), (8.0, 8944)):
         assert [printed_choice(cells, epsilon=epsilon).name for cells in (last, last + 1)] == [
             "grr",
@@ -200,14 +200,14 @@ def test_adaptive_choice() -> None:
             "grr",
             "oue",
         ]
-    assert best(5999, epsilon=8.0, among=two).name == "grr"  # E5: wins for every K up to 5999
+    assert best(5999, epsilon=8.0, among=two).name == "grr"  # E5: GRR wins for every K up to 5999.
     unary = (exact, partial(SymmetricUnary, digits=32))
     assert [best(cells, epsilon=8.0, among=unary).name for cells in (56, 57)] == ["sue", "oue"]
-    with pytest.raises(UsageError, match="some randomizer"):
+    with pytest.raises(UsageError, match="at least one randomizer"):
         best(4, epsilon=1.0, among=())
 
 
-def test_the_exact_rule_is_brute_force() -> None:
+def test_the_exact_rule_equals_brute_force() -> None:
     for epsilon in (0.5, 1.0, 3.0):
         for cells in (2, 7, 30):
             kinds: list[type[Randomizer]] = [
@@ -219,16 +219,15 @@ def test_the_exact_rule_is_brute_force() -> None:
             chosen = best(cells, epsilon=epsilon, among=kinds)
             for kind in kinds:
                 frequencies = np.random.default_rng(cells).dirichlet(np.ones(cells))
-                own = kind(cells, epsilon=epsilon)
-                spread = sum(own.variance(frequency=float(f)) for f in frequencies)
-                assert spread == pytest.approx(own.total_variance)  # whatever the frequencies are
-                assert chosen.total_variance <= own.total_variance
+                other = kind(cells, epsilon=epsilon)
+                total = sum(other.variance(frequency=float(f)) for f in frequencies)
+                # The total does not depend on the frequencies.
+                assert total == pytest.approx(other.total_variance)
+                assert chosen.total_variance <= other.total_variance
 
 
 def test_hashes_of_three_values_are_independent() -> None:
-    """All 11^3 functions: the joint distribution of any three hashes is the product of their
-    own.
-    """
+    """Over all 11^3 functions, the joint distribution of three hashes is a product."""
     hashing = LocalHashing(7, epsilon=0.5, prime=11)
     points = np.arange(11)
     a, b, c = (axis.reshape(-1) for axis in np.meshgrid(points, points, points, indexing="ij"))
@@ -240,15 +239,15 @@ def test_hashes_of_three_values_are_independent() -> None:
         assert joint == pytest.approx(np.einsum("i,j,k->ijk", sizes, sizes, sizes))
 
 
-def test_users_words_do_not_depend_on_who_asks() -> None:
-    def drawn(users: list[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
-        asked = UserWords(b"k" * 16).of(np.array(users))
-        return np.concatenate([asked.take(lines=2, words=3).copy(), asked.take(words=3).copy()])
+def test_words_do_not_depend_on_other_users() -> None:
+    def draw(users: list[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+        stream = UserWords(b"k" * 16).of(np.array(users))
+        return np.concatenate([stream.take(lines=2, words=3).copy(), stream.take(words=3).copy()])
 
-    whole = drawn(list(range(40)))
-    assert np.array_equal(whole[:, [3, 17, 4]], drawn([3, 17, 4]))
-    assert len(np.unique(whole)) == whole.size
-    assert drawn([1 << 60, 7]).shape == (3, 2, 3)
+    words = draw(list(range(40)))
+    assert np.array_equal(words[:, [3, 17, 4]], draw([3, 17, 4]))
+    assert len(np.unique(words)) == words.size
+    assert draw([1 << 60, 7]).shape == (3, 2, 3)
     assert not np.array_equal(
         UserWords(None).of(np.arange(4)).take(), UserWords(None).of(np.arange(4)).take()
     )
@@ -256,7 +255,7 @@ def test_users_words_do_not_depend_on_who_asks() -> None:
         UserWords(b"short")
 
 
-def test_columns_are_added_up() -> None:
+def test_column_sums_equal_numpys() -> None:
     generator = np.random.default_rng(6)
     for lines, columns in ((0, 5), (1, 1), (63, 8), (700, 13), (5000, 70), (40_000, 24)):
         bits = generator.random((lines, columns)) < generator.random(columns)

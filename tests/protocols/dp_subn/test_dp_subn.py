@@ -1,4 +1,4 @@
-"""DP-SUBN: the laws of every protocol, in several settings, and what it publishes."""
+"""DP-SUBN: the laws of every protocol for each variant, and what the variants publish."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(**parameters: Any) -> sottovoce.Run:
     return sottovoce.run("dp-subn", **given)
 
 
-def test_what_is_published() -> None:
+def test_the_synthetic_table_has_all_rows_attributes_and_labels() -> None:
     done = run()
     assert done.synthetic is not None
     assert len(done.synthetic) == 8000
@@ -66,7 +66,7 @@ def test_what_is_published() -> None:
     assert three["average"] < three["one_way"]
 
 
-def test_epsilon_is_what_was_asked_for() -> None:
+def test_epsilon_is_spent_and_not_exceeded() -> None:
     for settings in ({}, {"attributes": "binary", "largest_view": 6}, {"epsilon": 0.01}):
         privacy = run(**settings).report["privacy"]
         for party, own in privacy["by_party"].items():
@@ -78,7 +78,7 @@ def test_epsilon_is_what_was_asked_for() -> None:
         )
 
 
-def test_without_a_network_all_goes_to_single_attributes() -> None:
+def test_without_a_network_single_attributes_get_all_of_epsilon() -> None:
     done = run(epsilon=0.01)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
     assert [phase["name"] for phase in done.report["phases"]] == [
@@ -103,7 +103,7 @@ def test_without_a_network_all_goes_to_single_attributes() -> None:
     ],
     ids=str,
 )
-def test_settings(settings: dict[str, Any]) -> None:
+def test_parameters_that_go_together_run(settings: dict[str, Any]) -> None:
     done = run(rows=4000, epsilon=20.0, **settings)
     assert done.synthetic is not None
     assert len(done.synthetic) == settings.get("synthetic_rows", 4000)
@@ -142,14 +142,17 @@ def test_settings(settings: dict[str, Any]) -> None:
         ({"views": "all"}, "parameter views"),
     ],
 )
-def test_settings_that_cannot_be(settings: dict[str, Any], message: str) -> None:
+def test_parameters_that_do_not_go_together_are_refused(
+    settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         run(**settings)
 
 
-def test_adult(adult: Any) -> None:
-    """Below both floors and the target of the trusted holder, K = 3: .089, .065, .050, .045; a mean
-    of four runs.
+def test_the_error_on_adult_is_below_the_baselines(adult: Any) -> None:
+    """The mean of four runs at K = 3 is below one-way tables, independent parties and the target.
+
+    The target is that of a trusted holder: .089, .065, .050, .045.
     """
     table = adult.domain.decode([adult.codes(name) for name in adult.domain.attributes])
     schema = {name: list(labels) for name, labels in adult.domain.labels.items()}
@@ -177,9 +180,10 @@ class TestConformanceAsPrinted(ProtocolConformance):
 
 
 @pytest.mark.parametrize(("parties", "paid"), [(2, [1.25, 1.0]), (3, [1.5, 1.25, 1.0])])
-def test_what_the_printed_algorithm_costs(parties: int, paid: list[float]) -> None:
-    """Known answer 16: towards the curator party k pays epsilon (1 + (K - k) / 4), and no epsilon
-    holds against a party.
+def test_the_printed_algorithm_exceeds_its_claim(parties: int, paid: list[float]) -> None:
+    """Known answer 16: towards the curator party k pays epsilon (1 + (K - k) / 4).
+
+    No epsilon holds against another party.
     """
     table = demo_table(1500, seed=2)[["age", "sex", "race", "income", "relationship"]]
     done = sottovoce.run(
@@ -206,8 +210,8 @@ def test_what_the_printed_algorithm_costs(parties: int, paid: list[float]) -> No
     }
 
 
-def test_the_printed_algorithm_with_a_single_bit() -> None:
-    """Nothing of it depends on there being pairs."""
+def test_the_printed_algorithm_runs_with_a_single_bit() -> None:
+    """No phase depends on there being pairs."""
     done = sottovoce.run(
         "dp-subn",
         demo_table(300, seed=2)[["sex"]],
@@ -222,8 +226,8 @@ def test_the_printed_algorithm_with_a_single_bit() -> None:
     assert not [text for text in done.report["warnings"] if "predicted" in text]
 
 
-def test_bits_that_are_worth_no_network_have_all_of_epsilon() -> None:
-    """The k = 0 rule: phases 1 to 3 are skipped, and one batch of single bits gets everything."""
+def test_without_a_network_single_bits_get_all_of_epsilon() -> None:
+    """The k = 0 rule: without phases 2 to 4, one batch of single bits has all of epsilon."""
     done = run(rows=3000, attributes="binary", epsilon=0.1)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
     assert [(r["phase"], r["epsilon"]) for r in done.report["privacy"]["releases"]] == [
@@ -231,7 +235,7 @@ def test_bits_that_are_worth_no_network_have_all_of_epsilon() -> None:
     ] * 3
 
 
-def test_when_no_edge_is_worth_it_the_rest_is_spent_on_the_same_tables() -> None:
+def test_without_an_edge_single_attributes_are_counted_again() -> None:
     generator = np.random.default_rng(1)
     table = pd.DataFrame({name: generator.integers(0, 4, 6000).astype(str) for name in "abcd"})
     done = sottovoce.run("dp-subn", table, seed=1, epsilon=3.0, aggregator="masks")
@@ -240,7 +244,7 @@ def test_when_no_edge_is_worth_it_the_rest_is_spent_on_the_same_tables() -> None
 
 
 @pytest.mark.parametrize("attributes", ["original", "binary"])
-def test_small_and_odd_tables(attributes: str) -> None:
+def test_tables_of_few_attributes_and_labels_run(attributes: str) -> None:
     few = pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "w"], "c": ["1"] * 3})
     for table in (few, few[["a"]], few[["a", "c"]]):
         done = sottovoce.run(
@@ -272,7 +276,7 @@ def test_sequential_updates_keep_epsilon() -> None:
     assert done.report["communication"]["by_kind"]["Noisy"]["messages"] == 3
 
 
-def test_replacement_is_for_mode_paper() -> None:
+def test_replacement_is_refused_in_mode_rigorous() -> None:
     with pytest.raises(UsageError, match="update=joint, found replace"):
         run(attributes="binary", update="replace", aggregator="paillier", **KEYS)
 
@@ -291,9 +295,10 @@ ON_BITS: dict[str, Any] = {"attributes": "binary", "largest_view": 6, "epsilon":
         {},
     ],
 )
-def test_the_cost_follows_from_what_is_public(settings: dict[str, Any]) -> None:
-    """To the byte, all that is said: but for a forest's choices, which depend on who found no edge
-    worth its noise.
+def test_the_predicted_cost_is_exact(settings: dict[str, Any]) -> None:
+    """The forecast has every message to the byte, except a forest's choices.
+
+    Their size depends on which party found no edge worth its noise.
     """
     table = demo_table(2000, seed=2)[["age", "sex", "race", "income", "relationship"]]
     given = {"epsilon": 4.0, "aggregator": "masks", **settings}
@@ -310,7 +315,7 @@ def test_the_cost_follows_from_what_is_public(settings: dict[str, Any]) -> None:
     assert missing == ({"Chosen"} if "attributes" not in settings else set())
 
 
-def test_the_papers_formulas_stand_beside_what_was_sent() -> None:
+def test_the_papers_formulas_are_beside_the_measured_bytes() -> None:
     done = run(aggregator="paillier", **{**ON_BITS, "epsilon": 30.0}, **KEYS)
     lines = {line["phase"]: line for line in done.report["communication"]["formulas"]}
     assert list(lines) == ["correlations", "update", "parameters"]
@@ -327,9 +332,10 @@ def test_the_papers_formulas_stand_beside_what_was_sent() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"updates": 2}, {"updates": 3}, {"update": "sequential"}])
-def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
-    """Each party has two ciphertexts of every cell of a joint frontier, one party those of a
-    frontier in turn.
+def test_a_joint_frontier_costs_every_party(settings: dict[str, Any]) -> None:
+    """Every party sends two ciphertexts for each cell of a joint frontier.
+
+    For a frontier in turn only one party does.
     """
     done = run(rows=2000, attributes="binary", largest_view=6, epsilon=60.0, **settings)
     (line,) = (
@@ -340,7 +346,7 @@ def test_a_joint_frontier_goes_to_all(settings: dict[str, Any]) -> None:
     )
 
 
-def test_priview_is_for_bits() -> None:
+def test_priview_is_refused_on_original_attributes() -> None:
     with pytest.raises(UsageError, match="views=one-way, found priview: attributes=original"):
         run(views="priview")
     done = run(attributes="binary", views="priview", rows=3000, epsilon=30.0)

@@ -1,5 +1,6 @@
-"""CSFC: the paper's figure 1, the laws of any frontier, and the errata E10 to E12 of
-docs/dp-subn-errata.md.
+"""CSFC: the paper's figure 1, the laws of any frontier, and the errata E10 to E12.
+
+The errata are those of docs/dp-subn-errata.md.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def named(parents: dict[int, list[int]]) -> dict[int, set[int]]:
     return {x + 1: {y + 1 for y in own} for x, own in parents.items() if own}
 
 
-def test_figure_1() -> None:
+def test_the_frontier_of_figure_1() -> None:
     printed = search_frontier(NETWORK, FIGURE, fits=at_most(2), degree=2, extended=False)  # type: ignore[arg-type]
     assert named(printed) == {2: {1, 3}, 3: {1}, 4: {1, 3}, 5: {3, 4}, 6: {1, 3}, 7: {1, 2}}
     extended = search_frontier(NETWORK, FIGURE, fits=at_most(2), degree=2)  # type: ignore[arg-type]
@@ -83,7 +84,7 @@ def test_the_tree_of_figure_1() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_frontier(seed: int) -> None:
+def test_the_laws_of_any_frontier(seed: int) -> None:
     generator = np.random.default_rng(seed)
     size, degree = int(generator.integers(3, 14)), int(generator.integers(1, 5))
     table = np.triu(generator.random((size, size)), 1)
@@ -113,7 +114,7 @@ def test_any_frontier(seed: int) -> None:
     assert grown[True] >= grown[False]
 
 
-def test_what_does_not_fit_stays_out() -> None:
+def test_edges_that_do_not_fit_are_left_out() -> None:
     tree = spanning_tree(FIGURE, root=0, fits=lambda x, _: x != 3)
     assert tree[3] == []
     assert sum(map(len, tree.values())) == 5
@@ -126,7 +127,7 @@ Parents = dict[int, list[int]]
 
 @dataclass
 class Printed:
-    """Algorithm 1, line by line, on the order of the correlations."""
+    """Algorithm 1, line by line, in the order of the correlations."""
 
     network: Mapping[int, Sequence[int]]
     information: np.ndarray
@@ -197,8 +198,9 @@ def of_project(
 
 
 def test_e10_the_closing_prose_turns_edges_round() -> None:
-    """8.49 for X2 and 4.17 for X3: the code and the worked example have X3 -> X2, "from the greater
-    to the other" X2 -> X3.
+    """8.49 for X2 and 4.17 for X3: the code and the worked example have X3 -> X2.
+
+    The prose, "from the greater to the other", has X2 -> X3.
     """
     code, prose = Printed(NETWORK, FIGURE, 2), Printed(NETWORK, FIGURE, 2, prose=True)
     by_code, by_prose = code.run(), prose.run()
@@ -227,8 +229,9 @@ def test_e10_the_projects_frontier_is_the_printed_code(seed: int) -> None:
 
 
 def test_e11_line_24_adds_an_edge_that_was_not_chosen() -> None:
-    """X1 -> X2, X1 -> X3 and k' = 1: both ends of the only pair left are full, and ed_new was never
-    set.
+    """With X1 -> X2, X1 -> X3 and k' = 1 both ends of the only pair left are full.
+
+    ed_new was never set.
     """
     table = np.array([[0.0, 0.9, 0.8], [0.9, 0.0, 0.5], [0.8, 0.5, 0.0]])
     network = {1: [0], 2: [0]}
@@ -239,8 +242,9 @@ def test_e11_line_24_adds_an_edge_that_was_not_chosen() -> None:
 
 
 def test_e11_lines_19_to_22_drop_pairs_with_one_end_full() -> None:
-    """X1 -> X2 and a free X3: (X2, X3) is worth 0.5, fits as X2 -> X3, and is dropped as
-    printed.
+    """With X1 -> X2 and a free X3, (X2, X3) is worth 0.5 and fits as X2 -> X3.
+
+    As printed it is dropped.
     """
     table = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.5], [0.1, 0.5, 0.0]])
     network = {1: [0]}
@@ -250,8 +254,9 @@ def test_e11_lines_19_to_22_drop_pairs_with_one_end_full() -> None:
 
 
 def test_e11_what_that_is_worth(adult: Records) -> None:
-    """On the 52 bits of Adult, from spanning trees of the real correlations: 2 to 10 per cent of
-    the information added.
+    """On the 52 bits of Adult the pairs that are dropped add 2 to 10 per cent of information.
+
+    The frontiers start from spanning trees of the real correlations.
     """
     records = adult.binary()
     domain, names = records.domain, records.domain.attributes
@@ -287,11 +292,10 @@ OTHERS = [
 
 @pytest.mark.parametrize("network", [NETWORK, *OTHERS])
 def test_e12_the_four_printed_numbers(network: dict[int, list[int]]) -> None:
-    """Sp = 3 and 3, Im = 2.83 and 1.39 come out of the inferred network as printed; and of others,
-    so figure 1 (b) is lost.
+    """Sp = 3 and 3, Im = 2.83 and 1.39 follow from the inferred network, and from others.
 
-    F_X and D_Y must hold X and Y themselves for that. Of the networks that fit, the inferred one is
-    the heaviest tree.
+    So figure 1 (b) is lost. F_X and D_Y must contain X and Y themselves. Of the networks that fit,
+    the inferred one is the heaviest tree.
     """
     algorithm = Printed(network, FIGURE, 2)
     algorithm.run()

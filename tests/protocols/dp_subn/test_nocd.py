@@ -128,7 +128,7 @@ def test_prime_powers() -> None:
 
 
 def test_the_transversals_of_the_specification() -> None:
-    """Known answer 4, with attributes counted from 1 and only the views that cross rows."""
+    """Known answer 4, with attributes counted from 1 and only the blocks that cross rows."""
     across = [tuple(at + 1 for at in view) for view in Grid(6, 2, 3).blocks(range(6))]
     assert across == [(1, 4), (2, 5), (3, 6), (1, 5), (2, 6), (3, 4), (1, 6), (2, 4), (3, 5)]
     assert [tuple(at + 1 for at in view) for view in Grid(5, 2, 3).blocks(range(5))] == [
@@ -154,7 +154,7 @@ def test_the_transversals_of_the_specification() -> None:
 
 
 @pytest.mark.parametrize("attributes", range(2, 61))
-def test_every_pair_stands_in_one_view(attributes: int) -> None:
+def test_every_pair_is_in_one_block(attributes: int) -> None:
     designs = [
         blocks_of(algorithm_2(attributes), attributes),
         best_design(attributes, primes_only=True, largest=60),
@@ -179,13 +179,13 @@ def test_the_default_at_52() -> None:
 
 
 @pytest.mark.parametrize(("attributes", "order"), [(13, 3), (57, 7), (40, 7), (5, 2)])
-def test_planes(attributes: int, order: int) -> None:
+def test_planes_are_designs(attributes: int, order: int) -> None:
     views = plane(attributes, order=order)
     assert pairs_missed(views, attributes) == (0, 0)
     assert max(map(len, views)) <= order + 1
 
 
-def test_a_plane_has_so_many_points() -> None:
+def test_a_plane_refuses_more_attributes_than_points() -> None:
     with pytest.raises(ValueError, match="at most 7 attributes for a plane of order 2, found 8"):
         plane(8, order=2)
 
@@ -204,8 +204,9 @@ def test_algorithm_2_repaired() -> None:
 
 
 def verbatim(attributes: int, *, skip_composites: bool) -> Grid | None:
-    """Algorithm 2 as printed: from floor(sqrt d), ending at the first number that is no prime (or
-    passing over it).
+    """Run Algorithm 2 as printed: from floor(sqrt d), ending at the first number that is no prime.
+
+    `skip_composites` passes over such numbers instead.
     """
     best: list[tuple[float, Grid | None]] = [(0.0, None), (0.0, None)]
     for d in range(2, attributes + 1):
@@ -225,7 +226,7 @@ def verbatim(attributes: int, *, skip_composites: bool) -> Grid | None:
 
 
 def loose(grid: Grid, own: list[int]) -> list[tuple[int, ...]]:
-    """List the views of a grid that may have more rows than columns."""
+    """List the blocks of a grid that may have more rows than columns."""
     if grid.rows == 1:
         return [tuple(own)]
     n = grid.columns
@@ -241,8 +242,9 @@ def loose(grid: Grid, own: list[int]) -> list[tuple[int, ...]]:
 
 
 def test_algorithm_2_as_printed_leaves_pairs_out() -> None:
-    """Errata E4: faults at 27 of 59 numbers of attributes, and at 22 when composites are passed
-    over.
+    """Erratum E4: faults at 27 of 59 numbers of attributes.
+
+    There are 22 when composites are passed over.
     """
     for skip, faults in ((False, 27), (True, 22)):
         missed = {}
@@ -258,9 +260,10 @@ def test_algorithm_2_as_printed_leaves_pairs_out() -> None:
             assert missed[52] == (18, 3)
 
 
-def test_coverings_cover() -> None:
-    """Every pair, in blocks of one size, with as few as a greedy search finds and not fewer than
-    can be.
+def test_coverings_contain_every_pair() -> None:
+    """Every pair is in a block of the covering, and blocks have one size.
+
+    Their number is that of a greedy search, and not below the lower bound.
     """
     for attributes in range(2, 61):
         for size in (3, 6, 8):
@@ -277,10 +280,8 @@ def test_coverings_cover() -> None:
         covering(5, size=1)
 
 
-def test_nocd_beside_priview() -> None:
-    """Spec 6.4 and E8: the prime grids have a larger error than a covering has, the default a
-    smaller one.
-    """
+def test_the_default_design_has_less_error_than_priview() -> None:
+    """Spec 6.4 and E8: prime grids have more error than a covering, the default has less."""
     errors = {size: pair_error(covering(52, size=size), attributes=52) for size in (5, 6, 8)}
     prime = pair_error(best_design(52, primes_only=True), attributes=52)
     assert (
@@ -291,9 +292,10 @@ def test_nocd_beside_priview() -> None:
     )
 
 
-def test_the_error_of_a_pair_in_several_views() -> None:
-    """Against the variance itself: the inverse-variance average of the views' sums, by the rule for
-    linear combinations.
+def test_the_error_of_a_pair_in_several_blocks() -> None:
+    """The error is the variance of the inverse-variance average of the blocks' sums.
+
+    The test computes it by the rule for linear combinations.
     """
     views = [(0, 1, 2), (0, 1), (1, 2), (0, 2, 3), (1, 3)]
     sizes = [2, 3, 4, 5]

@@ -1,4 +1,4 @@
-"""Plans: usefulness, budgets, weighted tables, and the structure chosen in turn."""
+"""Plans: usefulness, budgets, weighted tables, and structures that parties choose in turn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCHEMA = read_schema({name: list(labels) for name, labels in DOMAIN.labels.items
 
 
 def people(rows: int, *, seed: int) -> pd.DataFrame:
-    """Make a table in which b follows a, d follows b, and c and e go their own ways."""
+    """Make a table in which b depends on a, and d on b; c and e are independent."""
     generator = np.random.default_rng(seed)
     a = generator.integers(0, 2, rows)
     b = np.where(generator.random(rows) < 0.8, a, generator.integers(0, 3, rows))
@@ -54,7 +54,7 @@ def people(rows: int, *, seed: int) -> pd.DataFrame:
     return pd.DataFrame({name: column.astype(int).astype(str) for name, column in columns.items()})
 
 
-def test_usefulness() -> None:
+def test_usefulness_gives_the_known_degrees() -> None:
     """Known answer 17."""
     for epsilon, theta, degree in (
         (0.05, 6, 0),
@@ -75,13 +75,13 @@ def test_usefulness() -> None:
     assert max_cells(rows=45222, attributes=15, epsilon=1, theta=4, inflation=1) == 376
 
 
-def test_not_even_a_pair() -> None:
+def test_the_degree_is_zero_where_no_pair_fits() -> None:
     bits = Domain({f"x{at}": ("0", "1") for at in range(5)})
     assert [Sizes(bits, most).degree for most in (2, 4, 8, 16)] == [0, 1, 2, 3]
     assert [Sizes(DOMAIN, most).degree > 0 for most in (3, 4)] == [False, True]
 
 
-def test_quotas() -> None:
+def test_quotas_are_even() -> None:
     assert quotas(51, parties=3) == [17, 17, 17]
     assert quotas(9, parties=4) == [3, 2, 2, 2]
     assert quotas(1, parties=3) == [1, 0, 0]
@@ -90,7 +90,7 @@ def test_quotas() -> None:
 @pytest.mark.parametrize(
     "shares", ["", "1", "0.5,0.5", "0.5,0.1,0.1,0.4", "0.6,-0.1,0,0.5", "nan,0.1,0,0.9", "a,b,c,d"]
 )
-def test_budgets_that_are_none(shares: str) -> None:
+def test_malformed_budgets_are_refused(shares: str) -> None:
     with pytest.raises(UsageError, match="four shares that sum to 1"):
         Budget.split(1.0, shares, phases=("correlations", "update", "parameters"))
 
@@ -139,7 +139,7 @@ def test_the_budget_of_a_forest_has_the_least_error() -> None:
     assert forest_budget(DOMAIN, rows=10, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 0
 
 
-def test_parent_sets() -> None:
+def test_parent_sets_are_the_largest_that_fit() -> None:
     sizes = Sizes(DOMAIN, 24)
     found = sizes.parent_sets("a", ["b", "c", "e"], degree=3)
     assert set(found) == {("b", "c"), ("e",)}  # 2 x 3 x 4 = 24; 2 x 5 = 10, but 2 x 5 x 3 = 30
@@ -148,8 +148,8 @@ def test_parent_sets() -> None:
 
 
 @pytest.mark.parametrize("aggregator", ["clear", "masks", "paillier"])
-def test_weighted_tables(converse: Converse, aggregator: str) -> None:
-    """Each table's noise is that of its weight: at a high epsilon the sums are exact."""
+def test_weighted_tables_divide_the_noise(converse: Converse, aggregator: str) -> None:
+    """Each table's noise follows from its weight; at a high epsilon the sums are exact."""
     tables = Tables(DOMAIN, (("a",), ("b", "c"), ("c", "e")), 400.0, weighted=True)
     assert tables.weights == [3, 6, 8]
     assert tables.batch == SumBatch(cells=34, sensitivity=34, epsilon=400.0, weight=8)
@@ -177,7 +177,7 @@ def test_weighted_tables(converse: Converse, aggregator: str) -> None:
         assert estimate.variance * weight**2 == pytest.approx(talk.curator[0].variance * 9)
 
 
-def test_scores() -> None:
+def test_scores_and_their_sensitivity() -> None:
     records = Records(people(500, seed=1), schema=SCHEMA)
     families = [("a", "d"), ("d", "a")]
     both = score_families(records, families, score="I")
@@ -256,8 +256,9 @@ def test_correlations_without_noise_are_the_real_ones() -> None:
 
 
 def test_margins_that_are_averaged_have_less_error() -> None:
-    """The average of all views with an attribute replaces each pair's own: information of
-    independent pairs is nearer to 0.
+    """With averaged margins the information of independent pairs is nearer to 0.
+
+    The average of all views with an attribute replaces each pair's own margin.
     """
     generator = np.random.default_rng(0)
     domain = Domain({f"x{at}": ("0", "1") for at in range(13)})

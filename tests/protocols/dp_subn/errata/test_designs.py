@@ -1,8 +1,8 @@
-"""Errata of Su et al. (2016) that concern NOCD: Algorithm 2, its error, and its claim.
+"""Errata of Su et al. (2016) about NOCD: Algorithm 2, its error, and its claim.
 
-What the paper prints is transcribed here, as short as it goes and with its faults; what the project
-does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
-probability below 1e-6, which each says.
+The tests transcribe what the paper prints, as briefly as possible and with its faults. What the
+project does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
+probability below 1e-6, which each of them states.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Node:
 
 
 def printed_trees(attributes: int, *, line_6: bool) -> dict[int, Node | None]:
-    """Algorithm 2, the bookkeeping of trees as printed; `line_6` writes opt_tree[d'] there, where
-    opt_tree[d] stands.
+    """Keep the trees of Algorithm 2 as printed; `line_6` repairs its line 6.
 
-    The search is the one that covers all pairs, or there would be other faults before these (E4).
+    The repair writes opt_tree[d'] where opt_tree[d] stands. The search is the one that covers all
+    pairs, as otherwise other faults would come first (E4).
     """
     trees: dict[int, Node | None] = dict.fromkeys(range(attributes + 1))
     least = [0.0, *[math.inf] * attributes]
@@ -87,9 +87,7 @@ def printed_trees(attributes: int, *, line_6: bool) -> dict[int, Node | None]:
 
 
 def test_e5_the_printed_trees_are_no_trees() -> None:
-    """Line 6 leaves every subtree NULL; with line 6 repaired the one N makes the tree its own
-    subtree.
-    """
+    """Line 6 leaves every subtree NULL. With line 6 repaired the tree is its own subtree."""
     printed = printed_trees(52, line_6=False)
     assert [d for d, tree in printed.items() if tree is not None] == [52]
     root = printed[52]
@@ -106,8 +104,9 @@ def test_e5_the_printed_trees_are_no_trees() -> None:
 
 
 def test_e5_line_12_names_another_number_of_rows() -> None:
-    """ceil(sqrt d) rows of n: at d = 52, n = 19 that is 8 where 3 hold all, and the last would have
-    -81 attributes.
+    """The printed ceil(sqrt d) rows of n are 8 at d = 52, n = 19, where 3 hold all attributes.
+
+    The last row would have -81 attributes.
     """
     wrong, beyond = [], []
     grids = {d: grid for d in range(2, 61) if (grid := algorithm_2(d)) and grid.rows > 1}
@@ -125,15 +124,16 @@ def test_e5_line_12_names_another_number_of_rows() -> None:
 
 
 def crossing(d: int, n: int) -> list[list[int]]:
-    """The n^2 views of step 3, those of a single attribute too."""
+    """List the n^2 blocks of step 3, with those of a single attribute."""
     rows = ceil(d / n)
     places = [[i * n + (j + i * m) % n for i in range(rows)] for m in range(n) for j in range(n)]
     return [[place for place in view if place < d] for view in places]
 
 
 def test_e6_cells_of_the_crossing_views() -> None:
-    """Known answer 7: nl must be n^2 l, and 2^l counts every cell twice, where line 4 counts it
-    once (E5).
+    """Known answer 7: nl must be n^2 l, and 2^l counts every cell twice.
+
+    Line 4 counts it once (E5).
     """
     for d in range(4, 61):
         for n in filter(is_prime, range(ceil(math.sqrt(d)), d)):
@@ -160,8 +160,9 @@ def test_e6_cells_of_the_crossing_views() -> None:
 
 @pytest.mark.parametrize("views", ["nocd", "algorithm-2"])
 def test_e6_the_variance_of_a_cell(views: Any) -> None:
-    """8 |V|^2 / eps^2, where |V| / eps^2 is printed: 456 times that with 57 views, 3,944 times with
-    493.
+    """The variance is 8 |V|^2 / eps^2, where |V| / eps^2 is printed.
+
+    That is 456 times as much with 57 views, and 3,944 times with 493.
     """
     families = families_of(bits(52), DESIGNS[views])
     count = len(families)
@@ -174,8 +175,9 @@ def test_e6_the_variance_of_a_cell(views: Any) -> None:
 
 
 def test_e6_the_best_whole_is_not_made_of_best_parts() -> None:
-    """ "We should first ensure ESE(V^n) to be minimum": 13 attributes are best in one view, but not
-    as the rows of 52.
+    """13 attributes alone are best in one block, but not as the rows of 52.
+
+    The paper says: "We should first ensure ESE(V^n) to be minimum".
     """
     row = best_design(13, primes_only=True, largest=52)
     assert len(row) == 1
@@ -189,8 +191,9 @@ def test_e6_the_best_whole_is_not_made_of_best_parts() -> None:
 
 
 def test_e6_what_algorithm_2_costs() -> None:
-    """Repaired to cover all pairs, its choice has 6.5 times the default's error, and not even the
-    fewest cells.
+    """Repaired to cover all pairs, its choice has 6.5 times the default's error.
+
+    It has not even the fewest cells.
     """
     printed, best = blocks_of(algorithm_2(52), 52), best_design(52, largest=12)
     assert (len(printed), len(best)) == (493, 57)
@@ -209,8 +212,9 @@ def test_e6_what_algorithm_2_costs() -> None:
 
 @pytest.mark.parametrize(("d", "rows", "n"), [(6, 2, 3), (9, 3, 3), (25, 5, 5), (52, 4, 13)])
 def test_e7_columns_are_counted_from_one(d: int, rows: int, n: int) -> None:
-    """The printed index is 0 in every row n times and never n; ((j - 1 + (i - 1) m) mod n) + 1 is
-    what is meant.
+    """The printed index is 0 in every row n times, and never n.
+
+    The paper means ((j - 1 + (i - 1) m) mod n) + 1.
     """
     printed, meant = [], []
     for m, j in product(range(n), range(1, n + 1)):
@@ -228,11 +232,10 @@ def test_e7_columns_are_counted_from_one(d: int, rows: int, n: int) -> None:
 
 
 def test_e8_overlapping_views_are_fewer_than_those_of_prime_grids() -> None:
-    """At d = 52. No grid of a prime has fewer than 126; overlapping blocks of 8 need at least 52,
-    and a greedy search finds 69.
+    """At d = 52 every grid of a prime has at least 126 blocks; overlapping blocks of 8 need 52.
 
-    Less noise too: a pair's table read from one block of 6 has two thirds of the variance of the
-    best prime grid's.
+    A greedy search finds 69. The noise is smaller as well: a pair's table from one block of 6 has
+    two thirds of the variance of the best prime grid's.
     """
     grids = [n for n in range(8, 52) if is_prime(n) and ceil(52 / n) <= n]
     fewest = min(

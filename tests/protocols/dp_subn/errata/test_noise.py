@@ -1,9 +1,8 @@
-"""Errata of Su et al. (2016) that concern noise, whose records are in a sum, and who knows what of
-it.
+"""Errata of Su et al. (2016) about noise: whose records a sum has, and who knows its noise.
 
-What the paper prints is transcribed here, as short as it goes and with its faults; what the project
-does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
-probability below 1e-6, which each says.
+The tests transcribe what the paper prints, as briefly as possible and with its faults. What the
+project does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
+probability below 1e-6, which each of them states.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ FEW = pd.DataFrame({"colour": ["red", "blue", "red", "green"] * 6, "size": ["1",
 
 
 def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Keep every party's counts and what it drew for them: whole noises, or shares."""
+    """Record every party's counts and the noise that it drew: full noise, or a share."""
     kept: list[tuple[np.ndarray, np.ndarray]] = []
     whole, share = SelectedNoise.draw, SharedLaplace.draw
 
@@ -80,10 +79,9 @@ def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.parametrize(("mode", "exposed"), [("paper", 1), ("rigorous", 0)])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_e1_the_published_tables_less_ones_own_noise(mode: str, exposed: int, seed: int) -> None:
-    """As printed one party of three computes the exact tables from the file that everybody may
-    read.
+    """As printed, one party of three computes the exact tables from the published file.
 
-    Under shares nobody does: 11 cells would have to be without noise, below 1e-20.
+    With shares none does: 11 cells would have to be without noise, with a probability below 1e-20.
     """
     with pytest.MonkeyPatch.context() as patch:
         kept = drawn_by(patch)
@@ -107,11 +105,10 @@ def test_e1_the_published_tables_less_ones_own_noise(mode: str, exposed: int, se
 
 @pytest.mark.parametrize(("parties", "batches"), [(2, 60), (5, 80)])
 def test_e1_it_is_each_party_equally_often(converse: Converse, parties: int, batches: int) -> None:
-    """1/K for K = 2 and 5 (K = 3 is in test_attacks.py): always one party, each within 6 deviations
-    of batches / K.
+    """The noise is one party's, each with 1/K: within 6 deviations of batches / K.
 
-    By binomial tails that fails below 1e-9 for K = 2 and below 5e-7 for K = 5, where a party may
-    also be chosen never.
+    K = 2 and 5; K = 3 is in test_attacks.py. By binomial tails this fails below 1e-9 for K = 2, and
+    below 5e-7 for K = 5, where a party may also never be selected.
     """
 
     def cells_of(party: int) -> np.ndarray:
@@ -159,8 +156,7 @@ def test_e1_it_is_each_party_equally_often(converse: Converse, parties: int, bat
 def test_e1_no_epsilon_holds_and_delta_is_one_in_k(
     parties: int, at_zero: float, delta: float
 ) -> None:
-    """Exactly, for one count at epsilon 0.1: what a party that knows its own noise learns from the
-    sum.
+    """What a party that knows its own noise learns from the sum, exactly, at epsilon 0.1.
 
     With probability 1/K the rest of the sum has no noise, else another party's. The likelihood
     ratio is 23 (K = 2) where a party's own noise is 0, and grows with it without bound.
@@ -172,9 +168,7 @@ def test_e1_no_epsilon_holds_and_delta_is_one_in_k(
         return (1 - a) / (1 + a) * a ** abs(x)
 
     def seen(rest: int, *, own: int, exact: int) -> float:
-        """The probability of `rest` = sum less own noise, given that noise and the others' exact
-        sum.
-        """
+        """Compute the probability of `rest` = sum less own noise, given noise and exact sum."""
         return (rest == exact) / parties + (parties - 1) / parties * law(rest + own - exact)
 
     def ratio(own: int) -> float:
@@ -210,12 +204,11 @@ def test_e1_no_epsilon_holds_and_delta_is_one_in_k(
 def test_e2_the_attack_in_exact_figures(
     rounds: int, epsilon: float, ratio: float, advantage: float
 ) -> None:
-    """Section 4.2 of the specification without chance: the ratio is e^(K eps3), and K = 5 exceeds
-    what eps3 allows anybody.
+    """Spec 4.2 without chance: the ratio is e^(K eps3), and K = 5 exceeds what eps3 allows.
 
-    Of a residual with discrete Laplace noise only its side tells anything of a record: at least 1,
-    or at most 0. So S_1 .. S_K of one binary marginal are 2 K answers of randomised response, each
-    true with probability 1 / (1 + e^(-eps3 / 2)).
+    Of a residual with discrete Laplace noise only its side depends on a record: at least 1, or at
+    most 0. So S_1 .. S_K of one binary marginal are 2 K answers of randomised response, each true
+    with probability 1 / (1 + e^(-eps3 / 2)).
     """
     batch = Batch(cells=2, sensitivity=2, epsilon=epsilon, rows=10, parties=1, colluding=0)
     a = math.exp(-batch.rate)
@@ -243,8 +236,9 @@ def test_e2_the_attack_in_exact_figures(
 
 
 def test_e2_ten_parties(ten_parties: sottovoce.Run) -> None:
-    """Known answer 16: 3.25, 3, ..., 1 of the nominal epsilon towards the curator. (Three parties:
-    test_dp_subn.py.)
+    """Known answer 16: 3.25, 3, ..., 1 of the nominal epsilon towards the curator.
+
+    Three parties are in test_dp_subn.py.
     """
     paid = [own["curator"] / 8 for own in ten_parties.report["privacy"]["by_party"].values()]
     assert paid == pytest.approx([1 + (10 - party) / 4 for party in range(1, 11)])
@@ -256,7 +250,7 @@ def test_e2_ten_parties(ten_parties: sottovoce.Run) -> None:
 
 
 def covered(patch: pytest.MonkeyPatch) -> list[list[float]]:
-    """Keep the totals of the tables from which each update's network is selected."""
+    """Record the totals of the tables from which each update's network is selected."""
     kept: list[list[float]] = []
 
     def spied(
@@ -271,10 +265,10 @@ def covered(patch: pytest.MonkeyPatch) -> list[list[float]]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_e3_the_last_sum_lacks_records(seed: int) -> None:
-    """As printed S_K holds a part of the records; in a joint update every table holds all.
+    """As printed S_K has a part of the records; in a joint update every table has all.
 
-    Totals have the noise of at most 128 cells of scale 24 / 8: below a fifth of a party's rows but
-    for 1e-20 (Chernoff).
+    Totals have the noise of at most 128 cells of scale 24 / 8. That is below a fifth of a party's
+    rows except with 1e-20 (Chernoff).
     """
     rows, parties = 9000, 3
     table = demo_table(rows, seed=2)[["age", "sex", "race", "income", "relationship"]]
@@ -322,10 +316,9 @@ def test_e3_the_last_sum_lacks_records(seed: int) -> None:
 
 
 def test_e13_distributions_of_different_sizes_do_not_add_up(converse: Converse) -> None:
-    """Parties of 900 and 100 rows: the sum of their distributions is 0.32 off the joint one, the
-    sum of counts is not.
+    """With 900 and 100 rows the sum of distributions is 0.32 off; the sum of counts is right.
 
-    Epsilon 200: the secure sum is exact but for a probability below 1e-40.
+    At epsilon 200 the secure sum is exact except with a probability below 1e-40.
     """
     schema = read_schema({"a": ["0", "1"], "b": ["0", "1"]})
     counts = [np.array([[450, 0], [0, 450]]), np.array([[10, 40], [40, 10]])]
@@ -362,9 +355,7 @@ def test_e13_distributions_of_different_sizes_do_not_add_up(converse: Converse) 
 
 
 def test_e14_exponents_are_integers() -> None:
-    """A ciphertext has no real power. What parties draw are integers, and a packed vector of them
-    is one.
-    """
+    """A ciphertext has no real power. Parties draw integers, and a packed vector is an integer."""
     key = new_key(256, randomness=RandomStream(bytes(32)))
     encryptor = Encryptor(key.public, randomness=RandomStream(b"e" * 32), uses=4, exponent="full")
     one, zero = encryptor.encrypt([1]), encryptor.encrypt([0])
@@ -391,11 +382,10 @@ def test_e14_exponents_are_integers() -> None:
 def test_e20_who_knows_the_noise_reads_a_record_off_the_structure(
     converse: Converse, seed: int
 ) -> None:
-    """Two tables of party 1 that differ in a record, and party 2's noise: one gives a -> c, the
-    other b -> c, with certainty.
+    """Two tables of party 1 that differ in a record give a -> c or b -> c, with certainty.
 
-    Whatever noise P_K draws, there are such neighbours: those whose exact counts and that noise
-    make a balanced table.
+    Party 2's noise is the same in both. Whatever noise P_K draws, there are such neighbours: those
+    whose exact counts and that noise make a balanced table.
     """
     domain = Domain(dict.fromkeys("abc", ("0", "1")))
     schema = read_schema({name: ["0", "1"] for name in "abc"})

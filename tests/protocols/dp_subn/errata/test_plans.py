@@ -1,8 +1,8 @@
-"""Errata of Su et al. (2016) that concern budgets, numbers of tables, cost, and experiments.
+"""Errata of Su et al. (2016) about budgets, numbers of tables, cost, and experiments.
 
-What the paper prints is transcribed here, as short as it goes and with its faults; what the project
-does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
-probability below 1e-6, which each says.
+The tests transcribe what the paper prints, as briefly as possible and with its faults. What the
+project does is the project's own code. Statistical tests have fixed seeds and fail by chance with a
+probability below 1e-6, which each of them states.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def bits(attributes: int) -> Domain:
 
 @pytest.mark.parametrize(("d", "parties"), [(52, 3), (10, 4), (5, 7), (2, 3)])
 def test_e9_one_attribute_needs_no_pick(d: int, parties: int) -> None:
-    """X_0 is drawn, so d - 1 picks are left; as printed there are d, and with K > d the last party
-    makes all.
+    """X_0 is drawn, so d - 1 picks remain; as printed there are d.
+
+    With K > d the last party makes all of them.
     """
     printed = [d // parties] * (parties - 1) + [d - (parties - 1) * (d // parties)]
     own = quotas(d - 1, parties=parties)
@@ -61,8 +62,9 @@ def test_e9_one_attribute_needs_no_pick(d: int, parties: int) -> None:
 
 
 def test_e9_what_a_run_picks(ten_parties: sottovoce.Run) -> None:
-    """Fourteen bits, ten parties: 2, 2, 2, 1, ..., 1 picks for eps2 = 2, where 1, ..., 1, 5 is
-    printed.
+    """Fourteen bits, ten parties: 2, 2, 2, 1, ..., 1 picks for eps2 = 2.
+
+    Printed is 1, ..., 1, 5.
     """
     assert len(ten_parties.model["parents"]) == 14
     picks = [
@@ -80,8 +82,9 @@ def test_e9_what_a_run_picks(ten_parties: sottovoce.Run) -> None:
 
 
 def test_e15_the_first_phase_spends_its_own_share() -> None:
-    """DP-CCBN: d - 1 iterations of epsilon / (d - 1) spend all of epsilon where eps1 was meant, and
-    eps2 is beyond it.
+    """DP-CCBN: d - 1 iterations of epsilon / (d - 1) spend all of epsilon, where eps1 was meant.
+
+    Then eps2 exceeds the budget.
     """
     d, epsilon = 52, 1.0
     for share, fits in ((epsilon, False), (epsilon / 2, True)):  # of the d - 1 iterations together
@@ -107,9 +110,7 @@ def test_e15_the_first_phase_spends_its_own_share() -> None:
 
 
 def change(domain: Domain, families: Sequence[tuple[str, ...]]) -> int:
-    """Find the most that replacing a record changes these tables by, in L1: over all pairs of
-    records.
-    """
+    """Find the largest change of these tables in L1, over all pairs of records."""
     schema = read_schema({name: list(labels) for name, labels in domain.labels.items()})
     sizes = domain.shape(domain.attributes)
     one_record = []
@@ -126,8 +127,9 @@ def change(domain: Domain, families: Sequence[tuple[str, ...]]) -> int:
 
 
 def test_e16_the_number_of_tables_is_that_of_maximal_families() -> None:
-    """d is too many, d - k may be too few: then epsilon is exceeded, by a third here. Twice the
-    tables is tight.
+    """d tables are too many, and d - k may be too few: epsilon is exceeded, here by a third.
+
+    Twice the number of tables is a tight sensitivity.
     """
     domain = Domain(dict.fromkeys("abcde", ("0", "1")))
     first = BayesianNetwork(
@@ -192,8 +194,9 @@ def test_e16_what_a_run_releases() -> None:
 def test_e17_the_papers_figures_follow_from_its_formulas(
     given: dict[str, int], subn: tuple[int | None, float], ccbn: tuple[int | None, float]
 ) -> None:
-    """Known answer 20: at d = 52 and t1 = 1024. They are linear in K, which the text of figure 8
-    denies.
+    """Known answer 20, at d = 52 and t1 = 1024.
+
+    The figures are linear in K, which the text of figure 8 denies.
     """
     ours = cost.printed(d=52, t1=1024, **given)
     theirs = ccbn_cost.printed(d=52, t1=1024, k=given["k"], parties=given["parties"])
@@ -215,10 +218,10 @@ def test_e17_the_papers_figures_follow_from_its_formulas(
 def test_e18_usefulness_says_no_network_at_epsilon_0_2(
     epsilon: float, by_phase: tuple[int, int], by_total: tuple[int, int], flat: bool
 ) -> None:
-    """theta = 6 and 2, d = 52, n = 45,222: by eps4 and eps3, which pay for the tables, k = 0 at
-    0.2; the paper has a network.
+    """With theta = 6 and 2, d = 52 and n = 45,222, k is 0 at epsilon 0.2, by eps4 and eps3.
 
-    Mode paper takes k = 1 then, as printed; the default gives all to single bits.
+    The paper has a network there. Mode paper takes k = 1, as printed. The default gives all of
+    epsilon to single bits.
     """
     figures: dict[str, Any] = {"rows": 45222, "attributes": 52, "inflation": 1}
     for share, found in ((epsilon / 4, by_phase), (epsilon, by_total)):
@@ -238,8 +241,9 @@ def test_e18_usefulness_says_no_network_at_epsilon_0_2(
 
 
 def test_e21_education_num_is_education(adult: Records) -> None:
-    """On Adult it is named as what reveals the label; with it there are no errors, without it a
-    fifth is wrong.
+    """On Adult education-num is named as the attribute that reveals the label.
+
+    With it there are no errors, without it a fifth is wrong.
     """
     assert determining(adult, read_target(adult.domain, "education")) == ["education-num"]
     target = read_target(

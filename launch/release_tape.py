@@ -1,0 +1,122 @@
+"""The tape of releases: the answers of one run's releases, replayed in a run on other records.
+
+With the same answers, nothing else that is sent may differ. The conformance suite uses that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..privacy import Accountant, Mechanism
+
+__all__ = ["ExactRelease", "ReleaseTape"]
+
+
+class ExactRelease(NamedTuple):
+    """What a release would have answered without noise."""
+
+    mechanism: str
+    sensitivity: float
+    answer: npt.NDArray[Any] | None
+    """The exact answer; `None` if the mechanism does not show it."""
+
+
+class ReleaseTape:
+    """The answers of all releases of a run, by party, and the exact answers of two runs."""
+
+    def __init__(self) -> None:
+        self._release = Accountant.release
+        self._answers: dict[int, list[Any]] = {}
+        self._recorded: dict[int, list[ExactRelease]] = {}
+        self._replayed: dict[int, list[ExactRelease]] = {}
+
+    @property
+    def recorded(self) -> list[ExactRelease]:
+        """The exact answers of the first run, party by party."""
+        return _party_by_party(self._recorded)
+
+    @property
+    def replayed(self) -> list[ExactRelease]:
+        """The exact answers of the second run, party by party."""
+        return _party_by_party(self._replayed)
+
+    @property
+    def record(self) -> Callable[..., Any]:
+        """What replaces `Accountant.release` in the first run."""
+
+        def release(accountant: Accountant, mechanism: Any, **options: Any) -> Any:
+            mechanism, exact = _look_into(mechanism)
+            answer = self._release(accountant, mechanism, **options)
+            if isinstance(answer, Iterator):  # such a mechanism answers page by page
+                answer = list(answer)
+            self._recorded.setdefault(accountant.party, []).append(exact)
+            self._answers.setdefault(accountant.party, []).append(answer)
+            return iter(answer) if isinstance(answer, list) else answer
+
+        return release
+
+    @property
+    def replay(self) -> Callable[..., Any]:
+        """What replaces `Accountant.release` in the second run."""
+        self._replayed = {}
+
+        def release(accountant: Accountant, mechanism: Any, **options: Any) -> Any:
+            mechanism, exact = _look_into(mechanism)
+            # The release is checked and accounted for, but nothing is drawn.
+            self._release(accountant, _SilentMechanism(mechanism), **options)
+            # Answers are counted here, not in the accountant's book: one answer for several groups
+            # of users is several lines there.
+            replayed = self._replayed.setdefault(accountant.party, [])
+            answers = self._answers.get(accountant.party, [])
+            replayed.append(exact)
+            if len(replayed) > len(answers):
+                raise AssertionError("the number of releases depends on records")
+            answer = answers[len(replayed) - 1]
+            return iter(answer) if isinstance(answer, list) else answer
+
+        return release
+
+
+def _party_by_party(releases: Mapping[int, list[ExactRelease]]) -> list[ExactRelease]:
+    return [release for party in sorted(releases) for release in releases[party]]
+
+
+def _look_into(mechanism: Any) -> tuple[Any, ExactRelease]:
+    """Find what a mechanism would answer without noise.
+
+    Pages can be read once, so the mechanism is returned with a copy of them.
+    """
+    answer: npt.NDArray[Any] | None = None
+    if is_dataclass(mechanism) and not isinstance(mechanism, type) and hasattr(mechanism, "pages"):
+        pages = [np.array(page) for page in mechanism.pages]
+        mechanism = replace(mechanism, pages=pages)
+        answer = np.concatenate([page.reshape(-1) for page in pages]) if pages else None
+    elif hasattr(mechanism, "steps"):
+        answer = np.asarray(mechanism.steps * mechanism.step)
+    elif hasattr(mechanism, "value"):
+        answer = np.array(mechanism.value, float).reshape(-1)
+    elif hasattr(mechanism, "counts"):
+        answer = np.array(mechanism.counts, float).reshape(-1)
+    return mechanism, ExactRelease(mechanism.name, mechanism.sensitivity, answer)
+
+
+class _SilentMechanism:
+    """A mechanism with everything that is public about another one, which answers nothing."""
+
+    def __init__(self, mechanism: Mechanism[object]) -> None:
+        self.name = mechanism.name
+        self.sensitivity = mechanism.sensitivity
+        self.scale = mechanism.scale
+        self.epsilon = mechanism.epsilon
+        self.delta = mechanism.delta
+        self.seen = mechanism.seen
+        self.by_users = mechanism.by_users
+        self.whole_record = mechanism.whole_record
+
+    def draw(self, _: object) -> None:
+        """Draw nothing."""
