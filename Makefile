@@ -1,11 +1,16 @@
-# Two commands: `make demo` and `make test`. Each makes its own environment in .venv first.
+# Two commands: `make demo` and `make test`. Each makes its own environment in .venv first, from the releases in locks/.
 PYTHON ?= python3
 VENV ?= .venv
 MPICH ?= .venv-mpich
+RELEASES ?= locked
+EXTRAS ?= dev,docs
 BIN := $(VENV)/bin
 WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
+# What `make quick` runs: about a minute of tests from all floors of the house, some of them over MPI.
+QUICK := tests/house tests/messages tests/crypto tests/parties tests/curator tests/evaluation tests/runs \
+  tests/protocols/test_head_count.py
 
-.PHONY: demo test lint types unit coverage docs package mpich bench clean
+.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock release-check clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
 demo: $(VENV)/.done
@@ -22,8 +27,14 @@ demo: $(VENV)/.done
 
 test: lint types unit docs package
 
+# Before a commit: under 90 seconds on two cores. Tests that touch what changed, none of them over MPI.
+check: export SOTTOVOCE_TEST_SECONDS := 45
+check: lint types
+	tests=$$($(BIN)/python .ci/changed.py) && echo "$$tests" && \
+	  $(BIN)/python -m pytest -q -m 'not mpi and not timed and not hosts' --numprocesses=$(WORKERS) --dist=worksteal $$tests
+
 lint: $(VENV)/.done
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 
@@ -32,13 +43,22 @@ types: $(VENV)/.done
 
 # Tests run on every core, one thread each; those that are held to seconds run alone.
 unit coverage: export SOTTOVOCE_MPICH := $(CURDIR)/$(MPICH)
-unit coverage: export OMP_NUM_THREADS := 1
-unit coverage: export OPENBLAS_NUM_THREADS := 1
+check unit quick coverage: export OMP_NUM_THREADS := 1
+check unit quick coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/python -m pytest -ra -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal --durations=20
 	$(BIN)/python -m pytest -ra -m timed
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
+
+# A part of the tests: for other releases of Python and of the dependencies.
+quick: $(VENV)/.done
+	$(BIN)/python -m pytest -q -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal $(QUICK)
+
+# The newest releases of the dependencies, and the least that pyproject.toml allows.
+newest oldest:
+	rm -f .venv-$@/.done
+	$(MAKE) quick VENV=.venv-$@ RELEASES=$@ EXTRAS=test
 
 # Which lines and branches the tests reach, ranks under mpiexec included. It takes twice as long as without counting.
 coverage: $(VENV)/.done $(MPICH)/.done
@@ -53,7 +73,7 @@ docs: $(VENV)/.done
 
 # The example plug-in, installed from its own wheel beside sottovoce's, and tested there.
 package: $(VENV)/.done
-	bash examples/noisy-mean/check.sh $(CURDIR)/$(VENV)
+	bash examples/noisy-mean/check.sh "$(CURDIR)/$(VENV)"
 
 bench: $(VENV)/.done
 	$(BIN)/python benchmarks/startup.py
@@ -78,15 +98,23 @@ bench: $(VENV)/.done
 # A second environment with the other MPI: the two wheels cannot share one.
 mpich: $(MPICH)/.done
 
-$(VENV)/.done: pyproject.toml
+$(VENV)/.done: pyproject.toml .ci/install $(wildcard locks/*.txt)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	.ci/install $(VENV) $(RELEASES) --editable '.[$(EXTRAS)]'
 	touch $@
 
-$(MPICH)/.done: pyproject.toml
+$(MPICH)/.done: pyproject.toml .ci/install $(wildcard locks/*.txt)
 	test -x $(MPICH)/bin/python || $(PYTHON) -m venv $(MPICH)
-	$(MPICH)/bin/pip install --quiet --disable-pip-version-check --editable '.[mpich]' 'coverage[toml]>=7.10'
+	.ci/install $(MPICH) $(RELEASES) --editable '.[mpich]' 'coverage[toml]>=7.10'
 	touch $@
+
+# Try the newest releases, and write down what the two commands install from now on: one file for each Python found.
+lock:
+	$(PYTHON) .ci/lock.py $$(.ci/pythons)
+
+# Wheel and source distribution, each tested in a fresh environment: see docs/releasing.md.
+release-check: $(VENV)/.done
+	.ci/release-check "$(CURDIR)/$(VENV)"
 
 clean:
-	rm -rf $(VENV) $(MPICH) build dist site .coverage* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv* build dist site .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -1,4 +1,4 @@
-"""A protocol that only talks: the curator asks every party a hundred times."""
+"""A protocol that only exchanges messages: the curator asks every party a hundred times."""
 
 from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, message
 

@@ -1,10 +1,10 @@
-"""Counting marginals: ours beside pandas and numpy on the same job, and the floor that memory sets.
+"""Counting marginals: sottovoce, pandas and numpy on the same tables, and the limit of memory.
 
     python benchmarks/counting.py [ROWS]
 
-The job of a protocol over Adult's 15 attributes: all 105 two-way tables, all 455 three-way ones,
-and all 22,100 three-way ones of the 52 binary attributes. pandas is asked for a sample of the
-larger jobs and scaled up. Then 10 million rows (or ROWS).
+The tables are those of protocols on Adult's 15 attributes: all 105 two-way tables, all 455
+three-way tables, and all 22,100 three-way tables of the 52 binary attributes. The times of pandas
+are of a sample, scaled up. At the end 10 million rows (or ROWS) are counted.
 """
 
 from __future__ import annotations
@@ -32,50 +32,52 @@ def seconds(job: Callable[[], Any], *, times: int = 3) -> float:
     return best
 
 
-def count(records: Records, wanted: Sequence[tuple[str, ...]]) -> None:
-    for _ in records.marginals(wanted):
+def count(records: Records, marginals: Sequence[tuple[str, ...]]) -> None:
+    for _ in records.marginals(marginals):
         pass
 
 
-def bincount(records: Records, wanted: Sequence[tuple[str, ...]]) -> None:
-    for own in wanted:
-        shape = records.domain.shape(own)
-        flat = np.ravel_multi_index([records.codes(name) for name in own], shape)
+def bincount(records: Records, marginals: Sequence[tuple[str, ...]]) -> None:
+    for attributes in marginals:
+        shape = records.domain.shape(attributes)
+        flat = np.ravel_multi_index([records.codes(name) for name in attributes], shape)
         np.bincount(flat, minlength=int(np.prod(shape)))
 
 
-def value_counts(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]]) -> None:
-    for own in wanted:
-        frame[list(own)].value_counts()
+def value_counts(frame: pd.DataFrame, marginals: Sequence[tuple[str, ...]]) -> None:
+    for attributes in marginals:
+        frame[list(attributes)].value_counts()
 
 
-def crosstab(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]]) -> None:
-    for own in wanted:
-        pd.crosstab(frame[own[0]], [frame[name] for name in own[1:]])
+def crosstab(frame: pd.DataFrame, marginals: Sequence[tuple[str, ...]]) -> None:
+    for attributes in marginals:
+        pd.crosstab(frame[attributes[0]], [frame[name] for name in attributes[1:]])
 
 
 def compare(title: str, records: Records, ways: int, *, pandas_sample: int) -> None:
     names = records.domain.attributes
     frame = pd.DataFrame({name: records.codes(name) for name in names})
-    wanted = list(combinations(names, ways))
-    sample = wanted[:: max(1, len(wanted) // pandas_sample)]
-    scale = len(wanted) / len(sample)
-    ours = seconds(lambda: count(records, wanted))
+    marginals = list(combinations(names, ways))
+    sample = marginals[:: max(1, len(marginals) // pandas_sample)]
+    scale = len(marginals) / len(sample)
+    ours = seconds(lambda: count(records, marginals))
     theirs = {
         "numpy bincount": seconds(lambda: bincount(records, sample), times=1) * scale,
         "pandas value_counts": seconds(lambda: value_counts(frame, sample), times=1) * scale,
         "pandas crosstab": seconds(lambda: crosstab(frame, sample), times=1) * scale,
     }
     read = seconds(lambda: [records.codes(name).sum(dtype=np.uint64) for name in names])
-    print(f"{title}: {len(wanted):,} tables of {len(records):,} rows")
-    print(
-        f"  {'ours':<20} {ours:9.4f} s   {len(wanted) * len(records) / ours / 1e6:8.0f} million rows a second"
-    )
-    for name, other in theirs.items():
+    print(f"{title}: {len(marginals):,} tables of {len(records):,} rows")
+    rate = len(marginals) * len(records) / ours / 1e6
+    print(f"  {'ours':<20} {ours:9.4f} s   {rate:8.0f} million rows a second")
+    for name, theirs_seconds in theirs.items():
         about = "" if scale == 1 else f" (from {len(sample)} of them)"
-        print(f"  {name:<20} {other:9.4f} s   {other / ours:8.1f} times ours{about}")
+        print(
+            f"  {name:<20} {theirs_seconds:9.4f} s   {theirs_seconds / ours:8.1f} times ours{about}"
+        )
     print(
-        f"  {'reading codes once':<20} {read:9.4f} s   the floor of memory: ours takes {ours / read:.0f} times that"
+        f"  {'reading codes once':<20} {read:9.4f} s   the limit of memory: "
+        f"ours takes {ours / read:.0f} times that"
     )
 
 
@@ -83,23 +85,26 @@ def large(rows: int) -> None:
     names = DEMO_SCHEMA.domain.attributes
     generator = np.random.default_rng(0)
     small = load("demo", schema=DEMO_SCHEMA)
-    picked = generator.integers(0, len(small), rows, dtype=np.uint32)
-    records = Records(CodedTable([small.codes(name)[picked] for name in names], DEMO_SCHEMA.domain))
-    del picked
+    rows_of_demo = generator.integers(0, len(small), rows, dtype=np.uint32)
+    records = Records(
+        CodedTable([small.codes(name)[rows_of_demo] for name in names], DEMO_SCHEMA.domain)
+    )
+    del rows_of_demo
     before = peak()
     start = time.perf_counter()
     count(records, list(combinations(names, 2)))
-    took = time.perf_counter() - start
+    elapsed = time.perf_counter() - start
     print(f"{rows:,} rows ({15 * rows / 2**20:.0f} MB of codes)")
-    print(f"  all 2-way tables: {took:.1f} s, peak {peak():.0f} MB ({before:.0f} MB before)")
+    print(f"  all 2-way tables: {elapsed:.1f} s, peak {peak():.0f} MB ({before:.0f} MB before)")
     start = time.perf_counter()
     bits = records.binary()
-    made = time.perf_counter() - start
+    encoding = time.perf_counter() - start
     start = time.perf_counter()
-    chosen = list(combinations(bits.domain.attributes, 2))
-    count(bits, chosen)
+    pairs = list(combinations(bits.domain.attributes, 2))
+    count(bits, pairs)
     print(
-        f"  all {len(chosen):,} 2-way tables of 52 bits: {time.perf_counter() - start:.1f} s, bits made in {made:.1f} s"
+        f"  all {len(pairs):,} 2-way tables of 52 bits: {time.perf_counter() - start:.1f} s, "
+        f"after {encoding:.1f} s of encoding"
     )
 
 

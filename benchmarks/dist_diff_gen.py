@@ -1,11 +1,10 @@
-"""The error of dist-diff-gen on a table of one's own, beside one-way tables, by epsilon: of
-marginals, and of a classifier.
+"""Errors of dist-diff-gen and of one-way tables by epsilon: of marginals, and of a classifier.
 
     python benchmarks/dist_diff_gen.py FILE SCHEMA TARGET [SEEDS] [NAME=VALUE ...]
 
-K = 2. Four fifths of the table are published, a mean over seeds; printed are the average total
-variation distance of its two-way marginals, and the share of the other fifth that a linear support
-vector machine predicts wrong. NAME=VALUE are parameters of dist-diff-gen.
+Two parties publish four fifths of the table. The script prints the average total variation distance
+of its two-way marginals, and the share of the other fifth that a linear support vector machine
+predicts wrong. Both are means over seeds. NAME=VALUE are parameters of dist-diff-gen.
 """
 
 from __future__ import annotations
@@ -30,14 +29,17 @@ def main() -> None:
     rules = read_schema(schema)
     table = pd.read_csv(file, dtype=object, keep_default_na=False)
     order = np.random.default_rng(0).permutation(len(table))
-    kept, held = table.iloc[order[: len(table) * 4 // 5]], table.iloc[order[len(table) * 4 // 5 :]]
-    real, test, asked = (
-        load(kept, schema=rules),
-        load(held, schema=rules),
+    published_rows, test_rows = (
+        table.iloc[order[: len(table) * 4 // 5]],
+        table.iloc[order[len(table) * 4 // 5 :]],
+    )
+    real, test, label = (
+        load(published_rows, schema=rules),
+        load(test_rows, schema=rules),
         read_target(rules.domain, target),
     )
     for epsilon in (0.2, 0.4, 0.8, 1.6):
-        for protocol, more in (
+        for protocol, options in (
             ("one-way", {}),
             (PROTOCOL, {"mode": "rigorous", "target": target, **settings}),
             (PROTOCOL, {"mode": "paper", "target": target, **settings}),
@@ -46,23 +48,26 @@ def main() -> None:
             for seed in range(seeds):
                 run = sottovoce.run(
                     protocol,
-                    kept,
+                    published_rows,
                     schema=schema,
                     parties=2,
                     seed=seed,
                     epsilon=epsilon,
                     aggregator="masks",
-                    **more,
+                    **options,
                 )
-                two = run.judgement["utility"]["distances"][0]
-                distances.append(two["average"])
-                found = classify(real, load(run.synthetic, schema=rules), asked, test=test)
-                errors.append(found.synthetic)
+                two_way = run.judgement["utility"]["distances"][0]
+                distances.append(two_way["average"])
+                result = classify(real, load(run.synthetic, schema=rules), label, test=test)
+                errors.append(result.synthetic)
+            sent = run.report["communication"]
             print(
-                f"epsilon {epsilon}: {run.report['protocol']} {more.get('mode', '')}: two-way {np.mean(distances):.4f} "
-                f"(exact one-way {two['one_way']:.4f}, uniform {two['uniform']:.4f}), wrong {np.mean(errors):.4f} "
-                f"(real {found.real:.4f}, majority {found.majority:.4f}); "
-                f"{run.report['communication']['payload_bytes']:,} bytes, {run.report['communication']['rounds']} rounds",
+                f"epsilon {epsilon}: {run.report['protocol']} {options.get('mode', '')}: "
+                f"two-way {np.mean(distances):.4f} "
+                f"(exact one-way {two_way['one_way']:.4f}, uniform {two_way['uniform']:.4f}), "
+                f"wrong {np.mean(errors):.4f} "
+                f"(real {result.real:.4f}, majority {result.majority:.4f}); "
+                f"{sent['payload_bytes']:,} bytes, {sent['rounds']} rounds",
                 flush=True,
             )
 

@@ -1,13 +1,12 @@
-"""DP-SUBN beside its baselines, by the number of parties and by who hides their tables: bytes,
-rounds, seconds, error.
+"""DP-SUBN and its baselines by number of parties and aggregator: bytes, rounds, seconds, error.
 
     python benchmarks/family.py [FILE] [schema=FILE] [parties=2,3,5,10] [epsilon=0.8]
                                 [attributes=original|binary] [protocols=dp-subn,dp-ccbn-oneshot,...]
                                 [aggregators=paillier,masks,clear]
 
-On the demo table, or on one's own. All roles on threads of this machine, 3072-bit keys; one seed.
-Bytes are payload, per phase and for each party; the ratios at the end are to dp-subn at the same
-number of parties and with the same aggregator.
+The default is the demo table. All roles are threads of this process. Keys have 3072 bits, and there
+is one seed. Bytes are payload of each party, by phase. The ratios at the end are to dp-subn with
+the same number of parties and the same aggregator.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ def main() -> None:
     words = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     data = next((word for word in sys.argv[1:] if "=" not in word), "demo")
     schema = {"schema": words["schema"]} if "schema" in words else {}
-    chosen = words.get(
+    titles = words.get(
         "protocols", "dp-subn,dp-subn-printed,dp-ccbn-oneshot,dp-ccbn,independent,one-way"
     ).split(",")
     aggregators = words.get("aggregators", "paillier,masks,clear").split(",")
     sent: dict[tuple[str, int, str], tuple[int, int, float, float]] = {}
     for parties in map(int, words.get("parties", "2,3,5,10").split(",")):
-        for title in chosen:
+        for title in titles:
             protocol, settings = FAMILY[title]
-            own = dict(settings)
+            parameters = dict(settings)
             if protocol in ATTRIBUTES and "attributes" in words:
-                own["attributes"] = words["attributes"]
+                parameters["attributes"] = words["attributes"]
             for aggregator in aggregators:
                 if protocol == "independent" and aggregator != aggregators[0]:
-                    continue  # it sends nothing that somebody would have to hide
-                if own.get("mode") == "paper" and aggregator != "paillier":
+                    continue  # it sends nothing that must be hidden
+                if parameters.get("mode") == "paper" and aggregator != "paillier":
                     continue  # noise replacement is under encryption
                 if protocol != "independent":
-                    own["aggregator"] = aggregator
+                    parameters["aggregator"] = aggregator
                 run = sottovoce.run(
                     protocol,
                     data,
@@ -58,7 +57,7 @@ def main() -> None:
                     epsilon=float(words.get("epsilon", 0.8)),
                     seed=1,
                     **schema,
-                    **own,
+                    **parameters,
                 )
                 report = run.report
                 exchanged, tvd, privacy = (
@@ -78,9 +77,11 @@ def main() -> None:
                     for name, sums in exchanged["by_phase"].items()
                 )
                 print(
-                    f"K={parties:<2} {title:<16} {aggregator:<8} {figures[0]:13,} bytes {figures[1]:4} rounds "
-                    f"{figures[2]:8.1f} s  2-way {tvd['2']:.4f} 3-way {tvd['3']:.4f}  epsilon of the curator "
-                    f"{float(privacy['curator']):.3g}, a party {float(privacy['other_party']):.3g}\n"
+                    f"K={parties:<2} {title:<16} {aggregator:<8} "
+                    f"{figures[0]:13,} bytes {figures[1]:4} rounds {figures[2]:8.1f} s  "
+                    f"2-way {tvd['2']:.4f} 3-way {tvd['3']:.4f}  "
+                    f"epsilon for the curator {float(privacy['curator']):.3g}, "
+                    f"for a party {float(privacy['other_party']):.3g}\n"
                     f"     bytes a party: {by_phase}",
                     flush=True,
                 )
@@ -89,7 +90,8 @@ def main() -> None:
         ours = sent.get(("dp-subn", parties, aggregator))
         if title != "dp-subn" and ours is not None:
             ratios = "  ".join(
-                f"{one / other:8.2f}" for one, other in zip(figures, ours, strict=True)
+                f"{figure / dp_subn_figure:8.2f}"
+                for figure, dp_subn_figure in zip(figures, ours, strict=True)
             )
             print(f"K={parties:<2} {title:<16} {aggregator:<8} {ratios}")
 

@@ -1,11 +1,11 @@
-"""KHR's speed and size: reports a second, bits by form, and whole runs of CLLDP's classifiers.
+"""KHR: reports a second, bits by form, and whole runs of CLLDP's classifiers.
 
     python benchmarks/heads.py [USERS] [TABLE SCHEMA]
 
-Reports of m = 250 cells at k = 1 and 68, made, packed and counted on one core; beside them the same
-sets as bits (subset selection) and the basic solution. Then naive Bayes and the decision tree on
-USERS users (318,438, as many as Healthcare has), drawn from the demo's people or from a table:
-seconds and bytes, with reports made and with their sums drawn.
+Reports of m = 250 cells with k = 1 and 68 are made, packed and counted on one core. They are
+compared with the same sets as bits (subset selection) and with the basic solution. Then naive Bayes
+and the decision tree run on USERS users (318,438, as many as Healthcare has), drawn from the demo
+or from a table. The script prints seconds and bytes, with reports made and with their sums drawn.
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ def main() -> None:
             + f": {shortest(CELLS, heads)}"
         )
     values = np.random.default_rng(1).integers(0, CELLS, REPORTS)
-    first = 0.0
-    for name, own in (
+    first_rate = 0.0
+    for name, randomizer in (
         ("kHR, k=1", HeadsResponse(CELLS, epsilon=4.0, belief=0.5, chosen=1)),
         ("kHR, k=68, ranks", HeadsResponse(CELLS, epsilon=1.0, chosen=68)),
         ("kHR, k=68, as bits", SubsetSelection(CELLS, epsilon=1.0, chosen=68)),
         ("basic (SUE)", SymmetricUnary(CELLS, epsilon=1.0)),
     ):
-        made, counted = _speed(own, values)
-        first = first or made
+        made_rate, counted_rate = _speed(randomizer, values)
+        first_rate = first_rate or made_rate
         print(
-            f"{name:20} {made:12,.0f} reports/s made ({made / first:.2f}), {counted:12,.0f} counted; {own.bits} bits each"
+            f"{name:20} {made_rate:12,.0f} reports/s made ({made_rate / first_rate:.2f}), "
+            f"{counted_rate:12,.0f} counted; {randomizer.bits} bits each"
         )
-    given = {"data": words[1], "schema": words[2]} if len(words) > 2 else {"data": "demo"}
-    for protocol, more in (
+    source = {"data": words[1], "schema": words[2]} if len(words) > 2 else {"data": "demo"}
+    for protocol, parameters in (
         ("clldp-naive-bayes", {}),
         ("clldp-decision-tree", {}),
         ("clldp-decision-tree", {"learning": "levels", "depth": 3, "heads": 1}),
         ("label-dp", {}),
     ):
         for simulate in ("reports", "counts"):
-            if simulate == "counts" and (protocol == "label-dp" or more):
+            if simulate == "counts" and (protocol == "label-dp" or parameters):
                 continue
-            # The same users as a table of as many rows: of levels they answer again and again.
             run = sottovoce.run(
                 protocol,
-                **given,
+                **source,
                 rows=users if len(words) > 2 else None,
                 users=0 if len(words) > 2 else users,
                 parties=2,
@@ -77,12 +77,14 @@ def main() -> None:
                 seed=1,
                 simulate=simulate,
                 judge=False,
-                **more,
+                **parameters,
             )
             exchanged = run.report["communication"]
             print(
-                f"{protocol} {more or ''} {simulate}: {users:,} users in {run.report['seconds']:.1f} s, "
-                f"{exchanged['per_user_bits']:.1f} bits a report, {exchanged['users']['reports']:,} reports, "
+                f"{protocol} {parameters or ''} {simulate}: "
+                f"{users:,} users in {run.report['seconds']:.1f} s, "
+                f"{exchanged['per_user_bits']:.1f} bits a report, "
+                f"{exchanged['users']['reports']:,} reports, "
                 f"{exchanged['payload_bytes']:,} bytes",
                 flush=True,
             )

@@ -1,7 +1,8 @@
-"""What waiting costs: one rank computes while three wait, against computing alone, in one run.
+"""Cost of waiting: one rank computes while three wait, against one that computes alone.
 
-Beside sottovoce's wait stands MPI's own blocking receive, which spins. Run as `python
-benchmarks/idle.py`.
+    python benchmarks/idle.py
+
+It is compared with MPI's own blocking receive, which spins.
 """
 
 import os
@@ -56,34 +57,31 @@ def measure() -> None:
         return
     ways = ("blocking receive", "sottovoce", "nobody waits")
     wire = MPIWire(comm.Dup())
-    done = [pack_header(Header(0, 0, 0, 0, 1, "bench", "idle", "Done"))]
+    frame = [pack_header(Header(0, 0, 0, 0, 1, "bench", "idle", "Done"))]
     times: dict[str, list[float]] = {way: [] for way in ways}
-    word = bytearray(1)
-    for _ in range(ROUNDS):  # interleaved, so that other load on the machine falls on all alike
+    buffer = bytearray(1)
+    for _ in range(ROUNDS):  # interleaved, because other load on the machine then affects all
         for way in ways:
             if comm.rank == 0:
                 times[way].append(compute())
                 for rank in range(1, comm.size):
                     if way == "blocking receive":
-                        comm.Send([word, MPI.BYTE], rank, tag=5)
+                        comm.Send([buffer, MPI.BYTE], rank, tag=5)
                     elif way == "sottovoce":
-                        wire.send(done, to=rank, timeout=60)
+                        wire.send(frame, to=rank, timeout=60)
             elif way == "blocking receive":
-                comm.Recv([word, MPI.BYTE], 0, tag=5)
+                comm.Recv([buffer, MPI.BYTE], 0, tag=5)
             elif way == "sottovoce":
                 while wire.arrive(timeout=60) is None:
                     pass
             else:
-                time.sleep(
-                    0.5
-                )  # nothing at all, for most of the computation; then the same polite barrier as always
+                time.sleep(0.5)  # no wait for most of the computation
             polite_barrier(comm)
     if comm.rank == 0:
         results = {way: float(np.median(times[way])) for way in ways}
         for way in ways:
-            print(
-                f"{way:>17}: {results[way]:.3f} s, {results[way] / results['nobody waits']:.3f} times as long"
-            )
+            ratio = results[way] / results["nobody waits"]
+            print(f"{way:>17}: {results[way]:.3f} s, {ratio:.3f} times as long")
 
 
 def polite_barrier(comm: object) -> None:

@@ -1,12 +1,11 @@
-"""The error of JTree: by one holder and by several parties, each way to the graph, as printed, and
-beside single attributes.
+"""Errors of JTree, with one party and several, for each structure, and of single attributes.
 
     python benchmarks/jtree.py [FILE] [SEEDS] [schema=FILE] [epsilon=0.2,0.5,0.8,1] [parties=1,4]
                                [structures=tree,top,...] [classify=LABEL,...]
 
-Prints the average total variation distance of two-way and three-way marginals, a mean over seeds
-with the deviation of the two-way mean over one seed, seconds, bytes, and ratios to the first. Noise
-does not depend on who hides the sums, so masks do.
+The script prints the average total variation distance of two-way and three-way marginals as a mean
+over seeds, the standard deviation of the two-way distance, seconds, bytes, and ratios to the first.
+Noise does not depend on the aggregator, so masks are used.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ def main() -> None:
     seeds = int(words.pop()) if words and words[-1].isdigit() else 5
     data = words[0] if words else "demo"
     structures = settings.pop("structures", ",".join(STRUCTURES)).split(",")
-    holders = [int(one) for one in settings.pop("parties", "1,4").split(",")]
-    targets = [own for own in settings.pop("classify", "").split(",") if own]
+    holders = [int(word) for word in settings.pop("parties", "1,4").split(",")]
+    targets = [word for word in settings.pop("classify", "").split(",") if word]
     print(f"{data}, {seeds} seeds")
     for epsilon in map(float, settings.pop("epsilon", "0.2,0.5,0.8,1").split(",")):
-        first = 0.0
+        first_distance = 0.0
         for parties in holders:
             for structure in structures:
                 if structure == "paper" and parties > 1:
                     continue
-                name, own = STRUCTURES[structure]
-                found, missed = [], []
+                name, parameters = STRUCTURES[structure]
+                figures, errors = [], []
                 began = time.perf_counter()
                 for seed in range(1, seeds + 1):
                     run = sottovoce.run(
@@ -57,10 +56,10 @@ def main() -> None:
                         seed=seed,
                         aggregator="masks",
                         classify=targets,
-                        **(settings | own),
+                        **(settings | parameters),
                     )
                     utility, sent = run.judgement["utility"], run.report["communication"]
-                    found.append(
+                    figures.append(
                         [
                             utility["tvd"]["2"],
                             utility["tvd"]["3"],
@@ -68,18 +67,20 @@ def main() -> None:
                             sent["payload_bytes"],
                         ]
                     )
-                    missed.append([one["synthetic"] for one in utility["classification"]])
-                two, three, seconds, sent_bytes = np.mean(found, axis=0)
-                first = first or two
-                deviation = np.std([one[0] for one in found], ddof=1) if seeds > 1 else 0.0
-                told = ", ".join(
+                    errors.append([row["synthetic"] for row in utility["classification"]])
+                two_way, three_way, seconds, sent_bytes = np.mean(figures, axis=0)
+                first_distance = first_distance or two_way
+                deviation = np.std([row[0] for row in figures], ddof=1) if seeds > 1 else 0.0
+                wrong = ", ".join(
                     f"{t} {share:.3f}"
-                    for t, share in zip(targets, np.mean(missed, axis=0), strict=True)
+                    for t, share in zip(targets, np.mean(errors, axis=0), strict=True)
                 )
                 print(
-                    f"epsilon {epsilon:g}  {parties} parties  {structure:8s} {two:.4f} ({deviation:.4f}) / {three:.4f}"
-                    f"  {seconds:5.1f} s  {sent_bytes:11,.0f} bytes  {two / first:5.2f} times"
-                    + (f"  wrong: {told}" if told else "")
+                    f"epsilon {epsilon:g}  {parties} parties  {structure:8s} "
+                    f"{two_way:.4f} ({deviation:.4f}) / {three_way:.4f}"
+                    f"  {seconds:5.1f} s  {sent_bytes:11,.0f} bytes"
+                    f"  {two_way / first_distance:5.2f} times"
+                    + (f"  wrong: {wrong}" if wrong else "")
                     + f"  ({time.perf_counter() - began:.0f} s in all)",
                     flush=True,
                 )

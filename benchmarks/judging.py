@@ -1,10 +1,9 @@
-"""Loading, sampling and judging: seconds, rows a second and peak memory, each in a process of its
-own.
+"""Loading, sampling and judging: seconds, rows a second and peak memory, each in its own process.
 
     python benchmarks/judging.py [MILLIONS]
 
-Loading: a CSV of 5 million census-like rows (or so many millions), as one of four parties, beside
-pandas' own `read_csv`. Sampling: 10 million rows of a 15-attribute network, beside numpy's
+Loading: a CSV of 5 million demo rows (or MILLIONS), as one of four parties, beside pandas' own
+`read_csv`. Sampling: 10 million rows of a network of 15 attributes, beside numpy's
 `Generator.choice` for each group of rows. Judging: all 2-way and 3-way tables of 15 attributes and
 of 52 bits.
 """
@@ -25,12 +24,16 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def show(title: str, elapsed: float, text: str) -> None:
+    print(f"  {title:<24} {elapsed:6.1f} s, peak {peak():6.0f} MB, {text}")
+
+
 def make(path: str, millions: float) -> None:
     from sottovoce.parties.demo import demo_blocks
 
     with Path(path).open("w") as file:
-        for at, block in enumerate(demo_blocks(int(millions * 1e6), seed=1)):
-            block.frame().to_csv(file, index=False, header=at == 0)
+        for number, block in enumerate(demo_blocks(int(millions * 1e6), seed=1)):
+            block.frame().to_csv(file, index=False, header=number == 0)
 
 
 def load_ours(path: str) -> None:
@@ -38,10 +41,8 @@ def load_ours(path: str) -> None:
 
     start = time.perf_counter()
     records = load(path, schema=DEMO_SCHEMA, party=1, split=read_split("even", parties=4))
-    took = time.perf_counter() - start
-    print(
-        f"  {'ours, a quarter kept':<24} {took:6.1f} s, peak {peak():6.0f} MB, {len(records):,} rows"
-    )
+    elapsed = time.perf_counter() - start
+    show("ours, a quarter kept", elapsed, f"{len(records):,} rows")
 
 
 def load_whole(path: str) -> None:
@@ -49,9 +50,7 @@ def load_whole(path: str) -> None:
 
     start = time.perf_counter()
     records = load(path, schema=DEMO_SCHEMA)
-    print(
-        f"  {'ours, all rows':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(records):,} rows"
-    )
+    show("ours, all rows", time.perf_counter() - start, f"{len(records):,} rows")
 
 
 def load_pandas(path: str) -> None:
@@ -61,22 +60,19 @@ def load_pandas(path: str) -> None:
 
     start = time.perf_counter()
     table = pd.read_csv(path)
-    print(
-        f"  {'pandas read_csv':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(table):,} rows, not coded"
-    )
+    show("pandas read_csv", time.perf_counter() - start, f"{len(table):,} rows, not coded")
     for name, rule in DEMO_SCHEMA.attributes.items():
         if isinstance(rule, Bins):
             table[name] = pd.cut(table[name], list(rule.edges), labels=False, include_lowest=True)
         else:
             table[name] = pd.Categorical(table[name].astype(str), categories=rule.labels).codes
-    print(
-        f"  {'pandas, coded':<24} {time.perf_counter() - start:6.1f} s, peak {peak():6.0f} MB, {len(table):,} rows"
-    )
+    show("pandas, coded", time.perf_counter() - start, f"{len(table):,} rows")
 
 
 def network() -> object:
-    """Learn a network of degree 2 from the demo table: each attribute's two most informative among
-    those before it.
+    """Learn a network of degree 2 from the demo table.
+
+    The parents of an attribute are the two most informative ones before it.
     """
     from sottovoce.curator import BayesianNetwork, Marginal, mutual_information
     from sottovoce.parties import DEMO_SCHEMA, load
@@ -84,16 +80,18 @@ def network() -> object:
     records = load("demo", schema=DEMO_SCHEMA)
     domain = records.domain
     parents: dict[str, list[str]] = {}
-    for at, name in enumerate(domain.attributes):
+    for index, name in enumerate(domain.attributes):
 
-        def told(other: str, name: str = name) -> float:
+        def information(other: str, name: str = name) -> float:
             joint = Marginal.of(domain, (name, other), records.marginal((name, other)))
             return mutual_information(joint, [name], base=2)
 
-        parents[name] = sorted(domain.attributes[:at], key=told)[-2:]
+        parents[name] = sorted(domain.attributes[:index], key=information)[-2:]
     structure = BayesianNetwork(domain, parents)
     families = structure.maximal_families
-    return structure.fit([Marginal.of(domain, own, records.marginal(own)) for own in families])
+    return structure.fit(
+        [Marginal.of(domain, family, records.marginal(family)) for family in families]
+    )
 
 
 def sample(rows: int = 10_000_000) -> None:
@@ -106,32 +104,34 @@ def sample(rows: int = 10_000_000) -> None:
     for _ in chain.blocks(rows, generator=generator):
         pass
     ours = rows / (time.perf_counter() - start)
-    some, start = 200_000, time.perf_counter()
-    by_groups(chain, some, generator)
-    theirs = some / (time.perf_counter() - start)
+    few_rows, start = 200_000, time.perf_counter()
+    by_groups(chain, few_rows, generator)
+    theirs = few_rows / (time.perf_counter() - start)
     print(
-        f"  {'ours':<24} {ours / 1e6:6.2f} million rows a second ({rows / ours:.1f} s for {rows:,}), peak {peak():.0f} MB"
+        f"  {'ours':<24} {ours / 1e6:6.2f} million rows a second "
+        f"({rows / ours:.1f} s for {rows:,}), peak {peak():.0f} MB"
     )
     print(
-        f"  {'choice, group by group':<24} {theirs / 1e6:6.2f} million rows a second; ours is {ours / theirs:.1f} times as fast"
+        f"  {'choice, group by group':<24} {theirs / 1e6:6.2f} million rows a second; "
+        f"ours is {ours / theirs:.1f} times as fast"
     )
 
 
 def by_groups(chain: object, rows: int, generator: np.random.Generator) -> None:
-    """Draw as one would with numpy: for every configuration of the parents, `choice` for its
-    rows.
-    """
+    """Draw with numpy's `choice`, for the rows of each configuration of the parents."""
     drawn: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     for draw in chain._draws:  # type: ignore[attr-defined]  # noqa: SLF001
-        line = np.zeros(rows, np.int64)
-        for at, size in zip(draw.given, draw.sizes, strict=True):
-            line = line * size + drawn[at]
+        configurations = np.zeros(rows, np.int64)
+        for parent, size in zip(draw.parents, draw.sizes, strict=True):
+            configurations = configurations * size + drawn[parent]
         column = np.zeros(rows, np.int64)
-        order = np.argsort(line, kind="stable")
-        found, starts = np.unique(line[order], return_index=True)
-        for config, own in zip(found, np.split(order, starts[1:]), strict=True):
-            column[own] = generator.choice(
-                draw.conditional.shape[1], len(own), p=draw.conditional[config]
+        order = np.argsort(configurations, kind="stable")
+        different, starts = np.unique(configurations[order], return_index=True)
+        for configuration, rows_of_group in zip(
+            different, np.split(order, starts[1:]), strict=True
+        ):
+            column[rows_of_group] = generator.choice(
+                draw.conditional.shape[1], len(rows_of_group), p=draw.conditional[configuration]
             )
         drawn[draw.head] = column
 
@@ -141,18 +141,16 @@ def judge() -> None:
     from sottovoce.parties import DEMO_SCHEMA, load
 
     real = load("demo", schema=DEMO_SCHEMA)
-    made = load("demo", schema=DEMO_SCHEMA, seed=1)
-    for title, one, other in (
-        ("15 attributes", real, made),
-        ("52 bits", real.binary(), made.binary()),
+    synthetic = load("demo", schema=DEMO_SCHEMA, seed=1)
+    for title, first, second in (
+        ("15 attributes", real, synthetic),
+        ("52 bits", real.binary(), synthetic.binary()),
     ):
         for ways in (2, 3):
             start = time.perf_counter()
-            found = distance(one, other, ways=ways)
-            took = time.perf_counter() - start
-            print(
-                f"  {title + f', {ways}-way':<24} {took:6.2f} s for {found.marginals:,} marginals, peak {peak():.0f} MB"
-            )
+            result = distance(first, second, ways=ways)
+            elapsed = time.perf_counter() - start
+            show(f"{title}, {ways}-way", elapsed, f"{result.marginals:,} marginals")
 
 
 def main() -> None:
@@ -160,9 +158,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "people.csv"))
         make(path, millions)
-        print(
-            f"loading {millions:g} million rows of 15 attributes ({Path(path).stat().st_size / 2**20:.0f} MB of CSV)"
-        )
+        size = Path(path).stat().st_size / 2**20
+        print(f"loading {millions:g} million rows of 15 attributes ({size:.0f} MB of CSV)")
         for job in ("load_ours", "load_whole", "load_pandas"):
             alone(job, path)
     print("sampling a network of 15 attributes, degree 2")
@@ -172,7 +169,7 @@ def main() -> None:
 
 
 def alone(job: str, *words: str) -> None:
-    """Run one job in a process of its own, so that its peak of memory is its own."""
+    """Run a job in its own process, because the peak of memory is that of a process."""
     sys.stdout.flush()
     subprocess.run([sys.executable, __file__, "--job", job, *words], check=True)
 

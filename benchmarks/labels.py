@@ -1,10 +1,13 @@
-"""CLLDP's classifiers and attacks on labels, in more ways than figures 4 and 5 have (`sottovoce
-reproduce` makes these).
+"""CLLDP's classifiers and attacks on labels, with more variants than figures 4 and 5.
 
-    python benchmarks/labels.py learn TRAIN TEST SCHEMA [SEEDS] [out=FOLDER] [epsilon=1,4] [tree=yes] ['only=best k|LabelDP']
-    python benchmarks/labels.py attack DATA SCHEMA [out=FOLDER]             figure 5, with the adversaries that it leaves out
+`sottovoce reproduce` makes the figures themselves.
 
-Each prints means over seeds. With `out` the numbers are left as CSV, and drawn as SVG.
+    python benchmarks/labels.py learn TRAIN TEST SCHEMA [SEEDS] [out=FOLDER] [epsilon=1,4]
+                                [tree=yes] ['only=best k|LabelDP']
+    python benchmarks/labels.py attack DATA SCHEMA [out=FOLDER]
+
+`attack` has the adversaries that figure 5 leaves out. The script prints means over seeds. With
+`out` the numbers are written as CSV, and drawn as SVG.
 """
 
 from __future__ import annotations
@@ -26,13 +29,13 @@ from sottovoce.parties import load, read_schema
 
 def main() -> None:
     words = [word for word in sys.argv[1:] if "=" not in word]
-    more: dict[str, str] = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
-    out = Path(more.pop("out")) if "out" in more else None
+    options: dict[str, str] = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+    out = Path(options.pop("out")) if "out" in options else None
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     match words:
         case ["learn", train, test, schema, *seeds]:
-            learn(train, test, schema, int(seeds[0]) if seeds else 3, out, more)
+            learn(train, test, schema, int(seeds[0]) if seeds else 3, out, options)
         case ["attack", data, schema]:
             attack(data, schema, out)
         case _:
@@ -40,19 +43,21 @@ def main() -> None:
 
 
 def learn(
-    train: str, test: str, schema: str, seeds: int, out: Path | None, more: dict[str, str]
+    train: str, test: str, schema: str, seeds: int, out: Path | None, options_of_all: dict[str, str]
 ) -> None:
-    """Learn classifiers, and apply them to rows of their own."""
-    tree = more.pop("tree", "no") == "yes"
+    """Learn classifiers, and apply them to other rows."""
+    tree = options_of_all.pop("tree", "no") == "yes"
     epsilons = (
-        [float(own) for own in more.pop("epsilon").split(",")] if "epsilon" in more else EPSILONS
+        [float(word) for word in options_of_all.pop("epsilon").split(",")]
+        if "epsilon" in options_of_all
+        else EPSILONS
     )
     rules = read_schema(Path(schema))
-    held = load(test, schema=rules)
-    label = more.get("label", held.domain.attributes[-1])
-    share = np.bincount(np.asarray(held.codes(label)).astype(int)).max() / len(held)
+    test_rows = load(test, schema=rules)
+    label = options_of_all.get("label", test_rows.domain.attributes[-1])
+    share = np.bincount(np.asarray(test_rows.codes(label)).astype(int)).max() / len(test_rows)
     name = "clldp-decision-tree" if tree else "clldp-naive-bayes"
-    ways: dict[str, tuple[str, dict[str, Any]]] = {
+    variants: dict[str, tuple[str, dict[str, Any]]] = {
         "k = 1, true omega": (name, {"belief": "oracle", "heads": 1, "record_cap": 0}),
         "best k, true omega": (name, {"belief": "oracle", "record_cap": 0}),
         "best k, plug-in omega": (name, {"belief": "sample", "sure": 0, "record_cap": 0}),
@@ -63,20 +68,24 @@ def learn(
         "LabelDP": ("label-dp", {}),
     }
     if tree:
-        ways["levels, mended, k = 1, true omega"] = (
+        variants["levels, mended, k = 1, true omega"] = (
             name,
             {"learning": "levels", "depth": 3, "belief": "oracle", "heads": 1, "record_cap": 0},
         )
-    if "only" in more:
-        wanted = more.pop("only").split("|")
-        ways = {way: own for way, own in ways.items() if any(part in way for part in wanted)}
-    print(f"{train}: tested on {len(held):,} rows, the most frequent label {share:.4f}")
-    lines = []
+    if "only" in options_of_all:
+        parts = options_of_all.pop("only").split("|")
+        variants = {
+            variant: parameters
+            for variant, parameters in variants.items()
+            if any(part in variant for part in parts)
+        }
+    print(f"{train}: tested on {len(test_rows):,} rows, the most frequent label {share:.4f}")
+    rows = []
     for epsilon in epsilons:
-        line: dict[str, Any] = {"epsilon": epsilon}
-        for way, (protocol, own) in ways.items():
-            found, started = [], time.perf_counter()
-            given = {**own, **({} if protocol == "label-dp" else more)}
+        row: dict[str, Any] = {"epsilon": epsilon}
+        for variant, (protocol, parameters) in variants.items():
+            accuracies, started = [], time.perf_counter()
+            options = {**parameters, **({} if protocol == "label-dp" else options_of_all)}
             for seed in range(seeds):
                 run = sottovoce.run(
                     protocol,
@@ -86,57 +95,61 @@ def learn(
                     epsilon=epsilon,
                     seed=seed,
                     judge=False,
-                    **given,
+                    **options,
                 )
-                found.append(accuracy(Classifier(run.model, rules), held).model)
-            line[way] = float(np.mean(found))
-            took = (time.perf_counter() - started) / seeds
+                accuracies.append(accuracy(Classifier(run.model, rules), test_rows).model)
+            row[variant] = float(np.mean(accuracies))
+            elapsed = (time.perf_counter() - started) / seeds
             print(
-                f"epsilon {epsilon:<4g} {way:28} {np.mean(found):.4f} ({np.std(found):.4f})  {took:.1f} s a run",
+                f"epsilon {epsilon:<4g} {variant:28} "
+                f"{np.mean(accuracies):.4f} ({np.std(accuracies):.4f})  "
+                f"{elapsed:.1f} s a run",
                 flush=True,
             )
-        lines.append(line)
-    _leave(out, "figure-4-tree" if tree else "figure-4", lines, x="epsilon", by="", ys=tuple(ways))
+        rows.append(row)
+    _leave(
+        out, "figure-4-tree" if tree else "figure-4", rows, x="epsilon", by="", ys=tuple(variants)
+    )
 
 
 def attack(data: str, schema: str, out: Path | None) -> None:
     """Guess labels from reports."""
     records = load(data, schema=read_schema(Path(schema)))
     label = records.domain.attributes[-1]
-    lines = []
+    rows = []
     for epsilon in EPSILONS:
-        own = label_attacks(records, label=label, epsilon=epsilon)
-        line = {"epsilon": epsilon, "majority": own.majority, "known attributes": own.known}
-        line |= {
-            "LabelDP: attributes (paper)": own.labeldp_attributes,
-            "LabelDP: whole report": own.labeldp_whole,
+        result = label_attacks(records, label=label, epsilon=epsilon)
+        row = {"epsilon": epsilon, "majority": result.majority, "known attributes": result.known}
+        row |= {
+            "LabelDP: attributes (paper)": result.labeldp_attributes,
+            "LabelDP: whole report": result.labeldp_whole,
         }
-        line |= {
-            "CLLDP: noisy value (paper)": own.clldp_attributes,
-            "CLLDP: whole report": own.clldp_whole,
+        row |= {
+            "CLLDP: noisy value (paper)": result.clldp_attributes,
+            "CLLDP: whole report": result.clldp_whole,
         }
-        line |= {"CLLDP: report and attributes": own.clldp_and_attributes}
-        lines.append(line)
-        print(", ".join(f"{key} {value:.3f}" for key, value in line.items()), flush=True)
-    _leave(out, "figure-5", lines, x="epsilon", by="", ys=tuple(lines[0])[1:])
+        row |= {"CLLDP: report and attributes": result.clldp_and_attributes}
+        rows.append(row)
+        print(", ".join(f"{key} {value:.3f}" for key, value in row.items()), flush=True)
+    _leave(out, "figure-5", rows, x="epsilon", by="", ys=tuple(rows[0])[1:])
 
 
 def _leave(
     out: Path | None,
     name: str,
-    lines: Sequence[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
     *,
     x: str,
     by: str,
     ys: Sequence[str],
 ) -> None:
-    """Write numbers, and draw them."""
+    """Write the numbers, and draw them."""
     if out is None:
         return
     with (out / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(lines[0]))
+        writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
-        writer.writerows(lines)
+        writer.writerows(rows)
     try:
         import matplotlib as mpl
     except ImportError:
@@ -145,12 +158,17 @@ def _leave(
     mpl.use("svg")
     from matplotlib import pyplot as plt
 
-    groups = list(dict.fromkeys(line.get(by) for line in lines))
+    groups = list(dict.fromkeys(row.get(by) for row in rows))
     figure, axes = plt.subplots(1, len(groups), figsize=(4 * len(groups), 3.2), squeeze=False)
     for axis, group in zip(axes[0], groups, strict=True):
-        own = [line for line in lines if line.get(by) == group]
+        rows_of_group = [row for row in rows if row.get(by) == group]
         for y in ys:
-            axis.plot([line[x] for line in own], [line[y] for line in own], marker=".", label=y)
+            axis.plot(
+                [row[x] for row in rows_of_group],
+                [row[y] for row in rows_of_group],
+                marker=".",
+                label=y,
+            )
         axis.set(xlabel=x, title=group or name)
         if by:
             axis.set_yscale("log")

@@ -1,15 +1,15 @@
-"""The error of what is published from users: PrivIncr, NoIncremental, CALM, FT and single
-attributes, as printed and corrected.
+"""Errors of protocols for users: PrivIncr, NoIncremental, CALM, FT and single attributes.
 
     python benchmarks/local.py [FILE] [SEEDS] [schema=FILE] [users=1500000] [epsilon=1,2,4,8]
                                [protocols=privincr,calm,...] [classify=LABEL,...] [simulate=counts]
                                [synthetic_rows=300000]
 
-Prints the average total variation distance of two-way marginals as published, a mean over seeds
-with the deviation, of the synthetic table where there is one (two-way and three-way), bits a user,
-seconds of the whole run, and ratios to the first; with classify also the share of real people whose
-label a linear support vector machine gets wrong that learned from the synthetic table, beside one
-that learned from the real one. Users are drawn from the table with replacement.
+Variants are as printed and corrected. The script prints the average total variation distance of
+published two-way marginals as a mean over seeds with its standard deviation, the distances of the
+synthetic table if there is one, bits a user, seconds of the whole run, and ratios to the first.
+With classify it also prints errors of a linear support vector machine that learnt from the
+synthetic table, beside one that learnt from the real one. Users are drawn from the table with
+replacement.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ def main() -> None:
     data = words[0] if words else "demo"
     users = int(float(settings.pop("users", "1500000")))
     titles = settings.pop("protocols", ",".join(TITLES)).split(",")
-    epsilons = [float(one) for one in settings.pop("epsilon", "1,2,4,8").split(",")]
-    targets = [own for own in settings.pop("classify", "").split(",") if own]
+    epsilons = [float(word) for word in settings.pop("epsilon", "1,2,4,8").split(",")]
+    targets = [word for word in settings.pop("classify", "").split(",") if word]
     settings = {"simulate": "counts", "synthetic_rows": 300_000} | settings
     print(f"{data}, {users:,} users, {seeds} seeds")
     for epsilon in epsilons:
-        first = 0.0
+        first_distance = 0.0
         for title in titles:
-            name, own = TITLES[title]
-            given = settings | own
+            name, parameters = TITLES[title]
+            options = settings | parameters
             if name == "fourier":
-                given.pop("synthetic_rows")
-            found: list[list[float]] = []
-            wrong: list[list[float]] = []
+                options.pop("synthetic_rows")
+            figures: list[list[float]] = []
+            errors: list[list[float]] = []
             for seed in range(1, seeds + 1):
                 run = sottovoce.run(
-                    name, data, epsilon=epsilon, users=users, seed=seed, classify=targets, **given
+                    name, data, epsilon=epsilon, users=users, seed=seed, classify=targets, **options
                 )
                 seconds = sum(phase["seconds"] for phase in run.report["phases"])
                 utility = run.judgement["utility"]
                 synthetic = utility.get("tvd_synthetic") or (
                     utility["tvd"] if run.synthetic is not None else {}
                 )
-                found.append(
+                figures.append(
                     [
                         utility["tvd"]["2"],
                         synthetic.get("2", np.nan),
@@ -72,25 +72,26 @@ def main() -> None:
                         seconds,
                     ]
                 )
-                wrong.append(
+                errors.append(
                     [
                         share
-                        for one in utility.get("classification", ())
-                        for share in (one["synthetic"], one["real"])
+                        for row in utility.get("classification", ())
+                        for share in (row["synthetic"], row["real"])
                     ]
                 )
-            two, table, three, seconds = np.mean(found, axis=0)
-            first = first or two
-            deviation = np.std([one[0] for one in found], ddof=1) if seeds > 1 else 0.0
-            missed = np.mean(wrong, axis=0).tolist() if wrong and wrong[0] else []
-            told = "  wrong " + ", ".join(
-                f"{target} {missed[2 * at]:.3f} (real {missed[2 * at + 1]:.3f})"
-                for at, target in enumerate(targets)
+            two_way, table, three_way, seconds = np.mean(figures, axis=0)
+            first_distance = first_distance or two_way
+            deviation = np.std([row[0] for row in figures], ddof=1) if seeds > 1 else 0.0
+            shares = np.mean(errors, axis=0).tolist() if errors and errors[0] else []
+            text = "  wrong " + ", ".join(
+                f"{target} {shares[2 * index]:.3f} (real {shares[2 * index + 1]:.3f})"
+                for index, target in enumerate(targets)
             )
             print(
-                f"epsilon {epsilon:g}  {title:20s} {two:.4f} ({deviation:.4f})  synthetic {table:.4f} {three:.4f}"
-                f"  {run.report['communication']['per_user_bits']:6.1f} bits  {seconds:5.1f} s  {two / first:5.2f} times"
-                + (told if missed else ""),
+                f"epsilon {epsilon:g}  {title:20s} {two_way:.4f} ({deviation:.4f})  "
+                f"synthetic {table:.4f} {three_way:.4f}  "
+                f"{run.report['communication']['per_user_bits']:6.1f} bits  {seconds:5.1f} s  "
+                f"{two_way / first_distance:5.2f} times" + (text if shares else ""),
                 flush=True,
             )
 

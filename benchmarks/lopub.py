@@ -1,15 +1,14 @@
-"""LoPub's tables: expectation and maximisation by products of matrices, beside the same record by
-record.
+"""LoPub's tables: expectation and maximisation by matrix products, beside loops over records.
 
     python benchmarks/lopub.py [FILE] [schema=FILE] [epsilon=30.1] [users=60000] [iterations=20]
     [slow=2000] [protocol=1]
 
-Users are drawn from the table and report all attributes; tables of some pairs and of a triple are
-sought from their filters. The alternative is what one writes down first: for each record the
-posterior of all cells, in numpy, in double precision. It does `slow` of the users, and both have to
-agree on these to 1e-6, in single precision and in double. Then, for each epsilon of PrivIncr's
-table 2, how far ten pairs' tables from all users are from the truth, by how many steps may be
-taken. With protocol=1 also whole runs.
+Users are drawn from the table and report all attributes. Tables of some pairs and of a triple are
+estimated from their filters. The alternative computes the posterior of all cells for each record,
+with numpy in double precision. It takes `slow` of the users, and both must agree on these to 1e-6,
+in single and in double precision. Then, for each epsilon of PrivIncr's table 2, the script prints
+the distances of ten pairs' tables by the largest number of steps. With protocol=1 it also prints
+whole runs.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ AGREE = 1e-6
 
 
 def by_record(likelihoods: list[Any], *, iterations: int) -> Any:
-    """Go through the records one by one."""
-    shape = tuple(len(own) for own in likelihoods)
+    """Compute the posteriors record by record."""
+    shape = tuple(len(likelihood) for likelihood in likelihoods)
     table = np.full(shape, 1 / np.prod(shape))
     for _ in range(iterations):
         sums = np.zeros(shape)
         for user in range(likelihoods[0].shape[1]):
             posterior = table
-            for axis, own in enumerate(likelihoods):
-                posterior = posterior * own[:, user].reshape(
-                    [-1 if at == axis else 1 for at in range(len(shape))]
+            for axis, likelihood in enumerate(likelihoods):
+                posterior = posterior * likelihood[:, user].reshape(
+                    [-1 if other == axis else 1 for other in range(len(shape))]
                 )
             sums += posterior / posterior.sum()
         table = sums / likelihoods[0].shape[1]
@@ -51,7 +50,7 @@ def by_record(likelihoods: list[Any], *, iterations: int) -> Any:
 def main() -> None:
     words = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     data = next((word for word in sys.argv[1:] if "=" not in word), "")
-    users, slow, iterations = (
+    users, few_users, iterations = (
         int(words.get(name, default))
         for name, default in (("users", 60_000), ("slow", 2000), ("iterations", 20))
     )
@@ -65,77 +64,97 @@ def main() -> None:
     rows = np.random.default_rng(1).integers(0, len(records), users)
     columns = [np.asarray(records.codes(name)).astype(np.int64)[rows] for name in names]
 
-    def said(epsilon: float) -> tuple[BloomFilters, list[Any]]:
+    def make_reports(epsilon: float) -> tuple[BloomFilters, list[Any]]:
         filters = BloomFilters(sizes, epsilon=epsilon, key=b"benchmark")
         started = time.perf_counter()
         reports = filters.report(
             columns, users=np.arange(users), words=UserWords(b"benchmark of 16b")
         )
-        made = time.perf_counter()
+        reported = time.perf_counter()
         matches = filters.matches(reports)
+        reading = time.perf_counter() - reported
         print(
             f"epsilon {epsilon:g}, f {2 * float(filters.flips):.4f}: {filters.bits} bits a user, "
-            f"{users / (made - started):,.0f} users/s report, {users / (time.perf_counter() - made):,.0f} users/s are read",
+            f"{users / (reported - started):,.0f} users/s report, "
+            f"{users / reading:,.0f} users/s are read",
             flush=True,
         )
         return filters, matches
 
-    filters, matches = said(float(words.get("epsilon", 30.1)))
+    filters, matches = make_reports(float(words.get("epsilon", 30.1)))
     for places in ((0, 1), (0, len(sizes) - 2), (5, 7, 9) if len(sizes) > 9 else (0, 1, 2)):
-        exact = [filters.likelihood(matches[at][:, :slow], kind=np.float64) for at in places]
+        exact = [
+            filters.likelihood(matches[place][:, :few_users], kind=np.float64) for place in places
+        ]
         started = time.perf_counter()
         table = by_record(exact, iterations=iterations)
-        theirs = (time.perf_counter() - started) / slow / iterations
-        single = [own.astype(np.float32) for own in exact]
-        fits = [most_likely(own, iterations=iterations) for own in (exact, single)]
-        apart = [float(np.abs(own.table - table).max()) for own in fits]
-        every = [filters.likelihood(matches[at]) for at in places]
+        theirs = (time.perf_counter() - started) / few_users / iterations
+        single = [likelihoods_of_table.astype(np.float32) for likelihoods_of_table in exact]
+        fits = [
+            most_likely(likelihoods_of_table, iterations=iterations)
+            for likelihoods_of_table in (exact, single)
+        ]
+        differences = [
+            float(np.abs(likelihoods_of_table.table - table).max()) for likelihoods_of_table in fits
+        ]
+        likelihoods = [filters.likelihood(matches[place]) for place in places]
         started = time.perf_counter()
-        found = most_likely(every, iterations=iterations)
-        ours = (time.perf_counter() - started) / users / found.iterations
-        agreed = (
-            "agree" if max(apart) < AGREE and fits[0].iterations == iterations else "DO NOT AGREE"
+        fit_of_all = most_likely(likelihoods, iterations=iterations)
+        ours = (time.perf_counter() - started) / users / fit_of_all.iterations
+        agreement = (
+            "agree"
+            if max(differences) < AGREE and fits[0].iterations == iterations
+            else "DO NOT AGREE"
         )
         print(
-            f"{' x '.join(str(sizes[at]) for at in places)}: a step of {users:,} users {users * ours:.4f} s, record by record "
-            f"{users * theirs:.2f} s: {theirs / ours:,.0f} times; tables {agreed}, to {apart[0]:.1e} in double precision and "
-            f"{apart[1]:.1e} in single",
+            f"{' x '.join(str(sizes[at]) for at in places)}: "
+            f"a step of {users:,} users {users * ours:.4f} s, "
+            f"record by record {users * theirs:.2f} s: {theirs / ours:,.0f} times; "
+            f"tables {agreement}, to {differences[0]:.1e} in double precision "
+            f"and {differences[1]:.1e} in single",
             flush=True,
         )
 
     pairs = list(combinations(range(len(sizes)), 2))[::10][:10]
     truth = {
-        (one, other): np.bincount(
-            columns[one] * sizes[other] + columns[other], minlength=sizes[one] * sizes[other]
+        (first, second): np.bincount(
+            columns[first] * sizes[second] + columns[second], minlength=sizes[first] * sizes[second]
         )
         / users
-        for one, other in pairs
+        for first, second in pairs
     }
-    uniform = np.mean([np.abs(own - 1 / len(own)).sum() / 2 for own in truth.values()])
-    print(
-        f"distance of {len(pairs)} pairs' tables (all cells alike: {uniform:.3f}), by steps at most"
+    uniform = np.mean(
+        [
+            np.abs(likelihoods_of_table - 1 / len(likelihoods_of_table)).sum() / 2
+            for likelihoods_of_table in truth.values()
+        ]
     )
+    print(f"distance of {len(pairs)} pairs' tables (uniform: {uniform:.3f}), by steps at most")
     for epsilon in (1.0, 4.0, 8.0, 30.1, 164.8, 441.7):
-        filters, matches = said(epsilon)
-        for most in (50, 100, 300):
+        filters, matches = make_reports(epsilon)
+        for max_steps in (50, 100, 300):
             started = time.perf_counter()
             fits = [
-                most_likely([filters.likelihood(matches[at]) for at in own], iterations=most)
-                for own in pairs
+                most_likely(
+                    [filters.likelihood(matches[place]) for place in likelihoods_of_table],
+                    iterations=max_steps,
+                )
+                for likelihoods_of_table in pairs
             ]
             seconds = time.perf_counter() - started
-            apart = [
-                float(np.abs(fit.table.reshape(-1) - own).sum()) / 2
-                for fit, own in zip(fits, truth.values(), strict=True)
+            differences = [
+                float(np.abs(fit.table.reshape(-1) - likelihoods_of_table).sum()) / 2
+                for fit, likelihoods_of_table in zip(fits, truth.values(), strict=True)
             ]
             steps = np.mean([fit.iterations for fit in fits])
             print(
-                f"  {most:4} steps: {np.mean(apart):.4f} in {seconds:.1f} s, {steps:.0f} steps a table",
+                f"  {max_steps:4} steps: {np.mean(differences):.4f} in {seconds:.1f} s, "
+                f"{steps:.0f} steps a table",
                 flush=True,
             )
     for epsilon in (1.0, 8.0, 30.1, 164.8, 441.7) if "protocol" in words else ():
-        given: dict[str, Any] = {"schema": words["schema"]} if "schema" in words else {}
-        run = sottovoce.run("lopub", data or "demo", epsilon=epsilon, seed=1, **given)
+        options: dict[str, Any] = {"schema": words["schema"]} if "schema" in words else {}
+        run = sottovoce.run("lopub", data or "demo", epsilon=epsilon, seed=1, **options)
         report = run.report
         print(
             f"run at epsilon {epsilon:g}: {report['outcome']['edges']} edges, "

@@ -1,10 +1,9 @@
-"""Whole runs of noisy-marginals on the demo table: parties, aggregators, noises; seconds, rounds,
-bytes a party.
+"""Runs of noisy-marginals by parties, aggregator and noise: seconds, rounds, bytes a party.
 
     python benchmarks/marginals.py [parties ...]
 
-One machine runs all roles, so its cores are shared by K + 1 processes: with more hosts the seconds
-fall, the bytes do not.
+The table is the demo. One machine runs all roles, so K + 1 processes share its cores. More hosts
+would take fewer seconds, but not fewer bytes.
 """
 
 import json
@@ -49,17 +48,19 @@ def main() -> None:
     head = ("seconds", "count s", "rounds", "bytes a party", "a cell", "to clear")
     print(f"{'K':>3} {'aggregator':<11}{'noise':<9}" + "".join(f"{name:>14}" for name in head))
     for parties in counts:
-        clear = 0.0
+        clear_bytes = 0.0
         for aggregator, noise in WAYS:
             report = run(parties, aggregator, noise)
-            said = report["communication"]
-            party = said["payload_bytes"] / parties
-            clear = clear or party
+            sent = report["communication"]
+            party_bytes = sent["payload_bytes"] / parties
+            clear_bytes = clear_bytes or party_bytes
             count = next(phase["seconds"] for phase in report["phases"] if phase["name"] == "count")
             cells = report["outcome"]["cells"]
             print(
-                f"{parties:>3} {aggregator:<11}{noise:<9}{report['seconds']:>14.2f}{count:>14.2f}{said['rounds']:>14}"
-                f"{party:>14,.0f}{party / cells:>14.2f}{party / clear:>14.2f}",
+                f"{parties:>3} {aggregator:<11}{noise:<9}"
+                f"{report['seconds']:>14.2f}{count:>14.2f}{sent['rounds']:>14}"
+                f"{party_bytes:>14,.0f}{party_bytes / cells:>14.2f}"
+                f"{party_bytes / clear_bytes:>14.2f}",
                 flush=True,
             )
 

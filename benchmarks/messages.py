@@ -1,7 +1,8 @@
-"""The message layer against raw mpi4py buffer sends, in one run: latency at 1 KiB, bandwidth at 16
-MiB, codec against copies.
+"""The message layer against raw mpi4py: latency, bandwidth, and the codec against copies.
 
-Run it as `python benchmarks/messages.py`: it starts two ranks of itself.
+    python benchmarks/messages.py
+
+It starts two ranks of itself. The alternative sends raw buffers.
 """
 
 import os
@@ -48,9 +49,7 @@ def measure() -> None:
     role = Role(MPIWire(comm.Dup()), protocol="bench", kinds=[Block])
 
     def ping_pong(repeats: int, send: Callable[[], object], receive: Callable[[], object]) -> float:
-        """Return the median over rounds of half a round trip, in seconds; the first round warms
-        up.
-        """
+        """Return the median of half a round trip in seconds, without the first round."""
         times = []
         for _ in range(ROUNDS + 1):
             comm.Barrier()
@@ -80,18 +79,21 @@ def measure() -> None:
         raw = ping_pong(repeats, send, receive)
         with role.phase(label):
             ours = ping_pong(
-                repeats, partial(say, role, out, other), partial(role.receive, Block, source=other)
+                repeats,
+                partial(send_block, role, out, other),
+                partial(role.receive, Block, source=other),
             )
         if me == 0:
             print(
-                f"{label:>10} {raw * 1e6:>11.1f} us {ours * 1e6:>11.1f} us  {ours / raw:.2f} (bandwidth {raw / ours:.0%})"
+                f"{label:>10} {raw * 1e6:>11.1f} us {ours * 1e6:>11.1f} us  "
+                f"{ours / raw:.2f} (bandwidth {raw / ours:.0%})"
             )
     if me == 0:
         codec()
 
 
-def say(role: Role, data: NDArray[np.uint8], other: int) -> None:
-    """Make the message anew each time, as a protocol does."""
+def send_block(role: Role, data: NDArray[np.uint8], other: int) -> None:
+    """Make a new message each time, as a protocol does."""
     role.send(Block(data), to=other)
 
 
@@ -115,7 +117,8 @@ def codec() -> None:
     copies = best(copy_twice)
     ours = best(lambda: encode(Block(data)).parts()) + best(lambda: decode(Block, frame))
     print(
-        f"encode + decode of 16 MiB: {ours * 1e6:.0f} us, two copies {copies * 1e6:.0f} us, ratio {ours / copies:.4f}"
+        f"encode + decode of 16 MiB: {ours * 1e6:.0f} us, two copies {copies * 1e6:.0f} us, "
+        f"ratio {ours / copies:.4f}"
     )
 
 

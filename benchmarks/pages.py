@@ -1,10 +1,9 @@
-"""Pages: how long one takes to make, and how large it is, beside the run that it is of and beside
-the same bars by matplotlib.
+"""Pages of runs: seconds and size, beside the run itself and beside charts by matplotlib.
 
     python benchmarks/pages.py [ROWS]
 
-Runs of few messages and of many, judged and classified; the page is made twice, since the first
-loads matplotlib.
+There are runs with few messages and with many, judged and classified. Each page is made twice,
+because the first one loads matplotlib.
 """
 
 from __future__ import annotations
@@ -31,23 +30,27 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     for title, (protocol, parameters) in RUNS.items():
-        run, running = timed(partial(sottovoce.run, protocol, rows=rows, seed=1, **parameters))
-        page, first = timed(run.page)
-        _, again = timed(run.page)
+        run, run_seconds = timed(partial(sottovoce.run, protocol, rows=rows, seed=1, **parameters))
+        page, first_seconds = timed(run.page)
+        _, second_seconds = timed(run.page)
         print(
-            f"{title:<30} the run {running:6.2f} s, its page {first:5.2f} s, again {again:5.2f} s ({again / running:.2f} of "
-            f"the run), {len(page) / 1e3:,.0f} kB, {len(page) / len(run.files['report.json']):.1f} times report.json",
+            f"{title:<30} the run {run_seconds:6.2f} s, its page {first_seconds:5.2f} s, "
+            f"again {second_seconds:5.2f} s ({second_seconds / run_seconds:.2f} of the run), "
+            f"{len(page) / 1e3:,.0f} kB, "
+            f"{len(page) / len(run.files['report.json']):.1f} times report.json",
             flush=True,
         )
-    names = [f"category {at}" for at in range(16)]
+    names = [f"category {index}" for index in range(16)]
     rows_of_bars = [
-        Bars(name=name, heights=[at / 16 for at in range(16)]) for name in ("real", "published")
+        Bars(name=name, heights=[index / 16 for index in range(16)])
+        for name in ("real", "published")
     ]
-    ours, mine = timed(lambda: [bars(names, rows_of_bars, title="t") for _ in range(10)])
-    theirs, other = timed(lambda: [by_matplotlib(names, rows_of_bars) for _ in range(10)])
+    ours, our_seconds = timed(lambda: [bars(names, rows_of_bars, title="t") for _ in range(10)])
+    theirs, their_seconds = timed(lambda: [by_matplotlib(names, rows_of_bars) for _ in range(10)])
     print(
-        f"{'a chart of 2 x 16 bars':<30} ours {mine / 10 * 1e3:.2f} ms and {len(ours[0]) / 1e3:.0f} kB, matplotlib "
-        f"{other / 10 * 1e3:.0f} ms and {len(theirs[0]) / 1e3:.0f} kB: {other / mine:,.0f} times as long"
+        f"{'a chart of 2 x 16 bars':<30} ours {our_seconds / 10 * 1e3:.2f} ms "
+        f"and {len(ours[0]) / 1e3:.0f} kB, matplotlib {their_seconds / 10 * 1e3:.0f} ms "
+        f"and {len(theirs[0]) / 1e3:.0f} kB: {their_seconds / our_seconds:,.0f} times as long"
     )
 
 
@@ -58,9 +61,9 @@ def by_matplotlib(names: list[str], rows: list[Bars]) -> str:
 
     drawn = Figure(figsize=(4.4, 5))
     axes = drawn.add_subplot()
-    for at, row in enumerate(rows):
+    for number, row in enumerate(rows):
         axes.barh(
-            [place + 0.4 * at for place in range(len(names))],
+            [place + 0.4 * number for place in range(len(names))],
             row.heights,
             height=0.4,
             label=row.name,
@@ -74,8 +77,8 @@ def by_matplotlib(names: list[str], rows: list[Bars]) -> str:
 
 def timed(make: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
-    made = make()
-    return made, time.perf_counter() - start
+    result = make()
+    return result, time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""A secure sum against phe, cell by cell, in one run: CPU seconds, bytes, and what each step could
-cost at least.
+"""A secure sum against phe, cell by cell: CPU seconds, bytes, and lower bounds of each step.
 
     python benchmarks/paillier.py [key bits]
 
-The setting is the first phase of DP-SUBN on 52 binary attributes: 9,864 cells of 57 views, 45,222 rows, K = 3, noise of scale
-2280 (epsilon 0.2, of which a quarter). phe encrypts, adds and decrypts every cell; its times are of a sample, times the cells.
-The floor of a step is its multiplications modulo n^2 (modulo p^2 and q^2 for decryption) at the speed of GMP alone.
+The setting is the first phase of DP-SUBN on 52 binary attributes: 9,864 cells of 57 tables, 45,222
+rows, three parties, and a noise scale of 2280 (a quarter of epsilon 0.2). phe encrypts, adds and
+decrypts every cell; its times are of a sample, times the cells. The lower bound of a step is its
+multiplications modulo n^2 (modulo p^2 and q^2 for decryption) at the speed of GMP alone.
 """
 
 import pickle
@@ -38,12 +38,12 @@ BATCH = Batch(
 
 def cpu(act: Callable[[], T]) -> tuple[float, T]:
     started = time.process_time()
-    done = act()
-    return time.process_time() - started, done
+    result = act()
+    return time.process_time() - started, result
 
 
 def multiplication(bits: int) -> float:
-    """Seconds of one multiplication modulo a number of so many bits."""
+    """Time a multiplication modulo a number of so many bits, in seconds."""
     modulus = gmpy2.mpz(secrets.randbits(bits) | 1 | 1 << (bits - 1))
     a, b = (gmpy2.mpz(secrets.randbits(bits)) % modulus for _ in range(2))
     started = time.process_time()
@@ -59,7 +59,8 @@ def main() -> None:
     count = packing.plaintexts(CELLS)
     whole, half = multiplication(2 * bits), multiplication(bits)
     print(
-        f"{bits} bits, K = {PARTIES}, {CELLS} cells in {count} ciphertexts of {packing.slots} slots of {packing.width} bits"
+        f"{bits} bits, K = {PARTIES}, {CELLS} cells in {count} ciphertexts "
+        f"of {packing.slots} slots of {packing.width} bits"
     )
     print(f"one multiplication modulo n^2 {whole * 1e6:.1f} us, modulo p^2 {half * 1e6:.1f} us\n")
 
@@ -77,14 +78,16 @@ def main() -> None:
     )
     pack_seconds, plain = cpu(lambda: packing.pack(cells + noise))
     table_seconds, encryptor = cpu(lambda: Encryptor(public, randomness=stream, uses=count))
-    encrypt_seconds, mine = cpu(lambda: encryptor.encrypt(plain))
+    encrypt_seconds, ciphertexts = cpu(lambda: encryptor.encrypt(plain))
     received = Ciphertexts.received(public, encryptor.encrypt(plain).travel(), count=count)
-    multiply_seconds, product = cpu(lambda: received + mine)
+    multiply_seconds, product = cpu(lambda: received + ciphertexts)
     travel_seconds, numbers = cpu(product.travel)
-    check_seconds, taken = cpu(lambda: Ciphertexts.received(public, numbers, count=count))
-    decrypt_seconds, opened = cpu(lambda: private.decrypt(taken))
-    unpack_seconds, sums = cpu(lambda: packing.unpack(opened, cells=CELLS))
-    assert np.array_equal(sums, 2 * (cells + noise))  # twice: the same plaintexts were received
+    check_seconds, checked = cpu(lambda: Ciphertexts.received(public, numbers, count=count))
+    decrypt_seconds, plaintexts = cpu(lambda: private.decrypt(checked))
+    unpack_seconds, sums = cpu(lambda: packing.unpack(plaintexts, cells=CELLS))
+    assert np.array_equal(
+        sums, 2 * (cells + noise)
+    )  # twice, because the same plaintexts were received
 
     shape = cheapest_shape((bits + 1) // 2, uses=count)
     steps = [
@@ -101,12 +104,11 @@ def main() -> None:
         ("party: encrypt", encrypt_seconds, count * (shape.columns + shape.span) * whole, PARTIES),
         ("party: multiply", multiply_seconds, count * whole, PARTIES),
         ("party: write and check", travel_seconds + check_seconds, count * whole, PARTIES),
-        # an exponent of half the bits, modulo p^2 and modulo q^2: squarings, and a fifth of
-        # multiplications
+        # exponents of half the bits modulo p^2 and q^2: squarings, and a fifth of multiplications
         ("curator: decrypt", decrypt_seconds, count * 2 * (bits / 2) * 1.2 * half, 1),
         ("curator: unpack", unpack_seconds, 0.0, 1),
     ]
-    print(f"{'step':<26}{'CPU ms':>10}{'floor ms':>10}{'ratio':>8}")
+    print(f"{'step':<26}{'CPU ms':>10}{'bound ms':>10}{'ratio':>8}")
     for name, seconds, floor, _ in steps:
         ratio = f"{seconds / floor:8.2f}" if floor else f"{'':8}"
         print(f"{name:<26}{seconds * 1e3:>10.1f}{floor * 1e3:>10.1f}{ratio}")
@@ -115,7 +117,7 @@ def main() -> None:
     phe = public.phe
     phe_encrypt, encrypted = cpu(lambda: [phe.encrypt(7) for _ in range(SAMPLE)])
     phe_add, _ = cpu(lambda: [a + b for a, b in pairwise(encrypted)])
-    phe_decrypt, _ = cpu(lambda: [private.phe.decrypt(one) for one in encrypted])
+    phe_decrypt, _ = cpu(lambda: [private.phe.decrypt(ciphertext) for ciphertext in encrypted])
     one_encryption = phe_encrypt / SAMPLE
     party = sum(seconds for name, seconds, _, times in steps if times > 1)
     whole_run = sum(seconds * times for _, seconds, _, times in steps)
@@ -132,20 +134,20 @@ def main() -> None:
     raw, pickled = public.width, len(pickle.dumps(encrypted[0]))
     payload = 24 + 12 + count * public.width + 16
     print(
-        f"\nbytes, a party, a cell: {payload / CELLS:.2f}; phe raw {raw} ({raw / payload * CELLS:.0f} times), ",
-        end="",
+        f"\nbytes, a party, a cell: {payload / CELLS:.2f}; "
+        f"phe raw {raw} ({raw / payload * CELLS:.0f} times), "
+        f"phe pickled {pickled} ({pickled / payload * CELLS:.0f} times)"
     )
-    print(f"phe pickled {pickled} ({pickled / payload * CELLS:.0f} times)")
 
     print(f"\n{'one encryption of 0':<34}{'ms':>8}")
     for name, exponent in (("half-length exponent, by table", "half"), ("r^n", "full")):
-        made = Encryptor(public, randomness=stream, uses=count, exponent=exponent)  # type: ignore[arg-type]
-        seconds, _ = cpu(lambda made=made: made.encrypt([0] * SAMPLE))  # type: ignore[misc]
+        variant = Encryptor(public, randomness=stream, uses=count, exponent=exponent)  # type: ignore[arg-type]
+        seconds, _ = cpu(lambda variant=variant: variant.encrypt([0] * SAMPLE))  # type: ignore[misc]
         print(f"{name:<34}{seconds / SAMPLE * 1e3:>8.2f}")
     print(f"{'phe':<34}{one_encryption * 1e3:>8.2f}")
     for workers in (1, 2):
         started = time.perf_counter()
-        private.decrypt(taken, workers=workers)
+        private.decrypt(checked, workers=workers)
         print(f"decrypting {count}, {workers} threads: {time.perf_counter() - started:.2f} s")
 
 

@@ -1,15 +1,15 @@
-"""Local randomizers: users a second on one core, from their values to the aggregator's counts,
-beside other libraries'.
+"""Local randomizers: users a second on one core, from values to counts, beside other libraries.
 
     python benchmarks/randomizers.py [CELLS] [EPSILON] [USERS]
 
-Each line is the same job: perturb every user's value, and add up what supports which value. Ours
-makes packed reports, as they travel, with AES words of each user's own; multi-freq-ldpy and
-pure-ldp make an array or an object a user, with a generator of numpy's or Python's. They are
-compared where they are installed (pip install multi-freq-ldpy pure-ldp scikit-learn statsmodels),
-on so many users as they do in a few seconds. "numba" is the same unary encoding as ours, compiled,
-with a xorshift generator: what one would write by hand. It is up to one and a half times as fast;
-but its words are no secrets, and a compiler is a heavy thing to depend on, so numpy and AES it is.
+Each line is the same task: randomize every user's value, and count the support of each value. Ours
+makes packed reports, as they are sent, with AES words for each user. multi-freq-ldpy and pure-ldp
+make an array or an object for each user, with a generator of numpy or Python. They are compared if
+they are installed (pip install multi-freq-ldpy pure-ldp scikit-learn statsmodels), on as many users
+as they process in a few seconds.
+
+"numba" is the same unary encoding as ours, compiled, with a xorshift generator. It is up to one and
+a half times as fast. But its random words are not secret, and a compiler is a large dependency.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def ours(randomizer: Randomizer, values: np.ndarray[Any, Any]) -> Callable[[], A
     words = UserWords(None)
 
     def job() -> np.ndarray[Any, Any]:
-        found = np.zeros(randomizer.cells, np.int64)
+        supports = np.zeros(randomizer.cells, np.int64)
         for start in range(0, len(values), WINDOW):
             part = values[start : start + WINDOW]
-            found += randomizer.support(
+            supports += randomizer.support(
                 report(randomizer, part, users=np.arange(start, start + len(part)), words=words)
             )
-        return found
+        return supports
 
     return job
 
@@ -57,8 +57,8 @@ def ours(randomizer: Randomizer, values: np.ndarray[Any, Any]) -> Callable[[], A
 def others(
     name: str, values: np.ndarray[Any, Any], cells: int, epsilon: float
 ) -> dict[str, Callable[[], Any]]:
-    """The same job in other libraries: their clients' reports, added up."""
-    found: dict[str, Callable[[], Any]] = {}
+    """The same task in other libraries: sums of their clients' reports."""
+    jobs_by_library: dict[str, Callable[[], Any]] = {}
     try:
         from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
         from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Client
@@ -79,7 +79,7 @@ def others(
             ),
         }
         if name in jobs:
-            found["multi-freq-ldpy"] = jobs[name]
+            jobs_by_library["multi-freq-ldpy"] = jobs[name]
     try:
         from pure_ldp.frequency_oracles import (
             DEClient,
@@ -101,27 +101,27 @@ def others(
             return job
 
         if name == "oue":
-            found["pure-ldp"] = pure(
+            jobs_by_library["pure-ldp"] = pure(
                 UEClient(epsilon, cells, use_oue=True), UEServer(epsilon, cells, use_oue=True)
             )
         if name == "grr":
-            found["pure-ldp"] = pure(DEClient(epsilon, cells), DEServer(epsilon, cells))
+            jobs_by_library["pure-ldp"] = pure(DEClient(epsilon, cells), DEServer(epsilon, cells))
         if name == "olh":
-            found["pure-ldp"] = pure(
+            jobs_by_library["pure-ldp"] = pure(
                 LHClient(epsilon, cells, use_olh=True), LHServer(epsilon, cells, use_olh=True)
             )
-    return found
+    return jobs_by_library
 
 
 def compiled(cells: int, epsilon: float) -> Callable[[np.ndarray[Any, Any]], Any] | None:
-    """Our unary encoding, written out for numba."""
+    """The same unary encoding for numba."""
     try:
         from numba import njit
     except ImportError:
         return None
-    own = OptimisedUnary(cells, epsilon=epsilon)
-    words, digits = -(-cells // 64), own.digits
-    number, raised = int(own.q * (1 << digits)), int(own._raised) << 32  # noqa: SLF001
+    encoding = OptimisedUnary(cells, epsilon=epsilon)
+    words, digits = -(-cells // 64), encoding.digits
+    number, raised = int(encoding.q * (1 << digits)), int(encoding._raised) << 32  # noqa: SLF001
 
     @njit(cache=False)  # type: ignore[untyped-decorator]
     def reports(values: Any, seed: Any) -> Any:  # pragma: no cover - compiled
@@ -129,13 +129,13 @@ def compiled(cells: int, epsilon: float) -> Callable[[np.ndarray[Any, Any]], Any
         x = np.uint64(seed)
         for user in range(len(values)):
             for word in range(words):
-                said = np.uint64(0)
+                bits_of_word = np.uint64(0)
                 for digit in range(digits):
                     x ^= x << np.uint64(13)
                     x ^= x >> np.uint64(7)
                     x ^= x << np.uint64(17)
-                    said = said | x if number >> digit & 1 else said & x
-                out[user, word] = said
+                    bits_of_word = bits_of_word | x if number >> digit & 1 else bits_of_word & x
+                out[user, word] = bits_of_word
             x ^= x << np.uint64(13)
             x ^= x >> np.uint64(7)
             x ^= x << np.uint64(17)
@@ -144,11 +144,11 @@ def compiled(cells: int, epsilon: float) -> Callable[[np.ndarray[Any, Any]], Any
         return out
 
     def job(values: np.ndarray[Any, Any]) -> Any:
-        found = np.zeros(cells, np.int64)
+        sums = np.zeros(cells, np.int64)
         for start in range(0, len(values), WINDOW):
-            made = reports(values[start : start + WINDOW], start + 88172645463325252)
-            found += column_sums(made.view(np.uint8)[:, : -(-cells // 8)].copy(), columns=cells)
-        return found
+            packed = reports(values[start : start + WINDOW], start + 88172645463325252)
+            sums += column_sums(packed.view(np.uint8)[:, : -(-cells // 8)].copy(), columns=cells)
+        return sums
 
     return job
 
@@ -159,39 +159,42 @@ def main() -> None:
     users = int(float(words[2])) if len(words) > 2 else 1 << 20
     values = np.random.default_rng(1).integers(0, cells, users)
     print(
-        f"{cells} cells, epsilon {epsilon:g}, one core; users a second, and how many times slower than ours"
+        f"{cells} cells, epsilon {epsilon:g}, one core; "
+        "users a second, and how many times slower than ours"
     )
     for name, kind in RANDOMIZERS.items():
         randomizer = kind(cells, epsilon=epsilon)
-        many = values if name != "subset" else values[: users // 16]
-        own = timed(ours(randomizer, many), users=len(many))
+        our_values = values if name != "subset" else values[: users // 16]
+        our_speed = timed(ours(randomizer, our_values), users=len(our_values))
         print(
-            f"{name:14s} {own:12,.0f}   {randomizer.bits} bits, variance {randomizer.variance():.5g}",
+            f"{name:14s} {our_speed:12,.0f}   "
+            f"{randomizer.bits} bits, variance {randomizer.variance():.5g}",
             flush=True,
         )
-        few = values[: max(users // 512, 2000)]
-        for library, job in others(name, few, cells, epsilon).items():
+        their_values = values[: max(users // 512, 2000)]
+        for library, job in others(name, their_values, cells, epsilon).items():
             try:
-                theirs = timed(job, users=len(few))
-            except Exception as error:  # noqa: BLE001 - what theirs says is the result
-                print(
-                    f"  {library:16s} fails: {type(error).__name__}: {str(error).splitlines()[0][:90]}",
-                    flush=True,
-                )
+                their_speed = timed(job, users=len(their_values))
+            except Exception as error:  # noqa: BLE001 - the failure is the result
+                text = str(error).splitlines()[0][:90]
+                print(f"  {library:16s} fails: {type(error).__name__}: {text}", flush=True)
                 continue
             counted = " (perturbing only)" if (library, name) == ("multi-freq-ldpy", "olh") else ""
             print(
-                f"  {library:16s} {theirs:10,.0f}   {own / theirs:8,.0f} times{counted}", flush=True
+                f"  {library:16s} {their_speed:10,.0f}   "
+                f"{our_speed / their_speed:8,.0f} times{counted}",
+                flush=True,
             )
         if name == "oue" and (job_of := compiled(cells, epsilon)) is not None:
             job_of(values[:WINDOW])
-            theirs = timed(lambda: job_of(values), users=users)
-            print(f"  {'numba':16s} {theirs:10,.0f}   {own / theirs:8,.2f} times")
+            their_speed = timed(lambda: job_of(values), users=users)
+            print(f"  {'numba':16s} {their_speed:10,.0f}   {our_speed / their_speed:8,.2f} times")
         if name == "oue":
             exact = OptimisedUnary(cells, epsilon=epsilon, digits=32)
-            slow = timed(ours(exact, values[: users // 4]), users=users // 4)
+            exact_speed = timed(ours(exact, values[: users // 4]), users=users // 4)
             print(
-                f"  {'q to 32 digits':16s} {slow:10,.0f}   {own / slow:8,.2f} times, variance {exact.variance():.5g}"
+                f"  {'q to 32 digits':16s} {exact_speed:10,.0f}   "
+                f"{our_speed / exact_speed:8,.2f} times, variance {exact.variance():.5g}"
             )
     counts = np.bincount(values, minlength=cells) * 1000
     generator = np.random.default_rng(2)

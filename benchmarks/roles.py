@@ -1,8 +1,8 @@
-"""4 to 32 roles on one machine: does start-up, or the time of a message, grow faster than the
-number of roles?
+"""Start-up and time of a message with 4 to 32 roles on one machine, relative to their number.
 
-Run as `python benchmarks/roles.py`. Each size is run three times and the middle value taken; 32
-ranks share the cores.
+    python benchmarks/roles.py
+
+Each size is run three times, and the median is taken. All ranks share the cores.
 """
 
 import statistics
@@ -15,9 +15,10 @@ SIZES = (4, 8, 16, 32)
 
 
 def main() -> None:
-    base: tuple[float, float] | None = None
+    first: tuple[float, float] | None = None
     print(
-        f"{'roles':>6} {'whole run':>10} {'start-up':>10} {'a message':>12}   relative to 4 roles, per role"
+        f"{'roles':>6} {'whole run':>10} {'start-up':>10} {'a message':>12}   "
+        "relative to 4 roles, per role"
     )
     for roles in SIZES:
         wholes, messages = [], []
@@ -30,12 +31,12 @@ def main() -> None:
             messages.append(
                 run.report["phases"][0]["seconds"] / run.report["communication"]["messages"]
             )
-        startup, one = statistics.median(wholes), statistics.median(messages)
-        base = base or (startup, one)
+        startup, message = statistics.median(wholes), statistics.median(messages)
+        first = first or (startup, message)
         growth = roles / SIZES[0]
         print(
-            f"{roles:>6} {startup + one:>8.2f} s {startup:>8.2f} s {one * 1e6:>9.0f} us   "
-            f"start-up {startup / base[0] / growth:.2f}, message {one / base[1] / growth:.2f}"
+            f"{roles:>6} {startup + message:>8.2f} s {startup:>8.2f} s {message * 1e6:>9.0f} us   "
+            f"start-up {startup / first[0] / growth:.2f}, message {message / first[1] / growth:.2f}"
         )
 
 

@@ -1,10 +1,9 @@
-"""A batch that grows, and the memory that it takes: the largest resident set of each role, over
-MPI.
+"""Memory of growing batches: the largest resident set of each role, over MPI.
 
     python benchmarks/streaming.py [aggregator] [millions of cells ...]
 
-Two parties contribute tables that they make block by block; the curator reads page by page. What
-would be held otherwise, 8 bytes a cell, stands beside.
+Two parties contribute tables that they make block by block. The curator reads them page by page.
+The alternative would hold 8 bytes a cell.
 """
 
 import json
@@ -36,7 +35,7 @@ class StreamingParameters(SumOptions):
 
 class Streaming(Protocol[StreamingParameters]):
     name = "streaming"
-    summary = "a sum of ones, and who took how much memory"
+    summary = "a sum of ones, and the memory of each role"
     neighbours = "replace-one"
     uses = (SecureSums,)
 
@@ -53,8 +52,8 @@ class Streaming(Protocol[StreamingParameters]):
         cells = self.batch.cells
 
         def tables() -> Iterator[np.ndarray]:
-            for at in range(0, cells, BLOCK):
-                yield np.ones(min(BLOCK, cells - at), np.int64)
+            for start in range(0, cells, BLOCK):
+                yield np.ones(min(BLOCK, cells - start), np.int64)
 
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise="shares")
@@ -67,7 +66,7 @@ class Streaming(Protocol[StreamingParameters]):
             sums = CuratorSums(desk, self.parameters, noise="shares")
         with desk.phase("count"):
             total = sum(int(page.sum()) for page in sums.pages(self.batch))
-            peaks = [_peak(), *(said.kilobytes for said in desk.gather(self.Peak))]
+            peaks = [_peak(), *(peak.kilobytes for peak in desk.gather(self.Peak))]
         return Outcome(summary={"total": total, "peaks": ",".join(map(str, peaks))})
 
 

@@ -1,11 +1,10 @@
-"""Users by the million: from their values over MPI to the estimate, with 1, 2, 4 cohorts; and a
-billion by counts.
+"""Millions of users over MPI with 1, 2 and 4 cohorts, and a billion users by drawn counts.
 
     python benchmarks/users.py [USERS] [PROTOCOL] [EPSILON] [FILE] [schema=FILE]
 
-Prints users a second of the phases in which reports are made, sent and counted (of PrivIncr's
-rounds the planning too), of the whole conversation, bytes on the wire beside the users' bits,
-whether the ledger's bits are the formula's, and the largest rank's memory so far.
+The script prints users a second in the phases in which reports are made, sent and counted (with
+PrivIncr's planning), and in the whole run. It compares bytes on the wire with the users' bits and
+the ledger with the formula. It also prints the memory of the largest rank so far.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import sottovoce
 
 
 def main() -> None:
-    more: dict[str, Any] = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+    options: dict[str, Any] = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     words = [word for word in sys.argv[1:] if "=" not in word]
     users, protocol = (
         int(float(words[0])) if words else 2_000_000,
@@ -29,9 +28,9 @@ def main() -> None:
         float(words[2]) if len(words) > 2 else 1.0,
         words[3] if len(words) > 3 else "demo",
     )
-    more |= {} if protocol == "fourier" else {"rows": None}
+    options |= {} if protocol == "fourier" else {"rows": None}
     print(f"{protocol}, epsilon {epsilon:g}, {users:,} users drawn from {data}")
-    first = 0.0
+    first_speed = 0.0
     for cohorts in (1, 2, 4):
         run = sottovoce.run(
             protocol,
@@ -42,41 +41,45 @@ def main() -> None:
             seed=1,
             transport="mpi",
             judge=False,
-            **more,
+            **options,
         )
         exchanged, phases = (
             run.report["communication"],
-            {own["name"]: own["seconds"] for own in run.report["phases"]},
+            {phase["name"]: phase["seconds"] for phase in run.report["phases"]},
         )
-        said, wire = exchanged["users"], exchanged["by_kind"]["Reports"]["payload_bytes"]
+        is_equal = exchanged["users"]["measured_bits"] == exchanged["users"]["bits"]
         speed = users / (
             phases.get("reports")
-            or sum(own for name, own in phases.items() if name.startswith("round "))
+            or sum(seconds for name, seconds in phases.items() if name.startswith("round "))
         )
-        first = first or speed
+        first_speed = first_speed or speed
         print(
-            f"{cohorts} cohorts: {speed:12,.0f} users/s in reports ({speed / first:.2f} times one), "
+            f"{cohorts} cohorts: {speed:12,.0f} users/s in reports "
+            f"({speed / first_speed:.2f} times one), "
             f"{users / run.report['seconds']:10,.0f} in all ({run.report['seconds']:.1f} s); "
-            f"{exchanged['per_user_bits']:.2f} bits a user, {8 * wire / users:.2f} on the wire; "
+            f"{exchanged['per_user_bits']:.2f} bits a user, "
+            f"{8 * exchanged['by_kind']['Reports']['payload_bytes'] / users:.2f} on the wire; "
             f"at most {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024} MiB a rank; "
-            f"ledger {'equals' if said['measured_bits'] == said['bits'] else 'IS NOT'} formula",
+            f"ledger {'equals' if is_equal else 'IS NOT'} formula",
             flush=True,
         )
-    for many in (users, 1_000_000_000):
+    for count in (users, 1_000_000_000):
         started = time.perf_counter()
         run = sottovoce.run(
             protocol,
             data,
             epsilon=epsilon,
-            users=many,
+            users=count,
             simulate="counts",
             seed=1,
             judge=False,
             parties=1,
-            **more,
+            **options,
         )
+        elapsed = time.perf_counter() - started
         print(
-            f"counts: {many:,} users in {run.report['seconds']:.2f} s ({time.perf_counter() - started:.2f} with start-up)"
+            f"counts: {count:,} users in {run.report['seconds']:.2f} s "
+            f"({elapsed:.2f} with start-up)"
         )
 
 

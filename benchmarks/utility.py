@@ -1,15 +1,14 @@
-"""The error of DP-SUBN and of its baselines, on the demo table or on one's own, by epsilon.
+"""Errors of DP-SUBN and of its baselines by epsilon, on the demo table or another one.
 
     python benchmarks/utility.py [FILE] [SEEDS] [schema=FILE] [parties=3] [epsilon=0.2,0.4,0.8,1.6]
                                  [judge=original|binary] [classify=LABEL]
                                  [protocols=dp-subn,one-way,...] [NAME=VALUE ...]
 
-Prints the average total variation distance of two-way and three-way marginals, a mean over seeds
-with the deviation of the two-way mean, what single attributes alone reach exactly, and at the end
-ratios to the first protocol. NAME=VALUE are parameters of the protocols that have them, such as
-attributes=binary. With classify also the share that a linear classifier of LABEL gets wrong (of
-education without `education-num`, which is the same). Noise does not depend on keys, so where there
-must be some they are short.
+The script prints the average total variation distance of two-way and three-way marginals as a mean
+over seeds, the standard error of the two-way mean, the distance of exact one-way tables, and at the
+end ratios to the first protocol. NAME=VALUE are parameters of the protocols that have them, such as
+attributes=binary. With classify it also prints the error of a linear classifier of LABEL (education
+without `education-num`, which is the same). Noise does not depend on keys, so keys are short.
 """
 
 from __future__ import annotations
@@ -30,15 +29,17 @@ from sottovoce.protocols import find
 def errors(
     protocol: str, data: Any, *, seeds: int, judge: str, classify: list[str], **settings: Any
 ) -> list[list[float]]:
-    """For each seed: the two-way and the three-way distance, and what exact single attributes
-    have.
+    """Compute the two-way and three-way distances, those of exact one-way tables, and the error.
+
+    Returns:
+        A row for each seed.
     """
     rows = []
     for seed in range(seeds):
         run = sottovoce.run(protocol, data, seed=seed, judge=False, **settings)
         schema = json.loads(run.files["schema.json"])
         real = demo_table() if isinstance(data, str) and data == DEMO else data
-        verdict = sottovoce.evaluate(
+        evaluation = sottovoce.evaluate(
             real,
             run.synthetic,
             schema=schema,
@@ -46,10 +47,10 @@ def errors(
             classify=classify,
             drop=["education-num"] if classify and classify[0].startswith("education") else [],
         )
-        distances = [result for result in verdict.distances if result.attributes == judge]
+        distances = [result for result in evaluation.distances if result.attributes == judge]
         averages = [result.average for result in distances]
         baselines = [result.one_way for result in distances]
-        wrong = [result.synthetic for result in verdict.classification] or [np.nan]
+        wrong = [result.synthetic for result in evaluation.classification] or [np.nan]
         rows.append([*averages, *baselines, *wrong])
     return rows
 
@@ -67,19 +68,19 @@ def main() -> None:
     means: dict[tuple[str, str], float] = {}
     for epsilon in settings.pop("epsilon", "0.2,0.4,0.8,1.6").split(","):
         exact: list[float] = []
-        shown = []
+        lines = []
         for title in protocols:
             name, fixed = FAMILY[title]
-            known = find(name).Parameters.__struct_fields__
-            own = {key: value for key, value in settings.items() if key in known} | fixed
-            if "aggregator" in known:
-                paper = own.get("mode") == "paper"
-                own |= (
+            fields = find(name).Parameters.__struct_fields__
+            parameters = {key: value for key, value in settings.items() if key in fields} | fixed
+            if "aggregator" in fields:
+                paper = parameters.get("mode") == "paper"
+                parameters |= (
                     {"aggregator": "paillier", "key_bits": 512, "insecure_test_keys": True}
                     if paper
                     else {"aggregator": "masks"}
                 )
-            found = np.array(
+            figures = np.array(
                 errors(
                     name,
                     data,
@@ -88,27 +89,27 @@ def main() -> None:
                     classify=classify,
                     epsilon=float(epsilon),
                     **common,
-                    **own,
+                    **parameters,
                 )
             )
-            two, three, *exact, wrong = found.mean(axis=0).tolist()
-            means[title, epsilon] = two
-            spread = found[:, 0].std(ddof=1) / np.sqrt(seeds) if seeds > 1 else 0.0
-            shown.append(
-                f"  {title:<16} {two:.4f} (+- {spread:.4f}) / {three:.4f}"
+            two_way, three_way, *exact, wrong = figures.mean(axis=0).tolist()
+            means[title, epsilon] = two_way
+            spread = figures[:, 0].std(ddof=1) / np.sqrt(seeds) if seeds > 1 else 0.0
+            lines.append(
+                f"  {title:<16} {two_way:.4f} (+- {spread:.4f}) / {three_way:.4f}"
                 + (f"  wrong {wrong:.4f}" if classify else "")
             )
         print(
             f"epsilon {epsilon}, exact one-way tables {exact[0]:.4f} / {exact[1]:.4f}",
-            *shown,
+            *lines,
             sep="\n",
             flush=True,
         )
     for title in protocols[1:]:
         ratios = ", ".join(
             f"{means[title, e] / means[protocols[0], e]:.2f}"
-            for (own, e) in means
-            if own == protocols[0]
+            for (parameters, e) in means
+            if parameters == protocols[0]
         )
         print(f"{title} has {ratios} times the two-way distance of {protocols[0]}")
 

@@ -6,6 +6,7 @@ It sees what parties send, and publishes what it computes from that.
 from __future__ import annotations
 
 from ..crypto import RandomStream, RandomTree
+from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy.domain import Domain
@@ -27,7 +28,7 @@ class Curator(Role):
         kinds: tuple[type, ...],
         randomness: RandomTree,
         domain: Domain | None = None,
-        key_bits: int = 3072,
+        key_bits: int = DEFAULT_KEY_BITS,
         workers: int = 1,
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,

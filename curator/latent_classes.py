@@ -26,7 +26,7 @@ class LatentClasses:
 
     weights: Numbers
     tables: dict[str, Numbers]
-    """Of each attribute a matrix: labels by classes."""
+    """A matrix for each attribute: labels by classes."""
 
     def pair(self, first: str, second: str) -> Numbers:
         """Compute the table of two attributes."""

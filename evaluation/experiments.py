@@ -69,7 +69,7 @@ def estimate_labels(
         labels: One of CLLDP's four distributions.
         epsilon: Budget of a report.
         way: How k is chosen, or `basic` for a unary encoding.
-        heads: k of way=khr. way=floor takes m / (e^epsilon + 1), rounded down.
+        heads: k of `way=khr`. `way=floor` takes m / (e^epsilon + 1), rounded down.
         simplex: Whether the estimate is projected to a distribution. The paper does not do so.
         users: Number of users.
         seed: Seed of the sample and of the reports.

@@ -92,7 +92,7 @@ def parent_library() -> Path | None:
                 return None if library is None or library.name == DEBIAN_MPICH else library
             # The name of a program, in parentheses, may hold spaces; the parent comes after it.
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended, or it is somebody else's
+        except OSError:  # it has ended, or belongs to another user
             return None
         process = int(fields[1])
         if process <= 1:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
+from ..messages.role import DEFAULT_TIMEOUT
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.progress import Progress
@@ -129,9 +131,9 @@ def run(
     split: str = "even",
     schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     identities: str | os.PathLike[str] | None = None,
-    key_bits: int = 3072,
+    key_bits: int = DEFAULT_KEY_BITS,
     insecure_test_keys: bool = False,
-    timeout: float = 3600.0,
+    timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     judge: bool = True,
     classify: Sequence[str] = (),

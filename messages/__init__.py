@@ -1,6 +1,6 @@
 """Messages and how they travel: types, codec, verbs, transports, and the ledger of bytes.
 
-This is the ground floor. Nothing in here knows of keys, noise, records or protocols.
+This is the lowest room. Nothing in here knows of keys, noise, records or protocols.
 """
 
 from .errors import (

@@ -137,7 +137,7 @@ class FrameExchange:
         return self._control_payloads.pop((kind, source))
 
     def end(self, *, received: Sequence[int]) -> None:
-        """Tell all others that this role sends no more, and wait until they have said the same.
+        """End this role's part, and wait until all others have ended theirs.
 
         Args:
             received: how many messages of each rank this role has read.

@@ -4,6 +4,7 @@ from .demo import DEMO_SCHEMA
 from .inference import infer, merge
 from .partition import Split, read_split
 from .party import Party
+from .raw import RawTable, join_tables
 from .records import Records, load, unite
 from .rules import Bins, Categories
 from .schema import Schema
@@ -17,11 +18,13 @@ __all__ = [
     "Bins",
     "Categories",
     "Party",
+    "RawTable",
     "Records",
     "Schema",
     "Split",
     "blocks",
     "infer",
+    "join_tables",
     "load",
     "merge",
     "read_schema",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from ..crypto import Channel, Keypair, RandomStream, RandomTree, UserWords
+from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
@@ -29,7 +30,7 @@ class Party(Role):
         records: Records,
         accountant: Accountant,
         randomness: RandomTree,
-        key_bits: int = 3072,
+        key_bits: int = DEFAULT_KEY_BITS,
         workers: int = 1,
         identity: Keypair | None = None,
         pinned: Mapping[int, bytes] | None = None,

@@ -3,7 +3,7 @@
     public          everyone who reads what is published
     curator         the curator alone
     other_party     one other party, which also knows its own noise
-    c_parties       c other parties that pool what they know
+    c_parties       c other parties that collude
     curator_and_c   the curator together with c other parties
 
 Every view includes what is published.

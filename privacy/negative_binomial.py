@@ -82,14 +82,14 @@ class NegativeBinomial:
         """Compute with 256 bits; only integers and the filter's floats are kept."""
         shape = mpfr(self.shape.numerator) / self.shape.denominator
         rate = mpfr(self.rate.numerator) / self.rate.denominator
-        one = mpfr(1)
+        unit = mpfr(1)
         gap = -gmpy2.expm1(-rate)  # This is 1 - alpha, without cancellation.
         # Block 0 is {0}, block i is [2^(i-1), 2^i).
-        masses, heights = [one], [one]
+        masses, heights = [unit], [unit]
         for block in range(1, MAX_BLOCKS + 2):
             start = 1 << (block - 1)
             left = gmpy2.exp(-rate * start)
-            if left / gap < one / (1 << BITS):
+            if left / gap < unit / (1 << BITS):
                 break
             heights.append(self._rho(start, shape))
             masses.append(heights[-1] * left * -gmpy2.expm1(-rate * start) / gap)
@@ -109,7 +109,7 @@ class NegativeBinomial:
         # Small values have their acceptance probabilities in a table. For large ones there is the
         # factor that makes Kershaw's bounds a ratio to the block's height.
         accept = []
-        rho = one
+        rho = unit
         for j in range(min(EXACT_BELOW, 1 << (len(masses) - 1))):
             if j:
                 rho = rho * (j - 1 + shape) / j

@@ -39,7 +39,7 @@ class Release(msgspec.Struct, frozen=True):
     seen: dict[str, float]
     """Actual loss in each view.
 
-    It differs from `epsilon` where a printed mechanism's claim does not hold against somebody. It
+    It differs from `epsilon` where a printed mechanism's claim does not hold in some view. It
     is infinity where no epsilon holds.
     """
     users: UserRange | None

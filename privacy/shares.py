@@ -115,7 +115,7 @@ class Batch:
     """Bound on any cell of the exact sum."""
     parties: int
     colluding: int
-    """Collusion threshold: parties that may pool what they know."""
+    """Collusion threshold: number of parties that may collude."""
 
     def __post_init__(self) -> None:
         if self.sensitivity < 1 or not 0 < self.epsilon < math.inf:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 import msgspec
 
+from ..crypto.key_sizes import MIN_KEY_BITS
 from ..messages import Entry, communication
 from ..privacy import epsilon_by_view
 from ..protocols import AnyProtocol, Cost, Public
@@ -233,7 +234,7 @@ def _warnings(record: RunRecord) -> list[str]:
             f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed "
             "can subtract the noise"
         )
-    if job.key_bits < 2048:
+    if job.key_bits < MIN_KEY_BITS:
         warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
     if record.schema is not None and record.schema.inferred:
         warnings.append(

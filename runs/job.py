@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ..crypto.key_sizes import DEFAULT_KEY_BITS, MIN_KEY_BITS
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties import Schema, read_split
@@ -20,9 +21,6 @@ from ..protocols.protocol import Mode
 __all__ = ["Job", "Placement", "Transport", "instantiate"]
 
 Transport = Literal["threads", "mpi"]
-
-MIN_KEY_BITS = 2048
-"""Shorter keys protect nothing and are only for tests."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,8 +54,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = None
     """Each party's own key and everybody's public ones. Without it they are made for the run."""
     key_bits: Annotated[
-        int, msgspec.Meta(ge=64, description="bits of the Paillier key (default 3072)")
-    ] = 3072
+        int,
+        msgspec.Meta(ge=64, description=f"bits of the Paillier key (default {DEFAULT_KEY_BITS})"),
+    ] = DEFAULT_KEY_BITS
     insecure_test_keys: Annotated[
         bool, msgspec.Meta(description=f"allow keys below {MIN_KEY_BITS} bits")
     ] = False

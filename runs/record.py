@@ -111,6 +111,6 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rows(self) -> int | None:
-        """Number of records of all parties, where every party may tell its own."""
-        told: Sequence[int] = [notes.rows for notes in self.roles[1:] if notes.rows is not None]
-        return sum(told) if len(told) == len(self.roles) - 1 else None
+        """Number of records of all parties, where every party may reveal its own."""
+        counts: Sequence[int] = [notes.rows for notes in self.roles[1:] if notes.rows is not None]
+        return sum(counts) if len(counts) == len(self.roles) - 1 else None

@@ -58,41 +58,41 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
 
     Options that were not given are absent, or `None`.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    for name, value in given.items():
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name, value in chosen.items():
         check_option(name, value, spelling=spelling)
-    if "protocol" not in given:
+    if "protocol" not in chosen:
         raise UsageError(
             'expected a protocol: sottovoce run PROTOCOL, or protocol = "..." in the configuration'
         )
-    sources = given.get("data", "demo")
+    sources = chosen.get("data", "demo")
     data = [sources] if isinstance(sources, str) else [*sources]
     if not data:
         raise UsageError("expected a table for data, found none: leave it out for the demo's")
-    fields = {name: value for name, value in given.items() if name in _JOB}
+    fields = {name: value for name, value in chosen.items() if name in _JOB}
     fields.setdefault("parties", len(data) if len(data) > 1 else 3)
-    schema = given.get("schema")
+    schema = chosen.get("schema")
     if schema is not None:
         fields["schema"] = schema if isinstance(schema, Schema) else read_schema(schema)
     job = Job(
-        protocol=given["protocol"],
+        protocol=chosen["protocol"],
         data=tuple(data),
-        parameters=_parameters(given),
+        parameters=_parameters(chosen),
         **{name: _converted(name, value) for name, value in fields.items()},
     )
-    placement = {name: given[name] for name in _PLACEMENT if name in given}
-    return Settings(job=job, placement=msgspec.convert(placement, Placement), out=given.get("out"))
+    placement = {name: chosen[name] for name in _PLACEMENT if name in chosen}
+    return Settings(job=job, placement=msgspec.convert(placement, Placement), out=chosen.get("out"))
 
 
 def _converted(name: str, value: Any) -> Any:
     return msgspec.convert(value, _JOB[name]) if name in _JOB else value
 
 
-def _parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Put epsilon among the protocol's parameters."""
-    parameters = dict(given.get("set", {}))
-    if "epsilon" in given:
-        epsilon = float(given["epsilon"])
+    parameters = dict(chosen.get("set", {}))
+    if "epsilon" in chosen:
+        epsilon = float(chosen["epsilon"])
         if "epsilon" in parameters and parameters["epsilon"] != epsilon:
             raise UsageError("expected epsilon once, found it both as an option and under set")
         parameters["epsilon"] = epsilon
@@ -120,12 +120,12 @@ def check_option(name: str, value: Any, *, spelling: Spelling) -> None:
 def read_options(path: Path) -> dict[str, Any]:
     """Read a TOML file of options; errors name the file and the key."""
     try:
-        found = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text())
     except OSError as error:
         raise UsageError(f"expected a configuration at {path}, found {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"expected TOML in {path}, found {error}") from None
-    options = {key.replace("-", "_"): value for key, value in found.items()}
+    options = {key.replace("-", "_"): value for key, value in content.items()}
     for name, value in options.items():
         try:
             check_option(name, value, spelling=lambda name: f"key {name.replace('_', '-')!r}")
@@ -136,8 +136,8 @@ def read_options(path: Path) -> dict[str, Any]:
 
 def merge_options(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
     """Put options over others; parameters are merged one by one."""
-    given = {name: value for name, value in over.items() if value is not None}
-    return {**under, **given, "set": {**under.get("set", {}), **given.get("set", {})}}
+    chosen = {name: value for name, value in over.items() if value is not None}
+    return {**under, **chosen, "set": {**under.get("set", {}), **chosen.get("set", {})}}
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, str]:

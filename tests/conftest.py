@@ -41,6 +41,17 @@ MPICH = os.environ.get("SOTTOVOCE_MPICH", "")
 """The folder of a second environment, with MPICH (`make mpich` makes it)."""
 
 
+TEST_SECONDS = float(os.environ.get("SOTTOVOCE_TEST_SECONDS", "inf"))
+"""When so many seconds have passed no further test is begun (`make check`)."""
+START = time.monotonic()
+
+
+def pytest_runtest_setup() -> None:
+    """Leave out what there is no time for, and say so."""
+    if time.monotonic() - START > TEST_SECONDS:
+        pytest.skip(f"{TEST_SECONDS:g} s are over: `make unit` runs every test")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what asks for `mpi_python` once under each MPI."""
     if "mpi_python" in metafunc.fixturenames:

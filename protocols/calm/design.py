@@ -38,7 +38,7 @@ MAX_ATTRIBUTES: Final = 6
 SHARES: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 """Shares of the users for the one-way tables. Half of them cost the others a factor of sqrt(2)."""
 SINGLES_FACTOR: Final = 1.1
-"""How much better single attributes alone must be than a design with pairs.
+"""The factor by which single attributes alone must be better than a design with pairs.
 
 Pairs help each other, which the prediction does not see. Chosen with Adult and the demo people.
 """

@@ -80,8 +80,8 @@ class PairReconstruction:
         """Find a marginal."""
         several = [name for name in attributes if name in self.pairs.singles]
         if len(several) < len(attributes):  # some attributes have one label
-            known = self.marginal(tuple(several)) if several else Marginal((), np.array(1.0))
-            return known.expand(self.domain, attributes)
+            table = self.marginal(tuple(several)) if several else Marginal((), np.array(1.0))
+            return table.expand(self.domain, attributes)
         if len(attributes) == 1:
             return self.pairs.singles[attributes[0]]
         within = [self._pair(pair) for pair in combinations(attributes, 2)]

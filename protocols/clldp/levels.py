@@ -58,15 +58,15 @@ class LevelRounds:
     curves: Beliefs
 
     def grow(
-        self, desk: Curator, survey: CuratorLabelSurvey, known: Sequence[GroupEstimate]
+        self, desk: Curator, survey: CuratorLabelSurvey, earlier: Sequence[GroupEstimate]
     ) -> tuple[Tree, list[dict[str, object]]]:
-        """Grow the tree, and describe the rounds. `known` holds tables from before."""
+        """Grow the tree, and describe the rounds. `earlier` holds the tables of the sample."""
         groups = [
             RoundGroup(start, users, names)
             for names, start, users in divide_evenly(survey.others, list(self.curves))
         ]
         names = [names[0] for names in self.curves]
-        growth = self.growth(names, known)
+        growth = self.growth(names, earlier)
         rounds: list[dict[str, object]] = []
         for number in range(1, self.depth + 1):
             with desk.phase(f"round {number}"):
@@ -90,9 +90,9 @@ class LevelRounds:
                 )
         return growth.tree, rounds
 
-    def growth(self, names: Sequence[str], known: Sequence[GroupEstimate]) -> TreeGrowth:
+    def growth(self, names: Sequence[str], earlier: Sequence[GroupEstimate]) -> TreeGrowth:
         """Begin with a tree of one branch."""
-        return TreeGrowth(self.settings.domain, names, [*known])
+        return TreeGrowth(self.settings.domain, names, [*earlier])
 
     def candidates(
         self, drawn: Sequence[str], branches: Sequence[Sequence[str]], names: Sequence[str]
@@ -185,7 +185,7 @@ class PrintedLevelRounds(LevelRounds):
     def growth(
         self,
         names: Sequence[str],
-        known: Sequence[GroupEstimate],  # noqa: ARG002 - as printed
+        earlier: Sequence[GroupEstimate],  # noqa: ARG002 - as printed
     ) -> TreeGrowth:
         return PrintedGrowth(self.settings.domain, names, [])
 

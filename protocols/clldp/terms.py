@@ -129,12 +129,12 @@ def review_terms(
     earlier reports. In a `plain` round omega is 1.
     """
     groups, book = _read_terms(terms, settings.domain), book.copy()
-    known = GroupRandomizers(settings.options)
+    choices = GroupRandomizers(settings.options)
     randomizers: list[Randomizer] = []
     costs: list[UserCost] = []
     for group in groups:
         _check_group(group, settings, users=users, plain=plain)
-        randomizer = known.of_group(group, settings)
+        randomizer = choices.of_group(group, settings)
         end = group.start + group.users
         costs.append(
             book.record(
@@ -144,10 +144,10 @@ def review_terms(
                 report=PastReport(group.belief, float(randomizer.ratio)),
             )
         )
-        told, cap = book.of(group.start, end).whole_record_loss, settings.rules.cap
-        if cap is not None and told > cap * (1 + 1e-9):
+        loss, cap = book.of(group.start, end).whole_record_loss, settings.rules.cap
+        if cap is not None and loss > cap * (1 + 1e-9):
             raise ValueError(
-                f"expected to tell at most epsilon {cap:g} of the whole record, found {told:g}"
+                f"expected to tell at most epsilon {cap:g} of the whole record, found {loss:g}"
             )
         randomizers.append(randomizer)
     first = int(terms.starts[0])

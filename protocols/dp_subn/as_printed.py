@@ -17,7 +17,7 @@ The phases have the paper's numbers. P_1, ..., P_K are the parties, T is the cur
                 turns and N_K, the public learns the synthetic table.
     rounds      a secure sum for phase 1 and for phase 4, K hops of N_0, K rounds of phase 3
     privacy     Claimed: epsilon for each record, a quarter for each phase; neighbours replace a
-                record. In truth party k pays eps3 again for every later party's round
+                record. In fact party k pays eps3 again for every later party's round
                 (`noise_replacement`), and against another party no epsilon holds.
 
 docs/dp-subn-errata.md lists what the paper prints wrongly. Three faults are mended, as the protocol

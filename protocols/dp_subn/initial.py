@@ -134,13 +134,13 @@ def choose_edges(
     quota = quotas(edges, parties=len(me.parties))[me.number - 1]
     chosen = _choices_before(me)
     tree_of = {name: name for name in domain.attributes}
-    for one, other in chosen:
-        _join(tree_of, one, other)
+    for first, second in chosen:
+        _join(tree_of, first, second)
     for pick in range(quota):
         candidates = [
-            (one, other)
-            for one, other in combinations(domain.attributes, 2)
-            if tree_of[one] != tree_of[other]
+            (first, second)
+            for first, second in combinations(domain.attributes, 2)
+            if tree_of[first] != tree_of[second]
         ]
         noise = np.array([domain.cells(pair) * cell_noise for pair in candidates])
         worth = np.append(score_families(records, candidates, score=score) - noise, 0.0)
@@ -187,9 +187,9 @@ def _pass_on(me: Party, chosen: Sequence[Family]) -> None:
     me.send(Messages.Chosen(tuple(chosen)), to=successor)
 
 
-def _join(tree_of: dict[str, str], one: str, other: str) -> None:
+def _join(tree_of: dict[str, str], first: str, second: str) -> None:
     """Join the trees of two attributes; a tree is named by one of its attributes."""
-    removed, remaining = tree_of[other], tree_of[one]
+    removed, remaining = tree_of[second], tree_of[first]
     for name, tree in tree_of.items():
         if tree == removed:
             tree_of[name] = remaining

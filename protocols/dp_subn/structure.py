@@ -33,7 +33,7 @@ def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
     """Direct a forest away from the first attribute of each tree."""
     import networkx as nx
 
-    graph = dependency_graph(domain, [(one, other) for one, other in edges])
+    graph = dependency_graph(domain, [(first, second) for first, second in edges])
     parents: dict[str, tuple[str, ...]] = {}
     for name in domain.attributes:
         if name not in parents:

@@ -35,7 +35,7 @@ from .scores import Pair, Scores, pairs_of, r_of
 __all__ = ["RANKINGS", "Ranking"]
 
 CHANGE: Final = 3 + 2 / 64
-"""How much one record changes n_k R_k at most, of a party of 64 rows or more."""
+"""Sensitivity of n_k R_k to one record, for a party of 64 rows or more."""
 
 
 class Ranking(ABC):

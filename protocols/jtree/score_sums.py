@@ -24,7 +24,7 @@ class ScoreSum:
 
     pairs: int
     change: float
-    """How much one record changes a party's rows times score, of one pair."""
+    """Sensitivity of a party's rows times score, for one pair."""
     epsilon: float
 
     @property

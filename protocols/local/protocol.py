@@ -65,7 +65,7 @@ def choose_randomizer(
                 return _load_randomizer(name)(cells, epsilon=options.epsilon)
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - of somebody's own randomizer
+    except Exception as error:  # noqa: BLE001 - of a user-defined randomizer
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise UsageError(f"{options.oracle} for {cells} cells: {kind}{error}") from None
     names = f"best, adaptive, {', '.join(RANDOMIZERS)}, or module:Class"

@@ -24,8 +24,8 @@ from ...parties.filtering import FilterReports
 from ...privacy import Domain
 from ...privacy.local import packed_size, unpack
 from ...privacy.local.bloom import BloomFilters
-from ...privacy.local.randomizer import Counts, Reports
 from ...privacy.local.per_attribute import Matches
+from ...privacy.local.randomizer import Counts, Reports
 from ..survey import CuratorSurvey, PartySurvey, ReportBatch, attribute_numbers
 
 __all__ = ["FilterAnswers", "FilterMessages", "collect", "report", "request"]

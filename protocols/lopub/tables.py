@@ -58,7 +58,7 @@ class Tables:
         start = None
         if self.start == "lasso":
             start = reduce(
-                lambda one, other: one * other, (self.ones[name] for name in attributes)
+                lambda first, second: first * second, (self.ones[name] for name in attributes)
             ).values
         estimate = most_likely(likelihoods, start=start, iterations=self.max_steps)
         self.steps.append(estimate.iterations)

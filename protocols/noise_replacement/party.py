@@ -49,7 +49,7 @@ class PartyReplacement:
         )
         packing = packing_of(frontier.bound, key_bits=ring.key.bits)
         later = len(me.parties) - me.number
-        # The printed claim is epsilon. In truth every later round replaces this noise, with these
+        # The printed claim is epsilon. In fact every later round replaces this noise, with these
         # records in the sum.
         losses = dict.fromkeys(("curator", "public"), (later + 1) * epsilon)
         if later:

@@ -73,16 +73,19 @@ class Answer:
 
     def __add__(self, other: Answer) -> Answer:
         """Add the reports of other users on the same question (property 5.1 of PrivIncr)."""
-        one, two = self.question, other.question
-        if (one.attributes, one.randomizer.name, one.randomizer.cells) != (
-            two.attributes,
-            two.randomizer.name,
-            two.randomizer.cells,
+        first, second = self.question, other.question
+        if (first.attributes, first.randomizer.name, first.randomizer.cells) != (
+            second.attributes,
+            second.randomizer.name,
+            second.randomizer.cells,
         ):
             raise ValueError(
-                f"expected answers to one question, found {one.attributes} and {two.attributes}"
+                f"expected answers to one question, found {first.attributes} "
+                f"and {second.attributes}"
             )
-        return Answer(replace(one, users=one.users + two.users), self.support + other.support)
+        return Answer(
+            replace(first, users=first.users + second.users), self.support + other.support
+        )
 
 
 class QuestionKind(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ...crypto.key_sizes import MIN_KEY_BITS
 from ..formats import quantity
 from ..report import Privacy, Report
 
@@ -15,8 +16,6 @@ VIEWS: Final[Mapping[str, str]] = {
     "curator": "the curator, who sees all messages to it",
     "other_party": "another party, who sees all messages to it and its own noise",
 }
-MIN_KEY_BITS: Final = 2048
-"""The length of keys that cannot be broken."""
 
 
 def view_name(view: str) -> str:

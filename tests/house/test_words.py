@@ -70,7 +70,7 @@ PHRASES = {
     r"in truth": "in fact, or accounted",
     r"pools? what": "collude",
     r"belong together": "depend on each other",
-    r"floors?(?!\()": "baseline",
+    r"(?<!ground )floors?(?!\()": "baseline",
     r"what latency multiplies": "the longest chain of dependent messages",
 }
 """Phrases that are read twice, as regular expressions, each with what to write instead."""
@@ -154,9 +154,19 @@ def formatting(module: Module) -> Iterator[str]:
 
 
 def assigned(module: Module) -> Iterator[tuple[str, int]]:
-    """List names that are assigned, and parameters, with their lines."""
+    """List names that are assigned, and parameters, with their lines.
+
+    Fields are left out: many are keys of files.
+    """
+    fields = {
+        statement.target
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
             yield node.id, node.lineno
         elif isinstance(node, ast.arg):
             yield node.arg, node.lineno

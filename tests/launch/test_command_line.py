@@ -35,13 +35,14 @@ def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
     assert {path.name for path in out.iterdir()} == {
         "marginals.csv",
         "ledger.csv",
+        "judgement.json",
         "report.json",
         "report.html",
     }
     report = json.loads((out / "report.json").read_text())
     assert report["transport"] == "mpi"
     assert len(report["mpi"]["hosts"]) == 4
-    assert report["rows"] == 90
+    assert json.loads((out / "judgement.json").read_text())["rows"] == 90
     assert "3 messages in 1 round" in ran.stdout
     assert ran.stderr == ""
 
@@ -317,7 +318,10 @@ def test_a_wrong_configuration_names_the_key(text: str, complaint: str, tmp_path
 
 
 def test_options_win_over_the_configuration(tmp_path: Path) -> None:
-    text = 'protocol = "head-count"\ntransport = "threads"\nparties = 2\nepsilon = 2.0\nrows = 80\nout = "o"\nkey-bits = 2048\n'
+    text = (
+        'protocol = "head-count"\ntransport = "threads"\nparties = 2\nepsilon = 2.0\n'
+        'rows = 80\nout = "o"\nkey-bits = 2048\n'
+    )
     (tmp_path / "run.toml").write_text(text)
     ran = sottovoce("run", "--config", "run.toml", "--epsilon", "3", "--json", cwd=tmp_path)
     report = json.loads(ran.stdout)

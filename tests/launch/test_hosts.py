@@ -88,7 +88,8 @@ class Hosts:
         environment = {
             **os.environ,
             "OMPI_MCA_pml": "ob1",
-            "OMPI_MCA_btl": "tcp,self",  # the namespaces share a kernel: without this, memory would be shared too
+            # The namespaces share a kernel: without this, memory would be shared, too.
+            "OMPI_MCA_btl": "tcp,self",
             "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24",
             "PRTE_MCA_prte_if_include": "10.77.0.0/24",
             "PRTE_MCA_plm_ssh_agent": str(self.agent),
@@ -135,7 +136,8 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
                 ip("-n", switch, "link", "set", f"port{number}", "up")
         except (OSError, subprocess.SubprocessError) as error:
             warnings.warn(
-                f"NETWORK NAMESPACES CANNOT BE MADE HERE: the ledger is not compared with a network: {error}",
+                "NETWORK NAMESPACES CANNOT BE MADE HERE: the ledger is not compared with a "
+                f"network: {error}",
                 stacklevel=1,
             )
             pytest.skip(f"network namespaces cannot be made: {error}")
@@ -144,7 +146,8 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
             f"  {address}) name={name} ;;" for address, name in zip(ADDRESSES, names, strict=True)
         )
         agent.write_text(
-            "#!/bin/sh\n# Open MPI starts its daemon on another host with this, instead of ssh: agent [options] HOST COMMAND\n"
+            "#!/bin/sh\n# Open MPI starts its daemon on another host with this, instead of ssh:\n"
+            "# agent [options] HOST COMMAND\n"
             'while [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
             f'case "$host" in\n{cases}\nesac\n'
             'exec ip netns exec "$name" unshare --uts sh -c "hostname $name; $*"\n'
@@ -203,7 +206,8 @@ def test_the_ledger_is_what_the_kernel_counts(hosts: Hosts, tmp_path: Path) -> N
     without_headers = received - HEADERS * counted[0]["rx_packets"]
     again = SEGMENT * (counted[1]["again"] + counted[2]["again"])
     explained = (
-        f"ledger {ledger}, kernel {received} in {counted[0]['rx_packets']} packets, less headers {without_headers}, "
+        f"ledger {ledger}, kernel {received} in {counted[0]['rx_packets']} packets, "
+        f"less headers {without_headers}, "
         f"less what was sent again {without_headers - again}"
     )
     print(explained)  # noqa: T201 - shown by pytest -s: the figures that the documentation quotes

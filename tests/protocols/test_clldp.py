@@ -214,7 +214,7 @@ class TestLeakage:
         ]
         sample = [users for users, phase in own if phase == "beliefs"]
         others = [users for users, phase in own if phase == "reports"]
-        assert sample == [[0, 400]]
+        assert sample == [(0, 400)]
         assert min(first for first, _ in others) == 400
         assert max(end for _, end in others) == 4000
 

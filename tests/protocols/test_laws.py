@@ -237,5 +237,5 @@ def test_secret_numbers_of_rows_are_not_sent() -> None:
     """Neighbours add or remove a record, so only the holders of the tables know their rows."""
     given: dict[str, Any] = {"rows": 90, "seed": 1, "epsilon": 0.1}
     assert sottovoce.run("head-count", judge=False, **given).report["rows"] is None
-    assert sottovoce.run("head-count", **given).report["rows"] == 90
+    assert sottovoce.run("head-count", **given).judgement["rows"] == 90
     assert sottovoce.run("one-way", judge=False, aggregator="masks", **given).report["rows"] == 90

@@ -103,7 +103,8 @@ def test_it_goes_on_where_it_stopped(
 def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
-        '[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = [60, 90]\nparties = 2\nsplit = ["even", "by:sex@1"]\n'
+        '[[run]]\nprotocol = "head-count"\nepsilon = 1\nrows = [60, 90]\nparties = 2\n'
+        'split = ["even", "by:sex@1"]\n'
         'mode = "rigorous"\n'
     )
     _, cells = read_plan(plan, start=start_run)
@@ -164,7 +165,8 @@ def test_a_protocol_that_was_changed_runs_again(
     monkeypatch.syspath_prepend(str(tmp_path))
     source = tmp_path / "own_census.py"
     source.write_text(
-        "from sottovoce.protocols.head_count import HeadCount\n\n\nclass Own(HeadCount):\n    pass\n"
+        "from sottovoce.protocols.head_count import HeadCount\n\n\n"
+        "class Own(HeadCount):\n    pass\n"
     )
     plan = tmp_path / "plan.toml"
     plan.write_text('[[run]]\nprotocol = "own_census:Own"\nepsilon = 1\n')
@@ -204,7 +206,8 @@ def test_a_run_that_fails_loses_no_other(tmp_path: Path) -> None:
     lines = done.stderr.strip().splitlines()
     assert re.match(r"0 of 2 runs, \d+ s: clldp-naive-bayes", lines[0])
     assert lines[-1].startswith(
-        "sottovoce: 1 of 2 runs failed, the first (clldp-naive-bayes): expected at least a user for each"
+        "sottovoce: 1 of 2 runs failed, the first (clldp-naive-bayes): "
+        "expected at least a user for each"
     )
     assert "2 runs: 1 new, 0 from before, 1 failed" in done.stdout
     table = pd.read_csv(tmp_path / "out" / "results.csv")

@@ -1,10 +1,10 @@
 """The mean of a whole-number attribute that is known to lie between two public bounds.
 
-trust       nobody: each party adds its own noise before it says anything
+trust       nobody: each party adds its own noise before it sends anything
 who learns  the curator: a noisy sum and the number of rows of each party; everybody: the mean
 messages    one a party, in 1 round, of 16 payload bytes
-privacy     epsilon for each record, neighbours by replacing one: the number of rows is public, and one replaced value
-            changes a party's sum by at most high - low
+privacy     epsilon for each record. Neighbours replace a record: the number of rows is public, and
+            one replaced value changes a party's sum by at most high - low.
 """
 
 from __future__ import annotations

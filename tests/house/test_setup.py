@@ -1,0 +1,96 @@
+"""What installs and chooses: lock files, the least releases, the tests that touch a change."""
+
+import importlib.util
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+LOCKS = sorted((ROOT / "locks").glob("py*.txt"))
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def requirements() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    listed = [Requirement(text) for group in groups for text in group]
+    return [requirement for requirement in listed if requirement.name != "sottovoce"]
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
+def test_a_lock_file_pins_everything_and_names_no_place(path: Path) -> None:
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9.-]+==[A-Za-z0-9.+!]+", line) for line in lines)
+    pins = dict(line.split("==") for line in lines)
+    assert lines == sorted(lines, key=lambda line: line.partition("==")[0])
+    for requirement in requirements():
+        name = requirement.name.lower().replace("_", "-")
+        assert requirement.specifier.contains(pins[name]), (path.name, str(requirement))
+
+
+def test_there_is_a_lock_file_for_each_python_that_is_tried() -> None:
+    assert {path.stem for path in LOCKS} >= {"py311", "py312", "py313"}
+
+
+def test_the_least_releases_are_the_bounds() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    least = dict(line.split("==") for line in script("oldest").constraints(project))
+    assert {"numpy", "scikit-learn", "pytest", "mpich"} <= set(least)
+    assert not {"ruff", "mkdocs-material", "sottovoce"} & set(least)
+    by_name = {requirement.name: requirement for requirement in requirements()}
+    assert all(str(by_name[name].specifier) == f">={least[name]}" for name in least)
+
+
+@pytest.mark.parametrize("requirement", ["numpy", "numpy==2.0", "numpy>=2,<3", "numpy>2"])
+def test_a_requirement_is_a_lower_bound(requirement: str) -> None:
+    project = {"name": "x", "dependencies": [requirement], "optional-dependencies": {}}
+    with pytest.raises(ValueError, match=r"lower bound|name>=release"):
+        list(script("oldest").constraints(project))
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        ("messages/wire.py", ["tests/messages/test_wires.py", "tests/launch/test_fuzz.py"]),
+        ("protocols/jtree/scores.py", ["tests/protocols/test_jtree.py"]),
+        ("tests/messages/test_wires.py", ["tests/messages/test_wires.py"]),
+        ("protocols/dp_subn/plan.py", ["tests/protocols/dp_subn/test_plan.py"]),
+        ("docs/index.md", []),
+        ("benchmarks/local.py", []),
+    ],
+)
+def test_a_change_chooses_its_tests(changed: str, tests: list[str]) -> None:
+    texts = {
+        "tests/messages/test_wires.py": "",
+        "tests/protocols/test_jtree.py": "",
+        "tests/protocols/dp_subn/test_plan.py": "",
+        "tests/protocols/dp_subn/test_views.py": "",
+        "tests/launch/test_fuzz.py": "from sottovoce.messages.wire import Wire\n",
+    }
+    assert list(script("changed").touched([changed], texts)) == tests
+
+
+def test_the_pythons_of_this_machine_are_new_enough_and_listed_once() -> None:
+    listed = subprocess.run(
+        [ROOT / ".ci" / "pythons"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    ask = "import sys; print(sys.version_info >= (3, 11), sys.version_info[1])"
+    answers = [
+        subprocess.run([path, "-c", ask], capture_output=True, text=True, check=True).stdout.split()
+        for path in listed
+    ]
+    assert all(new_enough == "True" for new_enough, _ in answers)
+    assert len({minor for _, minor in answers}) == len(answers)
