@@ -123,7 +123,10 @@ def judge_run(
         warnings += wrong
         judging = msgspec.structs.replace(judging, classify=targets)
         users = None if outcome.traffic is None else outcome.traffic.users
-        utility = _utility(real, outcome, schema, judging, users=users)
+        try:
+            utility = _utility(real, outcome, schema, judging, users=users)
+        except Exception as error:  # noqa: BLE001 - epsilon is spent: the result must not be lost
+            warnings.append(f"the utility was not measured: {type(error).__name__}: {error}")
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
 
 

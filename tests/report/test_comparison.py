@@ -233,3 +233,14 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         (tmp_path / "report.json").write_text(text)
         with pytest.raises(UsageError, match=r"expected report\.json of a run in"):
             read_report(tmp_path)
+
+
+def test_a_judge_that_fails_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("too large")
+
+    monkeypatch.setattr("sottovoce.report.judgement.judge", fail)
+    run = sottovoce.run("one-way", rows=300, seed=1, aggregator="masks")
+    assert run.synthetic is not None
+    assert run.judgement["utility"] is None
+    assert run.judgement["warnings"] == ["the utility was not measured: MemoryError: too large"]
