@@ -111,6 +111,9 @@ def be_a_rank(
         )
         if record is not None and conclude is not None:
             conclude(record)
+        if record is not None:
+            # The launcher has the job; a seed may be longer than the integers that travel here.
+            record = msgspec.structs.replace(record, job=Job(protocol=job.protocol))
         lifeline.send(RankResult(rank, record))
     except _OtherRankError as mistake:
         lifeline.close()

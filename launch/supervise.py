@@ -131,7 +131,7 @@ def run_with_mpi(
     record = states.finished[0].record
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
-    return record
+    return msgspec.structs.replace(record, job=job)
 
 
 _BANNER: Final = (

@@ -22,7 +22,7 @@ from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import Records, Schema, load, unite
 from ..privacy.domain import read_marginal_table
-from ..runs.record import PublishedOutcome, RunRecord
+from ..runs.record import PublishedOutcome, RunRecord, of_numpy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def judgement_json(judgement: Judgement) -> bytes:
     """Write judgement.json."""
-    return (json.dumps(msgspec.to_builtins(judgement), indent=2) + "\n").encode()
+    return (json.dumps(msgspec.to_builtins(judgement, enc_hook=of_numpy), indent=2) + "\n").encode()
 
 
 def read_judgement(folder: Path) -> Judgement | None:
@@ -98,9 +98,25 @@ def judge_run(
     *,
     tables: tuple[pd.DataFrame, ...] = (),
     judging: Judging | None = None,
+    strict: bool = False,
 ) -> Judgement | None:
-    """Measure what a run published; `None` where there is nothing to measure, or to measure by."""
-    judging = judging or Judging()
+    """Measure what a run published; `None` where there is nothing to measure, or to measure by.
+
+    An error is a warning, since epsilon is spent and the result must not be lost. A sweep is
+    `strict`: its cell fails with the error, and is computed again later.
+    """
+    try:
+        return _judge(record, tables=tables, judging=judging or Judging())
+    except Exception as error:
+        if strict:
+            raise
+        text = f"the utility was not measured: {type(error).__name__}: {error}"
+        return Judgement(rows=record.rows or 0, utility=None, warnings=[text])
+
+
+def _judge(
+    record: RunRecord, *, tables: tuple[pd.DataFrame, ...], judging: Judging
+) -> Judgement | None:
     job, outcome = record.job, record.outcome
     schema = record.schema if _comparable(outcome, record.schema) else None
     warnings = []
@@ -123,10 +139,7 @@ def judge_run(
         warnings += wrong
         judging = msgspec.structs.replace(judging, classify=targets)
         users = None if outcome.traffic is None else outcome.traffic.users
-        try:
-            utility = _utility(real, outcome, schema, judging, users=users)
-        except Exception as error:  # noqa: BLE001 - epsilon is spent: the result must not be lost
-            warnings.append(f"the utility was not measured: {type(error).__name__}: {error}")
+        utility = _utility(real, outcome, schema, judging, users=users)
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
 
 

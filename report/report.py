@@ -1,6 +1,7 @@
 """The report of a run, as one typed object: what report.json holds, and how it is read again.
 
-Everything in it may be published. What was measured on the real table is in a `Judgement`.
+Everything in it may be published, unless the run had a seed. What was measured on the real table is
+in a `Judgement`.
 Infinity is a float in memory; in JSON, which has no such number, it is the word "infinity".
 """
 
@@ -17,6 +18,7 @@ import msgspec
 from ..messages import UsageError
 from ..privacy import Release
 from ..protocols.protocol import UserTraffic
+from ..runs.record import of_numpy
 
 __all__ = [
     "About",
@@ -135,7 +137,7 @@ class Formulas(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):
-    """What the simulated users send in a deployment."""
+    """What users would send in a deployment."""
 
     users: int
     reports: int
@@ -149,7 +151,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, traffic: UserTraffic, *, measured_bits: int) -> Traffic:
         counted = measured_bits if traffic.simulate == "reports" else None
-        return cls(**msgspec.to_builtins(traffic), measured_bits=counted)
+        return cls(**msgspec.to_builtins(traffic, enc_hook=of_numpy), measured_bits=counted)
 
 
 class Communication(Sums, frozen=True, kw_only=True):
@@ -224,7 +226,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def as_dictionary(report: Report) -> dict[str, Any]:
     """Give the report as built-in types, as `run(...).report` has it; infinity is a float."""
-    dictionary: dict[str, Any] = msgspec.to_builtins(report)
+    dictionary: dict[str, Any] = msgspec.to_builtins(report, enc_hook=of_numpy)
     return dictionary
 
 

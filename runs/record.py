@@ -1,8 +1,9 @@
 """The record of a run: what happened, as one typed object.
 
-The curator's role makes it when all roles have ended. It holds nothing but what may be published,
-and the notes of every role. It travels once, to whoever started the run; reports and files are made
-from it there.
+The curator's role makes it when all roles have ended. It holds what was published, the job, and the
+notes of every role: messages, releases, times and hosts. It holds no records, and no exact counts
+but public numbers of rows. It travels once, to whoever started the run, who makes reports and files
+of it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..protocols.protocol import UserTraffic
 from .job import Job
 from .table import Table
 
-__all__ = ["PublishedOutcome", "RoleNotes", "RunRecord"]
+__all__ = ["PublishedOutcome", "RoleNotes", "RunRecord", "of_numpy"]
 
 
 class RoleNotes(msgspec.Struct, frozen=True):
@@ -65,16 +66,27 @@ class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Turn a protocol's figures into built-in types; infinity stays a float."""
-    plain: dict[str, Any] = msgspec.to_builtins(dict(summary), enc_hook=_of_numpy)
+    plain: dict[str, Any] = _short(msgspec.to_builtins(dict(summary), enc_hook=of_numpy))
     return plain
 
 
 def _as_json(model: object) -> Any:
     """Turn a protocol's model into what model.json holds."""
-    return msgspec.json.decode(msgspec.json.encode(model, enc_hook=_of_numpy))
+    return _short(msgspec.json.decode(msgspec.json.encode(model, enc_hook=of_numpy)))
 
 
-def _of_numpy(value: object) -> object:
+def _short(value: Any) -> Any:
+    """Write integers beyond 64 bits as text: neither msgpack nor most readers of JSON take them."""
+    if isinstance(value, dict):
+        return {key: _short(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(item) for item in value]
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return str(value)
+    return value
+
+
+def of_numpy(value: object) -> object:
     """Take numpy's numbers and arrays for numbers and lists: a plug-in's result must not be lost.
 
     Raises:

@@ -1,7 +1,7 @@
 """Settings of a run: what a person gave, on the command line, in a TOML file or in Python.
 
-All three use the names of `Job` and `Placement`, so an option exists once. Values from the command
-line go over those of a file, and both over the defaults.
+Most options are fields of `Job` or `Placement`, with the same names everywhere; `OPTIONS` adds
+epsilon, out and set. The command line takes precedence over a file, and both over the defaults.
 """
 
 from __future__ import annotations

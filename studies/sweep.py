@@ -88,7 +88,7 @@ class RunCell:
 
     def compute(self, *, out: Path) -> dict[str, Any]:
         record = self.start(self.job, self.placement)
-        judgement = judge_run(record, judging=self.judging)
+        judgement = judge_run(record, judging=self.judging, strict=True)
         run = ReportedRun(report=make_report(record), judgement=judgement)
         if self.keep:
             write_run(record, run, folder=out / "runs" / self.key)

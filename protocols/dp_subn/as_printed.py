@@ -14,7 +14,7 @@ The phases have the paper's numbers. P_1, ..., P_K are the parties, T is the cur
     trust       No one sees a record. The curator must not collude with a party.
     collusion   none: with probability 1/K a party knows the noise in a sum
     who learns  T learns the noisy tables and N_0, parties learn the frontier's families in their
-                turns and N_K, the public learns the synthetic table.
+                turns and N_K, the public learns N_0, N_K and the synthetic table.
     rounds      a secure sum for phase 1 and for phase 4, K hops of N_0, K rounds of phase 3
     privacy     Claimed: epsilon for each record, a quarter for each phase; neighbours replace a
                 record. In fact party k pays eps3 again for every later party's round

@@ -16,8 +16,8 @@ phases keep the numbers of section VI-A; there is no phase 3.
     collusion   Up to `colluding` parties may collude, each knowing its own noise. With
                 aggregator=paillier the curator must not collude with a party; with
                 aggregator=masks it may.
-    who learns  T learns the noisy tables, parties learn the edges and the network, the public
-                learns the synthetic table.
+    who learns  T learns the noisy tables, parties learn the edges. The public learns the network,
+                with its edges, and the synthetic table.
     rounds      a secure sum for each of the phases 1 and 4, and K hops of phase 2
     privacy     epsilon for each record; neighbours replace a record. The phases compose
                 sequentially, the parties in parallel.

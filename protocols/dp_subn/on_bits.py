@@ -15,7 +15,7 @@
                 aggregator=paillier the curator must not collude with a party; with
                 aggregator=masks it may.
     who learns  T learns the noisy tables, parties learn the frontier's families and the network,
-                the public learns the synthetic table.
+                the public learns the network, its frontier and the synthetic table.
     rounds      a secure sum for each of the phases 1, 3 and 4
     privacy     epsilon for each record; neighbours replace a record. The phases compose
                 sequentially, the parties in parallel.

@@ -5,8 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sottovoce
 from sottovoce import Outcome
 from sottovoce.messages import MisuseError
+from sottovoce.report.report import as_dictionary, report_json
 from sottovoce.runs.record import PublishedOutcome
 from sottovoce.runs.table import Table
 
@@ -56,3 +58,29 @@ def test_numpy_in_a_summary_or_model_loses_no_result() -> None:
     assert outcome.model == {"weights": [[1.0, 1.0]], "kind": "own"}
     with pytest.raises(MisuseError, match="found object"):
         PublishedOutcome.of(Outcome(summary={"what": object()}))
+
+
+def test_integers_beyond_64_bits_become_text() -> None:
+    model = {"modulus": 1 << 70, "small": -(1 << 63), "list": [1 << 64, (1 << 64) - 1]}
+    outcome = PublishedOutcome.of(Outcome(model=model, summary={"seed": 1 << 80}))
+    assert outcome.model == {
+        "modulus": str(1 << 70),
+        "small": -(1 << 63),
+        "list": [str(1 << 64), (1 << 64) - 1],
+    }
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(outcome), type=PublishedOutcome) == outcome
+
+
+def test_numpy_in_a_report_loses_no_result() -> None:
+    report = sottovoce.run("head-count", rows=60, seed=1, judge=False).reported.report
+    report = msgspec.structs.replace(report, chosen={"alpha": np.float64(0.5)})
+    assert as_dictionary(report)["chosen"] == {"alpha": 0.5}
+    assert b'"alpha": 0.5' in report_json(report)
+
+
+@pytest.mark.mpi
+def test_a_long_seed_loses_no_run_over_mpi() -> None:
+    seed = (1 << 64) + 5
+    run = sottovoce.run("head-count", rows=50, seed=seed, transport="mpi", judge=False)
+    assert run.report["seed"] == seed
+    assert run.record.job.seed == seed
