@@ -852,6 +852,7 @@ def tamper(path: Path, where: Sequence[str], value: Any) -> None:
         "HEAD\n" + ",".join(["9" * 5000] * 13),
         "HEAD\n" + "x" * 200_000,
     ],
+    ids=["empty", "other columns", "too few columns", "numbers too large", "a field too long"],
 )
 def test_a_ledger_that_is_none_is_one_line(
     runs: dict[str, sottovoce.Run], text: str, tmp_path: Path
