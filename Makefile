@@ -10,7 +10,7 @@ WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
 QUICK := tests/house tests/messages tests/crypto tests/parties tests/curator tests/evaluation tests/runs \
   tests/protocols/test_head_count.py
 
-.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock release clean
+.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock schema release clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
 demo: $(VENV)/.done
@@ -111,6 +111,10 @@ $(MPICH)/.done: pyproject.toml .ci/install $(wildcard locks/*.txt)
 # Try the newest releases, and write down what the two commands install from now on: one file for each Python found.
 lock:
 	$(PYTHON) .ci/lock.py $$(.ci/pythons)
+
+# docs/report-schema.json, from the structs of report/report.py.
+schema: $(VENV)/.done
+	$(BIN)/python tests/report/test_report_schema.py
 
 # Wheel and source distribution, each tested in a fresh environment: CONTRIBUTING.md says what else a release is.
 release: $(VENV)/.done
