@@ -5,6 +5,11 @@ venv=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+lock=$root/locks/py$("$venv/bin/python" -c 'import sys; print("%d%d" % sys.version_info[:2])').txt
+if [ -f "$lock" ]; then
+  cp "$lock" "$work/lock.txt" # pip takes a path with a space for two
+  export PIP_CONSTRAINT=$work/lock.txt PIP_BUILD_CONSTRAINT=$work/lock.txt
+fi
 cp -r "$root/examples/noisy-mean" "$work/plugin"
 "$venv/bin/python" -m build --outdir "$work/dist" "$root" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$venv/bin/python" -m build --wheel --outdir "$work/dist" "$work/plugin" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
