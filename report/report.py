@@ -34,6 +34,7 @@ __all__ = [
     "MarginalsSize",
     "Sums",
     "Traffic",
+    "Unaccounted",
     "as_dictionary",
     "in_json",
     "parse_report",
@@ -168,6 +169,15 @@ class Communication(Sums, frozen=True, kw_only=True):
     users: Traffic | None = None
 
 
+class Unaccounted(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages of one kind that left a party without a release that covers them."""
+
+    party: int
+    kind: str
+    messages: int
+    reason: str
+
+
 class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """What the run claims, and what every view costs as accounted."""
 
@@ -182,6 +192,8 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     whole_record: Bound | None = None
     """Privacy loss of the whole record, where the claim is about a label."""
     releases: list[Release]
+    not_accounted: list[Unaccounted] = []
+    """Messages after which no privacy loss is known: the views that saw them have infinity."""
     key_bits: int
     identities: str
 
