@@ -1,6 +1,7 @@
 """The parties, who hold data. Raw records exist in this folder alone."""
 
 from .demo import DEMO_SCHEMA
+from .digest import digest_of
 from .inference import infer, merge
 from .partition import Split, read_split
 from .party import Party
@@ -23,6 +24,7 @@ __all__ = [
     "Schema",
     "Split",
     "blocks",
+    "digest_of",
     "infer",
     "join_tables",
     "load",
