@@ -45,6 +45,14 @@ OPEN_MPI_5: Final = (
     {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"},
 )
 """What frees ranks from their cores, and what allows more ranks than cores."""
+SHARED_MEMORY: Final = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "^ofi,uct"}
+"""What keeps Open MPI from looking for network adapters.
+
+Ranks on one host use shared memory, or TCP where there is none. The search reads all symbols of the
+kernel in every rank, and libfabric sleeps for a second in it.
+"""
+ALLOCATIONS: Final = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
+"""Variables of batch systems, whose mpiexec may start ranks on several hosts by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +131,15 @@ class Launcher:
             line += [word for name in variables for word in ("-x", name)]
         return [*line, *extra, *arguments]  # Hydra hands its whole environment on by itself
 
-    def environment(self, *, several_hosts: bool = False) -> dict[str, str]:
+    def environment(
+        self, *, several_hosts: bool = False, extra: Sequence[str] = ()
+    ) -> dict[str, str]:
         """Add to this process's environment what this MPI needs.
 
         Ranks load the library that belongs to mpiexec. Open MPI refuses to run as root and to
         over-subscribe, and it binds ranks to cores. On several hosts their slots count: with
-        over-subscription all ranks would go to the first one.
+        over-subscription all ranks would go to the first one. The person's `extra` arguments may
+        name hosts or a network, so with them all networks stay open to the ranks.
         """
         added: dict[str, str] = {}
         if self.flavour == "openmpi":
@@ -137,6 +148,8 @@ class Launcher:
             # A rank that is bound to one core cannot use a second one for encryption.
             unbound, over_subscribed = OPEN_MPI_4 if self._is_open_mpi_4 else OPEN_MPI_5
             added |= unbound if several_hosts else unbound | over_subscribed
+            if not (several_hosts or extra or any(name in os.environ for name in ALLOCATIONS)):
+                added |= SHARED_MEMORY
         return {**rank_environment(added), **library_variables(self.library)}
 
     @property

@@ -101,7 +101,9 @@ def run_with_mpi(
     process = subprocess.Popen(
         command,
         env={
-            **launcher.environment(several_hosts=bool(placement.hosts or placement.hostfile)),
+            **launcher.environment(
+                several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
+            ),
             JOB_VARIABLE: assignment,
         },
         stdin=subprocess.DEVNULL,

@@ -16,7 +16,7 @@ from sottovoce.launch.library import (
     loaded_library,
     parent_library,
 )
-from sottovoce.launch.mpiexec import find_launcher
+from sottovoce.launch.mpiexec import ALLOCATIONS, find_launcher
 
 OPEN_MPI_4 = "mpiexec (OpenRTE) 4.1.4\n\nReport bugs to the community\n"
 OPEN_MPI_5 = "mpiexec (Open MPI) 5.0.11\n"
@@ -55,6 +55,8 @@ def test_mpiexec_is_known_by_its_version(
     answer: str, flavour: str, old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for name in ALLOCATIONS:
+        monkeypatch.delenv(name, raising=False)
     launcher = find_launcher(str(installation(tmp_path, answer=answer, library="lib/libmpi.so.40")))
     environment = launcher.environment()
     assert launcher.flavour == flavour
@@ -65,7 +67,27 @@ def test_mpiexec_is_known_by_its_version(
     assert ("PRTE_MCA_rmaps_default_mapping_policy" in environment) == newer
     assert ("PRTE_MCA_hwloc_default_binding_policy" in environment) == newer
     alone = set(environment) - set(launcher.environment(several_hosts=True))
-    assert {name for name in alone if "oversubscribe" in name or "mapping" in name} == alone
+    networks = {"OMPI_MCA_btl", "OMPI_MCA_pml"}
+    assert {name for name in alone if "oversubscribe" in name or "mapping" in name} == (
+        alone - networks
+    )
+    assert alone & networks == (networks if flavour == "openmpi" else set())
+
+
+def test_networks_are_looked_for_where_ranks_may_be_on_other_hosts_or_the_person_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpiexec = installation(tmp_path, answer=OPEN_MPI_5, library="lib/libmpi.so.40")
+    launcher = find_launcher(str(mpiexec))
+    for name in ALLOCATIONS:
+        monkeypatch.delenv(name, raising=False)
+    assert launcher.environment()["OMPI_MCA_btl"] == "^ofi,uct"
+    assert "OMPI_MCA_btl" not in launcher.environment(extra=["--hostfile", "hosts"])
+    monkeypatch.setenv("OMPI_MCA_btl", "tcp,self")
+    assert launcher.environment()["OMPI_MCA_btl"] == "tcp,self"
+    monkeypatch.delenv("OMPI_MCA_btl")
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    assert "OMPI_MCA_btl" not in launcher.environment()
 
 
 @pytest.mark.parametrize("folder", ["lib", "lib64", "lib/release"])
