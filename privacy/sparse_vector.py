@@ -35,6 +35,7 @@ __all__ = [
     "SparseVector",
     "ThresholdMechanism",
     "log_likelihood",
+    "log_probability",
     "sparse_vector",
     "threshold_mechanism",
 ]
@@ -193,14 +194,33 @@ def log_likelihood(
     >>> round(near - far, 2)
     9.28
     """
+    queries_above = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
+    return log_probability(queries_above, answers, threshold_scale=scale, query_scale=scale)
+
+
+def log_probability(
+    distances: npt.ArrayLike, answers: npt.ArrayLike, *, threshold_scale: float, query_scale: float
+) -> float:
+    """Compute the log-probability, up to a constant, of answers to noisy comparisons.
+
+    The threshold's noise is shared by all queries. It is integrated over 120,001 points, 60 noise
+    scales to each side; noise is taken as continuous, which steps of a millionth of the sensitivity
+    allow.
+
+    Args:
+        distances: queries minus their thresholds.
+        answers: for each query whether it is above.
+        threshold_scale: the noise scale of the threshold.
+        query_scale: the noise scale of each query.
+    """
     above = np.asarray(answers, bool)
-    distances = (np.asarray(thresholds, np.float64) - np.asarray(queries, np.float64)) / scale
-    x = np.linspace(-60.0, 60.0, 120_001)  # in units of the noise scale
+    x = np.linspace(-60.0, 60.0, 120_001)  # in units of the threshold's noise scale
     total = -np.abs(x)
     # Queries at equal distances from their thresholds with equal answers have equal factors.
-    factors = Counter(zip(distances.tolist(), above.tolist(), strict=True))
+    factors = Counter(zip(np.asarray(distances).tolist(), above.tolist(), strict=True))
     for (distance, is_above), times in factors.items():
-        total = total + times * _log_tail((x + distance) * (1 if is_above else -1))
+        needed = (x * threshold_scale - distance) / query_scale
+        total = total + times * _log_tail(needed if is_above else -needed)
     largest = float(total.max())
     return largest + math.log(float(np.exp(total - largest).sum()))
 
