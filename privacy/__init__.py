@@ -1,7 +1,7 @@
 """Mechanisms, the domain they are defined on, and the accountant of their privacy loss."""
 
 from .accountant import Accountant, Neighbours
-from .adversary import coalition, views, with_curator
+from .adversary import Members, coalition, members, views, with_curator
 from .binary import BinaryEncoding
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace
@@ -16,6 +16,7 @@ __all__ = [
     "DiscreteLaplace",
     "Domain",
     "Mechanism",
+    "Members",
     "Neighbours",
     "Release",
     "SelectedNoise",
@@ -24,6 +25,7 @@ __all__ = [
     "coalition",
     "epsilon_by_view",
     "laplace",
+    "members",
     "read_marginal_table",
     "views",
     "with_curator",

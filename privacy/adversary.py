@@ -11,7 +11,36 @@ Every view includes what is published.
 
 from __future__ import annotations
 
-__all__ = ["coalition", "views", "with_curator"]
+from typing import NamedTuple
+
+__all__ = ["Members", "coalition", "members", "views", "with_curator"]
+
+
+class Members(NamedTuple):
+    """Who is in a view, beside the public."""
+
+    parties: int
+    """Number of other parties."""
+    curator: bool
+
+
+def members(view: str) -> Members:
+    """Tell who is in a view.
+
+    >>> members("public"), members("2_parties"), members("curator_and_1")
+    (Members(parties=0, curator=False), Members(parties=2, curator=False), \
+Members(parties=1, curator=True))
+    """
+    named = {
+        "public": Members(parties=0, curator=False),
+        "curator": Members(parties=0, curator=True),
+    }
+    if view in named:
+        return named[view]
+    if view == coalition(1):
+        return Members(parties=1, curator=False)
+    number = view.removeprefix("curator_and_").removesuffix("_parties")
+    return Members(parties=int(number), curator=view.startswith("curator"))
 
 
 def coalition(size: int) -> str:

@@ -40,7 +40,7 @@ from ..curator import Curator
 from ..messages import MisuseError
 from ..messages.message import is_message
 from ..parties import Party
-from ..privacy import Domain, Neighbours
+from ..privacy import Domain, Members, Neighbours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +72,18 @@ ModelT = TypeVar("ModelT")
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A protocol's parameters: `--set NAME=VALUE`, checked against types and bounds."""
+
+    def covering(
+        self,
+        adversaries: Sequence[Members],  # noqa: ARG002 - for subclasses
+        *,
+        parties: int,  # noqa: ARG002 - for subclasses
+    ) -> str:
+        """Say which options make the claim cover these adversaries, and at which price.
+
+        The text is empty where no option does.
+        """
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +273,21 @@ class Protocol(ABC, Generic[ParametersT]):
     def colluding(self) -> int | None:
         """Collusion threshold: how many parties may collude against another while the claim holds.
 
-        `None` means all of them.
+        It is the parameter of this name, which protocols with secure sums have: parties add noise
+        together there, and whoever colludes can subtract its shares. `None` means all parties, the
+        curator included: without that parameter each party's own noise protects its records.
+
+        Raises:
+            MisuseError: the protocol uses secure sums, and its parameters lack the threshold.
         """
+        if "colluding" in self.Parameters.__struct_fields__:
+            return int(getattr(self.parameters, "colluding"))  # noqa: B009 - Options has no such field
+        if any(getattr(part, "shared_noise", False) for part in self.uses):
+            raise MisuseError(
+                f"{self.name}: expected a parameter colluding, since in secure sums parties add "
+                "noise together and the claim covers so many of them, found none: derive "
+                f"{self.Parameters.__name__} from SumOptions"
+            )
         return None
 
     @property

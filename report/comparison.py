@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 from ..evaluation import Utility
 from ..evaluation.classification import Misclassification
 from ..evaluation.prediction import Accuracy
-from .report import Report
+from .above_claim import excess_text
+from .report import Report, Unaccounted
 from .reported import ReportedRun
 
 __all__ = [
@@ -48,10 +49,16 @@ class ComparedRun:
     """The settings by which the compared runs of this protocol differ."""
     parties: int
     epsilon: float
-    """The claimed privacy loss. The accounted ones follow, by view."""
+    """The claimed privacy loss. The losses as accounted follow, by view."""
     public: float
     curator: float
     other_party: float
+    coalition: float
+    """The largest loss to any coalition; that of another party where there is no coalition."""
+    excesses: Sequence[str]
+    """Which losses are above the claim, and what to do about it."""
+    not_accounted: Sequence[Unaccounted]
+    """Messages that no release covers. Where there are some, infinity means: not accounted."""
     neighbours: str
     delta: float
     whole_record: float | None
@@ -100,7 +107,10 @@ class Comparison:
             "public": run.public,
             "curator": run.curator,
             "other_party": run.other_party,
+            "coalition": run.coalition,
         }
+        if any(other.not_accounted for other in self.runs):
+            row["not accounted"] = sum(message.messages for message in run.not_accounted)
         if len({other.neighbours for other in self.runs}) > 1:
             row["neighbours"] = run.neighbours
         if len({other.delta for other in self.runs}) > 1:
@@ -147,6 +157,9 @@ def _compared(name: str, run: ReportedRun, varied: Sequence[str]) -> ComparedRun
         public=privacy.epsilon["public"],
         curator=privacy.epsilon["curator"],
         other_party=privacy.epsilon["other_party"],
+        coalition=max(privacy.coalitions.values(), default=privacy.epsilon["other_party"]),
+        excesses=[excess_text(excess, privacy) for excess in privacy.above_claim],
+        not_accounted=privacy.not_accounted,
         neighbours=privacy.neighbours,
         delta=privacy.delta,
         whole_record=privacy.whole_record,

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from math import inf
 from typing import Final
 
+from .claims import NOT_ACCOUNTED
 from .comparison import BASELINE, Cell, Comparison
 from .formats import epsilon_text
 from .report import in_json
 
-__all__ = ["comparison_json", "comparison_table", "legend"]
+__all__ = ["claim_warnings", "comparison_json", "comparison_table", "legend"]
 
 LEGEND: Final = (
-    ("epsilon", "claimed privacy loss of one record, or of one label; less is more private"),
-    ("public, curator, party", "accounted privacy loss to the public, the curator, another party"),
+    ("claimed", "claimed epsilon of one record, or of one label; less is more private"),
+    (
+        "public, curator, party, coalition",
+        "epsilon as accounted, to the public, the curator, another party, and roles that collude",
+    ),
+    ("not accounted", "number of messages that left parties without a release"),
     ("neighbours", "what neighbouring datasets differ in: a record, or a user's label"),
     ("delta", "probability that epsilon does not hold"),
     (
         "whole record",
-        "privacy loss of attributes and label together, where epsilon is of the label",
+        "epsilon as accounted of attributes and label together, where the claim is of the label",
     ),
     (
         "2-way, 3-way",
@@ -37,10 +44,14 @@ LOSSES: Final = (
     "public",
     "curator",
     "other_party",
+    "coalition",
     "delta",
     "whole record",
 )
 """The columns of privacy losses, and of delta."""
+
+HEADS: Final = {"epsilon": "claimed", "other_party": "party"}
+"""Names of columns that are different in JSON."""
 
 JSON_NAMES: Final = {BASELINE: "floor"}
 """Names of rows that are different in JSON."""
@@ -56,23 +67,32 @@ def comparison_json(comparison: Comparison) -> str:
 
 def legend(comparison: Comparison) -> list[tuple[str, str]]:
     """Explain the columns and rows that the comparison has."""
-    names = {name for row in comparison.rows for name in row} | {*(comparison.levels or {})}
+    columns = {HEADS.get(name, name) for row in comparison.rows for name in row}
+    names = columns | {*(comparison.levels or {})}
     return [
-        (columns, meaning)
-        for columns, meaning in LEGEND
-        if any(column in name for column in columns.split(", ") for name in names)
+        (entry, meaning)
+        for entry, meaning in LEGEND
+        if any(column in name for column in entry.split(", ") for name in names)
     ]
+
+
+def claim_warnings(comparison: Comparison) -> list[str]:
+    """Write for each run which losses are above its claim, and what to do about it."""
+    return [f"{run.name}: {text}" for run in comparison.runs for text in run.excesses]
 
 
 def comparison_table(comparison: Comparison) -> tuple[tuple[str, ...], list[list[str]]]:
     """Write the rows as text, with a column for every figure that some run has."""
     rows = comparison.rows
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    heads = tuple(name.replace("other_party", "party") for name in columns)
-    return heads, [[_text(name, row.get(name)) for name in columns] for row in rows]
+    heads = tuple(HEADS.get(name, name) for name in columns)
+    return heads, [[_text(name, row) for name in columns] for row in rows]
 
 
-def _text(column: str, value: Cell) -> str:
+def _text(column: str, row: Mapping[str, Cell]) -> str:
+    value = row.get(column)
+    if column in LOSSES and value == inf and row.get("not accounted"):
+        return NOT_ACCOUNTED
     if value is None or isinstance(value, str):
         return value or ""
     if column in LOSSES:

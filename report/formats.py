@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["bytes_text", "epsilon_text", "quantity"]
+from collections.abc import Iterable
+
+__all__ = ["bytes_text", "epsilon_text", "numbers_text", "quantity"]
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -35,3 +37,25 @@ def quantity(number: int, noun: str, plural: str = "") -> str:
     ('1 round', '1,200 messages', '2 parties')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def numbers_text(numbers: Iterable[int], *, last: str = "and") -> str:
+    """Write whole numbers in order, those that follow each other as a range.
+
+    >>> numbers_text([3, 1, 2]), numbers_text([1, 2], last="or"), numbers_text([7, 1, 2, 3, 5])
+    ('1 to 3', '1 or 2', '1 to 3, 5 and 7')
+    """
+    ranges: list[list[int]] = []
+    for number in sorted({*numbers}):
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    texts = [
+        text
+        for numbers in ranges
+        for text in (
+            [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 2 else [*map(str, numbers)]
+        )
+    ]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"

@@ -17,7 +17,9 @@ from ..protocols import AnyProtocol, Cost, Public
 from ..runs.job import Job, instantiate
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
+from .above_claim import excess_text, find_excess
 from .command import command
+from .not_accounted import unaccounted_texts
 from .report import (
     About,
     Communication,
@@ -52,7 +54,8 @@ def make_report(record: RunRecord) -> Report:
         domain=None if record.schema is None else record.schema.domain,
         model=record.outcome.model,
     )
-    warnings = _warnings(record)
+    privacy = _privacy(protocol, record)
+    warnings = [*unaccounted_texts(privacy.not_accounted), *_warnings(record)]
     predicted: list[PredictedCost] | None = None
     formulas: list[Formulas] = []
     chosen: dict[str, str | int | float | bool | None] = {}
@@ -62,6 +65,9 @@ def make_report(record: RunRecord) -> Report:
     except Exception as error:  # noqa: BLE001 - whatever is wrong, the result must not be lost
         warnings.append(f"the cost could not be predicted: {type(error).__name__}: {error}")
     try:
+        excesses = find_excess(protocol, privacy, parties=job.parties)
+        privacy = msgspec.structs.replace(privacy, above_claim=excesses)
+        warnings.extend(excess_text(excess, privacy) for excess in excesses)
         warnings.extend(protocol.warnings(public))
         chosen = {
             name: value
@@ -95,7 +101,7 @@ def make_report(record: RunRecord) -> Report:
         published=_published(record),
         phases=_phases(record.roles, exchanged),
         communication=exchanged,
-        privacy=_privacy(protocol, record),
+        privacy=privacy,
         transcript={
             edge: digest for notes in record.roles for edge, digest in notes.transcript.items()
         }

@@ -22,6 +22,7 @@ from ..runs.record import of_numpy
 
 __all__ = [
     "About",
+    "ClaimExcess",
     "Communication",
     "Formulas",
     "MPIFacts",
@@ -178,12 +179,25 @@ class Unaccounted(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ClaimExcess(msgspec.Struct, frozen=True, kw_only=True):
+    """Views in which the privacy loss, as accounted, is above the claimed epsilon."""
+
+    claimed: bool
+    """Whether the claim covers these views, so that it does not hold."""
+    views: dict[str, Bound]
+    remedy: str
+    """The options that keep the claim in these views, and their price; empty if there are none."""
+
+
 class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """What the run claims, and what every view costs as accounted."""
 
     claimed_epsilon: Bound
     claimed_coalition: int | None
-    """Number of other parties that may collude while the claim holds; `None`: all of them."""
+    """Number of other parties that may collude while the claim holds.
+
+    `None` means all of them, also together with the curator.
+    """
     neighbours: str
     epsilon: dict[str, Bound]
     coalitions: dict[str, Bound]
@@ -194,6 +208,8 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     releases: list[Release]
     not_accounted: list[Unaccounted] = []
     """Messages after which no privacy loss is known: the views that saw them have infinity."""
+    above_claim: list[ClaimExcess] = []
+    """Views above the claim, those that the claim covers first; all others are at or below it."""
     key_bits: int
     identities: str
 

@@ -16,7 +16,7 @@ def report_schema() -> dict[str, Any]:
     """Make the schema of the struct, with the word for infinity."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
     schema = msgspec.json.schema(Report)
-    for name in ("Privacy", "Release"):
+    for name in ("Privacy", "ClaimExcess", "Release"):
         schema["$defs"][name] = _with_infinity(schema["$defs"][name])
     return {**title, **schema}
 

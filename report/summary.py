@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..evaluation import Utility
+from .claims import is_accounted, loss_text
 from .formats import epsilon_text, quantity
 from .report import Communication, Formulas, Privacy, Traffic
 from .reported import ReportedRun
 
 __all__ = ["summary_lines"]
 
-VIEWS = {"public": "the public", "curator": "the curator", "other_party": "another party"}
+VIEWS: Final = {"public": "public", "curator": "curator", "other_party": "another party"}
 
 
 def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
@@ -23,7 +26,7 @@ def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
         *((name, _figure(value)) for name, value in report.outcome.items()),
         *_cost(report.communication),
         *([] if run.utility is None else _quality(run.utility)),
-        ("epsilon", _epsilon(report.privacy)),
+        ("epsilon", _epsilon(report.privacy, parties=report.parties)),
         ("seconds", f"{report.seconds:.2f}"),
     ]
 
@@ -104,13 +107,23 @@ def _quality(utility: Utility) -> list[tuple[str, str]]:
     return [("utility", line) for line in lines]
 
 
-def _epsilon(privacy: Privacy) -> str:
-    losses = ", ".join(
-        f"{VIEWS.get(view, view)} {epsilon_text(loss)}" for view, loss in privacy.epsilon.items()
-    )
-    text = f"claimed {epsilon_text(privacy.claimed_epsilon)}; privacy loss to {losses}"
+def _epsilon(privacy: Privacy, *, parties: int) -> str:
+    """Write the claim, and the loss in each view; coalitions by their largest loss."""
+    losses = [
+        f"{name} {loss_text(privacy.epsilon[view], privacy)}"
+        for view, name in VIEWS.items()
+        if view != "other_party" or parties > 1
+    ]
+    if privacy.coalitions:
+        largest = max(privacy.coalitions.values())
+        same = {*privacy.coalitions.values()} == {largest}
+        name = "any coalition" if same else "coalitions up to"
+        if not is_accounted(largest, privacy):
+            name = "any coalition" if same else "coalitions"
+        losses.append(f"{name} {loss_text(largest, privacy)}")
+    text = f"claimed {epsilon_text(privacy.claimed_epsilon)}; as accounted: {', '.join(losses)}"
     if privacy.delta:
         text += f", except with probability {privacy.delta:g}"
     if privacy.whole_record is not None:
-        text += f"; of the whole record {epsilon_text(privacy.whole_record)}"
+        text += f"; of the whole record {loss_text(privacy.whole_record, privacy)}"
     return f"{text} ({privacy.neighbours})"

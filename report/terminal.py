@@ -14,8 +14,10 @@ from rich.table import Table
 from ..evaluation import Evaluation
 from ..evaluation.label_attacks import AttackResult
 from .comparison import Comparison
-from .comparison_table import comparison_table, legend
+from .comparison_table import claim_warnings, comparison_table, legend
 from .formats import quantity
+from .not_accounted import MARK, MEANING, unaccounted_texts
+from .report import Unaccounted
 from .reported import ReportedRun
 from .summary import summary_lines
 
@@ -26,6 +28,7 @@ __all__ = [
     "print_attacks",
     "print_comparison",
     "print_evaluation",
+    "print_not_accounted",
     "print_summary",
     "print_sweep",
     "print_table",
@@ -65,20 +68,47 @@ ATTACKS_LEGEND: Final = (
     ("whole report", "uses all that CLLDP's report contains"),
     ("+ attributes", "uses the whole report, and knows the user's attributes"),
 )
-WIDTH: Final = 200
+WIDTH: Final = 240
 """Letters in a line of a pipe. A program reads it, so nothing is folded."""
 
 
 def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> None:
-    """Print the summary of a run, its warnings, and the names of its files."""
-    lines = [*summary_lines(run), *(("warning", text) for text in run.warnings)]
+    """Print the summary of a run, its warnings, and the names of its files.
+
+    Messages that no release covers come right after the protocol's line.
+    """
+    warnings = [text for text in run.warnings if not text.startswith(MARK)]
+    lines = [*summary_lines(run), *(("warning", text) for text in warnings)]
     lines.append(("written", f"{folder}/: {', '.join(names)}"))
-    _print_named(lines)
+    width = max(len(name) for name, _ in lines)
+    _print_named(lines[:1], width=width)
+    print_not_accounted(run.report.privacy.not_accounted)
+    _print_named(lines[1:], width=width)
 
 
-def _print_named(lines: Sequence[tuple[str, str]]) -> None:
+def print_not_accounted(
+    messages: Sequence[Unaccounted], *, of: str = "", to_error: bool = False
+) -> None:
+    """Print which messages no release covers, in red where the terminal has colours.
+
+    Args:
+        messages: The list in the report.
+        of: The name of the run, where several are printed.
+        to_error: Whether to print on standard error, where standard output is for programs.
+    """
+    texts = unaccounted_texts(messages)
+    for text in [*texts, MEANING] if texts else []:
+        _print_red(f"{of}: {text}" if of else text, to_error=to_error)
+
+
+def _print_red(text: str, *, to_error: bool = False) -> None:
+    console = Console(stderr=to_error, markup=False, highlight=False)
+    console.print(text, style="bold red", soft_wrap=True)
+
+
+def _print_named(lines: Sequence[tuple[str, str]], *, width: int = 0) -> None:
     """Print names and texts in two columns."""
-    width = max((len(name) for name, _ in lines), default=0)
+    width = width or max((len(name) for name, _ in lines), default=0)
     for name, text in lines:
         sys.stdout.write(f"{name:<{width}}  {text}\n")
 
@@ -151,6 +181,9 @@ def print_evaluation(evaluation: Evaluation) -> None:
 def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
     """Print means over seeds and the number of runs, of which some were there `before`."""
     done = table[table["status"] == "done"]
+    if leaky := _count_above_zero(done, "not_accounted"):
+        text = f"in {quantity(leaky, 'run')} messages left parties without a release"
+        _print_red(f"{MARK}: {text}. {MEANING}")
     if len(done):
         _print_means(table, done)
         sys.stdout.write("\n")
@@ -160,10 +193,20 @@ def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
     text += "".join(
         f", {int(counts[name]):,} {name}" for name in ("failed", "not run") if name in counts
     )
+    if above := _count_above_zero(done, "above_claim"):
+        sys.stdout.write(
+            f"warning: in {quantity(above, 'run')} a privacy loss, as accounted, is above the "
+            "claimed epsilon; comparison.html says to whom, and what to do\n"
+        )
     for note in table["note"].dropna().unique() if "note" in table else ():
         sys.stdout.write(f"warning: {note}\n")
     files = [name for name in SWEEP_FILES if (folder / name).is_file()]
     sys.stdout.write(f"{text}\n{folder}/: {', '.join(files)}\n")
+
+
+def _count_above_zero(table: pd.DataFrame, column: str) -> int:
+    """Count the runs in which a number that most runs lack is above zero."""
+    return int((table[column] > 0).sum()) if column in table else 0
 
 
 def _print_means(table: pd.DataFrame, done: pd.DataFrame) -> None:
@@ -212,6 +255,8 @@ def print_comparison(comparison: Comparison) -> None:
 
     Where the terminal is too narrow, runs are columns: as many beside one another as fit.
     """
+    for run in comparison.runs:
+        print_not_accounted(run.not_accounted, of=run.name)
     heads, rows = comparison_table(comparison)
     columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
     if sum(max(map(len, column)) + 2 for column in columns) <= _width():
@@ -224,6 +269,9 @@ def print_comparison(comparison: Comparison) -> None:
             ]
             print_table(turned[0], turned[1:])
             sys.stdout.write("\n")
+    if warnings := claim_warnings(comparison):
+        _print_named([("warning", text) for text in warnings])
+        sys.stdout.write("\n")
     _print_named(legend(comparison))
 
 

@@ -137,7 +137,9 @@ def instantiate(job: Job) -> AnyProtocol:
             f"found {job.parties}: --parties {kind.most_parties}"
         )
     parameters = _convert_parameters(kind, job.parameters)
-    return kind.variant(parameters, mode=job.mode)(parameters, mode=job.mode)
+    protocol = kind.variant(parameters, mode=job.mode)(parameters, mode=job.mode)
+    _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
+    return protocol
 
 
 def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:

@@ -21,6 +21,7 @@ from ..evaluation.series import (
     series,
 )
 from ..report.formats import quantity
+from ..report.not_accounted import MARK, MEANING
 from ..report.pages import charts
 from ..report.pages.document import Html, document, figure, note, paragraph, section, table
 from .cells import Row
@@ -184,6 +185,9 @@ def _header(
         warnings.insert(
             0, f"{quantity(left, 'run')} have not been made: the same command goes on with them."
         )
+    if leaky := sum(bool(row.get("not_accounted")) for row in finished):
+        text = f"in {quantity(leaky, 'run')} messages left parties without a release"
+        warnings.insert(0, f"{MARK}: {text}. {MEANING}")
     datasets = {file.dataset for file in files}
     absent = [name for name in item.wants if name not in datasets]
     notes = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..evaluation import Utility
+from ..report.claims import is_accounted
 from ..report.comparison import compare
 from ..report.folder import put, write_run
 from ..report.judgement import NOT_CLASSIFIED, Judging, judge_run
@@ -185,6 +186,7 @@ def _page(cells: Sequence[Cell], *, out: Path) -> dict[str, bytes]:
 def _figures(run: ReportedRun) -> Row:
     """Take from a run the figures that sweeps are drawn by."""
     exchanged, privacy = run.report.communication, run.report.privacy
+    coalition = max(privacy.coalitions.values(), default=privacy.epsilon["other_party"])
     figures: Row = {
         "rows": run.rows,
         "seconds": run.report.seconds,
@@ -194,7 +196,13 @@ def _figures(run: ReportedRun) -> Row:
         "ciphertext_bytes": exchanged.ciphertext_bytes,
         "per_user_bits": exchanged.per_user_bits,
         "claimed_epsilon": privacy.claimed_epsilon,
-        **{f"epsilon_{view}": loss for view, loss in privacy.epsilon.items()},
+        **{
+            f"epsilon_{view}": loss
+            for view, loss in {**privacy.epsilon, "coalition": coalition}.items()
+            if is_accounted(loss, privacy)
+        },
+        "above_claim": sum(len(excess.views) for excess in privacy.above_claim) or None,
+        "not_accounted": sum(line.messages for line in privacy.not_accounted) or None,
         "whole_record": privacy.whole_record,
         **({} if run.utility is None else _quality(run.utility)),
         "note": next((text for text in run.warnings if text.startswith(NOT_CLASSIFIED)), None),

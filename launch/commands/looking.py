@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from ...messages import Entry, UsageError
-from ...protocols import available, find
+from ...protocols import AnyProtocol, available, find
 from ...report.comparison import compare
 from ...report.comparison_table import comparison_json
 from ...report.folder import BROKEN, page_of, put, read_ledger
@@ -61,9 +61,17 @@ def protocols_command(
     ):
         sys.stdout.write(f"{title:<10} {text}\n")
     sys.stdout.write(
-        f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n\n"
+        f"{'modes':<10} {', '.join(kind.modes)}\n{'neighbours':<10} {kind.neighbours}\n"
+        f"{'collusion':<10} {_collusion(kind)}\n\n"
     )
     print_table(("parameter", "type", "default", "meaning"), rows)
+
+
+def _collusion(kind: type[AnyProtocol]) -> str:
+    """Describe the coalitions that the protocol's claim covers, see `Protocol.colluding`."""
+    if "colluding" in kind.Parameters.__struct_fields__:
+        return "the claim covers the curator alone, and `colluding` parties together"
+    return "the claim covers all other roles together"
 
 
 def _values(rule: dict[str, Any]) -> str:
@@ -140,7 +148,7 @@ def compare_command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
-    """Put runs side by side: claimed and accounted privacy, bytes, rounds, seconds and quality.
+    """Put runs side by side: epsilon claimed and as accounted, bytes, rounds, seconds and quality.
 
     The result is a table and a page.
     """

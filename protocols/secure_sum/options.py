@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Sequence
+from math import sqrt
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
 import numpy as np  # noqa: TC002 - read at run time, as annotations of messages
@@ -10,6 +12,7 @@ from numpy.typing import NDArray  # noqa: TC002 - the same
 
 from ...crypto.paillier import Exponent
 from ...messages import CIPHERTEXT, BigInts, UsageError, message
+from ...privacy import Members
 from ..introductions import Introductions
 from ..protocol import Mode, Options
 
@@ -53,6 +56,36 @@ class SumOptions(Options):
         ),
     ] = "half"
 
+    def covering(self, adversaries: Sequence[Members], *, parties: int) -> str:
+        """Say which options make the claim cover these adversaries, and at which price.
+
+        The noise of all shares together has K / (K - c) times the variance of the noise that is
+        needed, where c is `colluding`. With masks the curator learns nothing but the sum.
+        """
+        threshold = min(self.colluding, parties - 1)
+        larger = sorted({size for size, _ in adversaries if size > threshold})
+        with_curator = any(curator for _, curator in adversaries)
+        texts = []
+        if larger:
+            prices = {
+                size: f"{sqrt((parties - threshold) / (parties - size)):.3g} times the noise"
+                for size in (larger[0], larger[-1])
+            }
+            if len(prices) == 1:
+                size, price = prices.popitem()
+                who = "1 other party" if size == 1 else f"{size} parties together"
+                texts.append(f"--set colluding={size} covers {who}, at {price}")
+            else:
+                each = ", ".join(f"{price} for {size}" for size, price in prices.items())
+                texts.append(f"--set colluding=C covers C parties together, at {each}")
+        if with_curator and self.aggregator != "masks":
+            size = max(*(size for size, _ in adversaries), 0)
+            partners = f" with up to {size} parties" if size > 1 else " with 1 party" * size
+            if larger:
+                partners = " with as many"
+            texts.append(f"--set aggregator=masks covers the curator{partners}")
+        return "; ".join(texts)
+
 
 def choose_noise(options: SumOptions, *, mode: Mode) -> NoiseKind:
     """Choose the noise: the parameter, or where it was left open the mode's own.
@@ -88,6 +121,9 @@ def colluding(options: SumOptions, *, parties: int) -> int:
 
 class SecureSums(Introductions):
     """The messages of secure sums; a protocol with secure sums names this class in `uses`."""
+
+    shared_noise: ClassVar[bool] = True
+    """Parties add noise together, so a claim covers only so many parties: `Protocol.colluding`."""
 
     @message
     class Rows:

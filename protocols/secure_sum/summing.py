@@ -14,7 +14,7 @@ SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
 
 
 class SummingProtocol(Protocol[SumOptionsT]):
-    """A protocol whose parameters extend `SumOptions`."""
+    """A protocol whose parameters extend `SumOptions`; its claim covers `colluding` parties."""
 
     trust = "nobody with a record; paillier: the curator colludes with no party"
     modes = ("rigorous", "paper")
@@ -25,10 +25,6 @@ class SummingProtocol(Protocol[SumOptionsT]):
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.noise = choose_noise(parameters, mode=mode)
-
-    @property
-    def colluding(self) -> int:
-        return self.parameters.colluding
 
     def warnings(self, public: Public) -> list[str]:
         return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)

@@ -12,11 +12,11 @@ from statistics import mean, stdev
 from typing import Final, TypeAlias
 
 from ..comparison import DIFFERENT, ComparedRun, Comparison
-from ..comparison_table import comparison_table, legend
+from ..comparison_table import claim_warnings, comparison_table, legend
 from ..formats import epsilon_text, quantity
+from ..not_accounted import MARK, MEANING, unaccounted_texts
 from . import charts
-from .claims import exceeds
-from .document import document, figure, fold, note, paragraph, section, table
+from .document import banner, document, figure, fold, note, paragraph, section, table
 
 __all__ = ["comparison_page"]
 
@@ -73,6 +73,7 @@ def comparison_page(comparison: Comparison, *, title: str = "Runs side by side")
         section("Cost", _side_by_side(costs), name="cost"),
         section(
             "All figures",
+            paragraph("Columns of epsilon: as claimed, then as accounted by adversary."),
             whole if len(cells) <= MAX_LISTED else fold(f"{len(runs):,} runs", whole),
             table(("column", "meaning"), legend(comparison)),
             name="figures",
@@ -112,29 +113,23 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _warnings(comparison: Comparison) -> list[str]:
-    """Write what a reader must know first: broken claims, and tables that differ."""
-    broken = [run for run in comparison.runs if _broken(run)]
-    warnings = [note(_broken_claim(run), warn=True) for run in broken[:MAX_NAMED]]
-    if len(broken) > MAX_NAMED:
-        warnings.append(
-            paragraph(f"{quantity(len(broken) - MAX_NAMED, 'more run')} cost more than claimed.")
-        )
+    """Write what a reader must know first: losses that are not accounted or above the claim."""
+    texts = [
+        f"{run.name}: {text.removeprefix(f'{MARK}: ')}."
+        for run in comparison.runs
+        for text in unaccounted_texts(run.not_accounted)
+    ]
+    if len(texts) > MAX_NAMED:
+        texts[MAX_NAMED:] = [f"{quantity(len(texts) - MAX_NAMED, 'more kind')} of messages."]
+    warnings = [banner(MARK, [*texts, MEANING] if texts else [])]
+    above = claim_warnings(comparison)
+    warnings += [note(text, warn=True) for text in above[:MAX_NAMED]]
+    if more := above[MAX_NAMED:]:
+        folded = "".join(note(text, warn=True) for text in more)
+        warnings.append(fold(f"{quantity(len(more), 'more warning')} of this kind", folded))
     if comparison.levels is None:
         warnings.append(note(DIFFERENT.strip("()").capitalize() + ".", warn=True))
     return warnings
-
-
-def _broken(run: ComparedRun) -> bool:
-    """Tell whether a run costs more than it claims, in a view that every claim covers."""
-    return any(exceeds(loss, run.epsilon) for loss in (run.public, run.curator, run.other_party))
-
-
-def _broken_claim(run: ComparedRun) -> str:
-    return (
-        f"{run.name} claims epsilon {epsilon_text(run.epsilon)}, but its privacy loss is larger: "
-        f"public {epsilon_text(run.public)}, curator {epsilon_text(run.curator)}, "
-        f"other party {epsilon_text(run.other_party)}."
-    )
 
 
 def _error_chart(

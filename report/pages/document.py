@@ -15,6 +15,7 @@ from .style import STYLE
 
 __all__ = [
     "Html",
+    "banner",
     "cards",
     "cell",
     "document",
@@ -31,7 +32,7 @@ MAX_INTEGER: Final = 10**15
 """Larger numbers are written in scientific notation."""
 MAX_UNBROKEN: Final = 18
 """Letters of a cell that is kept on one line."""
-NUMERIC_WORDS: Final = ("infinity", "no claim")
+NUMERIC_WORDS: Final = ("infinity", "no claim", "not accounted")
 """Words that stand in columns of numbers."""
 
 
@@ -93,6 +94,14 @@ def _with_code(text: str) -> str:
 def note(text: str, *, warn: bool = False) -> str:
     """Write a note, or a warning."""
     return f'<div class="note{" warn" if warn else ""}" role="note">{_with_code(text)}</div>'
+
+
+def banner(title: str, texts: Iterable[str]) -> str:
+    """Write what nobody may overlook, or nothing if there are no texts."""
+    lines = "".join(f"<p>{_with_code(text)}</p>" for text in texts)
+    return f'<div class="banner" role="alert"><strong>{escape(title)}</strong>{lines}</div>' * bool(
+        lines
+    )
 
 
 def cards(figures: Iterable[tuple[str, str, str]]) -> str:

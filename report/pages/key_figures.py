@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from ...evaluation import Utility
+from ..claims import is_accounted, loss_text, loss_together, unmet_conditions
 from ..formats import bytes_text, epsilon_text, quantity
 from ..report import Communication, Report
 from ..reported import ReportedRun
-from .claims import loss_together, unmet_conditions
 from .sentences import compared
 
 __all__ = ["KeyFigure", "key_figures"]
@@ -32,16 +32,16 @@ def key_figures(run: ReportedRun) -> list[KeyFigure]:
 
 def _loss_figures(report: Report) -> list[KeyFigure]:
     privacy = report.privacy
+    largest = max(privacy.epsilon.values())
     remarks = [f"claimed {epsilon_text(privacy.claimed_epsilon)}"]
-    if together := loss_together(privacy):
-        remarks.append(f"up to {epsilon_text(together)} with collusion")
+    if is_accounted(largest, privacy) and (together := loss_together(privacy)):
+        remarks.append(f"coalitions: {loss_text(together, privacy)}")
     if conditions := unmet_conditions(report):
         remarks.append(f"only if {' and '.join(conditions)}")
-    alone = epsilon_text(max(privacy.epsilon.values()))
-    losses = [("epsilon, no collusion", alone, "; ".join(remarks))]
+    losses = [("epsilon as accounted", loss_text(largest, privacy), "; ".join(remarks))]
     if privacy.whole_record is not None:
-        whole = epsilon_text(privacy.whole_record)
-        losses.append(("epsilon of the record", whole, "attributes and label together"))
+        whole = loss_text(privacy.whole_record, privacy)
+        losses.append(("epsilon of the record", whole, "as accounted, attributes and label"))
     return losses
 
 

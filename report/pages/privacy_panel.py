@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...privacy import Release
-from ..formats import epsilon_text, quantity
+from ..claims import (
+    NOT_ACCOUNTED,
+    claimed_for,
+    exceeds,
+    is_accounted,
+    loss_text,
+    scope,
+    view_name,
+)
+from ..formats import epsilon_text, numbers_text, quantity
 from ..report import Privacy
-from .claims import claimed_for, exceeds, view_name
 from .document import Html, fold, paragraph, table
 
 __all__ = ["privacy_panel"]
@@ -25,6 +33,10 @@ MAX_VIEWS: Final = 6
 """Number of views that are columns, or rows that are not folded. Many parties have many views."""
 MAX_PARTIES: Final = 12
 MAX_EVENTS: Final = 25
+ACCOUNTED: Final = (
+    "As accounted: the sum of what the parties' releases state, for roles that follow the protocol "
+    "and may pool what they see. A message that no release covers has no such figure."
+)
 VIEWS_CAPTION: Final = "Privacy loss by adversary"
 LOSS_TO: Final = {"public": "the public", "curator": "the curator", "other_party": "another party"}
 """Short names of views."""
@@ -39,13 +51,19 @@ class ViewLoss:
     claimed: str
     accounted: str
     broken: bool
+    """Whether the claim covers the view, and the loss is above it."""
+    above: bool
+    """Whether the loss is above the claimed epsilon, whatever the claim covers."""
 
     @property
     def cells(self) -> tuple[str, str, str]:
         """The row of the table."""
         accounted = self.accounted
-        if self.broken:
-            accounted = Html(f'<strong class="worse">{accounted}: more than claimed</strong>')
+        if self.above:
+            remark = "more than claimed" if self.broken else "above the claim"
+            accounted = Html(f'<strong class="worse">{accounted}: {remark}</strong>')
+        elif accounted == NOT_ACCOUNTED:
+            accounted = Html(f'<strong class="worse">{NOT_ACCOUNTED}</strong>')
         return (view_name(self.view), self.claimed, accounted)
 
     @property
@@ -58,19 +76,21 @@ def privacy_panel(privacy: Privacy) -> list[str]:
     """Write the panel."""
     claimed = epsilon_text(privacy.claimed_epsilon)
     neighbours = NEIGHBOURS.get(privacy.neighbours, f"Neighbours: {privacy.neighbours}.")
-    text = f"The run claims epsilon {claimed} (`{privacy.neighbours}`). {neighbours}"
+    text = f"The run claims epsilon {claimed} for {scope(privacy)} (`{privacy.neighbours}`). "
+    text += neighbours
     if privacy.delta:
         text += f" Delta, the probability that epsilon does not hold, is {privacy.delta:g}."
     if privacy.whole_record is not None:
         text += (
-            " The privacy loss of the whole record, attributes and label, is at most "
-            f"{epsilon_text(privacy.whole_record)}."
+            " The privacy loss of the whole record, attributes and label, as accounted: "
+            f"{loss_text(privacy.whole_record, privacy)}."
         )
     return [
         paragraph(text),
+        paragraph(ACCOUNTED, kind="quiet"),
         _views(privacy),
         _budget(privacy.releases),
-        _by_party(privacy.by_party),
+        _by_party(privacy),
         _events(privacy.releases),
     ]
 
@@ -82,7 +102,7 @@ def _views(privacy: Privacy) -> str:
         for view, loss in {**privacy.epsilon, **privacy.coalitions}.items()
     ]
     listed = [loss for index, loss in enumerate(losses) if not _between(losses, index)]
-    head = ("adversary", "claimed epsilon", "accounted epsilon")
+    head = ("adversary", "claimed epsilon", "epsilon as accounted")
     if len(listed) > 2 * MAX_VIEWS:
         # A view that costs more than it claims is never folded away.
         broken = [loss for loss in listed[MAX_VIEWS:-1] if loss.broken]
@@ -108,11 +128,13 @@ def _views(privacy: Privacy) -> str:
 
 def _view_loss(view: str, loss: float, privacy: Privacy) -> ViewLoss:
     claimed = claimed_for(view, privacy)
+    above = exceeds(loss, privacy.claimed_epsilon) and is_accounted(loss, privacy)
     return ViewLoss(
         view=view,
         claimed=epsilon_text(privacy.claimed_epsilon) if claimed else "no claim",
-        accounted=epsilon_text(loss),
-        broken=claimed and exceeds(loss, privacy.claimed_epsilon),
+        accounted=loss_text(loss, privacy),
+        broken=claimed and above,
+        above=above,
     )
 
 
@@ -146,19 +168,20 @@ def _budget(releases: Sequence[Release]) -> str:
     )
 
 
-def _by_party(by_party: Mapping[str, Mapping[str, float]]) -> str:
+def _by_party(privacy: Privacy) -> str:
     """Compare the parties' losses; report.json has all views."""
+    by_party = privacy.by_party
     views = list(next(iter(by_party.values()), {}))
     if len(views) > MAX_VIEWS:
         views = [*views[: MAX_VIEWS - 2], *views[-2:]]
     head = ("party", *(LOSS_TO.get(view) or view_name(view) for view in views))
     rows = [
-        (f"party {party}", *(epsilon_text(losses[view]) for view in views))
+        (f"party {party}", *(loss_text(losses[view], privacy) for view in views))
         for party, losses in by_party.items()
     ]
     if len(rows) > 1 and len({row[1:] for row in rows}) == 1:
         rows = [(f"each of {len(rows):,} parties", *rows[0][1:])]
-    html = table(head, rows, caption="Privacy loss of each party's records, by adversary")
+    html = table(head, rows, caption="Epsilon as accounted of each party's records, by adversary")
     return html if len(rows) <= MAX_PARTIES else fold(f"All {len(rows):,} parties", html)
 
 
@@ -207,15 +230,12 @@ def _parties(parties: Sequence[int]) -> str:
     """Name parties, and how often each was named if it was more than once.
 
     >>> _parties([1, 2, 3]), _parties([2]), _parties([1, 1, 2, 2])
-    ('parties 1 to 3', 'party 2', 'parties 1 to 2, 2 times each')
+    ('parties 1 to 3', 'party 2', 'parties 1 and 2, 2 times each')
     """
-    different = sorted({*parties})
+    different = {*parties}
     times = len(parties) // len(different)
     again = f", {times} times{' each' if len(different) > 1 else ''}" if times > 1 else ""
     if len(parties) % len(different):
         again = f", {len(parties)} times in all"
-    if len(different) == 1:
-        return f"party {different[0]}{again}"
-    if different == list(range(different[0], different[-1] + 1)):
-        return f"parties {different[0]} to {different[-1]}{again}"
-    return f"parties {', '.join(map(str, different))}{again}"
+    noun = "party" if len(different) == 1 else "parties"
+    return f"{noun} {numbers_text(different)}{again}"

@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...messages import Entry
+from ..not_accounted import MARK, MEANING, unaccounted_texts
 from ..report import Report
 from ..reported import ReportedRun
 from .cost_panel import conversation_panel, cost_panel, edge_name
-from .document import cards, document, figure, navigation, note, paragraph, section, table
+from .document import banner, cards, document, figure, navigation, note, paragraph, section, table
 from .key_figures import key_figures
 from .privacy_panel import privacy_panel
 from .sentences import lead
@@ -73,13 +74,21 @@ def run_page(
     title = f"{report.protocol}{' (paper)' if report.mode == 'paper' else ''}"
     head = [
         f"<header><h1>{escape(title)}: {escape(report.about.summary or 'a run')}</h1>",
+        _banner(run),
         *(paragraph(text, kind="lead") for text in lead(run)),
         cards(key_figures(run)),
-        *(note(text, warn=True) for text in run.warnings),
+        *(note(text, warn=True) for text in run.warnings if not text.startswith(MARK)),
         navigation(SECTIONS, bodies),
         "</header>",
     ]
     return document(f"sottovoce: {title}", "\n".join([*head, *bodies]))
+
+
+def _banner(run: ReportedRun) -> str:
+    """Say first which messages no release covers."""
+    texts = unaccounted_texts(run.report.privacy.not_accounted)
+    lines = [text.removeprefix(f"{MARK}: ") for text in texts]
+    return banner(MARK, [*(f"{line}." for line in lines), MEANING] if lines else [])
 
 
 def _utility(run: ReportedRun) -> list[str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from ...evaluation import Utility
+from ..above_claim import losses_text
+from ..claims import exceeds, is_accounted, unmet_conditions
 from ..formats import bytes_text, epsilon_text, quantity
-from ..report import Report
+from ..report import Privacy, Report
 from ..reported import ReportedRun
-from .claims import loss_together, unmet_conditions
 
 __all__ = ["compared", "lead"]
 
@@ -66,7 +68,10 @@ def _roles(run: ReportedRun) -> str:
     if users is not None:
         return f"{users.users:,} users, one for each record of {source}, simulated by {parties},"
     text = f"{parties} with {records} and a curator"
-    if privacy.epsilon["curator"] <= privacy.claimed_epsilon < math.inf:
+    if (
+        not privacy.not_accounted
+        and privacy.epsilon["curator"] <= privacy.claimed_epsilon < math.inf
+    ):
         text += f" that saw none of {'their records' if run.rows is None else 'them'}"
     return text
 
@@ -111,40 +116,69 @@ def _published(report: Report) -> str:
 def _privacy_loss(report: Report) -> str:
     """Write the privacy loss to each role. Conditions that the run does not meet come first."""
     privacy = report.privacy
+    if privacy.not_accounted:
+        return _not_accounted(report)
     conditions = unmet_conditions(report)
     verb = "would be" if conditions else "is"
-    drawn = report.communication.users is not None and report.parameters.get("users")
-    person = "made-up user" if drawn else "person"
-    what = "label" if privacy.neighbours in LABELS else "record"
     text = f"if {' and '.join(conditions)}, " if conditions else ""
-    text += f"the privacy loss of one {person}'s {what} {verb} {_losses(report)}"
+    text += f"{_whose_loss(report)}, as accounted, {verb} {_losses(report)}"
     if privacy.neighbours == "label-within-belief":
         text += ", unless they know her attributes"
     if privacy.delta:
         text += f", except with probability {privacy.delta:g}"
     text += "."
-    if together := loss_together(privacy):
-        threshold = privacy.claimed_coalition or 0
-        who = "some of them collude"
-        if threshold > 1:
-            who = f"more than {threshold} parties, or the curator and a party, collude"
-        text += f" It {verb} {_bound(together)} if {who}."
+    if coalitions := _coalitions_above(privacy):
+        text += f" To coalitions it {verb} larger: {losses_text(coalitions)}."
     if privacy.whole_record is not None:
         text += f" The privacy loss of the whole record {verb} {_bound(privacy.whole_record)}."
     return text
 
 
+def _whose_loss(report: Report) -> str:
+    drawn = report.communication.users is not None and report.parameters.get("users")
+    person = "made-up user" if drawn else "person"
+    what = "label" if report.privacy.neighbours in LABELS else "record"
+    return f"the privacy loss of one {person}'s {what}"
+
+
+def _not_accounted(report: Report) -> str:
+    """Name the roles to which no loss can be stated, and give the losses to the others."""
+    losses = {name: report.privacy.epsilon[view] for name, view in _roles_of_views(report).items()}
+    unknown = [name for name, loss in losses.items() if not is_accounted(loss, report.privacy)]
+    others = [
+        f"{name} {epsilon_text(loss)}" for name, loss in losses.items() if name not in unknown
+    ]
+    text = f"{_whose_loss(report)} is not accounted: parties sent messages that no release covers"
+    if unknown:
+        text += f", and {_and(unknown)} may have learnt anything from them"
+    if others:
+        text += f". Of the others, as accounted: {_and(others)}"
+    return f"{text}."
+
+
+def _coalitions_above(privacy: Privacy) -> dict[str, float]:
+    """List the coalitions that have a larger loss than any single role."""
+    alone = max(privacy.epsilon.values())
+    return {view: loss for view, loss in privacy.coalitions.items() if exceeds(loss, alone)}
+
+
+def _roles_of_views(report: Report) -> dict[str, str]:
+    """List the single roles by name, with their views."""
+    roles = {"the public": "public", "the curator": "curator"}
+    return {**roles, "another party": "other_party"} if report.parties > 1 else roles
+
+
 def _losses(report: Report) -> str:
     """Write the losses, once if they are the same to everybody."""
-    views = {"the public": "public", "the curator": "curator"}
-    if report.parties > 1:
-        views["another party"] = "other_party"
-    losses = {name: report.privacy.epsilon[view] for name, view in views.items()}
+    losses = {name: report.privacy.epsilon[view] for name, view in _roles_of_views(report).items()}
     if len({*losses.values()}) == 1:
         others = "the curator and the other parties" if report.parties > 1 else "the curator"
         return f"{_bound(losses['the public'])} to anybody, including {others}"
-    each = [f"{_bound(loss)} to {name}" for name, loss in losses.items()]
-    return f"{', '.join(each[:-1])} and {each[-1]}"
+    return _and([f"{_bound(loss)} to {name}" for name, loss in losses.items()])
+
+
+def _and(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _bound(loss: float) -> str:

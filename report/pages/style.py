@@ -9,12 +9,14 @@ __all__ = ["COLOURS", "STYLE"]
 COLOURS: Final = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1a1c1e; --quiet: #5a6068;
   --line: #d5d9de; --panel: #f4f6f8; --accent: #0b57a4; --warn: #9a1b12; --warn-panel: #fdeceb;
+  --banner: #9a1b12; --on-banner: #fff;
   --good: #1b6b3a; --part: #7a5200; --series-1: #0b57a4; --series-2: #b34700;
   --series-3: #1b6b3a; --series-4: #8a2b78; --series-5: #6b5a00; --series-6: #0f6f7c;
   --series-7: #9a1b12; --series-8: #4a4f57; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #15181b; --ink: #e6e8ea; --quiet: #a3abb4; --line: #3a4148; --panel: #1e2327;
-    --accent: #7db8f5; --warn: #ff9d94; --warn-panel: #3a1d1b; --good: #7fd6a0; --part: #f0c560;
+    --accent: #7db8f5; --warn: #ff9d94; --warn-panel: #3a1d1b; --banner: #ff9d94;
+    --on-banner: #15181b; --good: #7fd6a0; --part: #f0c560;
     --series-1: #7db8f5; --series-2: #ffae70; --series-3: #7fd6a0; --series-4: #e5a1d6;
     --series-5: #e2cf6b; --series-6: #6fd3df; --series-7: #ff9d94; --series-8: #c3c9d0; }
 }
@@ -66,6 +68,10 @@ td.bar i { display: block; height: .7rem; background: var(--series-1); border-ra
 .note { background: var(--panel); border-left: 4px solid var(--quiet); padding: .5rem .9rem;
   margin: .6rem 0; max-width: 48rem; }
 .note.warn { background: var(--warn-panel); border-color: var(--warn); }
+.banner { background: var(--banner); color: var(--on-banner); padding: .8rem 1rem; margin: 1rem 0;
+  border: 3px solid var(--banner); border-radius: .5rem; overflow-wrap: anywhere; }
+.banner strong { font-size: 1.35rem; letter-spacing: .03em; }
+.banner code { font-size: 1em; }
 details { margin: .6rem 0; }
 summary { cursor: pointer; font-weight: 600; padding: .25rem 0; }
 figure { margin: .8rem 0 1.2rem; }
@@ -91,7 +97,8 @@ td code, p code, dd code { overflow-wrap: anywhere; }
   main { max-width: none; padding: 0; }
   .wide { overflow: visible; }
   details::details-content { content-visibility: visible; block-size: auto; }
-  figure, tr, .note { break-inside: avoid; }
+  figure, tr, .note, .banner { break-inside: avoid; }
+  .banner { background: #fff; color: #9a1b12; border-color: #9a1b12; }
   h2, h3 { break-after: avoid; }
   figure svg { max-width: 100%; height: auto; }
 }

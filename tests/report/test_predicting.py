@@ -130,7 +130,7 @@ def test_the_report_says_what_is_told_of_the_record_and_how_often_it_is_right(fo
     assert report["rows"] == judgement["rows"] == accuracy["rows"] == 6000
     assert 8 < report["privacy"]["whole_record"] <= 16 + 1e-9
     page = (folder / "clldp-naive-bayes" / "report.html").read_text()
-    assert "The privacy loss of the whole record, attributes and label, is at most" in page
+    assert "The privacy loss of the whole record, attributes and label, as accounted: " in page
     printed = sottovoce("report", "clldp-naive-bayes", folder=folder).stdout
     assert "of the whole record" in printed
     assert "income is predicted right in" in printed

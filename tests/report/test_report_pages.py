@@ -227,19 +227,24 @@ def test_the_top_of_the_page_says_what_was_run(runs: dict[str, sottovoce.Run]) -
         "ran `head-count` and published 1 noisy marginal of 1 count (`marginals.csv`)."
     )
     assert paragraphs["count"][1].startswith(
-        "The privacy loss of one person's record is at most epsilon 1 to anybody, including the "
-        "curator and the other parties. The run sent "
+        "The privacy loss of one person's record, as accounted, is at most epsilon 1 to anybody, "
+        "including the curator and the other parties. The run sent "
     )
     assert "as printed in its paper" in paragraphs["paper"][0]
     assert "that saw none" not in paragraphs["paper"][0]  # it learns more than is claimed
     assert paragraphs["paper"][1].startswith(
         "If nobody knew the seed and nobody could break the keys, the privacy loss of one person's "
-        "record would be at most epsilon 12 to the public, at most epsilon 12 to the curator and "
-        "unbounded to another party."
+        "record, as accounted, would be at most epsilon 12 to the public, at most epsilon 12 to "
+        "the curator and unbounded to another party."
     )
-    assert "one person's label would be at most epsilon 6 to anybody" in paragraphs["label"][1]
+    assert (
+        "one person's label, as accounted, would be at most epsilon 6 to anybody"
+        in paragraphs["label"][1]
+    )
     assert "unless they know her attributes" in paragraphs["label"][1]
-    assert "record would be unbounded to anybody" in paragraphs["nothing held back"][1]
+    assert (
+        "record, as accounted, would be unbounded to anybody" in paragraphs["nothing held back"][1]
+    )
     assert "that saw none" not in paragraphs["nothing held back"][0]
     for name, run in runs.items():
         text = re.sub(r"</?code>", "", run.page())
@@ -251,18 +256,21 @@ def test_what_coalitions_learn_is_said() -> None:
     worst = max(run.report.privacy.coalitions.values())
     assert worst > 2
     assert "would be at most epsilon 2 to anybody" in lead(run)[1]
-    assert f" It would be at most epsilon {worst:g} if some of them collude." in lead(run)[1]
+    assert (
+        f" To coalitions it would be larger: 2 other parties together {worst:g}, "
+        f"the curator with 1 or 2 parties {worst:g}." in lead(run)[1]
+    )
     run = sottovoce.run(
         "one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2
     ).reported
-    assert "if more than 2 parties, or the curator and a party, collude." in lead(run)[1]
+    assert " To coalitions it is larger: 3 or 4 other parties together " in lead(run)[1]
 
 
 def test_other_neighbours_and_made_up_users_are_said() -> None:
     alone = sottovoce.run("head-count", rows=300, parties=1, epsilon=2.0).reported
     assert "to anybody, including the curator. The run sent" in lead(alone)[1]
     label = sottovoce.run("label-dp", demo_table(300)[COLUMNS], epsilon=2.0).reported
-    assert "one person's label is at most epsilon 2" in lead(label)[1]
+    assert "one person's label, as accounted, is at most epsilon 2" in lead(label)[1]
     assert "The privacy loss of the whole record is unbounded." in lead(label)[1]
     drawn = sottovoce.run(
         "calm", demo_table(300)[COLUMNS], epsilon=2.0, users=5000, simulate="counts"
@@ -298,7 +306,7 @@ def test_claims_and_truth_side_by_side(runs: dict[str, sottovoce.Run]) -> None:
     assert text.count("more than claimed") == 3
     assert (
         '<th scope="row">the curator colluding with 1 party</th><td class="number">no claim</td>'
-        "<td>infinity</td>" in text
+        '<td><strong class="worse">infinity: above the claim</strong></td>' in text
     )
     assert "infinity: more than claimed" in text
     assert "The paper's formulas".replace("'", "&#x27;") in text
@@ -704,8 +712,8 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     assert page.broken == []
     assert "2 runs of dp-subn (paper), dp-subn: epsilon 8 to 30, 3 parties." in page.text
     assert (
-        "paper claims epsilon 8, but its privacy loss is larger: public 12, curator 12, "
-        "other party infinity." in page.text
+        "paper: the claimed epsilon 8 does not hold, as accounted: the public 12, the curator 12, "
+        "another party infinity. --mode rigorous keeps the claim" in page.text
     )
     baseline = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
     assert f"baseline: {baseline:.4g}" in page.text
@@ -756,6 +764,9 @@ def test_runs_that_differ_by_their_seed_are_averaged() -> None:
             public=1.0,
             curator=1.0,
             other_party=1.0,
+            coalition=1.0,
+            excesses=(),
+            not_accounted=(),
             neighbours="replace-one",
             delta=0.0,
             whole_record=None,

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...crypto.key_sizes import MIN_KEY_BITS
-from ..formats import quantity
-from ..report import Privacy, Report
+from ..crypto.key_sizes import MIN_KEY_BITS
+from ..privacy import members
+from .formats import epsilon_text, quantity
+from .report import Privacy, Report
 
-__all__ = ["claimed_for", "exceeds", "loss_together", "unmet_conditions", "view_name"]
+__all__ = [
+    "NOT_ACCOUNTED",
+    "claimed_for",
+    "exceeds",
+    "is_accounted",
+    "loss_text",
+    "loss_together",
+    "scope",
+    "unmet_conditions",
+    "view_name",
+]
+
+NOT_ACCOUNTED: Final = "not accounted"
+"""Stands for a privacy loss after messages that no release covers."""
 
 VIEWS: Final[Mapping[str, str]] = {
     "public": "the public, who sees what is published",
@@ -26,24 +40,46 @@ def view_name(view: str) -> str:
     """
     if view in VIEWS:
         return VIEWS[view]
-    if view.startswith("curator_and_"):
-        number = int(view.rsplit("_", 1)[1])
-        return f"the curator colluding with {quantity(number, 'party', 'parties')}"
-    return f"{view.split('_', maxsplit=1)[0]} other parties that collude"
+    parties, curator = members(view)
+    if curator:
+        return f"the curator colluding with {quantity(parties, 'party', 'parties')}"
+    return f"{parties} other parties that collude"
 
 
 def claimed_for(view: str, privacy: Privacy) -> bool:
     """Tell whether the claim covers a view: coalitions only up to the collusion threshold."""
+    parties, curator = members(view)
     threshold = privacy.claimed_coalition
-    size = int(view.split("_", maxsplit=1)[0]) if view[0].isdigit() else 1
-    return not view.startswith("curator_and") and (
-        threshold is None or view in ("public", "curator") or size <= threshold
+    return threshold is None or (parties <= threshold and not (curator and parties))
+
+
+def scope(privacy: Privacy) -> str:
+    """Say which adversaries the claim covers."""
+    threshold = privacy.claimed_coalition
+    if threshold is None:
+        return "all other roles together"
+    if threshold == 0:
+        return "the public and the curator"
+    return (
+        "single roles"
+        if threshold == 1
+        else f"the curator alone and up to {threshold} parties together"
     )
 
 
 def exceeds(accounted: float, claimed: float) -> bool:
     """Tell whether an accounted loss is more than the claimed one, beyond rounding."""
     return accounted > claimed * (1 + 1e-9)
+
+
+def is_accounted(loss: float, privacy: Privacy) -> bool:
+    """Tell whether a loss is known: views that saw messages without a release have infinity."""
+    return not (privacy.not_accounted and loss == float("inf"))
+
+
+def loss_text(loss: float, privacy: Privacy) -> str:
+    """Write the privacy loss in a view, which may be not accounted."""
+    return epsilon_text(loss) if is_accounted(loss, privacy) else NOT_ACCOUNTED
 
 
 def unmet_conditions(report: Report) -> list[str]:
