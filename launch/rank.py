@@ -4,6 +4,7 @@ An MPI job may also have been started by the user's mpirun or srun. Then there i
 report to: the curator's rank writes the results, and a rank that fails prints why.
 
 A rank that fails reports it once and ends all ranks by MPI_Abort. Otherwise the others would wait.
+An error travels as type, place and rank; its whole text stays on the rank's own host (`error_log`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..messages import CURATOR, Role, SottovoceError, UsageError
 from ..messages.mpi import MPIWire, wait_until
@@ -32,6 +34,7 @@ from ..runs.setup import (
     cores_for_each,
     load_records,
 )
+from .error_log import keep_at_home
 from .library import brief_version, conflict, library_variables, parent_library
 from .lifeline import Address, Failure, Lifeline, RankResult
 from .mpiexec import inside_mpi_job
@@ -51,20 +54,27 @@ class Assignment(msgspec.Struct, frozen=True):
 
     job: Job
     lifeline: Address
+    tell_errors: bool = False
 
 
 def main() -> None:
     """Play a role for the launcher."""
     assignment = msgspec.json.decode(os.environ[JOB_VARIABLE], type=Assignment)
-    be_a_rank(assignment.job, address=assignment.lifeline)
+    be_a_rank(assignment.job, address=assignment.lifeline, tell_errors=assignment.tell_errors)
 
 
 def be_a_rank(
-    job: Job, *, address: Address | None, conclude: Callable[[RunRecord], None] | None = None
+    job: Job,
+    *,
+    address: Address | None,
+    tell_errors: bool,
+    conclude: Callable[[RunRecord], None] | None = None,
 ) -> None:
     """Play this rank's role.
 
-    `conclude` is called on the curator's rank when there is no launcher to send the record to.
+    With `tell_errors` the starter of the run reads the whole text of an error; without it, its
+    type and place. `conclude` is called on the curator's rank when there is no launcher to send the
+    record to.
     """
     if address is None:  # the launcher names the library, the user's mpirun does not
         os.environ |= library_variables(parent_library())
@@ -97,7 +107,10 @@ def be_a_rank(
         role = playing
         lifeline.position = lambda: playing.position
 
+    are_shown = False
     try:
+        _agree_on_arguments(comm, job, tell_errors=tell_errors)
+        are_shown = tell_errors
         records, schema = _set_up(comm, job)
         record = play_role(
             MPIWire(comm),
@@ -125,6 +138,7 @@ def be_a_rank(
             role=role,
             lifeline=lifeline if address is not None else None,
             comm=comm,
+            are_shown=are_shown,
         )
     lifeline.close()
 
@@ -161,28 +175,47 @@ class _OtherRankError(Exception):
         self.status = status
 
 
-def _set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
-    """Agree on the job and on the schema, and load this party's records.
+def _agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
+    """Check that there is a rank for every role, and that all ranks have the curator's arguments.
 
-    The curator has no records and opens no file.
+    Raises:
+        UsageError: They have not, or errors would be shown on another host.
     """
-    size, rank = comm.Get_size(), comm.Get_rank()
+    size = comm.Get_size()
     if size != job.parties + 1:
         hint = f": {_library_hint()}" if size == 1 else ""
         raise UsageError(
             f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
             f"found {size}{hint}"
         )
-    mine = hashlib.sha256(msgspec.json.encode(job)).digest()
+    mine = hashlib.sha256(msgspec.json.encode((job, tell_errors))).digest()
     curators = bytearray(mine)
     comm.Bcast(curators, root=CURATOR)
 
-    def contribute() -> Schema | None:
+    def compare() -> None:
         if curators != mine:
             raise UsageError(
                 "expected all ranks to be started with the same arguments, "
                 "found others at the curator"
             )
+
+    def refuse_other_hosts() -> None:
+        if _ranks_on_this_host(comm).size < size:
+            raise UsageError("expected --tell-errors on one machine, found ranks on several hosts")
+
+    _together(comm, compare)
+    if tell_errors:
+        _together(comm, refuse_other_hosts)
+
+
+def _set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
+    """Agree on the schema, and load this party's records.
+
+    The curator has no records and opens no file.
+    """
+    size, rank = comm.Get_size(), comm.Get_rank()
+
+    def contribute() -> Schema | None:
         if rank == CURATOR:
             return None
         # A mistake must be found here, where all ranks learn of it. The keys are read again later.
@@ -213,14 +246,19 @@ def _cores(comm: MPI.Comm) -> int:
 
     Parties on one host compute at the same time, and the curator computes while they wait.
     """
+    parties_here = int((_ranks_on_this_host(comm) != CURATOR).sum())
+    return cores_for_each(roles=1 if comm.Get_rank() == CURATOR else parties_here)
+
+
+def _ranks_on_this_host(comm: MPI.Comm) -> npt.NDArray[np.int64]:
+    """List the ranks on this host. All ranks call it at the same time."""
     from mpi4py import MPI
 
     here = comm.Split_type(MPI.COMM_TYPE_SHARED)
     ranks = np.zeros(here.Get_size(), np.int64)
     here.Allgather(np.array([comm.Get_rank()]), ranks)
     here.Free()
-    parties_here = int((ranks != CURATOR).sum())
-    return cores_for_each(roles=1 if comm.Get_rank() == CURATOR else parties_here)
+    return ranks
 
 
 def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
@@ -271,10 +309,16 @@ def _fail(
     role: Role | None,
     lifeline: Lifeline | None,
     comm: MPI.Comm,
+    are_shown: bool,
 ) -> NoReturn:
-    """Report the error to the launcher, or print it, and end all ranks."""
-    where = None if role is None else role.where
-    line, trace = describe(error, where=where)
+    """Report the error to the launcher, or print it, and end all ranks.
+
+    Without `--tell-errors`, what may hold data goes to a log on this host.
+    """
+    text = describe(error, where=None if role is None else role.where)
+    line, trace = text.line, text.traceback
+    if not are_shown:
+        line, trace = keep_at_home(text, rank=rank), ""
     if role is None:
         line = f"rank {rank}: {line}"
     status = 3

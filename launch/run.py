@@ -135,6 +135,7 @@ def run(
     insecure_test_keys: bool = False,
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
+    tell_errors: bool = False,
     judge: bool = True,
     classify: Sequence[str] = (),
     **parameters: Any,
@@ -156,6 +157,7 @@ def run(
         insecure_test_keys: Allow keys of less than 2048 bits.
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
+        tell_errors: Over MPI, show the whole text of an error, which may hold data.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
         parameters: Parameters of the protocol, such as `epsilon=0.8`.
@@ -194,6 +196,7 @@ def run(
                 "insecure_test_keys": insecure_test_keys,
                 "timeout": timeout,
                 "transcript": transcript,
+                "tell_errors": tell_errors,
                 "set": parameters,
             }
         )

@@ -87,7 +87,9 @@ def run_with_mpi(
     """
     protocol = instantiate(job)
     server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
-    assignment = msgspec.json.encode(Assignment(job, server.address)).decode()
+    assignment = msgspec.json.encode(
+        Assignment(job, server.address, placement.tell_errors)
+    ).decode()
     command = launcher.command(
         # With -P a module in the working folder never replaces an installed one.
         [sys.executable, "-P", "-c", "from sottovoce.launch.rank import main; main()"],

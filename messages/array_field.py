@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .buffers import MIN_SEPARATE_BYTES, Reader, Writer
-from .errors import MessageError, MisuseError
+from .errors import MessageError, MisuseError, Private
 from .fields import kind_of
 from .values import Shape, Unsendable
 
@@ -55,7 +55,9 @@ class ArrayField:
         if value.dtype != self.dtype and value.dtype.newbyteorder("<") != self.dtype:
             raise MisuseError(f"expected an array of {self.dtype}, found one of {value.dtype}")
         if self.shape is not None and not self.shape.admits(value.shape):
-            raise MisuseError(f"expected an array of shape {self.shape}, found {value.shape}")
+            raise MisuseError(
+                f"expected an array of shape {self.shape}, found ", Private(value.shape)
+            )
         if value.ndim > MAX_AXES:
             raise MisuseError(f"expected at most {MAX_AXES} axes, found {value.ndim}")
         travels_as_it_is = (
@@ -92,7 +94,7 @@ class ArrayField:
             raise MessageError(f"expected at most {MAX_AXES} axes, found {axes}")
         shape = _AXES[axes].unpack(reader.take(8 * axes))
         if self.shape is not None and not self.shape.admits(shape):
-            raise MessageError(f"expected an array of shape {self.shape}, found {shape}")
+            raise MessageError(f"expected an array of shape {self.shape}, found ", Private(shape))
         elements, reach = 1, self.dtype.itemsize
         for length in shape:
             elements *= length

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from .buffers import Reader, Writer
-from .errors import MessageError, MisuseError
+from .errors import MessageError, MisuseError, Private
 from .fields import U64, AnyField, Field, kind_of
 
 __all__ = [
@@ -39,7 +39,7 @@ class OptionalField(Generic[T]):
     def read(self, reader: Reader) -> T | None:
         byte = reader.take(1)[0]
         if byte > 1:
-            raise MessageError(f"expected 0 or 1 before an optional field, found {byte}")
+            raise MessageError("expected 0 or 1 before an optional field, found ", Private(byte))
         return self.item.read(reader) if byte else None
 
     def sample(self) -> T | None:
@@ -153,7 +153,7 @@ class RecordField:
                 values.append(item.read(reader))  # noqa: PERF401 - the count tells which one failed
         except MessageError as error:
             name = [*self.fields][len(values)]
-            raise MessageError(f"field {name}: {error.what}") from None
+            raise MessageError(f"field {name}: ", *error.parts) from None
         return self.kind(*values)
 
     def sample(self) -> object:

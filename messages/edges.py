@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import NoReturn, Protocol, TypeVar
 
-from .errors import MessageError, MisuseError, role_name
+from .errors import MessageError, MisuseError, Private, role_name
 from .exchange import FrameExchange
 from .frame import FrameKind, Header, describe_mismatch, pack_header
 from .ledger import Act
@@ -123,11 +123,13 @@ class Edges:
             message = decode(kind, body)
         except ValueError as error:
             raise MessageError(
-                f"malformed {name} from {role_name(source)}: {error}", where=self._phases.where
+                f"malformed {name} from {role_name(source)}: ",
+                Private(error),
+                where=self._phases.where,
             ) from None
         except MessageError as error:
             raise MessageError(
-                f"{error.what}, from {role_name(source)}", where=self._phases.where
+                *error.parts, f", from {role_name(source)}", where=self._phases.where
             ) from None
         self._received[source] = sequence + 1
         self._note(source, sequence, name, sent=False, payload=size, frame=len(frame))

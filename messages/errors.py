@@ -1,8 +1,17 @@
 """One family of errors; the type says who is to blame.
 
 Every text says what was expected, what was found, where, and what to do about it. It is in lower
-case, without a full stop, and never holds a secret value. `Where` is the place in the protocol,
-which the command line prints exactly once.
+case, without a full stop. `Where` is the place in the protocol, which the command line prints
+exactly once.
+
+A text is made of parts. What was found in data, or in a message that not everybody may read, is a
+`Private` part. An error that leaves its process travels with its public parts alone:
+
+>>> error = UsageError("expected a category of sex (f, m), found ", Private("'x' in row 7"))
+>>> str(error)
+"expected a category of sex (f, m), found 'x' in row 7"
+>>> error.public
+'expected a category of sex (f, m), found (not shown)'
 
     SottovoceError
     ├── UsageError          the user asked for something impossible               exit status 2
@@ -21,9 +30,10 @@ which the command line prints exactly once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 __all__ = [
+    "Private",
     "SottovoceError",
     "UsageError",
     "ConversationError",
@@ -73,10 +83,32 @@ class Where:
         )
 
 
+class Private(str):
+    """A part of an error's text that may hold data, and stays in the process where it arose."""
+
+    __slots__ = ()
+
+
+NOT_SHOWN: Final = "(not shown)"
+"""What stands for a private part where others read the text."""
+
+
 class SottovoceError(Exception):
-    """An error that sottovoce reports to the user in one line."""
+    """An error that sottovoce reports to the user in one line.
+
+    Its text is made of parts, each public or `Private`.
+    """
 
     exit_status: ClassVar[int] = 3
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__("".join(parts))
+        self.parts = parts
+
+    @property
+    def public(self) -> str:
+        """The text without what may hold data."""
+        return "".join(NOT_SHOWN if isinstance(part, Private) else part for part in self.parts)
 
 
 class UsageError(SottovoceError):
@@ -88,13 +120,19 @@ class UsageError(SottovoceError):
 class ConversationError(SottovoceError):
     """The protocol run failed; `where` says at which rank, phase and step."""
 
-    def __init__(self, what: str, *, where: Where | None = None) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, *parts: str, where: Where | None = None) -> None:
+        super().__init__(*parts)
         self.where = where
 
     def __str__(self) -> str:
-        return self.what if self.where is None else f"{self.where}: {self.what}"
+        return self._placed("".join(self.parts))
+
+    @property
+    def public(self) -> str:
+        return self._placed(super().public)
+
+    def _placed(self, text: str) -> str:
+        return text if self.where is None else f"{self.where}: {text}"
 
 
 class MisuseError(ConversationError):

@@ -173,7 +173,7 @@ class FrameExchange:
         try:
             return unpack_header(data, limit=self._limit)
         except MessageError as error:
-            self._refuse(f"{error.what}, from {role_name(source)}")
+            self._refuse(*error.parts, f", from {role_name(source)}")
 
     def _send(self, parts: Sequence[Buffer], *, to: int, content: str) -> None:
         try:
@@ -190,7 +190,7 @@ class FrameExchange:
         try:
             arrival = self._wire.arrive(timeout=timeout)
         except MessageError as error:
-            self._refuse(error.what)
+            self._refuse(*error.parts)
         if arrival is None:
             return
         source, data = arrival
@@ -225,12 +225,12 @@ class FrameExchange:
         try:
             probe = self._detector.follow(payload, sent=self.sent[source], arrived=self._arrived)
         except DeadlockError as error:
-            raise DeadlockError(error.what, where=self._phases.where) from None
+            raise DeadlockError(*error.parts, where=self._phases.where) from None
         self._send_probe(probe)
 
     def _send_probe(self, probe: Probe | None) -> None:
         if probe is not None:
             self.send_control(FrameKind.PROBE, probe.payload, to=probe.to)
 
-    def _refuse(self, what: str) -> NoReturn:
-        raise MessageError(what, where=self._phases.where) from None
+    def _refuse(self, *parts: str) -> NoReturn:
+        raise MessageError(*parts, where=self._phases.where) from None

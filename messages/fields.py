@@ -35,7 +35,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from .buffers import Reader, Writer
-from .errors import MessageError, MisuseError
+from .errors import MessageError, MisuseError, Private
 from .values import BigInts
 
 __all__ = [
@@ -101,7 +101,7 @@ class BoolField:
     def read(self, reader: Reader) -> bool:
         byte = reader.take(1)[0]
         if byte > 1:
-            raise MessageError(f"expected 0 or 1 for a bool, found {byte}")
+            raise MessageError("expected 0 or 1 for a bool, found ", Private(byte))
         return byte == 1
 
     def sample(self) -> bool:

@@ -30,7 +30,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from .errors import MessageError, MisuseError, role_name
+from .errors import MessageError, MisuseError, Private, role_name
 
 __all__ = [
     "MIN_HEADER_BYTES",
@@ -100,8 +100,8 @@ def _around_numbers(  # noqa: PLR0917 - lru_cache is quicker with positional arg
     for name, data in zip((protocol, phase, kind), encoded, strict=True):
         if len(data) > MAX_NAME_BYTES:
             raise MisuseError(
-                f"expected names of at most {MAX_NAME_BYTES} bytes, "
-                f"found {len(data)} in {name[:40]}…"
+                f"expected names of at most {MAX_NAME_BYTES} bytes, found {len(data)} in ",
+                Private(f"{name[:40]}…"),
             )
     joined = b"".join(encoded)
     names = joined + bytes(-(MIN_HEADER_BYTES + len(joined)) % 16)
@@ -128,7 +128,9 @@ def frame_length(start: memoryview, *, limit: int) -> int:
         )
     magic, version, _, header, payload, *_ = _HEAD.unpack_from(start)
     if magic != MAGIC:
-        raise MessageError(f"expected a frame that starts with {MAGIC!r}, found {bytes(magic)!r}")
+        raise MessageError(
+            f"expected a frame that starts with {MAGIC!r}, found ", Private(repr(bytes(magic)))
+        )
     if version != VERSION:
         raise MessageError(
             f"expected frame version {VERSION}, found {version} "

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar, dataclass_transform
 
 from .buffers import Reader, Writer
 from .composed_fields import RecordField
-from .errors import MessageError, MisuseError
+from .errors import MessageError, MisuseError, Private
 from .fields import AnyField
 from .layout import fields_of, record_for
 
@@ -54,7 +54,7 @@ def message(cls: type[M]) -> type[M]:
                 if held is not value:
                     object.__setattr__(self, name, held)
         except MisuseError as error:
-            raise MisuseError(f"{cls.__name__}.{name}: {error.what}") from None
+            raise MisuseError(f"{cls.__name__}.{name}: ", *error.parts) from None
         if validate is not None:
             validate(self)
 
@@ -119,9 +119,9 @@ def decode(kind: type[M], payload: memoryview) -> M:
     try:
         decoded: Any = _RECORDS[kind].read(reader)
     except MessageError as error:
-        raise MessageError(f"malformed {kind.__name__}: {error.what}") from None
+        raise MessageError(f"malformed {kind.__name__}: ", *error.parts) from None
     except (MisuseError, ValueError) as error:
-        raise MessageError(f"malformed {kind.__name__}: {error}") from None
+        raise MessageError(f"malformed {kind.__name__}: ", Private(error)) from None
     if reader.left:
         raise MessageError(
             f"malformed {kind.__name__}: expected its end, found {reader.left} bytes left over"

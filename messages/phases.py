@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .errors import MisuseError, Where
+from .errors import MisuseError, Private, Where
 
 __all__ = ["Phases"]
 
@@ -41,7 +41,7 @@ class Phases:
         """
         if not name or "/" in name:
             raise MisuseError(
-                f"expected a phase name without '/', found {name!r}", where=self.where
+                "expected a phase name without '/', found ", Private(repr(name)), where=self.where
             )
         outer, outer_step = self.current, self.step
         self.current = f"{outer}/{name}" if outer else name

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from .errors import MisuseError
+from .errors import MisuseError, Private
 
 __all__ = ["CIPHERTEXT", "USER_BITS", "BigInts", "Ciphertext", "Shape", "Unsendable", "UserBits"]
 
@@ -90,7 +90,7 @@ class BigInts:
                 "choose a larger width"
             ) from None
         except TypeError as error:
-            raise MisuseError(f"expected integers, found others: {error}") from None
+            raise MisuseError("expected integers, found others: ", Private(error)) from None
 
     def __len__(self) -> int:
         return len(self.data) // self.width

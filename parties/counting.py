@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import MisuseError
+from ..messages import MisuseError, Private
 from ..privacy.domain import Domain
 
 __all__ = ["CodedTable"]
@@ -51,8 +51,8 @@ class CodedTable:
         """`rows` is needed only if the domain has no attributes."""
         if len(codes) != len(domain.labels) or len({len(column) for column in codes}) > 1:
             raise MisuseError(
-                f"expected {len(domain.labels)} columns of one length, "
-                f"found {[len(column) for column in codes]}"
+                f"expected {len(domain.labels)} columns of one length, found ",
+                Private([len(column) for column in codes]),
             )
         self.codes = list(codes)
         self.domain = domain
@@ -81,8 +81,8 @@ class CodedTable:
         for attributes, table, count in zip(marginals, tables, cells, strict=True):
             if not table or len({*table}) < len(table) or count > MAX_CELLS:
                 raise MisuseError(
-                    "expected different attributes to count by, "
-                    f"found {', '.join(attributes) or 'none'}"
+                    "expected different attributes to count by, found ",
+                    Private(", ".join(attributes) or "none"),
                 )
         return self._batches(tables, cells, sizes)
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 from ..privacy.domain import MAX_LABELS
 from .raw import RawColumn, RawTable
 from .rules import MISSING_TEXTS, Bins, Categories, Missing, number
@@ -111,8 +111,9 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
         return Bins.equal(low, high, bins=INFERRED_BINS, missing=missing)
     except ValueError:
         raise UsageError(
-            f"expected a range that {INFERRED_BINS} bins can divide, "
-            f"found {low:g} to {high:g} in {name!r}: give --schema"
+            f"expected a range that {INFERRED_BINS} bins can divide, found ",
+            Private(f"{low:g} to {high:g}"),
+            f" in {name!r}: give --schema",
         ) from None
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 
 __all__ = ["Split", "read_split"]
 
@@ -51,8 +51,9 @@ class Split:
         """Refuse a table if some party gets no row of it."""
         if not np.diff(self.ends(rows)).all():
             raise UsageError(
-                f"expected at least one row for each of {len(self.sizes)} parties, "
-                f"found {rows} rows"
+                f"expected at least one row for each of {len(self.sizes)} parties, found ",
+                Private(rows),
+                " rows",
             )
 
     def of_block(self, *, party: int, rows: int, before: int, number: int, seed: int) -> Indices:

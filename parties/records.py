@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import MisuseError, UsageError
+from ..messages import MisuseError, Private, UsageError
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
@@ -110,8 +110,10 @@ class Records:
         """Return one attribute of all rows, as texts."""
         if attribute not in self.attributes:
             raise UsageError(
-                f"expected an attribute of the data ({', '.join(self.attributes)}), "
-                f"found {attribute!r}"
+                "expected an attribute of the data (",
+                Private(", ".join(self.attributes)),
+                "), found ",
+                Private(repr(attribute)),
             )
         if isinstance(self._rows, CodedTable):
             labels = np.array(self.domain.labels[attribute], dtype=object)
@@ -163,8 +165,9 @@ def load(
     if not before:
         name = source if isinstance(source, str) else "the table"
         raise UsageError(
-            f"expected at least one row without missing values in {name}, "
-            f"found {rows_read} rows with some"
+            f"expected at least one row without missing values in {name}, found ",
+            Private(rows_read),
+            " rows with some",
         )
     whole = _join(tables)
     if split is not None:
@@ -198,7 +201,9 @@ def _sort_key(table: CodedTable | RawTable, name: str) -> SortKey:
     names = table.domain.attributes if isinstance(table, CodedTable) else (*table.columns,)
     if name not in names:
         raise UsageError(
-            f"expected an attribute of the data ({', '.join(names)}) in --split, found {name!r}"
+            "expected an attribute of the data (",
+            Private(", ".join(names)),
+            f") in --split, found {name!r}",
         )
     if isinstance(table, CodedTable):
         return table.codes[names.index(name)]

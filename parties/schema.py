@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 from ..privacy.domain import Domain
 from .raw import NumberColumn, RawColumn, RawTable
 from .rules import ABSENT, INVALID, Bins, Categories
@@ -52,8 +52,8 @@ class Schema(msgspec.Struct, frozen=True):
         for name, rule in self.attributes.items():
             if name not in table.columns:
                 raise UsageError(
-                    f"expected a column {name!r}, as the schema says, "
-                    f"found {', '.join(table.columns)}"
+                    f"expected a column {name!r}, as the schema says, found ",
+                    Private(", ".join(table.columns)),
                 )
             codes = _codes(rule, table.columns[name])
             is_wrong = codes == INVALID
@@ -62,8 +62,9 @@ class Schema(msgspec.Struct, frozen=True):
             if is_wrong.any():
                 index = int(np.argmax(is_wrong))
                 raise UsageError(
-                    f"expected {rule.description(name)}, "
-                    f"found {_quote(table.columns[name].value(index))} in row {before + index + 1}"
+                    f"expected {rule.description(name)}, found ",
+                    Private(_quote(table.columns[name].value(index))),
+                    f" in row {before + index + 1}",
                 )
             if rule.missing == "category":
                 codes = np.where(codes == ABSENT, len(rule.labels) - 1, codes)

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +48,8 @@ class Domain(msgspec.Struct, frozen=True):
         for attribute in attributes:
             if attribute not in self.labels:
                 raise UsageError(
-                    f"expected an attribute of the data ({', '.join(self.labels)}), "
-                    f"found {attribute!r}"
+                    f"expected an attribute of the data ({', '.join(self.labels)}), found ",
+                    Private(repr(attribute)),
                 )
         return tuple(len(self.labels[attribute]) for attribute in attributes)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..crypto import Channel, Keypair
 from ..crypto.sealed import agree
-from ..messages import MessageError, message, role_name
+from ..messages import MessageError, Private, message, role_name
 from ..parties import Party
 from .protocol import Cost
 
@@ -63,7 +63,7 @@ def introduce(me: Party) -> dict[int, Channel]:
             )
         except ValueError as error:
             raise MessageError(
-                f"no channel to {role_name(peer)}: {error}", where=me.where
+                f"no channel to {role_name(peer)}: ", Private(error), where=me.where
             ) from None
     for peer, channel in me.channels.items():
         me.seal(peer, channel)

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 from .protocol import AnyProtocol, Protocol
 
 __all__ = ["available", "find", "load"]
@@ -65,7 +65,7 @@ def _imported(reference: str, *, what: str) -> Any:
             target = getattr(target, name)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
         raise UsageError(
-            f"expected {what} at {reference}, found {type(error).__name__}: {error}"
+            f"expected {what} at {reference}, found {type(error).__name__}: ", Private(error)
         ) from None
     return target
 

@@ -1,15 +1,18 @@
-"""The error that ends a run when some rank failed, possibly in another process."""
+"""The error that ends a run when some rank failed, and what of its text may leave that rank."""
 
 from __future__ import annotations
 
 import traceback
+from dataclasses import dataclass
+from typing import Final
 
 from ..messages import ConversationError, SottovoceError, Where
 
-__all__ = ["INTERRUPTED", "RunFailed", "describe"]
+__all__ = ["INTERRUPTED", "FailureText", "RunFailed", "describe"]
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C or SIGTERM."""
+PACKAGE: Final = __name__.partition(".")[0]
 
 
 class RunFailed(SottovoceError):
@@ -21,13 +24,57 @@ class RunFailed(SottovoceError):
         self.traceback = traceback
 
 
-def describe(error: BaseException, *, where: Where | None) -> tuple[str, str]:
-    """Put an error in one line, with its place; add the traceback when it is not one of ours."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureText:
+    """An error in words: the whole text, and what others may read of it."""
+
+    line: str
+    """One line with the error's place and its whole text, which may hold data."""
+    public: str
+    """The line as others may read it: type and place, and of our own errors the public parts."""
+    traceback: str
+    """The traceback, for those who may read the whole text; empty where the line is enough."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the public line leaves nothing out."""
+        return self.line == self.public and not self.traceback
+
+
+def describe(error: BaseException, *, where: Where | None) -> FailureText:
+    """Describe an error at its place.
+
+    Only the texts of our own errors are public, without their private parts. Whoever else raised
+    an error, such as a plug-in, may have written data into it.
+    """
+    place = "" if where is None else f"{where}: "
+    kind = type(error).__name__
     if isinstance(error, SottovoceError):
-        placed = isinstance(error, ConversationError) and error.where is not None
-        return (str(error) if where is None or placed else f"{where}: {error}"), ""
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
+        is_placed = isinstance(error, ConversationError) and error.where is not None
+        return FailureText(
+            line=str(error) if is_placed else f"{place}{error}",
+            public=_public(error, is_placed=is_placed, place=place),
+            traceback="",
+        )
+    text, public = f"{kind}: {error}".rstrip(": "), kind
     if isinstance(error, SystemExit):
-        text = f"it left early by SystemExit({error.code})"
+        text, public = f"it left early by SystemExit({error.code})", "it left early by SystemExit"
     trace = "".join(traceback.format_exception(error))
-    return (f"{where}: {text}" if where else text), trace
+    return FailureText(line=f"{place}{text}", public=f"{place}{public}", traceback=trace)
+
+
+def _public(error: SottovoceError, *, is_placed: bool, place: str) -> str:
+    if not _raised_here(error):
+        return f"{place}{type(error).__name__}"
+    return error.public if is_placed else f"{place}{error.public}"
+
+
+def _raised_here(error: BaseException) -> bool:
+    """Tell whether code of this package raised the error."""
+    position = error.__traceback__
+    while position is not None and position.tb_next is not None:
+        position = position.tb_next
+    if position is None:
+        return False
+    module = str(position.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] == PACKAGE

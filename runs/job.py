@@ -114,6 +114,18 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mpi_arg: Annotated[
         tuple[str, ...], msgspec.Meta(description="a word to add to mpiexec's arguments")
     ] = ()
+    tell_errors: Annotated[
+        bool,
+        msgspec.Meta(description="over MPI on one machine: show the whole text of errors"),
+    ] = False
+    """The text of an error may hold data. Without this it stays in a log on the rank's own host."""
+
+    def __post_init__(self) -> None:
+        if self.tell_errors and (self.hosts or self.hostfile):
+            raise UsageError(
+                "expected --tell-errors on one machine, found --hosts or --hostfile: errors may "
+                "hold data, and each party reads its own in the log on its host"
+            )
 
     @property
     def several_hosts(self) -> bool:

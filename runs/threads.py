@@ -83,8 +83,8 @@ def run_on_threads(
         if isinstance(error, SottovoceError):
             raise error from None
         role = roles.get(failure.rank)
-        line, trace = describe(error, where=None if role is None else role.where)
-        raise RunFailed(line, status=3, traceback=trace) from error
+        text = describe(error, where=None if role is None else role.where)
+        raise RunFailed(text.line, status=3, traceback=text.traceback) from error
     record = results[CURATOR]
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)

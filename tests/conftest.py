@@ -63,6 +63,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("mpi_python", pythons, scope="session")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def error_logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Let ranks write the logs of their errors into a folder of the tests."""
+    folder = tmp_path_factory.mktemp("logs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOTTOVOCE_LOG", str(folder))
+        yield folder
+
+
 Start = Callable[..., "subprocess.Popen[str]"]
 
 

@@ -91,7 +91,14 @@ def run_command(
                 "sottovoce: nothing is judged within an MPI job: "
                 "`sottovoce evaluate` classifies afterwards\n"
             )
-        _join(job, world, folder=folder, quiet=quiet, as_json=as_json)
+        _join(
+            job,
+            world,
+            folder=folder,
+            quiet=quiet,
+            as_json=as_json,
+            tell_errors=placement.tell_errors,
+        )
         return
     if placement.transport is None:
         placement = msgspec.structs.replace(placement, transport="mpi")
@@ -105,7 +112,9 @@ def run_command(
     _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
 
 
-def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -> None:
+def _join(
+    job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool, tell_errors: bool
+) -> None:
     """Play this rank's role in an MPI job that the user started."""
     if world.size is not None and world.size != job.parties + 1:
         raise UsageError(
@@ -118,7 +127,7 @@ def _join(job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool) -
         run = ReportedRun(report=make_report(record))
         _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
 
-    be_a_rank(job, address=None, conclude=conclude)
+    be_a_rank(job, address=None, tell_errors=tell_errors, conclude=conclude)
 
 
 def _write(

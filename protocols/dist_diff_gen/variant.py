@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...curator import Curator
 from ...curator.marginal import Numbers
-from ...messages import MessageError, Role, UsageError, encoded_size, role_name
+from ...messages import MessageError, Private, Role, UsageError, encoded_size, role_name
 from ...privacy import Domain
 from ..protocol import Cost, Mode, Outcome
 from ..secure_sum import SummingProtocol
@@ -60,7 +60,9 @@ def receive_cuts(role: Role, plan: SpecialisationPlan, *, source: int) -> Cuts:
     try:
         return plan.read(borders)
     except ValueError as error:
-        raise MessageError(f"{error}, from {role_name(source)}", where=role.where) from None
+        raise MessageError(
+            Private(error), f", from {role_name(source)}", where=role.where
+        ) from None
 
 
 def predict_cuts(plan: SpecialisationPlan, *, sealed: int) -> list[Cost]:

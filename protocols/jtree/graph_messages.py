@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
 
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, message
+from ...messages import CURATOR, MessageError, Private, message
 from ...parties import Party
 from ...privacy import Domain
 from .scores import Pair, Scores, pairs_of
@@ -52,14 +52,16 @@ def gather_edges(desk: Curator, *, most: int) -> dict[int, tuple[list[Pair], int
     for party, answer in zip(desk.parties, desk.gather(GraphMessages.Edges), strict=True):
         if not all(0 <= place < len(names) for pair in answer.pairs for place in pair):
             raise MessageError(
-                f"expected pairs of {len(names)} attributes, found {answer.pairs}",
+                f"expected pairs of {len(names)} attributes, found ",
+                Private(answer.pairs),
                 where=desk.where,
             )
         edges = [(names[left], names[right]) for left, right in answer.pairs]
         distinct = len(set(edges)) == len(edges) and set(edges) <= pairs
         if len(edges) > most or not distinct or not 0 <= answer.choices <= most:
             raise MessageError(
-                f"expected at most {most} different pairs of attributes, found {answer.pairs}",
+                f"expected at most {most} different pairs of attributes, found ",
+                Private(answer.pairs),
                 where=desk.where,
             )
         answers[party] = edges, answer.choices
@@ -78,7 +80,7 @@ def gather_scores(desk: Curator, *, rows: Sequence[int]) -> Scores:
     for answer, share in zip(desk.gather(GraphMessages.Noisy), rows, strict=True):
         if answer.values.shape != values.shape or not np.isfinite(answer.values).all():
             raise MessageError(
-                f"expected {pairs} scores, found {answer.values.shape}", where=desk.where
+                f"expected {pairs} scores, found ", Private(answer.values.shape), where=desk.where
             )
         values += answer.values * share / total
     return values

@@ -10,7 +10,7 @@ import msgspec
 from ...curator import JunctionTree, Marginal
 from ...curator.marginal import Codes
 from ...curator.merging import Budgets, merge
-from ...messages import CURATOR, MessageError, UsageError, message
+from ...messages import CURATOR, MessageError, Private, UsageError, message
 from ...parties import Party
 from ...privacy import Domain
 from ..protocol import Cost, Outcome, Public
@@ -89,7 +89,8 @@ def receive_clusters(me: Party, *, epsilon: float) -> tuple[Family, ...]:
         distinct = len(set(family)) == len(family) and set(family) <= set(domain.attributes)
         if not family or not distinct:
             raise MessageError(
-                f"expected sets of different attributes, found {', '.join(family) or 'none'}",
+                "expected sets of different attributes, found ",
+                Private(", ".join(family) or "none"),
                 where=me.where,
             )
     if (cells := sum(map(domain.cells, answer.sets))) > MAX_CELLS:

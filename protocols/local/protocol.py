@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Protocol, TypeVar
 
 import msgspec
 
-from ...messages import UsageError
+from ...messages import Private, UsageError
 from ...privacy.local import RANDOMIZERS, Randomizer, best, printed_choice
 from ..protocol import Mode
 from ..registry import load
@@ -67,7 +67,7 @@ def choose_randomizer(
         raise
     except Exception as error:  # noqa: BLE001 - of a user-defined randomizer
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise UsageError(f"{options.oracle} for {cells} cells: {kind}{error}") from None
+        raise UsageError(f"{options.oracle} for {cells} cells: {kind}", Private(error)) from None
     names = f"best, adaptive, {', '.join(RANDOMIZERS)}, or module:Class"
     raise UsageError(f"expected a randomizer for oracle ({names}), found {options.oracle!r}")
 

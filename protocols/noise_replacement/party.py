@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ...messages import CURATOR, MessageError
+from ...messages import CURATOR, MessageError, Private
 from ...privacy import Domain, coalition, with_curator
 from ...privacy.shares import SelectedNoise
 from ..secure_sum import Family
@@ -88,7 +88,8 @@ class PartyReplacement:
         for source in handover.sources:
             if source not in self._noise:
                 raise MessageError(
-                    f"expected a family that this party counted, found {'*'.join(source)}",
+                    "expected a family that this party counted, found ",
+                    Private("*".join(source)),
                     where=me.where,
                 )
         packing = packing_of(handover.bound, key_bits=ring.key.bits)

@@ -42,7 +42,7 @@ from ...curator import (
     mutual_information,
     synthesise,
 )
-from ...messages import CURATOR, MessageError, UsageError, encoded_size, message
+from ...messages import CURATOR, MessageError, Private, UsageError, encoded_size, message
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
@@ -277,7 +277,8 @@ def receive_cliques(me: Party) -> list[tuple[str, ...]]:
         if not clique or not distinct or not all(0 <= place < len(names) for place in clique):
             raise MessageError(
                 "malformed Cliques from the curator: expected cliques of different attributes "
-                f"below {len(names)}, found {clique}",
+                f"below {len(names)}, found ",
+                Private(clique),
                 where=me.where,
             )
     return [tuple(names[place] for place in clique) for clique in answer.cliques]

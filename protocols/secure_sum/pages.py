@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...messages import MessageError, MisuseError, Role
+from ...messages import MessageError, MisuseError, Private, Role
 from .options import SecureSums
 
 __all__ = ["WINDOW", "await_window", "open_window", "page_sizes", "recut", "windows"]
@@ -45,7 +45,7 @@ def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator
         if array.dtype.kind not in "iu":
             raise MisuseError(f"expected tables of integers to add up, found {array.dtype}")
         if array.dtype == np.uint64 and array.size and int(array.max()) >= 1 << 63:
-            raise MisuseError(f"expected counts below 2**63, found {int(array.max())}")
+            raise MisuseError("expected counts below 2**63, found ", Private(array.max()))
         held.append(array.astype(np.int64).reshape(-1))
         waiting += array.size
         taken += array.size
@@ -58,7 +58,8 @@ def recut(tables: Iterable[npt.ArrayLike], *, cells: int, size: int) -> Iterator
             break
     if taken != cells:
         raise MisuseError(
-            f"expected tables of {cells} cells in all, found {'more' if taken > cells else taken}"
+            f"expected tables of {cells} cells in all, found ",
+            Private("more" if taken > cells else taken),
         )
     if waiting:
         yield np.concatenate(held)

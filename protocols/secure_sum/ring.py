@@ -28,7 +28,7 @@ from ...crypto.packing import Packing
 from ...crypto.paillier import Encryptor, Exponent, new_key
 from ...crypto.public_key import PublicKey
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, Role, UsageError, role_name
+from ...messages import CURATOR, MessageError, Private, Role, UsageError, role_name
 from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
 from ..introductions import introduce
@@ -66,7 +66,9 @@ def receive_product(
     try:
         return Ciphertexts.received(key, product.cells, count=packing.plaintexts(cells))
     except ValueError as error:
-        raise MessageError(f"{error}, from {role_name(source)}", where=role.where) from None
+        raise MessageError(
+            Private(error), f", from {role_name(source)}", where=role.where
+        ) from None
 
 
 class RingParty:
@@ -79,7 +81,7 @@ class RingParty:
         try:
             self.key = PublicKey.received(modulus, bits=me.key_bits)
         except ValueError as error:
-            raise MessageError(f"{error}, from the curator", where=me.where) from None
+            raise MessageError(Private(error), ", from the curator", where=me.where) from None
         self._exponent = exponent
         self._encryptor: Encryptor | None = None
         self._uses = 0

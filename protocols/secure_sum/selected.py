@@ -31,7 +31,7 @@ from ...crypto import RandomStream
 from ...crypto.ciphertexts import Ciphertexts, Multiples
 from ...crypto.paillier import Encryptor, Exponent
 from ...curator import Curator
-from ...messages import CURATOR, MessageError
+from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
 from ...privacy.shares import Batch, SelectedNoise
 from .options import SecureSums
@@ -99,7 +99,7 @@ class SelectingParty(RingParty):
         try:
             return Ciphertexts.received(self.key, indicator.encrypted, count=parties)
         except ValueError as error:
-            raise MessageError(f"{error}, from the curator", where=self.me.where) from None
+            raise MessageError(Private(error), ", from the curator", where=self.me.where) from None
 
     def _agree_on_seed(self) -> bytes:
         me = self.me

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import MessageError
+from ...messages import MessageError, Private
 from ...privacy.local import Assignment
 from ..protocol import UserTraffic
 from .messages import KEY_BYTES, MAX_ROWS, SurveyMessages
@@ -56,7 +56,8 @@ class CuratorSurvey:
         numbered = {cohort.numbered for cohort in cohorts}
         if rows.min() < 1 or rows.max() > MAX_ROWS or len(numbered) > 1:
             raise MessageError(
-                f"expected cohorts of 1 to 2^40 rows, numbered alike, found {rows.tolist()}",
+                "expected cohorts of 1 to 2^40 rows, numbered alike, found ",
+                Private(rows.tolist()),
                 where=desk.where,
             )
         self.users = options.users or int(rows.sum())
@@ -173,7 +174,9 @@ class CuratorSurvey:
                     batch = read(message)
                 except ValueError as error:
                     raise MessageError(
-                        f"malformed reports from cohort {rank}: {error}", where=desk.where
+                        f"malformed reports from cohort {rank}: ",
+                        Private(error),
+                        where=desk.where,
                     ) from None
                 users += batch.users
                 if (users > sizes).any():
@@ -187,7 +190,8 @@ class CuratorSurvey:
                 yield batch.content
         if (users != sizes).any():
             raise MessageError(
-                f"expected {planned} users to report as planned, found {users.sum()}",
+                f"expected {planned} users to report as planned, found ",
+                Private(users.sum()),
                 where=desk.where,
             )
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from ...crypto import UserWords
-from ...messages import CURATOR, MessageError, UsageError
+from ...messages import CURATOR, MessageError, Private, UsageError
 from ...parties import Party
 from ...parties.cohort import (
     Cohort,
@@ -70,7 +70,7 @@ class PartySurvey:
             _check_opening(opening, me, users=self.users)
         except ValueError as error:
             raise MessageError(
-                f"malformed Opening from the curator: {error}", where=me.where
+                "malformed Opening from the curator: ", Private(error), where=me.where
             ) from None
         self.key = opening.key
         """Public key of the order in which users are asked."""
@@ -111,7 +111,9 @@ class PartySurvey:
             return check(request)
         except (ValueError, UsageError) as error:
             raise MessageError(
-                f"malformed {kind.__name__} from the curator: {error}", where=self._me.where
+                f"malformed {kind.__name__} from the curator: ",
+                Private(error),
+                where=self._me.where,
             ) from None
 
     def answer(self, plan: CohortPlan | None) -> None:
