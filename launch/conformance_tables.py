@@ -13,7 +13,14 @@ from ..parties.demo import demo_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OtherRecords", "other_records", "party_tables", "replace_one_record", "whole_table"]
+__all__ = [
+    "OtherRecords",
+    "other_records",
+    "party_tables",
+    "remove_one_record",
+    "replace_one_record",
+    "whole_table",
+]
 
 OtherRecords: TypeAlias = Literal["others", "first", "last"]
 """Records drawn anew, or all alike with the first label or the last label of each column."""
@@ -45,6 +52,15 @@ def other_records(table: pd.DataFrame, kind: OtherRecords, *, seed: int) -> pd.D
         else:
             columns[name] = np.array([labels[0 if kind == "first" else -1]] * len(table))
     return pd.DataFrame(columns)
+
+
+def remove_one_record(tables: Sequence[pd.DataFrame], *, seed: int) -> list[pd.DataFrame]:
+    """Remove one record of one party."""
+    generator = np.random.default_rng(seed)
+    party = int(generator.integers(len(tables)))
+    row = int(generator.integers(len(tables[party])))
+    table = tables[party].drop(index=row).reset_index(drop=True)
+    return [table if index == party else other for index, other in enumerate(tables)]
 
 
 def replace_one_record(tables: Sequence[pd.DataFrame], *, seed: int) -> list[pd.DataFrame]:

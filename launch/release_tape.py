@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..privacy import Accountant, Mechanism
+from ..parties.cohort import CohortReports, CohortSums
+from ..privacy import Accountant, Mechanism, PartPath
+from ..privacy.mechanism import UserRange
 
 __all__ = ["ExactRelease", "ReleaseTape"]
 
@@ -24,6 +26,10 @@ class ExactRelease(NamedTuple):
     sensitivity: float
     answer: npt.NDArray[Any] | None
     """The exact answer; `None` if the mechanism does not show it."""
+    evidence: bytes | None = None
+    """All that is exact in it, to be compared; `None` if the mechanism does not show it."""
+    users: UserRange | None = None
+    part: PartPath = ()
 
 
 class ReleaseTape:
@@ -50,7 +56,7 @@ class ReleaseTape:
         """What replaces `Accountant.release` in the first run."""
 
         def release(accountant: Accountant, mechanism: Any, **options: Any) -> Any:
-            mechanism, exact = _look_into(mechanism)
+            mechanism, exact = _look_into(mechanism, **options)
             answer = self._release(accountant, mechanism, **options)
             if isinstance(answer, Iterator):  # such a mechanism answers page by page
                 answer = list(answer)
@@ -66,7 +72,7 @@ class ReleaseTape:
         self._replayed = {}
 
         def release(accountant: Accountant, mechanism: Any, **options: Any) -> Any:
-            mechanism, exact = _look_into(mechanism)
+            mechanism, exact = _look_into(mechanism, **options)
             # The release is checked and accounted for, but nothing is drawn.
             self._release(accountant, _SilentMechanism(mechanism), **options)
             # Answers are counted here, not in the accountant's book: one answer for several groups
@@ -86,7 +92,9 @@ def _party_by_party(releases: Mapping[int, list[ExactRelease]]) -> list[ExactRel
     return [release for party in sorted(releases) for release in releases[party]]
 
 
-def _look_into(mechanism: Any) -> tuple[Any, ExactRelease]:
+def _look_into(
+    mechanism: Any, *, users: UserRange | None = None, part: PartPath = (), **_: object
+) -> tuple[Any, ExactRelease]:
     """Find what a mechanism would answer without noise.
 
     Pages can be read once, so the mechanism is returned with a copy of them.
@@ -102,7 +110,15 @@ def _look_into(mechanism: Any) -> tuple[Any, ExactRelease]:
         answer = np.array(mechanism.value, float).reshape(-1)
     elif hasattr(mechanism, "counts"):
         answer = np.array(mechanism.counts, float).reshape(-1)
-    return mechanism, ExactRelease(mechanism.name, mechanism.sensitivity, answer)
+    evidence = None if answer is None else answer.tobytes()
+    if isinstance(mechanism, CohortReports | CohortSums):
+        evidence = b"".join(
+            np.stack([answers.users, answers.questions, answers.values]).tobytes()
+            for answers in mechanism.answers()
+        )
+    return mechanism, ExactRelease(
+        mechanism.name, mechanism.sensitivity, answer, evidence, users, part
+    )
 
 
 class _SilentMechanism:

@@ -4,6 +4,7 @@ from .demo import DEMO_SCHEMA
 from .digest import digest_of
 from .inference import infer, merge
 from .partition import Split, read_split
+from .parts import Part
 from .party import Party
 from .raw import RawTable, join_tables
 from .records import Records, load, unite
@@ -18,6 +19,7 @@ __all__ = [
     "SCHEMA_FILE",
     "Bins",
     "Categories",
+    "Part",
     "Party",
     "RawTable",
     "Records",

@@ -143,7 +143,7 @@ class _SurveyMechanism:
         """The places of all users who are asked. No user of a cohort has two of them."""
         return self.assignment.first, self.assignment.after
 
-    def _windows(self) -> Iterator[_Answers]:
+    def answers(self) -> Iterator[Answers]:
         """List the answers of the users who are asked, window by window."""
         done = 0
         for rows, users in self.cohort.windows():
@@ -152,11 +152,11 @@ class _SurveyMechanism:
             order = order[: int(np.searchsorted(questions[order], len(self.assignment.sizes)))]
             done += len(users)
             values = np.asarray(self.values(rows[order], questions[order]))
-            yield _Answers(done, users[order], questions[order], values)
+            yield Answers(done, users[order], questions[order], values)
             self.progress(done, max(len(self.cohort), 1))
 
 
-class _Answers(NamedTuple):
+class Answers(NamedTuple):
     """The true answers of some users."""
 
     done: int
@@ -174,7 +174,7 @@ class CohortReports(_SurveyMechanism):
     words: UserWords = field(default_factory=lambda: UserWords(None))
 
     def draw(self, randomness: RandomStream) -> Iterator[ReportWindow]:  # noqa: ARG002 - users have their own
-        for answers in self._windows():
+        for answers in self.answers():
             counts = np.bincount(answers.questions, minlength=len(self.assignment.sizes))
             ends = np.concatenate([[0], np.cumsum(counts)])
             reports = []
@@ -219,7 +219,7 @@ class CohortSums(_SurveyMechanism):
         starts = self._starts()
         counts = np.zeros(int(starts[-1]), np.int64)
         users = np.zeros(len(self.assignment.sizes), np.int64)
-        for answers in self._windows():
+        for answers in self.answers():
             cells = starts[answers.questions] + answers.values
             counts += np.bincount(cells, minlength=len(counts))
             users += np.bincount(answers.questions, minlength=len(users))

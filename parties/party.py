@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+import numpy as np
+
 from ..crypto import Channel, Keypair, RandomStream, RandomTree, UserWords
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
 from ..privacy.exact import unmark
+from .parts import Part, make_parts, parts_by_place, parts_by_value
 from .records import Records
 
 __all__ = ["Party"]
@@ -75,15 +78,67 @@ class Party(Role):
         """
         return UserWords(self._randomness.key_of_users(phase=self.current_phase, purpose=purpose))
 
+    def partition(
+        self,
+        *,
+        by: str | None = None,
+        into: int | None = None,
+        seed: int = 0,
+        within: Part | None = None,
+    ) -> list[Part]:
+        """Split the records into disjoint parts, so that releases about them do not add up.
+
+        A release about a part names it: `me.release(mechanism, to=CURATOR, of=part)`. It must be
+        computed from `part.records` alone. Its epsilon must hold when a record of the part is
+        replaced, and, for parts by value, also when a record enters or leaves the part.
+
+        Args:
+            by: The attribute that decides: a part for each label of the schema. A replaced record
+                may touch two parts, so the two largest losses count together.
+            into: The number of parts of random rows. A replaced record touches one part. This is
+                refused where neighbouring datasets have a record more or less.
+            seed: The public seed of random parts.
+            within: A part to split again. By default all records are split.
+
+        Raises:
+            MisuseError: not one of `by` and `into`, or records without a schema to split by.
+            UsageError: an attribute that the schema does not have.
+        """
+        records = self.records if within is None else within.records
+        rows = np.arange(len(self.records)) if within is None else within.rows
+        path = () if within is None else within.path
+        if by is not None and into is None:
+            names, chosen = parts_by_value(records, by=by)
+        elif into is not None and by is None:
+            names, chosen = parts_by_place(
+                rows, into=into, of=len(self.records), seed=(seed, len(path))
+            )
+        else:
+            raise MisuseError(
+                "expected partition(by=ATTRIBUTE) or partition(into=NUMBER), "
+                f"found {'neither' if by is None else 'both'}",
+                where=self.where,
+            )
+        paths = self.accountant.partition(names, by_value=by is not None, within=path)
+        return make_parts(records, rows, chosen=chosen, names=names, paths=paths)
+
     def release(
-        self, mechanism: Mechanism[T], *, to: int, users: tuple[int, int] | None = None
+        self,
+        mechanism: Mechanism[T],
+        *,
+        to: int,
+        users: tuple[int, int] | None = None,
+        of: Part | None = None,
     ) -> T:
         """Draw a mechanism's answer, after the accountant has checked and recorded it.
 
         Args:
             mechanism: The mechanism, with the exact value.
             to: The rank that will see the answer.
-            users: The users whose reports these are, as a range of places in a public order.
+            users: The users whose reports these are, as a range of places in a public order. This
+                is for protocols in which each user has a budget (`budget_of = "user"`).
+            of: The part of the records from which the exact value was computed (`partition`). By
+                default all records are behind it.
         """
         if not self.current_phase:
             raise MisuseError(
@@ -91,6 +146,11 @@ class Party(Role):
             )
         stream = self.randomness(f"release {len(self.accountant.releases)}")
         answer = self.accountant.release(
-            mechanism, to=to, phase=self.current_phase, randomness=stream, users=users
+            mechanism,
+            to=to,
+            phase=self.current_phase,
+            randomness=stream,
+            users=users,
+            part=() if of is None else of.path,
         )
         return unmark(answer)

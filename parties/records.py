@@ -87,7 +87,7 @@ class Records:
     def take(self, rows: npt.NDArray[np.int64]) -> Records:
         """Keep only these rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
-        return Records(self._coded.take(rows), numbers=numbers)
+        return Records(self._rows.take(rows), numbers=numbers)
 
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one attribute, for all rows."""

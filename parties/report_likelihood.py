@@ -67,7 +67,7 @@ def _log_quotient(first: Fraction, second: Fraction) -> float:
 @log_ratio.register
 def _(mechanism: CohortReports, neighbour: CohortReports, answer: Sequence[ReportWindow]) -> float:
     total = 0.0
-    windows = zip(mechanism._windows(), neighbour._windows(), answer, strict=True)  # noqa: SLF001 - of one family
+    windows = zip(mechanism.answers(), neighbour.answers(), answer, strict=True)
     for first, second, window in windows:
         changed = np.flatnonzero(first.values != second.values)
         if not len(changed):

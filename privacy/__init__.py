@@ -1,8 +1,9 @@
 """Mechanisms, the domain they are defined on, and the accountant of their privacy loss."""
 
-from .accountant import Accountant, Neighbours
+from .accountant import Accountant, BudgetHolder, Neighbours
 from .adversary import Members, coalition, members, views, with_curator
 from .binary import BinaryEncoding
+from .composition import PartPath, PartStep
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace
 from .mechanism import Mechanism, UserCost
@@ -13,11 +14,14 @@ __all__ = [
     "Accountant",
     "Batch",
     "BinaryEncoding",
+    "BudgetHolder",
     "DiscreteLaplace",
     "Domain",
     "Mechanism",
     "Members",
     "Neighbours",
+    "PartPath",
+    "PartStep",
     "Release",
     "SelectedNoise",
     "SharedLaplace",

@@ -11,7 +11,10 @@ costs more, or less, than its epsilon (`Mechanism.seen`).
 A party may act for many users, each of whom reports for herself. It then names the users of a
 release as a range of places in a public order. Each user has the whole budget. A report of one user
 costs the others nothing, and a second report of the same user is refused where it would exceed her
-budget.
+budget. Only protocols that declare that each user has a budget may do so.
+
+Releases about disjoint records of one party do not add up, either. The accountant numbers the
+partitions that the framework makes, and a release names its part (`privacy.composition`).
 
 Three kinds of mechanisms need more than an epsilon:
 
@@ -22,15 +25,17 @@ Three kinds of mechanisms need more than an epsilon:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 from ..crypto import RandomStream
-from ..messages import BudgetError
+from ..messages import BudgetError, MisuseError
 from .adversary import views
+from .composition import WHOLE, PartPath, PartStep, overlap, total_loss
 from .mechanism import Mechanism, UserRange, require_complete
-from .releases import Release, largest_loss, overlap
+from .releases import Release
 
-__all__ = ["Accountant", "Neighbours"]
+__all__ = ["Accountant", "BudgetHolder", "Neighbours"]
 
 T = TypeVar("T")
 
@@ -45,21 +50,65 @@ Neighbours = Literal["replace-one", "add-or-remove-one", "label-within-belief", 
     label-alone             one record has another label; attributes stay, and are sent as they are
 """
 
+BudgetHolder = Literal["record", "user"]
+"""Who has the budget: each record of the party, or each of the users for whom it acts."""
+
 
 class Accountant:
     """The budget of one party. The neighbouring relation has no default."""
 
-    def __init__(self, *, party: int, parties: int, budget: float, neighbours: Neighbours) -> None:
+    def __init__(
+        self,
+        *,
+        party: int,
+        parties: int,
+        budget: float,
+        neighbours: Neighbours,
+        budget_of: BudgetHolder = "record",
+    ) -> None:
         self.neighbours = neighbours
+        self.budget_of = budget_of
         self.releases: list[Release] = []
         self.party = party
         self._views = views(parties)
         self._budget = budget
+        self._parts: set[PartPath] = {WHOLE}
+        self._partitions = 0
 
     @property
     def spent(self) -> float:
         """Largest loss of any record, or of any user, so far."""
-        return largest_loss((release.users, release.epsilon) for release in self.releases)
+        return total_loss(release.charge(release.epsilon) for release in self.releases)
+
+    def partition(
+        self, names: Sequence[str], *, by_value: bool, within: PartPath = WHOLE
+    ) -> list[PartPath]:
+        """Number a partition of the party's records, or of a part of them.
+
+        Args:
+            names: short labels of its parts, which are public.
+            by_value: whether a public attribute's value decides to which part a record belongs.
+                Otherwise the number of its row does.
+            within: the part that is split; by default all records.
+
+        Raises:
+            MisuseError: rows are counted while neighbouring datasets have another number of them.
+        """
+        adds_records = self.neighbours == "add-or-remove-one"
+        if adds_records and not by_value:
+            raise MisuseError(
+                "expected parts by the value of an attribute, found parts by the number of a row: "
+                "neighbouring datasets have a record more or less, which moves all rows after it"
+            )
+        self._require_part(within)
+        self._partitions += 1
+        touched = 2 if by_value and not adds_records else 1
+        paths = [
+            (*within, PartStep(self._partitions, index, name, touched))
+            for index, name in enumerate(names)
+        ]
+        self._parts.update(paths)
+        return paths
 
     def release(
         self,
@@ -69,6 +118,7 @@ class Accountant:
         phase: str,
         randomness: RandomStream,
         users: UserRange | None = None,
+        part: PartPath = WHOLE,
     ) -> T:
         """Check a release, record it, and then draw its answer.
 
@@ -78,13 +128,16 @@ class Accountant:
             phase: where in the protocol the release happens.
             randomness: the stream from which the noise is drawn.
             users: the users whose reports these are; by default all records are behind the value.
+            part: the part of the records behind the value, which `partition` has made.
 
         Raises:
-            MisuseError: the mechanism lacks a field.
+            MisuseError: the mechanism lacks a field, users are named though they have no budget of
+                their own, or the part is unknown.
             BudgetError: the release would exceed the budget. As after every error here, nothing was
                 recorded and nothing was drawn.
         """
         require_complete(mechanism)
+        self._require_budget_of(users, part)
         if users is not None and not 0 <= users[0] < users[1]:
             raise ValueError(
                 "expected a range of users from 0 on, and not an empty one, "
@@ -92,7 +145,13 @@ class Accountant:
             )
         planned = [
             self._planned(
-                mechanism, users=cost_users, epsilon=epsilon, whole=whole, to=to, phase=phase
+                mechanism,
+                users=cost_users,
+                part=part,
+                epsilon=epsilon,
+                whole=whole,
+                to=to,
+                phase=phase,
             )
             for cost_users, epsilon, whole in _costs(mechanism, users=users)
         ]
@@ -101,11 +160,34 @@ class Accountant:
         self.releases += planned
         return mechanism.draw(randomness)
 
+    def _require_budget_of(self, users: UserRange | None, part: PartPath) -> None:
+        """Refuse users in a protocol in which records have the budget, and a foreign part."""
+        if users is not None and self.budget_of != "user":
+            raise MisuseError(
+                f"expected a release about the records of party {self.party}, found "
+                f"users={users}: release about a part of the records by party.partition(...) and "
+                'of=part, or declare budget_of = "user" in the protocol if each record is a user '
+                "who reports for herself"
+            )
+        if users is not None and part:
+            raise MisuseError(
+                f"expected users or a part of the records, found users={users} and {_name(part)}"
+            )
+        self._require_part(part)
+
+    def _require_part(self, part: PartPath) -> None:
+        if part not in self._parts:
+            raise MisuseError(
+                f"expected a part that party {self.party} has made by party.partition(...), "
+                f"found {_name(part)}"
+            )
+
     def _planned(
         self,
         mechanism: Mechanism[T],
         *,
         users: UserRange | None,
+        part: PartPath,
         epsilon: float,
         whole: float | None,
         to: int,
@@ -129,6 +211,7 @@ class Accountant:
             users=users,
             delta=float(mechanism.delta),
             whole_record=whole,
+            part=part,
         )
 
     def _check(self, release: Release) -> None:
@@ -136,10 +219,10 @@ class Accountant:
         epsilon, users = release.epsilon, release.users
         if not epsilon >= 0:  # This is false for NaN, too.
             raise ValueError(f"expected an epsilon of at least 0, found {epsilon:g}")
-        total = epsilon + largest_loss(
-            (earlier.users, earlier.epsilon)
-            for earlier in self.releases
-            if overlap(earlier.users, users)
+        total = total_loss(
+            bearer.charge(bearer.epsilon)
+            for bearer in (*self.releases, release)
+            if overlap(bearer.users, users)
         )
         # Parts such as a third of epsilon may round up in the last digit.
         if total <= self._budget * (1 + 1e-9):
@@ -155,6 +238,11 @@ class Accountant:
             f"found {total:g} after this {release.mechanism} release"
             + (": some of them have reported before" if repeated else "")
         )
+
+
+def _name(part: PartPath) -> str:
+    """Name a part: "sex=Female, rows 2 of 4"."""
+    return ", ".join(step.name for step in part) or "all records"
 
 
 def _costs(

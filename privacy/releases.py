@@ -1,26 +1,21 @@
 """Releases: the record of what was released, and what all of them cost together.
 
-Losses of one party's releases add up in each view (sequential composition). Records of different
-parties are disjoint, so a run costs what its most expensive party costs (parallel composition).
-
-A release may be about some users only, each of whom reports for herself. Then losses add up for
-each user alone, and the largest sum over all users counts.
+Losses of one party's releases add up in each view, by the rules of `privacy.composition`. Records
+of different parties are disjoint, so a run costs what its most expensive party costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NotRequired, TypeAlias, TypedDict
+from typing import NotRequired, TypedDict
 
 import msgspec
 
 from .adversary import views
+from .composition import WHOLE, Charge, PartPath, total_loss
 from .mechanism import UserRange
 
-__all__ = ["PrivacyLoss", "Release", "epsilon_by_view", "largest_loss", "overlap"]
-
-UserLoss: TypeAlias = tuple[UserRange | None, float]
-"""A loss, and the users who bear it; `None` stands for all records of the party."""
+__all__ = ["PrivacyLoss", "Release", "epsilon_by_view"]
 
 REPORTED_VIEWS = ("public", "curator", "other_party")
 
@@ -48,6 +43,12 @@ class Release(msgspec.Struct, frozen=True):
     """Probability with which `epsilon` may not hold."""
     whole_record: float | None
     """Loss of the whole record, where `epsilon` is of a part of it."""
+    part: PartPath = WHOLE
+    """The part of the party's records behind the value; empty where all of them are."""
+
+    def charge(self, epsilon: float) -> Charge:
+        """Say who bears this loss."""
+        return Charge(epsilon, self.users, self.part)
 
 
 class PrivacyLoss(TypedDict):
@@ -72,7 +73,7 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> PrivacyLoss
         by_party[release.party].append(release)
     losses = {
         str(party): {
-            view: _rounded(largest_loss((r.users, r.seen[view]) for r in party_releases))
+            view: _rounded(total_loss(r.charge(r.seen[view]) for r in party_releases))
             for view in view_names
         }
         for party, party_releases in by_party.items()
@@ -87,8 +88,8 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> PrivacyLoss
     if any(r.whole_record is not None for party in by_party.values() for r in party):
         loss["whole_record"] = _rounded(
             max(
-                largest_loss(
-                    (r.users, r.epsilon if r.whole_record is None else r.whole_record)
+                total_loss(
+                    r.charge(r.epsilon if r.whole_record is None else r.whole_record)
                     for r in party_releases
                 )
                 for party_releases in by_party.values()
@@ -100,33 +101,3 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> PrivacyLoss
 def _rounded(epsilon: float) -> float:
     """Round away the last digits, to which thirds of an epsilon may add up."""
     return float(f"{epsilon:.12g}")
-
-
-def overlap(first: UserRange | None, second: UserRange | None) -> bool:
-    """Tell whether two ranges have a user in common; `None` stands for all users."""
-    return first is None or second is None or max(first[0], second[0]) < min(first[1], second[1])
-
-
-def largest_loss(losses: Iterable[UserLoss]) -> float:
-    """Add up the losses of the user who bears most.
-
-    >>> largest_loss([(None, 0.25), ((0, 10), 1.0), ((10, 20), 0.5), ((15, 30), 1.0)])
-    1.75
-    """
-    of_everybody, borders = 0.0, []
-    for users, epsilon in losses:
-        if users is None:
-            of_everybody += epsilon
-        else:
-            borders += [(users[0], 1, epsilon), (users[1], 0, -epsilon)]
-    # The sum is taken anew at every border. Subtracting a loss that was added before would leave
-    # rounding errors, or infinity minus infinity.
-    open_losses: list[float] = []
-    largest = 0.0
-    for _, begins, epsilon in sorted(borders):
-        if begins:
-            open_losses.append(epsilon)
-            largest = max(largest, sum(open_losses))
-        else:
-            open_losses.remove(-epsilon)
-    return of_everybody + largest

@@ -40,7 +40,7 @@ from ..curator import Curator
 from ..messages import MisuseError
 from ..messages.message import is_message
 from ..parties import Party
-from ..privacy import Domain, Members, Neighbours
+from ..privacy import BudgetHolder, Domain, Members, Neighbours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,6 +202,12 @@ class Protocol(ABC, Generic[ParametersT]):
     least_parties: ClassVar[int] = 1
     most_parties: ClassVar[int | None] = None
     neighbours: ClassVar[Neighbours]
+    budget_of: ClassVar[BudgetHolder] = "record"
+    """Who has the budget: each record of a party, or each "user" for whom it acts.
+
+    Only with users may a release name the users whose reports it is. A record is then one user's
+    report, and no other release depends on it.
+    """
     needs_schema: ClassVar[bool] = False
     """Whether records are codes of a public domain (`me.records.marginal`, `desk.domain`)."""
     uses: ClassVar[tuple[type, ...]] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,9 @@ def report_schema() -> dict[str, Any]:
     schema = msgspec.json.schema(Report)
     for name in ("Privacy", "ClaimExcess", "Release"):
         schema["$defs"][name] = _with_infinity(schema["$defs"][name])
-    return {**title, **schema}
+    # As JSON has it: a default that is a tuple is a list there.
+    published: dict[str, Any] = json.loads(json.dumps({**title, **schema}))
+    return published
 
 
 def _with_infinity(schema: Any) -> Any:

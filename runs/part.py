@@ -63,6 +63,7 @@ def make_party(
         parties=job.parties,
         budget=protocol.epsilon,
         neighbours=protocol.neighbours,
+        budget_of=protocol.budget_of,
     )
     return Party(
         wire,

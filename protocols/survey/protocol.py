@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeVar
 
-from ...privacy import Neighbours
+from ...privacy import BudgetHolder, Neighbours
 from ..protocol import Protocol, Public
 from .messages import SurveyMessages
 from .options import SurveyOptions, survey_warnings
@@ -22,6 +22,7 @@ class SurveyProtocol(Protocol[SurveyOptionsT]):
         "their records"
     )
     neighbours: ClassVar[Neighbours] = "replace-one"
+    budget_of: ClassVar[BudgetHolder] = "user"
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SurveyMessages,)
 

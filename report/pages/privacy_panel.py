@@ -148,9 +148,10 @@ def _between(losses: Sequence[ViewLoss], index: int) -> bool:
 def _budget(releases: Sequence[Release]) -> str:
     """List what the budget was spent on, of the party with the largest loss to the public.
 
-    Users have budgets of their own, so they have no such list.
+    Users have budgets of their own, and losses of disjoint parts do not add up. Then there is no
+    such list.
     """
-    if not releases or any(release.users is not None for release in releases):
+    if not releases or any(_scope(release) for release in releases):
         return ""
     by_party: dict[int, dict[tuple[str, str], list[float]]] = {}
     for release in releases:
@@ -187,7 +188,7 @@ def _by_party(privacy: Privacy) -> str:
 
 def _events(releases: Sequence[Release]) -> str:
     """List every release; equal releases of several parties are one row."""
-    users = any(release.users is not None for release in releases)
+    scoped = any(_scope(release) for release in releases)
     views = [
         "public",
         *(
@@ -206,24 +207,27 @@ def _events(releases: Sequence[Release]) -> str:
             epsilon_text(release.epsilon),
             *(epsilon_text(release.seen[view]) for view in views),
             "the curator" if release.to == 0 else f"party {release.to}",
-            _range(release.users),
+            _scope(release),
         )
         groups.setdefault(key, []).append(release.party)
     order = list(dict.fromkeys(release.phase for release in releases))
     listed = sorted(groups.items(), key=lambda group: order.index(group[0][0]))
     rows = [
-        (number, *key[:2], _parties(parties), *key[2:-1], *(key[-1:] if users else ()))
+        (number, *key[:2], _parties(parties), *key[2:-1], *(key[-1:] if scoped else ()))
         for number, (key, parties) in enumerate(listed, start=1)
     ]
     head = ["", "phase", "mechanism", "records of", "sensitivity", "noise scale", "claimed"]
     head += [f"loss to {LOSS_TO[view]}" for view in views]
-    head += ["sent to", *(["users"] if users else [])]
+    head += ["sent to", *(["about"] if scoped else [])]
     html = table(head, rows, caption="Releases, in order")
     return html if len(rows) <= MAX_EVENTS else fold(f"All {len(releases):,} releases", html)
 
 
-def _range(users: tuple[int, int] | None) -> str:
-    return "" if users is None else f"{users[0] + 1:,} to {users[1]:,}, each"
+def _scope(release: Release) -> str:
+    """Say which users or which part of the records a release is about; empty for all records."""
+    if release.users is not None:
+        return f"users {release.users[0] + 1:,} to {release.users[1]:,}, each"
+    return ", ".join(step.name for step in release.part)
 
 
 def _parties(parties: Sequence[int]) -> str:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import sottovoce
+from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import to_bytes
 from sottovoce.messages.frame import Header, pack_header
 from sottovoce.protocols.head_count import HeadCount
@@ -23,7 +24,10 @@ def test_included_files_are_included() -> None:
     included = {
         page.name: re.findall(r'^--8<-- "(.+)"$', page.read_text(), re.MULTILINE) for page in PAGES
     }
-    assert included["writing-a-protocol.md"] == ["docs/examples/census.py"]
+    assert included["writing-a-protocol.md"] == [
+        "docs/examples/census.py",
+        "docs/examples/by_sex.py",
+    ]
     assert included["writing-a-randomizer.md"] == ["docs/examples/my_randomizer.py"]
     for page in PAGES:
         assert page.read_text().count('"docs/examples/') == len(included[page.name]), page.name
@@ -69,6 +73,22 @@ def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert abs(run.report["outcome"]["people"] - 300) < 60
     assert run.report["communication"]["rounds"] == 2
     assert run.report["communication"]["messages"] == 6
+
+
+class TestBySex(ProtocolConformance):
+    """The example of disjoint records keeps the rules of every protocol."""
+
+    protocol = "by_sex:BySex"
+
+    @pytest.fixture(autouse=True)
+    def _examples(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(DOCS / "examples")
+        monkeypatch.syspath_prepend(str(DOCS / "examples"))
+
+    def test_it_costs_one_release(self) -> None:
+        privacy = self._run(self.protocol).report["privacy"]
+        assert len(privacy["releases"]) == 2 * self.parties
+        assert privacy["epsilon"]["public"] == 1.0
 
 
 def test_the_frame_shown_is_a_real_one() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sottovoce.crypto import RandomStream
-from sottovoce.messages import BudgetError
+from sottovoce.messages import BudgetError, MisuseError
 from sottovoce.privacy import Accountant, Release, UserCost, epsilon_by_view, laplace, views
 
 
@@ -38,7 +38,9 @@ class CountingStream(RandomStream):
 
 
 def accountant_of(party: int = 1, *, budget: float = 1.0) -> Accountant:
-    return Accountant(party=party, parties=2, budget=budget, neighbours="replace-one")
+    return Accountant(
+        party=party, parties=2, budget=budget, neighbours="replace-one", budget_of="user"
+    )
 
 
 def release(accountant: Accountant, epsilon: float, users: tuple[int, int] | None) -> int:
@@ -204,3 +206,12 @@ def test_ranges_of_one_release_do_not_overlap(ranges: tuple[tuple[int, int], ...
     ):
         release_mechanism(accountant, FixedAnswer(0.6, by_users=costs), (0, 10))
     assert not accountant.releases
+
+
+def test_users_have_a_budget_only_where_the_protocol_says_so() -> None:
+    accountant = Accountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
+    for index in range(15):
+        with pytest.raises(MisuseError, match=r"users=\(.*party\.partition.*budget_of"):
+            release(accountant, 1.0, (index, index + 1))
+    assert not accountant.releases
+    release(accountant, 1.0, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import sottovoce
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MisuseError, SottovoceError
+from sottovoce.parties import Part, Records
 from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
 from sottovoce.protocols import AnyProtocol
 
@@ -48,6 +49,9 @@ class Honest(Protocol[HonestParameters]):
             ),
             to=CURATOR,
         )
+
+    def tell_nothing(self, me: Party) -> None:
+        me.send(self.Said("", np.zeros(0, np.int64)), to=CURATOR)
 
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("count"):
@@ -136,6 +140,63 @@ class Cells(Honest):
             me.send(self.Said("", cells), to=CURATOR)
 
 
+class ManyUsers(Honest):
+    """Releases fifteen tables of the same records, each as the report of another user."""
+
+    budget_of = "user"
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            women = me.records.count("sex", "Female")
+            for user in range(15):
+                me.release(
+                    laplace(women, sensitivity=1, epsilon=1.0), to=CURATOR, users=(user, user + 1)
+                )
+            self.tell_nothing(me)
+
+
+class Parts(Honest):
+    """Counts each part of a partition from its own records."""
+
+    split: ClassVar[dict[str, Any]] = {"into": 3}
+
+    def records(self, me: Party, part: Part) -> Records:
+        return part.records
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            for part in me.partition(**self.split):
+                women = self.records(me, part).count("sex", "Female")
+                me.release(laplace(women, sensitivity=1, epsilon=0.5), to=CURATOR, of=part)
+            self.tell_nothing(me)
+
+
+class PartsByValue(Parts):
+    """Counts the records of each race."""
+
+    split: ClassVar[dict[str, Any]] = {"by": "race"}
+
+
+class WholeTables(Parts):
+    """Releases the whole table as that of each part."""
+
+    def records(self, me: Party, part: Part) -> Records:
+        return me.records
+
+
+class WholeTablesByValue(WholeTables):
+    """Releases the whole table as that of each race."""
+
+    split: ClassVar[dict[str, Any]] = {"by": "race"}
+
+
+class OtherParts(Parts):
+    """Releases the first part twice, once as the second."""
+
+    def records(self, me: Party, part: Part) -> Records:
+        return me.partition(into=3)[part.path[0].index // 2].records
+
+
 SENT = "test_nothing_of_a_record_is_sent_without_a_release"
 CHANGED = "test_one_record_changes_no_more_than_the_sensitivity"
 
@@ -176,11 +237,17 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
         (Rows, {SENT}),
         (Sum, {CHANGED}),
         (Cells, {CHANGED}),
+        (ManyUsers, {CHANGED}),
+        (Parts, set()),
+        (PartsByValue, set()),
+        (WholeTables, {CHANGED}),
+        (WholeTablesByValue, {CHANGED}),
+        (OtherParts, {CHANGED}),
     ],
 )
 def test_a_mistake_is_found(protocol: type[AnyProtocol], laws: set[str]) -> None:
     assert laws <= broken(protocol)
-    if protocol is Honest:
+    if not laws:
         assert not broken(protocol)
 
 
@@ -239,3 +306,11 @@ def test_secret_numbers_of_rows_are_not_sent() -> None:
     assert sottovoce.run("head-count", judge=False, **given).report["rows"] is None
     assert sottovoce.run("head-count", **given).judgement["rows"] == 90
     assert sottovoce.run("one-way", judge=False, aggregator="masks", **given).report["rows"] == 90
+
+
+def test_users_need_a_protocol_that_gives_them_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release of the same records for one user after another is refused when it is run."""
+    monkeypatch.setattr(ManyUsers, "budget_of", "record")
+    monkeypatch.setattr("sottovoce.runs.job.find", lambda _: ManyUsers)
+    with pytest.raises(MisuseError, match=r"users=\(0, 1\).*of=part.*budget_of = \"user\""):
+        sottovoce.run("many-users", rows=60, judge=False)

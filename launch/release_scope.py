@@ -1,0 +1,72 @@
+"""A law of the conformance suite: a changed record changes only releases that are about it.
+
+Two rules let losses of one party not add up, and each rests on a promise. A release that names
+users is computed from their reports alone. A release that names a part of the records is computed
+from that part alone. So when one record is replaced,
+
+    users       there is a user whom all changed releases name
+    parts       the changed releases of a partition name at most as many parts as the accountant
+                counts: one, or two where the record may move from part to part
+
+Changed releases that name neither are always counted in full. A release whose exact answer cannot
+be looked into counts as changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .release_tape import ExactRelease, ReleaseTape
+
+__all__ = ["scope_violation"]
+
+
+def scope_violation(tape: ReleaseTape) -> str | None:
+    """Compare two runs that differ in one record; say which promise was broken, if one was."""
+    changed = [
+        first
+        for first, second in zip(tape.recorded, tape.replayed, strict=True)
+        if first.evidence is None or first.evidence != second.evidence
+    ]
+    return _users_violation(changed) or _parts_violation(changed)
+
+
+def _users_violation(changed: Sequence[ExactRelease]) -> str | None:
+    """Look for a user whom all changed releases name."""
+    named = [release for release in changed if release.users is not None]
+    ranges = [release.users for release in named if release.users is not None]
+    if not ranges or max(first for first, _ in ranges) < min(end for _, end in ranges):
+        return None
+    listed = ", ".join(f"{first} to {end - 1}" for first, end in dict.fromkeys(ranges))
+    return (
+        "expected a record to be one user's, found releases about different users that change "
+        f"with one record ({named[0].mechanism}, users {listed})"
+    )
+
+
+def _parts_violation(
+    changed: Sequence[ExactRelease], *, depth: int = 0, has_moved: bool = False
+) -> str | None:
+    """Count the parts of each partition that the changed releases name.
+
+    Below a part that the record left or entered, it is in one part of each partition.
+    """
+    partitions: dict[int, dict[int, list[ExactRelease]]] = {}
+    bounds: dict[int, int] = {}
+    for release in changed:
+        if len(release.part) > depth:
+            step = release.part[depth]
+            partitions.setdefault(step.partition, {}).setdefault(step.index, []).append(release)
+            bounds[step.partition] = 1 if has_moved else step.touched
+    for number, parts in partitions.items():
+        if len(parts) > bounds[number]:
+            names = ", ".join(releases[0].part[depth].name for releases in parts.values())
+            return (
+                "expected a release of a part to be computed from the part's records, found "
+                f"releases of {len(parts)} parts that change with one record ({names})"
+            )
+        moved = has_moved or len(parts) > 1
+        for releases in parts.values():
+            if violation := _parts_violation(releases, depth=depth + 1, has_moved=moved):
+                return violation
+    return None
