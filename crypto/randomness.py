@@ -7,22 +7,47 @@ transport and any number of hosts. It is not private: anyone who knows the seed 
 noise.
 
 A path has one stream, which continues where it stopped. So asking twice never repeats noise.
+
+A process that is forked inherits its parent's streams. What a stream has read from the operating
+system and not yet given out is forgotten in the child, so that parent and child never draw the same
+bytes. The child of a seeded run continues the parent's keystream, as any run with this seed does.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["RandomStream", "RandomTree"]
+__all__ = ["RandomStream", "RandomTree", "forget_after_fork"]
+
+HolderT = TypeVar("HolderT")
 
 BUFFER_BYTES: Final = 4096
 ALL_USERS: Final = -1
 """Role of all simulated users together; no rank has this number."""
+
+
+_AFTER_FORK: Final[WeakKeyDictionary[Any, Callable[[Any], None]]] = WeakKeyDictionary()
+"""Objects with randomness from the operating system, and how each forgets it."""
+
+
+def forget_after_fork(holder: HolderT, forget: Callable[[HolderT], None]) -> None:
+    """Have an object forget its randomness in every process that is forked from this one."""
+    _AFTER_FORK[holder] = forget
+
+
+def _forget_all() -> None:
+    for holder, forget in list(_AFTER_FORK.items()):
+        forget(holder)
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 class RandomStream:
@@ -34,6 +59,11 @@ class RandomStream:
             if key is None
             else Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
         )
+        self._forget()
+        if key is None:
+            forget_after_fork(self, RandomStream._forget)
+
+    def _forget(self) -> None:
         self._buffer = b""
         self._position = 0
 

@@ -2,7 +2,7 @@
 
 Block i of user u is AES-128 of (u, i) under the stage's key. So the words of any users can be drawn
 without those of others, and results do not depend on how many ranks share the users. Without a seed
-the key comes from the operating system.
+the key comes from the operating system, and a forked process takes another one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from .randomness import forget_after_fork
 
 __all__ = ["UserWordStream", "UserWords"]
 
@@ -32,14 +34,22 @@ class UserWords:
     """
 
     def __init__(self, key: bytes | None) -> None:
-        aes_key = os.urandom(BLOCK_BYTES) if key is None else key[:BLOCK_BYTES]
+        self._buffers: dict[tuple[int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
+        self._set_key(os.urandom(BLOCK_BYTES) if key is None else key[:BLOCK_BYTES])
+        if key is None:
+            forget_after_fork(self, UserWords._renew)
+
+    def _renew(self) -> None:
+        """Take another key from the operating system."""
+        self._set_key(os.urandom(BLOCK_BYTES))
+
+    def _set_key(self, aes_key: bytes) -> None:
         if len(aes_key) != BLOCK_BYTES:
             raise ValueError(
                 f"expected a key of at least {BLOCK_BYTES} bytes, found {len(aes_key)}"
             )
         # The blocks are counters, each used once, so ECB repeats nothing.
         self._cipher = Cipher(algorithms.AES128(aes_key), modes.ECB()).encryptor()  # noqa: S305
-        self._buffers: dict[tuple[int, int, int], tuple[Words, npt.NDArray[np.uint8]]] = {}
 
     def of(self, users: Users) -> UserWordStream:
         """Begin to draw for these users.
