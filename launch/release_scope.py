@@ -26,7 +26,7 @@ def scope_violation(tape: ReleaseTape) -> str | None:
     changed = [
         first
         for first, second in zip(tape.recorded, tape.replayed, strict=True)
-        if first.evidence is None or first.evidence != second.evidence
+        if first.value is None or second.value is None or first.value != second.value
     ]
     return _users_violation(changed) or _parts_violation(changed)
 

@@ -10,10 +10,9 @@ from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..parties.cohort import CohortReports, CohortSums
 from ..privacy import Accountant, Mechanism, PartPath
+from ..privacy.exact_value import ExactValue, Inspectable
 from ..privacy.mechanism import UserRange
 
 __all__ = ["ExactRelease", "ReleaseTape"]
@@ -24,12 +23,27 @@ class ExactRelease(NamedTuple):
 
     mechanism: str
     sensitivity: float
-    answer: npt.NDArray[Any] | None
-    """The exact answer; `None` if the mechanism does not show it."""
-    evidence: bytes | None = None
-    """All that is exact in it, to be compared; `None` if the mechanism does not show it."""
+    value: ExactValue | None
+    """The exact value; `None` if the mechanism does not show it."""
+    kind: str
+    """The mechanism's class."""
     users: UserRange | None = None
     part: PartPath = ()
+
+    def change(self, other: ExactRelease) -> float:
+        """Compute by how much the exact value differs in another run.
+
+        Raises:
+            AssertionError: the mechanism does not show its exact value.
+        """
+        if self.value is None or other.value is None:
+            raise AssertionError(
+                f"expected a mechanism that shows its exact value, found {self.kind} "
+                f"({self.mechanism}) without exact_value: define `def exact_value(self) -> "
+                "ExactValue` in it, as sottovoce.privacy.exact_value describes, so that its "
+                "sensitivity can be checked"
+            )
+        return self.value.change(other.value)
 
 
 class ReleaseTape:
@@ -99,26 +113,11 @@ def _look_into(
 
     Pages can be read once, so the mechanism is returned with a copy of them.
     """
-    answer: npt.NDArray[Any] | None = None
     if is_dataclass(mechanism) and not isinstance(mechanism, type) and hasattr(mechanism, "pages"):
-        pages = [np.array(page) for page in mechanism.pages]
-        mechanism = replace(mechanism, pages=pages)
-        answer = np.concatenate([page.reshape(-1) for page in pages]) if pages else None
-    elif hasattr(mechanism, "steps"):
-        answer = np.asarray(mechanism.steps * mechanism.step)
-    elif hasattr(mechanism, "value"):
-        answer = np.array(mechanism.value, float).reshape(-1)
-    elif hasattr(mechanism, "counts"):
-        answer = np.array(mechanism.counts, float).reshape(-1)
-    evidence = None if answer is None else answer.tobytes()
-    if isinstance(mechanism, CohortReports | CohortSums):
-        evidence = b"".join(
-            np.stack([answers.users, answers.questions, answers.values]).tobytes()
-            for answers in mechanism.answers()
-        )
-    return mechanism, ExactRelease(
-        mechanism.name, mechanism.sensitivity, answer, evidence, users, part
-    )
+        mechanism = replace(mechanism, pages=[np.array(page) for page in mechanism.pages])
+    value = mechanism.exact_value() if isinstance(mechanism, Inspectable) else None
+    kind = type(mechanism).__name__
+    return mechanism, ExactRelease(mechanism.name, mechanism.sensitivity, value, kind, users, part)
 
 
 class _SilentMechanism:

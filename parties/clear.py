@@ -9,6 +9,7 @@ from math import inf, sqrt
 import numpy as np
 
 from ..crypto import RandomStream, UserWords
+from ..privacy.exact_value import ExactValue
 from ..privacy.local import pack
 from ..privacy.local.clear import ClearAttributes
 from .cohort import Cohort, Progress, ReportWindow
@@ -74,3 +75,6 @@ class ClearReports:
                 last=done == len(self.cohort),
             )
             self.progress(done, max(len(self.cohort), 1))
+
+    def exact_value(self) -> ExactValue:
+        return self.cohort.exact_value((*self.attributes, self.label))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Final, NamedTuple, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ..crypto import RandomStream, UserWords
 from ..privacy import UserCost
 from ..privacy.binary import BinaryEncoding
+from ..privacy.exact_value import ExactValue
 from ..privacy.local import Assignment, report
 from .records import Records
 
@@ -83,6 +84,12 @@ class Cohort:
                 copies = members - (self._ends[rows] - self._copies[rows])
                 yield rows, self._first_users[rows] + copies
 
+    def exact_value(self, names: Sequence[str]) -> ExactValue:
+        """Show the labels of all users in some columns, as a mechanism's exact value."""
+        columns = [np.asarray(self.records.codes(name)) for name in names]
+        rows = np.arange(len(self.records))
+        return ExactValue.of(np.stack(columns, axis=1), rows, norm="records")
+
 
 class ReportWindow(NamedTuple):
     """The reports of some users of a cohort."""
@@ -143,6 +150,15 @@ class _SurveyMechanism:
         """The places of all users who are asked. No user of a cohort has two of them."""
         return self.assignment.first, self.assignment.after
 
+    def exact_value(self) -> ExactValue:
+        """Show the true answers of all users who are asked, and whose record each is."""
+        windows = [*replace(self, progress=lambda _done, _of: None).answers()]
+        return ExactValue.of(
+            np.concatenate([window.values for window in windows]),
+            np.concatenate([window.rows for window in windows]),
+            norm="records",
+        )
+
     def answers(self) -> Iterator[Answers]:
         """List the answers of the users who are asked, window by window."""
         done = 0
@@ -152,7 +168,7 @@ class _SurveyMechanism:
             order = order[: int(np.searchsorted(questions[order], len(self.assignment.sizes)))]
             done += len(users)
             values = np.asarray(self.values(rows[order], questions[order]))
-            yield Answers(done, users[order], questions[order], values)
+            yield Answers(done, rows[order], users[order], questions[order], values)
             self.progress(done, max(len(self.cohort), 1))
 
 
@@ -161,6 +177,8 @@ class Answers(NamedTuple):
 
     done: int
     """Number of users so far, including those who are not asked."""
+    rows: Integers
+    """The record of each user who is asked."""
     users: Integers
     questions: Integers
     """In rising order."""

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..crypto import RandomStream, UserWords
+from ..privacy.exact_value import ExactValue
 from ..privacy.local import pack
 from ..privacy.local.bloom import BloomFilters
 from .cohort import Cohort, Progress, ReportWindow
@@ -79,3 +80,6 @@ class FilterReports:
                     last=done == len(self.cohort),
                 )
                 self.progress(done, max(len(self.cohort), 1))
+
+    def exact_value(self) -> ExactValue:
+        return self.cohort.exact_value(self.attributes)

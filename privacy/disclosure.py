@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from .exact_value import ExactValue
 
 __all__ = ["Disclosure"]
 
@@ -36,3 +37,6 @@ class Disclosure:
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.int64]:  # noqa: ARG002 - nothing is drawn
         """Return the counts. Called by `Accountant.release` alone."""
         return np.asarray(self.counts)
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.counts, norm="L1")

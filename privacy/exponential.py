@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from .exact_value import ExactValue
 
 __all__ = ["ExponentialChoice", "choose", "on_grid"]
 
@@ -86,6 +87,9 @@ class ExponentialChoice:
             borders.append(total)
         # The chosen candidate is the first one whose border is above the drawn number.
         return bisect_right(borders, randomness.below(total))
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.steps * self.step, norm="spread")
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from ..crypto import RandomStream
+from .exact_value import ExactValue
 
 __all__ = ["DiscreteLaplace", "bernoulli_exp", "laplace", "two_sided_geometric"]
 
@@ -43,6 +44,9 @@ class DiscreteLaplace:
         return self.value + two_sided_geometric(
             Fraction(self.epsilon) / self.sensitivity, randomness
         )
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of([self.value], norm="L1")
 
 
 def laplace(value: int, *, sensitivity: int, epsilon: float) -> DiscreteLaplace:

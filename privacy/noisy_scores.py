@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from .exact_value import ExactValue
 from .exponential import STEPS, on_grid
 from .laplace import bernoulli_exp, two_sided_geometric
 
@@ -72,6 +73,9 @@ class LaplaceScores:
             * self.step
         )
 
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.steps * self.step, norm="L1")
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianScores:
@@ -112,6 +116,9 @@ class GaussianScores:
             )
             * self.step
         )
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.steps * self.step, norm="L2")
 
 
 def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> LaplaceScores:

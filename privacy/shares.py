@@ -31,6 +31,7 @@ import numpy.typing as npt
 from ..crypto import RandomStream
 from ..messages import UsageError
 from .exact import mark_exact
+from .exact_value import ExactValue
 from .negative_binomial import NegativeBinomial
 
 __all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "shape_of"]
@@ -200,6 +201,9 @@ class SharedLaplace:
             positive = law.draw(len(page), randomness=randomness)
             yield np.asarray(page) + positive - law.draw(len(page), randomness=randomness)
 
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(*self.pages, norm="L1")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedNoise:
@@ -239,3 +243,6 @@ class SelectedNoise:
             positive = law.draw(len(page), randomness=randomness)
             noise = positive - law.draw(len(page), randomness=randomness)
             yield mark_exact(np.asarray(page)), noise
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(*self.pages, norm="L1")

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from .exact_value import ExactValue
 from .exponential import STEPS, on_grid
 from .laplace import two_sided_geometric
 
@@ -90,6 +91,9 @@ class SparseVector:
                     break
         return above
 
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.steps * self.step, norm="max")
+
 
 @dataclass(frozen=True, slots=True)
 class ThresholdMechanism:
@@ -133,6 +137,9 @@ class ThresholdMechanism:
             for query, steps in enumerate(self.steps.tolist())
             if steps + two_sided_geometric(rate, randomness) >= border
         ]
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.steps * self.step, norm="max")
 
 
 def sparse_vector(

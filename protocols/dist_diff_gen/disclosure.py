@@ -16,6 +16,7 @@ from ...curator.marginal import Numbers
 from ...messages import MessageError, role_name
 from ...parties import Party
 from ...privacy import coalition, with_curator
+from ...privacy.exact_value import ExactValue
 from .options import Messages
 from .plan import SpecialisationPlan
 
@@ -51,6 +52,9 @@ class Disclosure:
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
         """Hand the counts over. Called by `Accountant.release` alone."""
         return np.asarray(self.counts)
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(self.counts, norm="L1")
 
 
 def disclose(me: Party, plan: SpecialisationPlan) -> None:

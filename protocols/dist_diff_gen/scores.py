@@ -36,6 +36,7 @@ import numpy as np
 
 from ...crypto import RandomStream
 from ...curator.marginal import Numbers
+from ...privacy.exact_value import ExactValue
 from ...privacy.exponential import ExponentialChoice, choose
 
 __all__ = ["JointChoice", "Score", "choose_together", "score_splits", "sensitivity_of"]
@@ -112,6 +113,9 @@ class JointChoice:
     def draw(self, randomness: RandomStream) -> tuple[int, ...]:
         """Choose one candidate of each part. Called by `Accountant.release` alone."""
         return tuple([part.draw(randomness) for part in self.parts])
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of(*(part.steps * part.step for part in self.parts), norm="spread")
 
 
 def choose_together(scores: Sequence[Numbers], *, score: Score, epsilon: float) -> JointChoice:

@@ -154,7 +154,9 @@ def test_sensitivity_is_reached_by_some_table_and_passed_by_none(
                 worst["dependence"] = max(worst["dependence"], abs(distance - neighbour[1]))
     bound = mutual_information_sensitivity(rows, binary=2 in shape, base=2)
     assert worst["information"] == pytest.approx(bound, abs=1e-9)
-    assert worst["dependence"] <= dependence_sensitivity(rows)
+    # The triangle inequality loses about half for such small tables.
+    bound = dependence_sensitivity(rows)
+    assert 0.47 * bound <= worst["dependence"] <= bound
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,14 @@ def test_sensitivities(rows: int, binary: bool, base: float, expected: float) ->
         mutual_information_sensitivity(1, binary=binary, base=base)
     with pytest.raises(ValueError, match="at least 2 rows"):
         dependence_sensitivity(1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"), [(2, 2.0), (10, 0.32), (100, 0.0302), (1000, 0.003002)]
+)
+def test_dependence_sensitivity(rows: int, expected: float) -> None:
+    """PrivBayes: 3/n + 2/n^2."""
+    assert dependence_sensitivity(rows) == pytest.approx(expected, rel=1e-12)
 
 
 def test_adult(adult: Any) -> None:

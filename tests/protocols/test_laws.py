@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +12,13 @@ from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annota
 
 import sottovoce
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
+from sottovoce.crypto import RandomStream
 from sottovoce.launch.conformance import ProtocolConformance
+from sottovoce.launch.release_tape import ExactRelease
 from sottovoce.messages import MisuseError, SottovoceError
 from sottovoce.parties import Part, Records
 from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
+from sottovoce.privacy.laplace import two_sided_geometric
 from sottovoce.protocols import AnyProtocol
 
 
@@ -197,6 +202,34 @@ class OtherParts(Parts):
         return me.partition(into=3)[part.path[0].index // 2].records
 
 
+class UnknownMechanism:
+    """A mechanism that does not show its exact value."""
+
+    name = "unknown"
+    sensitivity = 1.0
+    scale = 1.0
+    epsilon = 1.0
+    delta = 0.0
+    by_users = ()
+    whole_record = None
+    seen: ClassVar[Mapping[str, float]] = {}
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def draw(self, randomness: RandomStream) -> int:
+        return self.value + two_sided_geometric(Fraction(1), randomness)
+
+
+class Opaque(Honest):
+    """Releases by a mechanism that the suite cannot look into."""
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            noisy = me.release(UnknownMechanism(me.records.count("sex", "Female")), to=CURATOR)
+            me.send(self.Said(str(noisy), np.zeros(0, np.int64)), to=CURATOR)
+
+
 SENT = "test_nothing_of_a_record_is_sent_without_a_release"
 CHANGED = "test_one_record_changes_no_more_than_the_sensitivity"
 
@@ -243,12 +276,22 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
         (WholeTables, {CHANGED}),
         (WholeTablesByValue, {CHANGED}),
         (OtherParts, {CHANGED}),
+        (Opaque, {CHANGED}),
     ],
 )
 def test_a_mistake_is_found(protocol: type[AnyProtocol], laws: set[str]) -> None:
     assert laws <= broken(protocol)
     if not laws:
         assert not broken(protocol)
+
+
+def test_the_suite_says_what_an_unknown_mechanism_must_define() -> None:
+    release = ExactRelease("noise", sensitivity=1.0, value=None, kind="MyNoise")
+    with pytest.raises(
+        AssertionError,
+        match=r"found MyNoise \(noise\) without exact_value: define `def exact_value",
+    ):
+        release.change(release)
 
 
 @pytest.fixture
