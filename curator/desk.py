@@ -5,6 +5,9 @@ It sees what parties send, and publishes what it computes from that.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from ..crypto import RandomStream, RandomTree
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, Role, Wire
@@ -42,6 +45,11 @@ class Curator(Role):
         """Number of threads that it may use."""
         self.key_bits = key_bits
         """Length of the Paillier key that it makes."""
+        self.sums: list[tuple[int, npt.NDArray[np.int64]]] | None = None
+        """Sums that it received, in order, where an audit keeps them; else `None`.
+
+        Each has the party whose message completed it, or 0 for a sum of all parties.
+        """
 
     @property
     def domain(self) -> Domain:
@@ -49,6 +57,11 @@ class Curator(Role):
         if self._domain is None:
             raise MisuseError("expected a domain, found none: set needs_schema in the protocol")
         return self._domain
+
+    def keep_sum(self, cells: npt.NDArray[np.int64], *, party: int = 0) -> None:
+        """Keep a sum for the audit, if there is one. No secure sum is known to anyone else."""
+        if self.sums is not None:
+            self.sums.append((party, np.array(cells, np.int64)))
 
     def randomness(self, purpose: str) -> RandomStream:
         """Make the random stream for a purpose within the current phase."""

@@ -71,6 +71,7 @@ class CuratorReplacement:
                     table = table + sum_out(before.table, family=family, source=source)
                     contributors = (*before.contributors, turn)
                 replaced[family] = RunningSum(table, turn, contributors, plan.noise)
+                desk.keep_sum(table.reshape(-1), party=turn)
         self.sums |= replaced
 
     def estimates(self, families: Sequence[Family]) -> list[Estimate]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf
 
 from ...privacy import Batch, coalition, with_curator
 from ...privacy.shares import excess
 from .options import Aggregator, NoiseKind
 
-__all__ = ["loss_by_view"]
+__all__ = ["loss_by_view", "unknown_shares"]
 
 
 def loss_by_view(
@@ -35,15 +36,37 @@ def loss_by_view(
         shape = shares / (parties - batch.colluding)
         return batch.epsilon * excess(rate=float(batch.rate), shape=shape)
 
-    losses = {coalition(size): remaining(parties - size) for size in others}
-    for size in others:
-        if aggregator == "masks":
-            shares = parties - size
-        elif aggregator == "paillier" and size == 1:
-            shares = min(party, parties - party + 1)
-        else:
-            shares = 1
-        losses[with_curator(size)] = remaining(shares)
+    def unknown(size: int, *, curator: bool) -> int:
+        members = unknown_shares(
+            parties=parties, party=party, size=size, curator=curator, aggregator=aggregator
+        )
+        return len(members)
+
+    losses = {coalition(size): remaining(unknown(size, curator=False)) for size in others}
+    losses |= {with_curator(size): remaining(unknown(size, curator=True)) for size in others}
     if aggregator == "clear":
         losses[with_curator(0)] = remaining(1)
     return losses
+
+
+def unknown_shares(
+    *, parties: int, party: int, size: int, curator: bool, aggregator: Aggregator
+) -> Collection[int]:
+    """List the parties whose shares hide a party's table from the worst coalition of this size.
+
+    Args:
+        parties: the number of parties.
+        party: the party whose table is hidden.
+        size: the number of other parties in the coalition.
+        curator: whether the curator is in it, too.
+        aggregator: what hides the tables.
+    """
+    if curator and aggregator == "clear":
+        return range(party, party + 1)
+    if curator and aggregator == "paillier" and size:
+        if size > 1:
+            return range(party, party + 1)
+        before, after = range(1, party + 1), range(party, parties + 1)
+        return before if len(before) <= len(after) else after
+    others = [rank for rank in range(1, parties + 1) if rank != party]
+    return [party, *others[size:]]

@@ -143,7 +143,12 @@ class CuratorSums:
     def pages(self, batch: SumBatch) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""
         number, self._batches = self._batches, self._batches + 1
-        return self._side.collect(self.noisy(batch), number=number)
+        return self._kept(self._side.collect(self.noisy(batch), number=number))
+
+    def _kept(self, pages: Iterator[Counts]) -> Iterator[Counts]:
+        for page in pages:
+            self._desk.keep_sum(page)
+            yield page
 
     def total(self, batch: SumBatch) -> Counts:
         """Receive a batch as one array."""

@@ -1,0 +1,362 @@
+"""One run of an audit: all roles on threads, and the audited party once more on other records.
+
+The run is on the parties' tables. Then the audited party's part is played again on the neighbouring
+table: with the same messages received, the same random streams, and the same answers of all its
+releases. So each release is at hand twice, with the exact value of both datasets. Whatever the
+party sends must be the same bytes: a difference is no release's, and has no bound.
+
+Left out are the curator's computations after the last message of a party. They follow from what the
+curator holds, so they add nothing to any view.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..crypto import RandomStream
+from ..curator import Curator
+from ..messages import CURATOR, PeerFailedError, SottovoceError, Wire, thread_wires
+from ..messages.wire import Buffer
+from ..parties import Party, Records, Schema
+from ..privacy import Accountant, Mechanism, Release
+from ..privacy.composition import WHOLE, PartPath
+from ..privacy.mechanism import UserRange
+from ..protocols.protocol import AnyProtocol
+from ..runs.job import Job
+from ..runs.part import make_curator, make_party
+from ..runs.threads import RoleError, play_on_threads
+
+__all__ = ["PairedRelease", "PairedRun", "TapedRelease", "play_pair"]
+
+T = TypeVar("T")
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class TapedRelease:
+    """One release of one party: the mechanism with the exact value, and the answer."""
+
+    mechanism: Any
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRelease:
+    """One release of the audited party, with the exact values of both datasets."""
+
+    mechanism: Any
+    neighbour: Any
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRun:
+    """What one run released, and what else would have differed on the neighbouring dataset."""
+
+    releases: tuple[PairedRelease, ...]
+    """The audited party's releases."""
+    others: dict[int, tuple[TapedRelease, ...]]
+    """The other parties' releases, by rank."""
+    sums: tuple[tuple[int, Counts], ...]
+    """The sums that the curator received, see `Curator.sums`."""
+    accounted: tuple[Release, ...]
+    """The audited party's releases as its accountant recorded them."""
+    difference: str
+    """What differs without a release; empty if nothing does."""
+    protocol: AnyProtocol
+
+
+def play_pair(
+    job: Job,
+    protocols: Sequence[AnyProtocol],
+    *,
+    records: Sequence[Records],
+    neighbour: Records,
+    party: int,
+    schema: Schema | None,
+) -> PairedRun:
+    """Play a run on threads, then the audited party's part on the neighbouring table.
+
+    Args:
+        job: the job, with the seed of this run.
+        protocols: an instance for the audit, one for the curator, and one for each party.
+        records: each party's records.
+        neighbour: the audited party's records in the neighbouring dataset.
+        party: the rank of the audited party.
+        schema: the schema that the roles agreed on.
+    """
+    wires = thread_wires(job.parties + 1)
+    tape = _TapingWire(wires[party])
+    accountants = {
+        rank: _TapingAccountant(
+            party=rank,
+            parties=job.parties,
+            budget=protocols[0].epsilon,
+            neighbours=protocols[0].neighbours,
+            budget_of=protocols[0].budget_of,
+        )
+        for rank in range(1, job.parties + 1)
+    }
+    finish = _Finish(parties=job.parties)
+    sums: list[tuple[int, Counts]] = []
+
+    def play(rank: int) -> None:
+        protocol = protocols[1 + rank]
+        if rank == CURATOR:
+            desk = make_curator(wires[rank], protocol, job, schema=schema, cores=1)
+            desk.sums = sums
+            try:
+                protocol.curator(_stopped_curator(desk, finish))
+            except _FinishedError:
+                return
+            return
+        wire: Wire = tape if rank == party else wires[rank]
+        me = make_party(wire, protocol, job, records=records[rank - 1], cores=1)
+        me.accountant = accountants[rank]
+        protocol.party(me)
+        finish.count()
+
+    try:
+        play_on_threads(wires, play)
+    except RoleError as failure:
+        raise failure.error from None
+    answers = [release.answer for release in accountants[party].tape]
+    replay = _ReplayAccountant(
+        party=party,
+        parties=job.parties,
+        budget=protocols[0].epsilon,
+        neighbours=protocols[0].neighbours,
+        budget_of=protocols[0].budget_of,
+        answers=answers,
+    )
+    difference = _play_again(job, protocols[0], tape, replay, records=neighbour)
+    mechanisms = [release.mechanism for release in accountants[party].tape]
+    if len(replay.mechanisms) != len(mechanisms):
+        difference = difference or "the number of releases"
+    return PairedRun(
+        tuple(
+            PairedRelease(*triple)
+            for triple in zip(mechanisms, replay.mechanisms, answers, strict=False)
+        ),
+        {rank: tuple(book.tape) for rank, book in accountants.items() if rank != party},
+        tuple(sums),
+        tuple(accountants[party].releases),
+        difference,
+        protocols[0],
+    )
+
+
+def _play_again(
+    job: Job,
+    protocol: AnyProtocol,
+    tape: _TapingWire,
+    accountant: _ReplayAccountant,
+    *,
+    records: Records,
+) -> str:
+    """Play the audited party's part on other records; say what it sends that differs."""
+    wire = _ReplayWire(tape)
+    me: Party = make_party(wire, protocol, job, records=records, cores=1)
+    me.accountant = accountant
+    try:
+        protocol.party(me)
+    except _DifferenceError as difference:
+        return str(difference)
+    except (SottovoceError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if wire.sent == len(tape.sent) else "the number of messages"
+
+
+# ---- wires
+
+
+class _TapingWire:
+    """The audited party's end of the wire, which keeps what arrives and what is sent."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.rank, self.size = wire.rank, wire.size
+        self._wire = wire
+        self.arrived: list[tuple[int, bytes]] = []
+        self.sent: list[tuple[int, bytes]] = []
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        self.sent.append((to, b"".join(parts)))
+        self._wire.send(parts, to=to, timeout=timeout)
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
+        arrival = self._wire.arrive(timeout=timeout)
+        if arrival is not None:
+            self.arrived.append((arrival[0], bytes(arrival[1])))
+        return arrival
+
+    def abort(self, status: int) -> NoReturn:
+        self._wire.abort(status)
+
+
+class _ReplayWire:
+    """The same end once more: what arrived arrives again, and what is sent must be the same."""
+
+    def __init__(self, tape: _TapingWire) -> None:
+        self.rank, self.size = tape.rank, tape.size
+        self._tape = tape
+        self._arrivals = iter(tape.arrived)
+        self.sent = 0
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002 - nothing waits
+        frame = b"".join(parts)
+        if self.sent >= len(self._tape.sent):
+            raise _DifferenceError("the number of messages")
+        expected_to, expected = self._tape.sent[self.sent]
+        self.sent += 1
+        if (to, len(frame)) != (expected_to, len(expected)):
+            raise _DifferenceError("the size or the receiver of a message")
+        if frame != expected:
+            raise _DifferenceError("a message that no release covers")
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:  # noqa: ARG002 - all is there
+        arrival = next(self._arrivals, None)
+        if arrival is None:
+            raise _DifferenceError("the messages that are waited for")
+        return arrival[0], memoryview(arrival[1])
+
+    def abort(self, status: int) -> NoReturn:
+        raise PeerFailedError(f"the replay was ended with status {status}")
+
+
+class _DifferenceError(Exception):
+    """The replay sends something else than the run."""
+
+
+# ---- accountants
+
+
+class _TapingAccountant(Accountant):
+    """An accountant that keeps every mechanism with its answer."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.tape: list[TapedRelease] = []
+
+    def release(
+        self,
+        mechanism: Mechanism[T],
+        *,
+        to: int,
+        phase: str,
+        randomness: RandomStream,
+        users: UserRange | None = None,
+        part: PartPath = WHOLE,
+    ) -> T:
+        mechanism = _with_pages(mechanism)
+        answer = super().release(
+            mechanism, to=to, phase=phase, randomness=randomness, users=users, part=part
+        )
+        kept: Any = list(answer) if isinstance(answer, Iterator) else answer
+        self.tape.append(TapedRelease(mechanism, kept))
+        again: Any = iter(kept) if isinstance(answer, Iterator) else kept
+        return again  # type: ignore[no-any-return]
+
+
+class _ReplayAccountant(Accountant):
+    """An accountant that answers as the run did, and keeps the mechanisms of the other dataset."""
+
+    def __init__(self, *, answers: Sequence[Any], **options: Any) -> None:
+        super().__init__(**options)
+        self._answers = answers
+        self.mechanisms: list[Any] = []
+
+    def release(
+        self,
+        mechanism: Mechanism[T],
+        *,
+        to: int,
+        phase: str,
+        randomness: RandomStream,
+        users: UserRange | None = None,
+        part: PartPath = WHOLE,
+    ) -> T:
+        mechanism = _with_pages(mechanism)
+        if len(self.mechanisms) >= len(self._answers):
+            raise _DifferenceError("the number of releases")
+        answer = self._answers[len(self.mechanisms)]
+        self.mechanisms.append(mechanism)
+        super().release(
+            _Silent(mechanism), to=to, phase=phase, randomness=randomness, users=users, part=part
+        )
+        again: Any = (
+            iter(answer) if isinstance(answer, list) and _answers_by_pages(mechanism) else answer
+        )
+        return again  # type: ignore[no-any-return]
+
+
+class _Silent:
+    """A mechanism with everything that the accountant records of another, which draws nothing."""
+
+    def __init__(self, mechanism: Mechanism[Any]) -> None:
+        self._mechanism = mechanism
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mechanism, name)
+
+    def draw(self, _: object) -> None:
+        """Draw nothing."""
+
+
+def _with_pages(mechanism: Mechanism[T]) -> Mechanism[T]:
+    """Copy pages, which can be read once, into a list."""
+    if is_dataclass(mechanism) and hasattr(mechanism, "pages"):
+        pages = [np.array(page) for page in mechanism.pages]
+        return replace(mechanism, pages=pages)
+    return mechanism
+
+
+def _answers_by_pages(mechanism: object) -> bool:
+    """Tell whether a mechanism's answer is an iterator, which the tape has as a list."""
+    return hasattr(mechanism, "pages") or hasattr(mechanism, "cohort")
+
+
+# ---- the end
+
+
+@dataclass(slots=True)
+class _Finish:
+    """Counts the parties that have ended their parts."""
+
+    parties: int
+    _ended: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self) -> None:
+        with self._lock:
+            self._ended += 1
+
+    @property
+    def reached(self) -> bool:
+        return self._ended == self.parties
+
+
+class _FinishedError(Exception):
+    """All parties have ended, so nothing more reaches the curator."""
+
+
+def _stopped_curator(desk: Curator, finish: _Finish) -> Curator:
+    """Let a curator stop at the first phase that begins after all parties have ended."""
+    enter = desk.phase
+
+    @contextmanager
+    def phase(name: str) -> Iterator[None]:
+        if finish.reached:
+            raise _FinishedError
+        with enter(name):
+            yield
+
+    desk.phase = phase  # type: ignore[method-assign]
+    return desk

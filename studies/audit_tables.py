@@ -1,0 +1,123 @@
+"""Worst-case neighbours: made-up tables of few rows, and one record that is replaced.
+
+The audit's adversary knows all records but one. So tables are small, and the two candidates for the
+unknown record differ in every attribute: then as many statistics as possible change, and by as much
+as possible.
+
+    lone      all records are alike but the one that is replaced, which differs from them in one
+              half of the attributes, or in the other half
+    opposite  half of the records have all first labels, the others all last labels; the replaced
+              record changes sides
+    mixed     labels drawn at random; the replaced record has all first labels, or all last labels
+    pair      a party has two records alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..parties import Schema
+from ..parties.schema_file import read_schema
+from ..privacy import Neighbours
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AUDIT_TABLES", "NeighbouringTables", "audit_schema", "neighbouring_tables"]
+
+AUDIT_TABLES: Final = ("lone", "opposite", "mixed", "pair")
+"""The names of the made-up tables."""
+ROWS: Final = 12
+"""Records of each party."""
+PAIR_ROWS: Final = 2
+SHUFFLE_SEED: Final = 5
+"""Seed of the table of random labels. It is no secret."""
+
+Codes = npt.NDArray[np.int64]
+
+
+class NeighbouringTables(NamedTuple):
+    """The parties' tables, and the table of the audited party with one record replaced."""
+
+    name: str
+    tables: tuple[pd.DataFrame, ...]
+    neighbour: pd.DataFrame
+    party: int
+    """The audited party's number, from 1."""
+
+
+def audit_schema(sizes: Sequence[int]) -> Mapping[str, list[str]]:
+    """Give attributes a, b, c ... with so many labels each; the last one is called label."""
+    names = [chr(ord("a") + index) for index in range(len(sizes) - 1)] + ["label"]
+    return {
+        name: [f"{name}{code}" for code in range(size)]
+        for name, size in zip(names, sizes, strict=True)
+    }
+
+
+def neighbouring_tables(
+    name: str,
+    schema: Mapping[str, Sequence[str]],
+    *,
+    parties: int,
+    party: int,
+    neighbours: Neighbours,
+) -> NeighbouringTables:
+    """Make the tables of this name for all parties, and the neighbour of the audited party's."""
+    sizes = np.array([len(labels) for labels in schema.values()])
+    generator = np.random.default_rng(SHUFFLE_SEED)
+    rows = PAIR_ROWS if name == "pair" else ROWS
+    tables = [_codes(name, sizes, rows=rows, generator=generator) for _ in range(parties)]
+    first, second = _candidates(name, sizes)
+    if neighbours in ("label-alone", "label-within-belief"):
+        second = np.append(first[:-1], (first[-1] + 1) % sizes[-1])
+    audited = tables[party - 1]
+    audited[0] = first
+    other = audited.copy()
+    other[0] = second
+    if neighbours == "add-or-remove-one":
+        other = audited[1:]
+    return NeighbouringTables(
+        name,
+        tuple(_frame(codes, schema) for codes in tables),
+        _frame(other, schema),
+        party,
+    )
+
+
+def _candidates(name: str, sizes: Codes) -> tuple[Codes, Codes]:
+    """Give the two candidates for the unknown record."""
+    first, last = np.zeros(len(sizes), np.int64), sizes - 1
+    if name == "lone":
+        half = np.arange(len(sizes)) < (len(sizes) + 1) // 2
+        return np.where(half, last, first), np.where(half, first, last)
+    return first, last
+
+
+def _codes(name: str, sizes: Codes, *, rows: int, generator: np.random.Generator) -> Codes:
+    """Make one party's codes, a row for each record."""
+    if name == "lone":
+        return np.zeros((rows, len(sizes)), np.int64)
+    if name == "mixed":
+        return np.column_stack([generator.integers(0, size, rows) for size in sizes])
+    return np.where(np.arange(rows)[:, None] % 2 == 0, 0, sizes - 1)
+
+
+def _frame(codes: Codes, schema: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: np.array(labels, object)[codes[:, column]]
+            for column, (name, labels) in enumerate(schema.items())
+        }
+    )
+
+
+def typed_schema(schema: Mapping[str, Sequence[str]]) -> Schema:
+    """Read the schema of made-up tables."""
+    return read_schema({name: list(labels) for name, labels in schema.items()})

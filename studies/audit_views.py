@@ -1,0 +1,182 @@
+"""What each adversary sees of one run: its realised privacy loss, and the numbers that it holds.
+
+The loss of a run in a view is the log-ratio of everything that the view holds of the audited party,
+between the two datasets. Releases are drawn one after another, each with its own randomness, so the
+log-ratios add up. Masks and ciphertexts add nothing: without the keys they are uniform.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ..parties.report_likelihood import changed_reports, label_log_ratio
+from ..privacy import coalition, with_curator
+from ..privacy.likelihood import UnknownLaw, log_ratio
+from ..privacy.shares import SelectedNoise, SharedLaplace
+from ..protocols.secure_sum import SumOptions
+from ..protocols.secure_sum.collusion import unknown_shares
+from ..protocols.secure_sum.options import Aggregator
+from .audit_noise import (
+    Adversary,
+    Counts,
+    NoisyTables,
+    ViewFigures,
+    replaced_figures,
+    selected_figures,
+    shared_figures,
+)
+from .audit_run import PairedRelease, PairedRun, TapedRelease
+
+__all__ = ["ATTRIBUTES_UNKNOWN", "adversaries", "figures_by_view"]
+
+ATTRIBUTES_UNKNOWN: Final = "curator (attributes unknown)"
+"""The view on a label of an adversary that knows of the attributes no more than omega allows."""
+MAX_NUMBERS: Final = 2_000
+"""Numbers of a run that the distinguishing test looks at."""
+
+
+def adversaries(parties: int) -> list[Adversary]:
+    """List the adversaries on one party's records.
+
+    >>> [adversary.view for adversary in adversaries(2)]
+    ['public', 'curator', 'other_party', 'curator_and_1']
+    """
+    return [
+        Adversary("public", 0, curator=False),
+        Adversary(with_curator(0), 0, curator=True),
+        *(Adversary(coalition(size), size, curator=False) for size in range(1, parties)),
+        *(Adversary(with_curator(size), size, curator=True) for size in range(1, parties)),
+    ]
+
+
+def figures_by_view(run: PairedRun, *, party: int, parties: int) -> dict[str, ViewFigures]:
+    """Give each view's loss in this run, and the numbers that it holds."""
+    figures = {
+        adversary.view: _add_up(
+            run, _Releases(run, party=party, parties=parties).figures(adversary)
+        )
+        for adversary in adversaries(parties)
+    }
+    if run.protocol.neighbours == "label-within-belief":
+        losses = [
+            label_log_ratio(release.mechanism, release.neighbour, release.answer)
+            for release in run.releases
+        ]
+        figures[ATTRIBUTES_UNKNOWN] = ViewFigures(
+            None if None in losses else float(sum(loss for loss in losses if loss is not None)), ()
+        )
+    return figures
+
+
+def _add_up(run: PairedRun, releases: Iterable[ViewFigures]) -> ViewFigures:
+    figures = list(releases)
+    numbers = [number for release in figures for number in release.numbers][:MAX_NUMBERS]
+    losses = [release.loss for release in figures if release.loss is not None]
+    loss: float | None = float(sum(losses))
+    if run.difference:
+        loss = math.inf
+    elif len(losses) < len(figures):
+        numbers.insert(0, float(sum(losses)))
+        loss = None
+    return ViewFigures(loss, tuple(numbers))
+
+
+class _Releases:
+    """The audited party's releases, with the noise of the other parties beside them."""
+
+    def __init__(self, run: PairedRun, *, party: int, parties: int) -> None:
+        self._run = run
+        self._party, self._parties = party, parties
+        self._shared = {rank: _tables(tape, SharedLaplace) for rank, tape in run.others.items()}
+        self._chosen = {rank: _tables(tape, SelectedNoise) for rank, tape in run.others.items()}
+        parameters = run.protocol.parameters
+        self._aggregator: Aggregator = (
+            parameters.aggregator if isinstance(parameters, SumOptions) else "clear"
+        )
+
+    def figures(self, adversary: Adversary) -> Iterator[ViewFigures]:
+        """Give the figures of each release."""
+        sums = iter([cells for owner, cells in self._run.sums if not owner])
+        shared = chosen = 0
+        unknown = unknown_shares(
+            parties=self._parties,
+            party=self._party,
+            size=adversary.size,
+            curator=adversary.curator,
+            aggregator=self._aggregator,
+        )
+        for release in self._run.releases:
+            mechanism = release.mechanism
+            if isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
+                others = {rank: tables[shared] for rank, tables in self._shared.items()}
+                shared += 1
+                _total(sums, mechanism.batch.cells)
+                yield shared_figures(_apart(release), others, list(unknown))
+            elif isinstance(mechanism, SelectedNoise):
+                others = {
+                    rank: tables[chosen]
+                    for rank, tables in self._chosen.items()
+                    if chosen < len(tables)
+                }
+                chosen += 1
+                if mechanism.name == "replaced-laplace":
+                    later = {rank: other for rank, other in others.items() if rank > self._party}
+                    kept = [pair for pair in self._run.sums if pair[0] >= self._party]
+                    yield replaced_figures(_apart(release), later, kept, adversary)
+                else:
+                    total = _total(sums, mechanism.batch.cells)
+                    yield selected_figures(_apart(release), others, total, adversary)
+            else:
+                yield _figures_of(release)
+
+
+def _apart(release: PairedRelease) -> NoisyTables:
+    return NoisyTables.of(release.mechanism, release.neighbour, release.answer)
+
+
+def _tables(
+    tape: Iterable[TapedRelease], kind: type[SharedLaplace | SelectedNoise]
+) -> list[NoisyTables]:
+    """Take another party's batches apart; its exact tables are the same in both datasets."""
+    return [
+        NoisyTables.of(release.mechanism, release.mechanism, release.answer)
+        for release in tape
+        if isinstance(release.mechanism, kind) and release.mechanism.batch.parties > 1
+    ]
+
+
+def _total(sums: Iterator[Counts], cells: int) -> Counts:
+    """Take the pages of one batch's sum."""
+    pages = [np.zeros(0, np.int64)]
+    while sum(map(len, pages)) < cells:
+        pages.append(next(sums))
+    return np.concatenate(pages)
+
+
+def _figures_of(release: PairedRelease) -> ViewFigures:
+    """Give the figures of a release that every adversary sees as it is."""
+    reports = changed_reports(release.mechanism, release.neighbour, release.answer)
+    numbers = tuple(_flatten(release.answer if reports is None else reports))
+    try:
+        return ViewFigures(log_ratio(release.mechanism, release.neighbour, release.answer), numbers)
+    except UnknownLaw:
+        return ViewFigures(None, numbers)
+
+
+def _flatten(answer: Any) -> Iterator[float]:
+    """List all numbers of an answer."""
+    if isinstance(answer, np.ndarray):
+        if answer.dtype.kind in "biuf":
+            yield from map(float, answer.reshape(-1).tolist())
+    elif isinstance(answer, bytes):
+        yield from map(float, np.unpackbits(np.frombuffer(answer, np.uint8)).tolist())
+    elif isinstance(answer, bool | int | float | np.generic):
+        yield float(answer)
+    elif isinstance(answer, Mapping):
+        yield from (number for value in answer.values() for number in _flatten(value))
+    elif isinstance(answer, list | tuple):
+        yield from (number for value in answer for number in _flatten(value))
