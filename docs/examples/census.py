@@ -9,6 +9,8 @@ class CensusParameters(Options):
 
 class Census(Protocol[CensusParameters]):
     name = "census"
+    summary = "how many people there are"
+    trust = "no one: each party adds its own noise"
     neighbours = "add-or-remove-one"
 
     @message

@@ -92,7 +92,7 @@ def _lead(runs: Sequence[ComparedRun]) -> str:
     epsilons = _range([run.epsilon for run in runs])
     parties = _range([run.parties for run in runs])
     return (
-        f"{quantity(len(runs), 'run')} of {shown}: epsilon {epsilons}, "
+        f"{quantity(len(runs), 'run')} of {shown}: claimed epsilon {epsilons}, "
         f"{parties} part{'y' if parties == '1' else 'ies'}."
     )
 
@@ -168,13 +168,14 @@ def _chart(
         charts.Line(name=level, points=[(0, value)], kind="baseline")
         for level, value in (levels or {}).items()
     ]
-    panel = charts.Panel(lines=[*lines[:MAX_LINES], *quiet], x=by, y=name, log_x=by == "epsilon")
-    drawn = charts.panels([panel], title=f"{name} over {by}")
-    caption = f"{name[0].upper()}{name[1:]} over {by}."
+    place = "claimed epsilon" if by == "epsilon" else by
+    panel = charts.Panel(lines=[*lines[:MAX_LINES], *quiet], x=place, y=name, log_x=by == "epsilon")
+    drawn = charts.panels([panel], title=f"{name} over {place}")
+    caption = f"{name[0].upper()}{name[1:]} over {place}."
     if len(lines) > MAX_LINES:
         caption += f" The first {MAX_LINES} of {len(lines)} lines."
     if endless := [run.name for run in runs if height(run) is not None and isinf(axis(run))]:
-        caption += f" Not drawn, as {by} is infinite: {', '.join(endless[:MAX_NAMED])}."
+        caption += f" Not drawn, as {place} is infinite: {', '.join(endless[:MAX_NAMED])}."
     return figure(drawn, caption=caption, fits=True)
 
 

@@ -89,7 +89,7 @@ def privacy_panel(privacy: Privacy) -> list[str]:
         paragraph(text),
         paragraph(ACCOUNTED, kind="quiet"),
         _views(privacy),
-        _budget(privacy.releases),
+        _budget(privacy),
         _by_party(privacy),
         _events(privacy.releases),
     ]
@@ -145,12 +145,13 @@ def _between(losses: Sequence[ViewLoss], index: int) -> bool:
     )
 
 
-def _budget(releases: Sequence[Release]) -> str:
+def _budget(privacy: Privacy) -> str:
     """List what the budget was spent on, of the party with the largest loss to the public.
 
     Users have budgets of their own, and losses of disjoint parts do not add up. Then there is no
     such list.
     """
+    releases = privacy.releases
     if not releases or any(_scope(release) for release in releases):
         return ""
     by_party: dict[int, dict[tuple[str, str], list[float]]] = {}
@@ -161,10 +162,11 @@ def _budget(releases: Sequence[Release]) -> str:
     party = max(by_party, key=lambda party: sum(map(sum, by_party[party].values())))
     rows = [(*key, len(losses), sum(losses)) for key, losses in by_party[party].items()]
     finite = all(loss < float("inf") for *_, loss in rows)
+    what = "Releases alone" if privacy.not_accounted else "Budget"
     return table(
-        ("phase", "mechanism", "releases", "epsilon"),
+        ("phase", "mechanism", "releases", "epsilon as accounted"),
         rows,
-        caption=f"Budget of party {party}, by phase and mechanism, in the public's view",
+        caption=f"{what} of party {party}, by phase and mechanism, in the public's view",
         bar=3 if finite else None,
     )
 
@@ -219,7 +221,7 @@ def _events(releases: Sequence[Release]) -> str:
     head = ["", "phase", "mechanism", "records of", "sensitivity", "noise scale", "claimed"]
     head += [f"loss to {LOSS_TO[view]}" for view in views]
     head += ["sent to", *(["about"] if scoped else [])]
-    html = table(head, rows, caption="Releases, in order")
+    html = table(head, rows, caption="Releases, in order, each as accounted")
     return html if len(rows) <= MAX_EVENTS else fold(f"All {len(releases):,} releases", html)
 
 

@@ -710,7 +710,7 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     assert printed.endswith("written  comparison.html\n")
     page = Page((tmp_path / "comparison.html").read_text())
     assert page.broken == []
-    assert "2 runs of dp-subn (paper), dp-subn: epsilon 8 to 30, 3 parties." in page.text
+    assert "2 runs of dp-subn (paper), dp-subn: claimed epsilon 8 to 30, 3 parties." in page.text
     assert (
         "paper: the claimed epsilon 8 does not hold, as accounted: the public 12, the curator 12, "
         "another party infinity. --mode rigorous keeps the claim" in page.text
