@@ -150,9 +150,21 @@ def _pick(
     table = np.atleast_2d(np.asarray(shares, dtype=np.float64))
     borders = np.cumsum(table, axis=1) / table.sum(axis=1, keepdims=True)
     draws = generator.random(BLOCK)
-    rows = borders[np.zeros(BLOCK, np.int64) if groups is None else groups]
-    codes: Codes = (draws[:, None] >= rows[:, :-1]).sum(axis=1)
+    if groups is None:
+        return _reached(draws, borders[0])
+    codes = np.empty(BLOCK, np.int64)
+    for group, row in enumerate(borders):
+        members = np.flatnonzero(groups == group)
+        codes[members] = _reached(draws[members], row)
     return codes
+
+
+def _reached(draws: npt.NDArray[np.float64], borders: npt.NDArray[np.float64]) -> Codes:
+    """Count for each draw the borders that it has reached, without the last one, which is 1."""
+    codes = np.zeros(len(draws), np.uint8)
+    for border in borders[:-1]:
+        codes += draws >= border
+    return codes.astype(np.int64)
 
 
 def _relationship(
