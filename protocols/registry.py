@@ -1,45 +1,79 @@
-"""Finding protocols: by the entry point group `sottovoce.protocols`, or by `module:Class`."""
+"""Finding protocols: by the name of one of ours or of a plug-in, or by `module:Class`.
+
+A plug-in names its classes in the entry point group `sottovoce.protocols`. Reading the entry points
+of all installed packages takes longer than a small protocol takes to run, so ours are listed here.
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import sys
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
 from ..messages import Private, UsageError
 from .protocol import AnyProtocol, Protocol
 
-__all__ = ["available", "find", "load"]
+__all__ = ["OWN_PROTOCOLS", "available", "find", "load"]
 
 GROUP: Final = "sottovoce.protocols"
+OWN_PROTOCOLS: Final[Mapping[str, str]] = {
+    "calm": "calm:CALM",
+    "clldp-decision-tree": "clldp:LabelDecisionTree",
+    "clldp-joint": "clldp:LabelJoint",
+    "clldp-naive-bayes": "clldp:LabelNaiveBayes",
+    "dist-diff-gen": "dist_diff_gen:DistDiffGen",
+    "dp-ccbn": "dp_ccbn:DPCCBN",
+    "dp-subn": "dp_subn:DPSUBN",
+    "fourier": "fourier:Fourier",
+    "head-count": "head_count:HeadCount",
+    "independent": "independent:Independent",
+    "jtree": "jtree:JTree",
+    "label-dp": "label_dp:LabelDP",
+    "lopub": "lopub:LoPub",
+    "no-incremental": "privincr:NoIncremental",
+    "no-priv-jtree": "privincr:NoPrivJTree",
+    "noisy-marginals": "noisy_marginals:NoisyMarginals",
+    "one-way": "one_way:OneWay",
+    "one-way-ldp": "one_way_ldp:OneWayLocal",
+    "privincr": "privincr:PrivIncr",
+}
+"""Module and class of each protocol of this package, by its name."""
 
 
-def available() -> dict[str, EntryPoint]:
-    """List what is installed, by name."""
-    return {
-        point.name: point
-        for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    }
+def available() -> list[str]:
+    """List the names of our protocols and of those of installed plug-ins."""
+    return sorted({*OWN_PROTOCOLS, *_plug_ins()})
+
+
+def _plug_ins() -> dict[str, str]:
+    """Find the protocols of other packages: `module:Class` by name."""
+    from importlib.metadata import entry_points
+
+    points = entry_points(group=GROUP)
+    return {point.name: f"{point.module}:{point.attr}" for point in points}
 
 
 def find(reference: str) -> type[AnyProtocol]:
-    """Find a protocol by its name, or by `module:Class`."""
+    """Find a protocol by its name, or by `module:Class`. A plug-in cannot replace one of ours."""
     if ":" in reference:
         return _checked(load(reference, what="a protocol"), reference)
-    installed = available()
-    if reference not in installed:
-        close = difflib.get_close_matches(reference, installed, n=1)
+    if reference in OWN_PROTOCOLS:
+        place = f"{__package__}.{OWN_PROTOCOLS[reference]}"
+    elif reference in (places := _plug_ins()):
+        place = places[reference]
+    else:
+        names = available()
+        close = difflib.get_close_matches(reference, names, n=1)
         hint = (
             f"did you mean {close[0]}?"
             if close
-            else f"there are {', '.join(installed)}; or give module:Class"
+            else f"there are {', '.join(names)}; or give module:Class"
         )
         raise UsageError(f"expected the name of a protocol, found {reference!r}: {hint}")
-    point = installed[reference]
-    return _checked(_imported(f"{point.module}:{point.attr}", what="a protocol"), reference)
+    return _checked(_imported(place, what="a protocol"), reference)
 
 
 def load(reference: str, *, what: str) -> Any:

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import sottovoce
 from sottovoce.launch.cli import app
 from sottovoce.protocols import find
+from sottovoce.protocols.registry import OWN_PROTOCOLS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -50,19 +51,12 @@ def hooks() -> ModuleType:
     return module
 
 
-def own_protocols() -> list[str]:
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [*project["entry-points"]["sottovoce.protocols"]]
-
-
 def nav() -> str:
     return (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
 
 
 def test_every_protocol_has_a_page(hooks: ModuleType) -> None:
-    assert sorted(hooks.PAGE_OF) == sorted(own_protocols())
+    assert sorted(hooks.PAGE_OF) == sorted(OWN_PROTOCOLS)
     for name, target in hooks.PAGE_OF.items():
         page = target.partition("#")[0]  # `mkdocs build --strict` checks the anchor
         text = (DOCS / page).read_text()
@@ -85,7 +79,7 @@ def test_a_command_runs_every_protocol(hooks: ModuleType) -> None:
 
 def test_the_table_of_protocols_has_them_all(hooks: ModuleType) -> None:
     made = hooks.on_page_markdown((DOCS / "protocols.md").read_text())
-    for name in own_protocols():
+    for name in OWN_PROTOCOLS:
         assert f"[`{name}`]({hooks.PAGE_OF[name]})" in made
         assert f"`{name}`" in (DOCS / "protocols.md").read_text(), (
             f"{name} has no place in the table of what is published"
@@ -278,10 +272,10 @@ def rounds_in_the_readme() -> dict[str, str]:
 
 
 def test_the_readme_has_every_protocol() -> None:
-    assert sorted(rounds_in_the_readme()) == sorted(own_protocols())
+    assert sorted(rounds_in_the_readme()) == sorted(OWN_PROTOCOLS)
 
 
-@pytest.mark.parametrize("name", own_protocols())
+@pytest.mark.parametrize("name", OWN_PROTOCOLS)
 def test_rounds_in_the_readme_are_those_of_a_run(name: str) -> None:
     stated = rounds_in_the_readme()[name]
     parties = 2 if name == "dist-diff-gen" else 4
