@@ -6,6 +6,7 @@ reports errors is imported when there is an error, so that help starts quickly.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import time
@@ -39,6 +40,8 @@ def main() -> None:
         sys.exit(stop.exit_code)
     except Exception as error:  # noqa: BLE001 - other errors than ours are raised again
         sys.exit(_report(error))
+    finally:
+        gc.freeze()  # The interpreter, which ends now, need not search modules for garbage.
 
 
 def _report(error: Exception) -> int:

@@ -117,6 +117,8 @@ class LifelineServer:
         self._listener = socket.create_server(("" if everywhere else "127.0.0.1", 0), backlog=512)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
+        self._alarm, self._asleep = socket.socketpair()  # A byte wakes the thread up to end.
+        self._selector.register(self._asleep, selectors.EVENT_READ)
         self._buffers: dict[socket.socket, bytearray] = {}
         self._ranks: dict[socket.socket, int] = {}
         self._over = threading.Event()
@@ -135,20 +137,21 @@ class LifelineServer:
     def close(self) -> None:
         """Close all connections: every rank that still lives ends itself."""
         self._over.set()
+        self._alarm.send(b"\0")
         self._thread.join()
-        for connection in list(self._buffers):
+        for connection in (*self._buffers, self._alarm, self._asleep):
             connection.close()
         self._listener.close()
         self._selector.close()
 
     def _serve(self) -> None:
         while not self._over.is_set():
-            for key, _ in self._selector.select(timeout=0.1):
+            for key, _ in self._selector.select():
                 if key.fileobj is self._listener:
                     connection, _ = self._listener.accept()
                     self._buffers[connection] = bytearray()
                     self._selector.register(connection, selectors.EVENT_READ)
-                elif isinstance(key.fileobj, socket.socket):
+                elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._buffers:
                     self._read(key.fileobj)
 
     def _read(self, connection: socket.socket) -> None:

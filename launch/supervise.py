@@ -29,7 +29,7 @@ from ..runs.record import RunRecord
 from .library import conflict, loaded_library
 from .lifeline import Event, Failure, LifelineServer, Loss, Move, RankResult, Start
 from .mpiexec import Launcher
-from .rank import JOB_VARIABLE, Assignment
+from .rank import JOB_VARIABLE, RANK_PROGRAM, Assignment
 
 __all__ = ["run_with_mpi"]
 
@@ -92,7 +92,7 @@ def run_with_mpi(
     ).decode()
     command = launcher.command(
         # With -P a module in the working folder never replaces an installed one.
-        [sys.executable, "-P", "-c", "from sottovoce.launch.rank import main; main()"],
+        [sys.executable, "-P", "-c", RANK_PROGRAM],
         ranks=job.parties + 1,
         variables=[JOB_VARIABLE],
         hosts=placement.hosts,
@@ -163,7 +163,9 @@ def _follow(
     deadline = float("inf")
     while time.monotonic() < deadline:
         with contextlib.suppress(queue.Empty):
-            states.note(server.events.get(timeout=0.1))
+            # When all ranks have finished, there is only mpiexec's end to wait for.
+            pause = 0.1 if len(states.finished) < ranks else 0.01
+            states.note(server.events.get(timeout=pause))
             while True:
                 states.note(server.events.get_nowait())
         progress.show(states.positions)

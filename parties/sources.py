@@ -5,10 +5,6 @@ No process holds a whole file as text. A block of 65,536 rows is read, encoded a
 
 from __future__ import annotations
 
-import lzma
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,17 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BLOCK", "DEMO", "blocks", "column_names"]
 
-BROKEN_FILE_ERRORS: Final = (
-    ValueError,
-    OSError,
-    ImportError,
-    EOFError,
-    zlib.error,
-    zipfile.BadZipFile,
-    lzma.LZMAError,
-    tarfile.TarError,
-)
-"""Errors on broken files: of pandas, pyarrow, and the decompressors that pandas chooses by name."""
 DEMO: Final = "demo"
 BLOCK: Final = 1 << 16
 """Rows of a block. Tables are split block by block, so another size would be another split."""
@@ -93,11 +78,33 @@ def _blocks(
                 yield from map(RawTable.of, frames)
         except UsageError:
             raise
-        except BROKEN_FILE_ERRORS as error:
+        except broken_file_errors() as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise UsageError(
                 f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {lines[0]}"
             ) from None
+
+
+def broken_file_errors() -> tuple[type[Exception], ...]:
+    """List the errors on broken files.
+
+    They are raised by pandas, by pyarrow, and by the decompressors that pandas chooses by name.
+    """
+    import lzma
+    import tarfile
+    import zipfile
+    import zlib
+
+    return (
+        ValueError,
+        OSError,
+        ImportError,
+        EOFError,
+        zlib.error,
+        zipfile.BadZipFile,
+        lzma.LZMAError,
+        tarfile.TarError,
+    )
 
 
 def _slices(

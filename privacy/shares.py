@@ -32,7 +32,6 @@ from ..crypto import RandomStream
 from ..messages import UsageError
 from .exact import mark_exact
 from .exact_value import ExactValue
-from .negative_binomial import NegativeBinomial
 
 __all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "shape_of"]
 
@@ -196,6 +195,8 @@ class SharedLaplace:
     def draw(self, randomness: RandomStream) -> Iterator[Counts]:
         """Add a share of the noise to every cell. Called by `Accountant.release` alone."""
         shape = shape_of(parties=self.batch.parties, colluding=self.batch.colluding)
+        from .negative_binomial import NegativeBinomial
+
         law = NegativeBinomial(shape=shape, rate=self.batch.rate)
         for page in self.pages:
             positive = law.draw(len(page), randomness=randomness)
@@ -238,6 +239,8 @@ class SelectedNoise:
 
         Counts and noise are returned apart, as they meet under encryption. The counts are exact.
         """
+        from .negative_binomial import NegativeBinomial
+
         law = NegativeBinomial(shape=Fraction(1), rate=self.batch.rate)
         for page in self.pages:
             positive = law.draw(len(page), randomness=randomness)

@@ -10,16 +10,15 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
-
 from ..messages import role_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rich.console import Console
+    from rich.live import Live
     from rich.status import Status
+    from rich.table import Table
 
     from ..messages import Position
 
@@ -37,10 +36,7 @@ class Progress:
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown
-        console = Console(stderr=True)
-        self._live: Live | None = None
-        if shown and console.is_terminal:
-            self._live = Live(console=console, refresh_per_second=4, transient=True)
+        self._live = _live_display() if shown else None
         self._start = time.monotonic()
         self._next = self._start + DELAY
 
@@ -70,6 +66,8 @@ class Progress:
         return f"{time.monotonic() - self._start:.0f} s  {'; '.join(roles) or 'starting'}\n"
 
     def _table(self, positions: Mapping[int, Position]) -> Table:
+        from rich.table import Table
+
         title = f"{time.monotonic() - self._start:.0f} s{'' if positions else ', starting'}"
         table = Table(box=None, title=title, title_justify="left", show_header=bool(positions))
         for name in ("role", "phase", "step", "doing", "sent", "received", "left"):
@@ -96,10 +94,23 @@ class Progress:
         return f"{left:.0f} s ({position.done / position.of:.0%})"
 
 
+def _live_display() -> Live | None:
+    """Prepare what is redrawn in place, if standard error is a terminal."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    return Live(console=console, refresh_per_second=4, transient=True)
+
+
 class TaskProgress:
     """Shows how much of a task in this process is done, on a terminal."""
 
     def __init__(self) -> None:
+        from rich.console import Console
+
         self._console = Console(stderr=True)
         self._start = time.monotonic()
         self._status: Status | None = None
@@ -121,6 +132,8 @@ class SweepProgress:
     """Shows how many runs of a sweep are done, and estimates the time left."""
 
     def __init__(self, *, shown: bool) -> None:
+        from rich.console import Console
+
         self._console = Console(stderr=True)
         self._shown = shown
         self._start = time.monotonic()

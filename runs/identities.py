@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from ..crypto import Keypair, RandomTree
@@ -26,6 +25,8 @@ def write_identity(folder: Path, *, party: int) -> tuple[Path, Path]:
                 f"expected no identity of party {party} in {folder} yet, "
                 f"found {path.name}: remove it first"
             )
+    from cryptography.hazmat.primitives import serialization as pem
+
     pair = Keypair.new(RandomTree(None, role=party).stream(phase="", purpose="identity"))
     key = pair.private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     try:
@@ -72,6 +73,8 @@ def read_identities(
 
 
 def _load(path: Path) -> object:
+    from cryptography.hazmat.primitives import serialization as pem
+
     try:
         data = path.read_bytes()
         if path.suffix == ".key":

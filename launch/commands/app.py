@@ -6,6 +6,7 @@ several words are here, too, because several commands have them.
 
 from __future__ import annotations
 
+import gc
 import sys
 from difflib import get_close_matches
 from importlib import import_module
@@ -44,7 +45,7 @@ class LazyCommands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
         if cmd_name not in COMMANDS:
             return None
-        import_module(f".{COMMANDS[cmd_name][0]}", __package__)
+        _load(COMMANDS[cmd_name][0])
         command = next(info for info in app.registered_commands if info.name == cmd_name)
         return get_command_from_info(command, pretty_exceptions_short=False, rich_markup_mode=None)
 
@@ -56,6 +57,15 @@ class LazyCommands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def _load(module: str) -> None:
+    """Import a module of commands. No garbage is collected meanwhile: modules stay."""
+    gc.disable()
+    try:
+        import_module(f".{module}", __package__)
+    finally:
+        gc.enable()
 
 
 app = typer.Typer(

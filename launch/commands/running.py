@@ -19,7 +19,6 @@ from ...report.making import make_report
 from ...report.progress import Progress
 from ...report.report import report_json
 from ...report.reported import ReportedRun
-from ...report.terminal import print_not_accounted, print_summary
 from ...runs.job import Job, instantiate
 from ...runs.record import RunRecord
 from ...runs.settings import merge_options, parse_assignments, read_options, settings
@@ -134,10 +133,14 @@ def _write(
     record: RunRecord, run: ReportedRun, *, folder: Path, quiet: bool, as_json: bool
 ) -> None:
     report, names = write_run(record, run, folder=folder)
-    if as_json or quiet:
+    if report.privacy.not_accounted and (as_json or quiet):
+        from ...report.terminal import print_not_accounted
+
         print_not_accounted(report.privacy.not_accounted, to_error=True)
     if as_json:
         sys.stdout.write(report_json(report).decode())
     elif not quiet:
+        from ...report.terminal import print_summary
+
         shown = ReportedRun(report=report, judgement=run.judgement)
         print_summary(shown, folder=folder, names=names)
