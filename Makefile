@@ -10,6 +10,9 @@ WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
 QUICK := tests/house tests/messages tests/crypto tests/parties tests/curator tests/evaluation tests/runs \
   tests/protocols/test_head_count.py
 
+# Without bytecode every rank that a test starts would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock schema release clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
