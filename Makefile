@@ -1,4 +1,5 @@
-# Two commands: `make demo` and `make test`. Each makes its own environment in .venv first, from the releases in locks/.
+# Two commands: `make demo` and `make test`. Each makes its own environment in .venv first, from the
+# releases in locks/.
 PYTHON ?= python3
 VENV ?= .venv
 MPICH ?= .venv-mpich
@@ -6,16 +7,20 @@ RELEASES ?= locked
 EXTRAS ?= dev,docs
 BIN := $(VENV)/bin
 WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
-# What `make quick` runs: about a minute of tests from all floors of the house, some of them over MPI.
-QUICK := tests/house tests/messages tests/crypto tests/parties tests/curator tests/evaluation tests/runs \
-  tests/protocols/test_head_count.py
+# What `make quick` runs: about a minute of tests from all floors, some of them over MPI.
+QUICK := tests/house tests/messages tests/crypto tests/parties tests/curator tests/evaluation \
+  tests/runs tests/protocols/test_head_count.py
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := --numprocesses=$(WORKERS) --dist=worksteal
 
 # Without bytecode every rank that a test starts would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench lock schema release clean
+.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench \
+  lock schema release clean
 
-# DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then corrected.
+# DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then
+# corrected.
 demo: $(VENV)/.done
 	@echo 'As printed in 2016 (mode paper): Pathak noise, sequential updates, secure noise replacement under Paillier'
 	$(BIN)/sottovoce run dp-subn --mode paper --parties 3 --epsilon 1 --classify income --out runs/as-printed
@@ -30,11 +35,12 @@ demo: $(VENV)/.done
 
 test: lint types unit docs package
 
-# Before a commit: under 90 seconds on two cores. Tests that touch what changed, none of them over MPI.
+# Before a commit: under 90 seconds on two cores. It runs tests that touch what changed, none of
+# them over MPI.
 check: export SOTTOVOCE_TEST_SECONDS := 45
 check: lint types
 	tests=$$($(BIN)/python .ci/changed.py) && echo "$$tests" && \
-	  $(BIN)/python -m pytest -q -m 'not mpi and not timed and not hosts' --numprocesses=$(WORKERS) --dist=worksteal $$tests
+	  $(PYTEST) -q -m 'not mpi and not timed and not hosts' $(PARALLEL) $$tests
 
 lint: $(VENV)/.done
 	$(BIN)/ruff format --check --quiet .
@@ -50,23 +56,24 @@ check unit quick coverage: export OMP_NUM_THREADS := 1
 check unit quick coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
-	$(BIN)/python -m pytest -ra -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal --durations=20
-	$(BIN)/python -m pytest -ra -m timed
-	$(BIN)/python -m pytest -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
+	$(PYTEST) -ra -m 'not timed' $(PARALLEL) --durations=20
+	$(PYTEST) -ra -m timed
+	$(PYTEST) -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 # A part of the tests: for other releases of Python and of the dependencies.
 quick: $(VENV)/.done
-	$(BIN)/python -m pytest -q -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal $(QUICK)
+	$(PYTEST) -q -m 'not timed' $(PARALLEL) $(QUICK)
 
 # The newest releases of the dependencies, and the least that pyproject.toml allows.
 newest oldest:
 	rm -f .venv-$@/.done
 	$(MAKE) quick VENV=.venv-$@ RELEASES=$@ EXTRAS=test
 
-# Which lines and branches the tests reach, ranks under mpiexec included. It takes twice as long as without counting.
+# Which lines and branches the tests reach, ranks under mpiexec included. It takes twice as long as
+# without counting.
 coverage: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -ra -m 'not timed' --numprocesses=$(WORKERS) --dist=worksteal
+	$(BIN)/coverage run -m pytest -ra -m 'not timed' $(PARALLEL)
 	$(BIN)/coverage run -m pytest -ra -m timed
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
@@ -111,7 +118,8 @@ $(MPICH)/.done: pyproject.toml .ci/install $(wildcard locks/*.txt)
 	.ci/install $(MPICH) $(RELEASES) --editable '.[mpich]' 'coverage[toml]>=7.10'
 	touch $@
 
-# Try the newest releases, and write down what the two commands install from now on: one file for each Python found.
+# Write down the newest releases, which the two commands install from now on: one file for each
+# Python found.
 lock:
 	$(PYTHON) .ci/lock.py $$(.ci/pythons)
 
@@ -119,7 +127,8 @@ lock:
 schema: $(VENV)/.done
 	$(BIN)/python tests/report/test_report_schema.py
 
-# Wheel and source distribution, each tested in a fresh environment: CONTRIBUTING.md says what else a release is.
+# Wheel and source distribution, each tested in a fresh environment. CONTRIBUTING.md says what else
+# a release is.
 release: $(VENV)/.done
 	.ci/release "$(VENV)"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Build both wheels, install them in a fresh environment, and test the plug-in there. Usage: check.sh VENV-WITH-BUILD
+# Build both wheels, install them in a fresh environment, and test the plug-in there.
+# Usage: check.sh VENV-WITH-BUILD
 set -euo pipefail
 venv=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,6 +1,7 @@
 """What installs and chooses: lock files, the least releases, the tests that touch a change."""
 
 import importlib.util
+import os
 import re
 import subprocess
 import tomllib
@@ -94,3 +95,33 @@ def test_the_pythons_of_this_machine_are_new_enough_and_listed_once() -> None:
     ]
     assert all(new_enough == "True" for new_enough, _ in answers)
     assert len({minor for _, minor in answers}) == len(answers)
+
+
+def run_ci(folder: Path, *, failing: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
+    """Run CI with a make that fails where its arguments have a word, and that does nothing."""
+    fail = "".join(f'case " $* " in *" {word} "*) exit 2 ;; esac; ' for word in failing)
+    for name, text in {"make": f'{fail}echo "make $*"', "dpkg": "exit 0"}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return subprocess.run(
+        [ROOT / ".ci" / "run"],
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def test_ci_names_all_that_failed_and_runs_the_rest(tmp_path: Path) -> None:
+    ran = run_ci(tmp_path, failing=("test", "EXTRAS=test", "newest"))
+    assert ran.returncode == 1
+    failed = re.findall(r"^FAILED: (.*?)(?: with Python .*)?$", ran.stdout, re.MULTILINE)
+    assert failed == ["make test", "a part of the tests in a path with a space", "make newest"]
+
+
+def test_ci_passes_when_everything_passes(tmp_path: Path) -> None:
+    ran = run_ci(tmp_path, failing=())
+    assert ran.returncode == 0
+    assert "FAILED" not in ran.stdout
+    assert "no other Python" in ran.stdout or "in a folder called sottovoce" in ran.stdout
