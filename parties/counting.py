@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ..messages import MisuseError, Private
 from ..privacy.domain import Domain
+from .raw import Change
 
 __all__ = ["CodedTable"]
 
@@ -66,6 +67,14 @@ class CodedTable:
     def take(self, rows: npt.NDArray[np.int64]) -> CodedTable:
         """Keep only these rows."""
         return CodedTable([column[rows] for column in self.codes], self.domain, rows=len(rows))
+
+    def changed(self, change: Change) -> CodedTable:
+        """Change every column's codes to others of the domain."""
+        codes = [
+            change(column.astype(np.int64), len(labels)).astype(column.dtype)
+            for column, labels in zip(self.codes, self.domain.labels.values(), strict=True)
+        ]
+        return CodedTable(codes, self.domain, rows=self._rows)
 
     def marginals(self, marginals: Sequence[Sequence[str]]) -> Iterator[Counts]:
         """Count these marginals in this order, each in row-major order of its attributes."""

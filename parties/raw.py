@@ -5,7 +5,7 @@ pandas takes half a second to start. So it is imported only to convert from a Da
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,9 +15,11 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NumberColumn", "RawColumn", "RawTable", "TextColumn", "join_tables"]
+__all__ = ["Change", "NumberColumn", "RawColumn", "RawTable", "TextColumn", "join_tables"]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Change: TypeAlias = Callable[[Integers, int], Integers]
+"""Changes a column: from its values' places among so many values to other places."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,6 +45,14 @@ class NumberColumn:
         return (
             str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
         )
+
+    def changed(self, change: Change) -> NumberColumn:
+        """Change the numbers, each to another one of the column; nulls become numbers."""
+        numbers, places = np.unique(self.numbers, return_inverse=True)
+        count = len(numbers) - int(self._is_float and np.isnan(numbers).sum())
+        if not count:
+            return self
+        return NumberColumn(numbers[change(np.minimum(places, count - 1), count)])
 
     def array(self) -> npt.NDArray[Any]:
         return self.numbers
@@ -71,6 +81,15 @@ class TextColumn:
         """Write the value of a row."""
         place = int(self.places[row])
         return self.texts[place] if place >= 0 else "nan"
+
+    def changed(self, change: Change) -> TextColumn:
+        """Change the texts, each to another one of the column; nulls become texts."""
+        texts = sorted({self.texts[place] for place in set(self.places.tolist()) if place >= 0})
+        if not texts:
+            return self
+        numbers = {text: number for number, text in enumerate(texts)}
+        numbers_of_places = np.array([numbers.get(text, 0) for text in self.texts] + [0])
+        return TextColumn(change(numbers_of_places[self.places], len(texts)), texts)
 
     def array(self) -> npt.NDArray[np.object_]:
         """Make an array of texts, in which a null is None."""
@@ -102,6 +121,11 @@ class RawTable:
         """Keep only these rows."""
         count = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
         return RawTable({name: column.take(rows) for name, column in self.columns.items()}, count)
+
+    def changed(self, change: Change) -> RawTable:
+        """Change every column's values to others of the column."""
+        columns = {name: column.changed(change) for name, column in self.columns.items()}
+        return RawTable(columns, self.rows)
 
     def frame(self) -> pd.DataFrame:
         """Make a DataFrame of texts and numbers."""

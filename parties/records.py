@@ -14,7 +14,7 @@ from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
 from .counting import CodedTable
 from .partition import SortKey, Split
-from .raw import RawTable, join_tables
+from .raw import Change, RawTable, join_tables
 from .schema import Schema
 from .sources import blocks
 
@@ -88,6 +88,10 @@ class Records:
         """Keep only these rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
         return Records(self._rows.take(rows), numbers=numbers)
+
+    def changed(self, change: Change) -> Records:
+        """Make other records of the same shape, on which a part is played again."""
+        return Records(self._rows.changed(change), numbers=self.numbers)
 
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one attribute, for all rows."""

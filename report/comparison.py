@@ -13,8 +13,9 @@ from typing import Final, TypeAlias
 from ..evaluation import Utility
 from ..evaluation.classification import Misclassification
 from ..evaluation.prediction import Accuracy
+from ..runs.record import Unaccounted
 from .above_claim import excess_text
-from .report import Report, Unaccounted
+from .report import Report
 from .reported import ReportedRun
 
 __all__ = [

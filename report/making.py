@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -13,13 +14,16 @@ import msgspec
 from ..crypto.key_sizes import MIN_KEY_BITS
 from ..messages import Entry, communication
 from ..privacy import epsilon_by_view
+from ..privacy.releases import PrivacyLoss
 from ..protocols import AnyProtocol, Cost, Public
+from ..runs.guard import is_built_in
 from ..runs.job import Job, instantiate
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess
 from .command import command
-from .not_accounted import unaccounted_texts
+from .formats import quantity
+from .not_accounted import unaccounted_messages, unaccounted_texts
 from .report import (
     About,
     Communication,
@@ -150,6 +154,9 @@ def _privacy(protocol: AnyProtocol, record: RunRecord) -> Privacy:
     """
     job = record.job
     views = epsilon_by_view(record.releases, parties=job.parties)
+    not_accounted = unaccounted_messages(record)
+    if not_accounted:
+        views = _unbounded(views, parties={line.party for line in not_accounted})
     if protocol.neighbours.startswith("label-within"):
         views = {"whole_record": views["epsilon"]["curator"], **views}
     return Privacy(
@@ -158,9 +165,47 @@ def _privacy(protocol: AnyProtocol, record: RunRecord) -> Privacy:
         neighbours=protocol.neighbours,
         **views,
         releases=record.releases,
+        not_accounted=not_accounted,
+        check=_check(protocol, record),
         key_bits=job.key_bits,
         identities=job.identities or "made for the run",
     )
+
+
+def _unbounded(loss: PrivacyLoss, *, parties: set[int]) -> PrivacyLoss:
+    """Replace every figure that may be exceeded by infinity, as no bound is known.
+
+    What a party sends may be published or passed on, so no view of its records has a bound.
+    """
+    unbounded = loss.copy()
+    unbounded["epsilon"] = dict.fromkeys(loss["epsilon"], math.inf)
+    unbounded["coalitions"] = dict.fromkeys(loss["coalitions"], math.inf)
+    unbounded["by_party"] = {
+        party: dict.fromkeys(losses, math.inf) if int(party) in parties else losses
+        for party, losses in loss["by_party"].items()
+    }
+    if "whole_record" in loss:
+        unbounded["whole_record"] = math.inf
+    return unbounded
+
+
+def _check(protocol: AnyProtocol, record: RunRecord) -> str:
+    """Say how it was checked that nothing left a party without a release."""
+    guards = [notes.guard for notes in record.roles if notes.guard is not None]
+    if is_built_in(protocol):
+        return "built in: the test suite checks it"
+    replays = min((guard.replays for guard in guards), default=0)
+    text = (
+        f"each party's part was played again on {quantity(replays, 'other table')}"
+        if replays
+        else "no part was played again"
+    )
+    rehearsal = record.rehearsal
+    if rehearsal is None:
+        return f"not rehearsed; {text}"
+    if rehearsal.failure is not None:
+        return f"not rehearsed ({rehearsal.failure}); {text}"
+    return f"rehearsed on {rehearsal.rows:,} made-up records; {text}"
 
 
 def _published(record: RunRecord) -> PublishedSizes:
@@ -234,7 +279,7 @@ def _formulas(protocol: AnyProtocol, entries: Sequence[Entry], public: Public) -
 def _warnings(record: RunRecord) -> list[str]:
     """List what everybody should know of a run's options."""
     job: Job = record.job
-    warnings = []
+    warnings = _remarks(record)
     if job.seed is not None:
         warnings.append(
             f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed "
@@ -248,3 +293,17 @@ def _warnings(record: RunRecord) -> list[str]:
             "is NOT private; give a public one with --schema"
         )
     return warnings
+
+
+def _remarks(record: RunRecord) -> list[str]:
+    """List what else rehearsal and replays showed, each once."""
+    rehearsal = record.rehearsal
+    remarks: dict[str, None] = {}
+    if rehearsal is not None:
+        remarks |= dict.fromkeys(f"in the rehearsal: {remark}" for remark in rehearsal.remarks)
+        if rehearsal.failure is not None:
+            remarks[f"there was no rehearsal: {rehearsal.failure}"] = None
+    for party, notes in enumerate(record.roles):
+        if notes.guard is not None:
+            remarks |= dict.fromkeys(f"party {party}: {text}" for text in notes.guard.remarks)
+    return [*remarks]

@@ -1,14 +1,14 @@
-"""Sentences about messages that left a party without a release that covers them."""
+"""What left parties without a release that covers it, and the sentences about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
+from ..runs.record import RunRecord, Unaccounted
 from .formats import numbers_text, quantity
-from .report import Unaccounted
 
-__all__ = ["MARK", "MEANING", "unaccounted_texts"]
+__all__ = ["MARK", "MEANING", "unaccounted_messages", "unaccounted_texts"]
 
 MARK: Final = "NOT ACCOUNTED"
 """How every sentence about such messages begins."""
@@ -16,6 +16,41 @@ MEANING: Final = (
     "What they reveal of a record is not known, so no privacy loss is shown for whoever saw them."
 )
 MAX_TEXTS: Final = 6
+REHEARSED: Final = "in the rehearsal, {}"
+
+
+def unaccounted_messages(record: RunRecord) -> list[Unaccounted]:
+    """List what no release covers in a run.
+
+    A kind of message that depended on records in the rehearsal may be the same on the other tables
+    of the real replays. All of its messages count.
+    """
+    lines = [
+        line
+        for notes in record.roles
+        if notes.guard is not None
+        for line in notes.guard.unaccounted
+    ]
+    if record.rehearsal is None:
+        return lines
+    counted = {(line.party, line.kind) for line in lines}
+    reasons: dict[str, str] = {}
+    for finding in record.rehearsal.unaccounted:
+        reasons.setdefault(finding.kind or finding.reason, finding.reason)
+    parties = range(1, record.job.parties + 1)
+    for kind, reason in reasons.items():
+        rehearsed = REHEARSED.format(reason)
+        for party in parties:
+            if kind == reason:  # something beside messages, with a reason and no kind
+                if not any(line.party == party and line.reason == reason for line in lines):
+                    lines.append(Unaccounted(party=party, kind="", messages=0, reason=rehearsed))
+                continue
+            messages = sum(entry.sender == party and entry.kind == kind for entry in record.entries)
+            if messages and (party, kind) not in counted:
+                lines.append(
+                    Unaccounted(party=party, kind=kind, messages=messages, reason=rehearsed)
+                )
+    return lines
 
 
 def unaccounted_texts(messages: Sequence[Unaccounted]) -> list[str]:
@@ -30,17 +65,21 @@ def unaccounted_texts(messages: Sequence[Unaccounted]) -> list[str]:
     groups: dict[tuple[str, str], list[Unaccounted]] = {}
     for message in messages:
         groups.setdefault((message.kind, message.reason), []).append(message)
-    texts = [
-        f"{MARK}: {_count(group)} of kind {kind} left {_parties(group)} without a release"
-        + (f" ({reason})" if reason else "")
-        for (kind, reason), group in groups.items()
-    ]
+    texts = [_text(kind, reason, group) for (kind, reason), group in groups.items()]
     if len(texts) > MAX_TEXTS:
         rest = [message for group in [*groups.values()][MAX_TEXTS - 1 :] for message in group]
         kinds = len({message.kind for message in rest})
         more = f"{MARK}: {_count(rest)} of {quantity(kinds, 'more kind')} left {_parties(rest)}"
         texts[MAX_TEXTS - 1 :] = [f"{more} without a release"]
     return texts
+
+
+def _text(kind: str, reason: str, group: Sequence[Unaccounted]) -> str:
+    """Write the sentence about one kind; without a kind something beside messages is meant."""
+    if not kind:
+        return f"{MARK}: {_parties(group)}: {reason}"
+    text = f"{MARK}: {_count(group)} of kind {kind} left {_parties(group)} without a release"
+    return f"{text} ({reason})" if reason else text
 
 
 def _count(messages: Sequence[Unaccounted]) -> str:

@@ -18,7 +18,7 @@ import msgspec
 from ..messages import UsageError
 from ..privacy import Release
 from ..protocols.protocol import UserTraffic
-from ..runs.record import of_numpy
+from ..runs.record import Unaccounted, of_numpy
 
 __all__ = [
     "About",
@@ -35,7 +35,6 @@ __all__ = [
     "MarginalsSize",
     "Sums",
     "Traffic",
-    "Unaccounted",
     "as_dictionary",
     "in_json",
     "parse_report",
@@ -170,15 +169,6 @@ class Communication(Sums, frozen=True, kw_only=True):
     users: Traffic | None = None
 
 
-class Unaccounted(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages of one kind that left a party without a release that covers them."""
-
-    party: int
-    kind: str
-    messages: int
-    reason: str
-
-
 class ClaimExcess(msgspec.Struct, frozen=True, kw_only=True):
     """Views in which the privacy loss, as accounted, is above the claimed epsilon."""
 
@@ -210,6 +200,8 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """Messages after which no privacy loss is known: the views that saw them have infinity."""
     above_claim: list[ClaimExcess] = []
     """Views above the claim, those that the claim covers first; all others are at or below it."""
+    check: str = ""
+    """How it was checked that nothing left a party without a release."""
     key_bits: int
     identities: str
 

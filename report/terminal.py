@@ -13,11 +13,11 @@ from rich.table import Table
 
 from ..evaluation import Evaluation
 from ..evaluation.label_attacks import AttackResult
+from ..runs.record import Unaccounted
 from .comparison import Comparison
 from .comparison_table import claim_warnings, comparison_table, legend
 from .formats import quantity
 from .not_accounted import MARK, MEANING, unaccounted_texts
-from .report import Unaccounted
 from .reported import ReportedRun
 from .summary import summary_lines
 

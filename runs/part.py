@@ -10,75 +10,26 @@ from __future__ import annotations
 import contextlib
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
-from ..crypto import Keypair, RandomTree
 from ..curator import Curator
 from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
 from ..messages.frame import FrameKind
 from ..parties import Party, Records, Schema
-from ..privacy import Accountant, Release
+from ..privacy import Release
 from ..protocols import AnyProtocol, Outcome
+from .guard import guard_part, is_built_in
 from .identities import read_identities
 from .job import Job, instantiate
-from .record import PublishedOutcome, RoleNotes, RunRecord
+from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
+from .replay import tape_part
+from .roles import make_curator, make_party
 
-__all__ = ["make_curator", "make_party", "play_role"]
-
-
-def make_curator(
-    wire: Wire, protocol: AnyProtocol, job: Job, *, schema: Schema | None, cores: int
-) -> Curator:
-    """Make the curator's role at this end of the wire."""
-    return Curator(
-        wire,
-        protocol=protocol.name,
-        kinds=protocol.kinds(),
-        randomness=RandomTree(job.seed, role=wire.rank),
-        domain=None if schema is None else schema.domain,
-        key_bits=job.key_bits,
-        workers=cores,
-        timeout=job.timeout,
-        transcript=job.transcript,
-    )
-
-
-def make_party(
-    wire: Wire,
-    protocol: AnyProtocol,
-    job: Job,
-    *,
-    records: Records,
-    cores: int,
-    identity: Keypair | None = None,
-    pinned: Mapping[int, bytes] | None = None,
-) -> Party:
-    """Make a party's role at this end of the wire, with its records and its budget."""
-    accountant = Accountant(
-        party=wire.rank,
-        parties=job.parties,
-        budget=protocol.epsilon,
-        neighbours=protocol.neighbours,
-        budget_of=protocol.budget_of,
-    )
-    return Party(
-        wire,
-        protocol=protocol.name,
-        kinds=protocol.kinds(),
-        records=records,
-        accountant=accountant,
-        randomness=RandomTree(job.seed, role=wire.rank),
-        key_bits=job.key_bits,
-        workers=cores,
-        identity=identity,
-        pinned=pinned,
-        timeout=job.timeout,
-        transcript=job.transcript,
-    )
+__all__ = ["play_role"]
 
 
 def play_role(
@@ -114,19 +65,49 @@ def play_role(
             transport=transport,
             library=library,
         )
+    party, guard = _play_party(wire, protocol, job, records=records, cores=cores, watch=watch)
+    secret = protocol.neighbours == "add-or-remove-one"
+    notes = _notes(
+        party,
+        releases=party.accountant.releases,
+        rows=None if secret else len(records),
+        guard=guard,
+    )
+    party.send_control(FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
+    party.await_control(FrameKind.DISMISSAL, source=CURATOR)
+    return None
+
+
+def _play_party(
+    wire: Wire,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    records: Records,
+    cores: int,
+    watch: Callable[[Role], None],
+) -> tuple[Party, Guard | None]:
+    """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
     identity, pinned = read_identities(job.identities, party=wire.rank, parties=job.parties)
-    party = make_party(
+    if is_built_in(protocol):
+        party = make_party(
+            wire, protocol, job, records=records, cores=cores, identity=identity, pinned=pinned
+        )
+        _play(party, protocol, watch=watch)
+        return party, None
+    tape = tape_part(
         wire, protocol, job, records=records, cores=cores, identity=identity, pinned=pinned
     )
+    started = time.perf_counter()
+    _play(tape.party, protocol, watch=watch)
+    return tape.party, guard_part(tape, records=records, seconds=time.perf_counter() - started)
+
+
+def _play(party: Party, protocol: AnyProtocol, *, watch: Callable[[Role], None]) -> None:
     watch(party)
     with _placing_errors(party):
         protocol.party(party)
         party.end()
-    secret = protocol.neighbours == "add-or-remove-one"
-    notes = _notes(party, releases=party.accountant.releases, rows=None if secret else len(records))
-    party.send_control(FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
-    party.await_control(FrameKind.DISMISSAL, source=CURATOR)
-    return None
 
 
 _NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
@@ -143,7 +124,7 @@ def _conclude(
     library: str | None,
 ) -> RunRecord:
     """Collect the parties' notes, reconcile the ledger and dismiss the parties."""
-    roles = [_notes(curator, releases=[], rows=None)]
+    roles = [_notes(curator, releases=[], rows=None, guard=None)]
     roles += [
         _NOTES.decode(curator.await_control(FrameKind.MINUTES, source=party))
         for party in curator.parties
@@ -165,9 +146,11 @@ def _conclude(
     return record
 
 
-def _notes(role: Role, *, releases: list[Release], rows: int | None) -> RoleNotes:
+def _notes(
+    role: Role, *, releases: list[Release], rows: int | None, guard: Guard | None
+) -> RoleNotes:
     return RoleNotes(
-        role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript
+        role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript, guard
     )
 
 

@@ -23,7 +23,50 @@ from ..protocols.protocol import UserTraffic
 from .job import Job
 from .table import Table
 
-__all__ = ["PublishedOutcome", "RoleNotes", "RunRecord", "of_numpy"]
+__all__ = [
+    "Guard",
+    "PublishedOutcome",
+    "Rehearsal",
+    "RoleNotes",
+    "RunRecord",
+    "Unaccounted",
+    "of_numpy",
+]
+
+
+class Unaccounted(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages of one kind that left a party without a release that covers them."""
+
+    party: int
+    kind: str
+    """Empty where something beside messages depends on records."""
+    messages: int
+    reason: str
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """What replays of a party's part found (`runs.guard`)."""
+
+    replays: int
+    """Number of other tables on which the part was played again."""
+    unaccounted: list[Unaccounted]
+    remarks: list[str]
+    """What else the replays showed, such as the types of errors on other records."""
+
+
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rehearsal on made-up records found (`launch.rehearsal`)."""
+
+    failure: str | None
+    """Why there was none; `None` where it ended."""
+    parties: int
+    rows: int
+    """Number of made-up records of all parties."""
+    replays: int
+    """Number of other tables on which a party's part was played again."""
+    seconds: float
+    unaccounted: list[Unaccounted]
+    remarks: list[str]
 
 
 class RoleNotes(msgspec.Struct, frozen=True):
@@ -38,6 +81,8 @@ class RoleNotes(msgspec.Struct, frozen=True):
     """
     host: str
     transcript: dict[str, str]
+    guard: Guard | None
+    """`None` for the curator, and for protocols that are built in."""
 
 
 class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +160,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     library: str | None
     """The MPI library, where there is one."""
     ended: datetime
+    rehearsal: Rehearsal | None = None
+    """`None` for protocols that are built in, and where it was not wanted."""
 
     @property
     def releases(self) -> list[Release]:

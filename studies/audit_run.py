@@ -30,7 +30,7 @@ from ..privacy.composition import WHOLE, PartPath
 from ..privacy.mechanism import UserRange
 from ..protocols.protocol import AnyProtocol
 from ..runs.job import Job
-from ..runs.part import make_curator, make_party
+from ..runs.roles import make_curator, make_party
 from ..runs.threads import RoleError, play_on_threads
 
 __all__ = ["PairedRelease", "PairedRun", "TapedRelease", "play_pair"]

@@ -31,7 +31,7 @@ from sottovoce.privacy.accountant import Neighbours
 from sottovoce.protocols import AnyProtocol, Options, Outcome, Protocol
 from sottovoce.protocols.noise_replacement import NoiseReplacement
 from sottovoce.runs.job import Job
-from sottovoce.runs.part import make_curator, make_party
+from sottovoce.runs.roles import make_curator, make_party
 from sottovoce.runs.threads import RoleError, play_on_threads
 
 if TYPE_CHECKING:

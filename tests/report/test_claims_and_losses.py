@@ -29,10 +29,11 @@ from sottovoce.report.comparison_table import comparison_json, comparison_table
 from sottovoce.report.not_accounted import MARK, unaccounted_texts
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.sentences import lead
-from sottovoce.report.report import Privacy, Unaccounted, parse_report, report_json
+from sottovoce.report.report import Privacy, parse_report, report_json
 from sottovoce.report.reported import ReportedRun
 from sottovoce.report.summary import summary_lines
 from sottovoce.report.terminal import print_comparison, print_summary
+from sottovoce.runs.record import Unaccounted
 
 COLUMNS = ["sex", "race", "income", "relationship"]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True, "judge": False, "seed": 1}

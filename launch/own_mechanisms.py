@@ -1,0 +1,75 @@
+"""Estimating the epsilon of a plug-in's mechanism from many answers on neighbouring tables.
+
+A mechanism that is built in states its law, and tests hold it to that. Another author's
+mechanism states an epsilon. The distinguishing test gives a lower bound: above the stated epsilon
+means that the statement is false. Below it nothing is proved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..crypto import RandomStream
+from ..evaluation.distinguishing import lower_bound
+from ..privacy import Mechanism
+from ..privacy.taping import ReleasePair
+
+__all__ = ["CONFIDENCE", "bound_epsilon", "draw_pair", "has_low_bits", "is_own"]
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+
+CONFIDENCE: Final = 0.9999
+"""Confidence of one bound; all bounds of a rehearsal together hold with some 99.9 per cent."""
+MAX_ANSWERS: Final = 20_000
+PATIENCE: Final = 10
+"""Factor by which a slow mechanism may exceed the time, for the fewest answers."""
+MIN_ANSWERS: Final = 3000
+
+
+def is_own(mechanism: Mechanism[Any]) -> bool:
+    """Tell whether the mechanism is from outside of sottovoce."""
+    return type(mechanism).__module__.partition(".")[0] != __name__.partition(".")[0]
+
+
+def draw_pair(pair: ReleasePair, *, seconds: float) -> tuple[list[Numbers], list[Numbers]]:
+    """Draw fresh answers of a release on two neighbouring tables, for so many seconds."""
+    randomness = RandomStream(None)
+    first: list[Numbers] = []
+    second: list[Numbers] = []
+    started = time.perf_counter()
+    while len(first) < MAX_ANSWERS:
+        first.append(_numbers(pair.first.draw(randomness)))
+        second.append(_numbers(pair.second.draw(randomness)))
+        elapsed = time.perf_counter() - started
+        if elapsed > (seconds if len(first) >= MIN_ANSWERS else PATIENCE * seconds):
+            break
+    return first, second
+
+
+def bound_epsilon(first: Sequence[Numbers], second: Sequence[Numbers], *, delta: float) -> float:
+    """Bound from below the epsilon of what gave these answers."""
+    return lower_bound(first, second, confidence=CONFIDENCE, delta=delta)
+
+
+def has_low_bits(answer: Numbers) -> bool:
+    """Tell whether a number of the answer is no multiple of 2^-30, as on any grid."""
+    finite = answer[np.isfinite(answer)]
+    return bool((np.mod(finite * 2.0**30, 1.0) != 0).any())
+
+
+def _numbers(answer: Any) -> Numbers:
+    """Write an answer as numbers; a text, or anything else, as a number of its digest."""
+    if isinstance(answer, Iterator | list | tuple):
+        parts = [_numbers(part) for part in answer]
+        return np.concatenate(parts) if parts else np.zeros(0)
+    try:
+        return np.asarray(answer, np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        digest = hashlib.sha256(repr(answer).encode()).digest()
+        return np.array([int.from_bytes(digest[:6], "little")], np.float64)

@@ -1,0 +1,258 @@
+"""The rehearsal: a protocol that is not built in plays on made-up records before real ones.
+
+All roles play on threads of this process, with small keys. Then every party's part is played again
+on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It looks for
+
+- messages, phases and progress that depend on records without a release;
+- a mechanism of one's own that loses more than its epsilon.
+
+Findings do not stop the run. They are printed before the run begins, and are in the report.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from ..messages import CURATOR, SottovoceError, UsageError, thread_wires
+from ..parties import (
+    DEMO,
+    DEMO_SCHEMA,
+    RawTable,
+    Records,
+    Schema,
+    blocks,
+    infer,
+    join_tables,
+    merge,
+)
+from ..parties.alternatives import equal_records, neighbour
+from ..parties.counting import CodedTable
+from ..parties.made_up import made_up_codes, made_up_rows
+from ..privacy.taping import ReleasePair
+from ..protocols import AnyProtocol
+from ..runs.guard import errors_in, repeat_part, replays_of
+from ..runs.job import Job, instantiate
+from ..runs.record import Rehearsal, Unaccounted
+from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
+from ..runs.roles import make_curator
+from ..runs.threads import RoleError, play_on_threads
+from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits, is_own
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["rehearse"]
+
+PARTIES: Final = 3
+ROWS: Final = 200
+"""Made-up records of each party."""
+SHAPE_ROWS: Final = 2000
+"""Rows of a file that are read for its columns and their values."""
+KEY_BITS: Final = 1024
+SECONDS: Final = 20.0
+"""Longest time of the play, and of all replays."""
+DRAWING_SECONDS: Final = 0.3
+"""Time for the answers of one mechanism on one pair of tables."""
+LOOKED_AT: Final = 100
+"""Answers that are looked at for their precision."""
+
+
+def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = True) -> Rehearsal:
+    """Rehearse a job. Whatever goes wrong is a reason in the result, never an error.
+
+    Args:
+        job: the job that will run.
+        tables: the tables in memory, if the job's data are not files.
+        read: whether the first file may be read for the shape of its columns.
+    """
+    started = time.perf_counter()
+    try:
+        smaller, protocol = _smaller(job)
+        schema, records = _records(smaller, protocol, job, tables=tables, read=read)
+        tapes = _play(smaller, protocol, schema=schema, records=records, until=started + SECONDS)
+    except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
+        return Rehearsal(
+            failure=_one_line(error),
+            parties=job.parties,
+            rows=0,
+            replays=0,
+            seconds=round(time.perf_counter() - started, 3),
+            unaccounted=[],
+            remarks=[],
+        )
+    unaccounted: list[Unaccounted] = []
+    remarks: dict[str, None] = {}
+    count = 0
+    for tape, table in zip(tapes, records, strict=True):
+        replays = replays_of(tape, records=table, seconds=SECONDS / 4 / len(tapes))
+        close, pairs = _neighbouring(tape, records=table)
+        replays += close
+        count += len(replays)
+        if any(replay.differences for replay in replays):
+            replays.insert(0, repeat_part(tape, records=table))
+        unaccounted += count_unaccounted(tape, replays)
+        weak, precise = _weak_mechanisms(tape, pairs)
+        unaccounted += weak
+        remarks |= dict.fromkeys([*errors_in(replays), *precise])
+    return Rehearsal(
+        failure=None,
+        parties=smaller.parties,
+        rows=sum(map(len, records)),
+        replays=count,
+        seconds=round(time.perf_counter() - started, 3),
+        unaccounted=unaccounted,
+        remarks=[*remarks],
+    )
+
+
+def _smaller(job: Job) -> tuple[Job, AnyProtocol]:
+    """Take fewer parties and smaller keys, where the protocol allows it."""
+    common = {"rows": None, "data": (DEMO,), "split": "even", "identities": None, "seed": 0}
+    last: Exception | None = None
+    for parties in dict.fromkeys([min(job.parties, PARTIES), job.parties]):
+        smaller = msgspec.structs.replace(
+            job,
+            parties=parties,
+            key_bits=min(job.key_bits, KEY_BITS),
+            insecure_test_keys=True,
+            timeout=min(job.timeout, SECONDS),
+            transcript=False,
+            **common,
+        )
+        try:
+            return smaller, instantiate(smaller)
+        except SottovoceError as error:
+            last = error
+    raise last or UsageError("expected at least one party, found none")
+
+
+def _records(
+    smaller: Job,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    tables: tuple[pd.DataFrame, ...],
+    read: bool,
+) -> tuple[Schema | None, list[Records]]:
+    """Make up every party's records, in the shape of the schema, of the table or of the demo's."""
+    generator = np.random.default_rng(0)
+    rows = ROWS * smaller.parties
+    schema = job.schema
+    if schema is not None:
+        table: CodedTable | RawTable = made_up_codes(schema, rows=rows, generator=generator)
+    else:
+        source = (tables or job.data)[0] if read else DEMO
+        shape = join_tables(list(blocks(source, rows=SHAPE_ROWS)))
+        if protocol.needs_schema:
+            schema = DEMO_SCHEMA if source is DEMO else merge([infer([shape])])
+        table = made_up_rows(shape, rows=rows, generator=generator)
+    numbers = np.arange(rows) if len(tables or job.data) == 1 else None
+    whole = Records(table, schema=schema, numbers=numbers)
+    parts = np.array_split(np.arange(rows), smaller.parties)
+    return schema, [whole.take(part) for part in parts]
+
+
+def _play(
+    job: Job,
+    protocol: AnyProtocol,
+    *,
+    schema: Schema | None,
+    records: Sequence[Records],
+    until: float,
+) -> list[PartTape]:
+    """Play all roles once and return the parties' tapes."""
+    wires = thread_wires(job.parties + 1)
+    tapes = [
+        tape_part(wires[party], instantiate(job), job, records=table, cores=1)
+        for party, table in enumerate(records, start=1)
+    ]
+
+    def play(rank: int) -> None:
+        if rank == CURATOR:
+            curator = make_curator(wires[CURATOR], protocol, job, schema=schema, cores=1)
+            protocol.curator(curator)
+            curator.end()
+        else:
+            party = tapes[rank - 1].party
+            instantiate(job).party(party)
+            party.end()
+
+    def look() -> None:
+        if time.perf_counter() > until:
+            raise TimeoutError(f"it took more than {SECONDS:g} s")
+
+    try:
+        play_on_threads(wires, play, meanwhile=look)
+    except RoleError as failure:
+        raise failure.error from None
+    return tapes
+
+
+def _neighbouring(
+    tape: PartTape, *, records: Records
+) -> tuple[list[Replay], list[list[ReleasePair]]]:
+    """Replay a part on neighbours of its records, and on neighbours of a table of equal records.
+
+    Equal records give the most extreme statistics, such as counts of 0. Returns the replays, and
+    the releases on each pair of neighbouring tables.
+    """
+    generator = np.random.default_rng(tape.party.rank)
+    alike = equal_records(records)
+    reference = replay_part(tape, records=alike)
+    replays, pairs = [reference], []
+    for farthest in (True, False):
+        replay = replay_part(
+            tape, records=neighbour(records, generator=generator, farthest=farthest)
+        )
+        replays.append(replay)
+        pairs.append(replay.pairs)
+        replay = replay_part(tape, records=neighbour(alike, generator=generator, farthest=farthest))
+        replays.append(replay)
+        pairs.append(
+            [
+                first._replace(first=first.second, second=second.second)
+                for first, second in zip(reference.pairs, replay.pairs, strict=False)
+            ]
+        )
+    return replays, pairs
+
+
+def _weak_mechanisms(
+    tape: PartTape, pairs_of_tables: Sequence[Sequence[ReleasePair]]
+) -> tuple[list[Unaccounted], list[str]]:
+    """Find mechanisms of one's own that lose more than they state; and remarks on their answers."""
+    weak: dict[type, Unaccounted] = {}
+    remarks: dict[str, None] = {}
+    for number, pair in ((n, pair) for pairs in pairs_of_tables for n, pair in enumerate(pairs)):
+        kind = type(pair.first)
+        if kind in weak or not is_own(pair.first):
+            continue
+        first, second = draw_pair(pair, seconds=DRAWING_SECONDS)
+        name = f"release {number} ({pair.first.name})"
+        if any(has_low_bits(answer) for answer in first[:LOOKED_AT]):
+            remarks[
+                f"{name} answers with floating-point numbers of full precision, whose lowest bits "
+                "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
+            ] = None
+        bound = bound_epsilon(first, second, delta=pair.first.delta)
+        if bound > pair.first.epsilon:
+            weak[kind] = Unaccounted(
+                party=tape.party.rank,
+                kind="",
+                messages=0,
+                reason=(
+                    f"its {name} loses at least epsilon {bound:.3g}, "
+                    f"and states {pair.first.epsilon:g}"
+                ),
+            )
+    return [*weak.values()], [*remarks]
+
+
+def _one_line(error: Exception) -> str:
+    text = str(error) if isinstance(error, SottovoceError) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())

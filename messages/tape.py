@@ -1,0 +1,174 @@
+"""Tapes: what one role sent and received, so that its part can be played again alone.
+
+A role is deterministic given what it receives and its random streams. Played again with other
+records, it must send the same frames, unless a frame depends on records. The replay needs no other
+role: frames that arrived are on the tape, and frames that it sends are only compared.
+
+A sealed frame is compared sealed. Its key and its number are the same in the replay, so it differs
+if and only if its content does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple, NoReturn
+
+from .errors import PeerFailedError
+from .frame import FrameKind, unpack_header
+from .wire import MAX_FRAME_BYTES, Buffer, Wire
+
+__all__ = ["MAX_TAPE_BYTES", "Difference", "ReplayedWire", "TapeEnd", "TapedWire", "WireTape"]
+
+MAX_TAPE_BYTES: Final = 1 << 28
+"""Bytes of arrived frames that a tape keeps. A longer conversation is not taped."""
+OTHER_NUMBER: Final = "how many messages the party sends depends on its records"
+
+
+class TapeEnd(Exception):
+    """The role waits for a frame that the tape does not have."""
+
+
+class SentFrame(NamedTuple):
+    """A message's frame that left the role."""
+
+    kind: str
+    phase: str
+    length: int
+    digest: bytes
+
+
+class Difference(NamedTuple):
+    """A message on the tape that a replay did not send as it was."""
+
+    to: int
+    number: int
+    """Number of the message among those to this receiver, from 0."""
+    kind: str
+    reason: str
+
+
+class WireTape:
+    """Messages of one role: frames that arrived, and digests of those that left."""
+
+    def __init__(self) -> None:
+        self.sent: dict[int, list[SentFrame]] = defaultdict(list)
+        """Frames that left, by receiver."""
+        self.arrived: list[tuple[int, bytes]] = []
+        """Senders and frames, in the order of arrival."""
+        self.complete = True
+        """Whether all frames that arrived are kept."""
+        self._bytes = 0
+
+    def note_sent(self, parts: Sequence[Buffer], *, to: int) -> None:
+        """Note a frame that leaves; control frames are left out."""
+        if parts[0][3] != FrameKind.MESSAGE:
+            return
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part)
+        length = sum(map(len, parts))
+        names = _names(parts)
+        self.sent[to].append(SentFrame(*names, length, digest.digest()))
+
+    def note_arrived(self, source: int, frame: memoryview) -> None:
+        """Keep a frame that arrives; control frames are left out."""
+        if len(frame) < 4 or frame[3] != FrameKind.MESSAGE or not self.complete:
+            return
+        self._bytes += len(frame)
+        if self._bytes > MAX_TAPE_BYTES:
+            self.complete = False
+            self.arrived.clear()
+            return
+        self.arrived.append((source, bytes(frame)))
+
+    def differences(self, replay: WireTape, *, to_the_end: bool) -> list[Difference]:
+        """List the messages on this tape that the replay did not send as they were.
+
+        Args:
+            replay: what was sent in the replay.
+            to_the_end: whether the replay ended. Otherwise messages that it did not reach are not
+                compared.
+        """
+        differences: list[Difference] = []
+        for to in sorted(self.sent.keys() | replay.sent.keys()):
+            first, second = self.sent.get(to, []), replay.sent.get(to, [])
+            for number, frame in enumerate(first):
+                if number < len(second) and frame != second[number]:
+                    reason = _reason(frame, second[number])
+                    differences.append(Difference(to, number, frame.kind, reason))
+                elif number >= len(second) and to_the_end:
+                    differences.append(Difference(to, number, frame.kind, OTHER_NUMBER))
+            if len(second) > len(first):
+                # The number itself tells of the records, so all messages of the kind count.
+                kind = second[len(first)].kind
+                numbers = [number for number, frame in enumerate(first) if frame.kind == kind]
+                differences += [
+                    Difference(to, number, kind, OTHER_NUMBER) for number in numbers or [len(first)]
+                ]
+        return differences
+
+
+def _names(parts: Sequence[Buffer]) -> tuple[str, str]:
+    """Read the kind and the phase from a frame's header, which is its first part."""
+    head = memoryview(parts[0])
+    length = int.from_bytes(head[4:8], "little")
+    # The payload's length is left out, as the payload is not there.
+    empty = bytes(head[:8]) + bytes(8) + bytes(head[16:length])
+    header = unpack_header(memoryview(empty), limit=MAX_FRAME_BYTES).header
+    return header.kind, header.phase
+
+
+def _reason(first: SentFrame, second: SentFrame) -> str:
+    if (first.kind, first.phase) != (second.kind, second.phase):
+        return "which message the party sends depends on its records"
+    if first.length != second.length:
+        return "its size depends on records"
+    return "its content depends on records"
+
+
+class TapedWire:
+    """A wire that notes all messages on a tape."""
+
+    def __init__(self, wire: Wire, tape: WireTape) -> None:
+        self.rank = wire.rank
+        self.size = wire.size
+        self._wire = wire
+        self._tape = tape
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        self._tape.note_sent(parts, to=to)
+        self._wire.send(parts, to=to, timeout=timeout)
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
+        arrival = self._wire.arrive(timeout=timeout)
+        if arrival is not None:
+            self._tape.note_arrived(*arrival)
+        return arrival
+
+    def abort(self, status: int) -> NoReturn:
+        self._wire.abort(status)
+
+
+class ReplayedWire:
+    """A wire without other roles: what arrives comes from a tape."""
+
+    def __init__(self, tape: WireTape, *, rank: int, size: int) -> None:
+        self.rank = rank
+        self.size = size
+        self.tape = WireTape()
+        """What the replay sent."""
+        self._arrivals = iter(tape.arrived)
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002
+        self.tape.note_sent(parts, to=to)
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:  # noqa: ARG002
+        arrival = next(self._arrivals, None)
+        if arrival is None:
+            raise TapeEnd
+        return arrival[0], memoryview(arrival[1])
+
+    def abort(self, status: int) -> NoReturn:
+        raise PeerFailedError(f"the replay was ended with status {status}")

@@ -1,0 +1,168 @@
+"""Answers of releases on a tape: a replay on other records gets them instead of fresh noise.
+
+The replay's accountant checks and records every release as usual. It draws nothing: its answer is
+the one on the tape. So what the replay sends differs only where something beside the answers
+depends on records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import is_dataclass, replace
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from ..crypto import RandomStream
+from .accountant import Accountant, BudgetHolder, Neighbours
+from .composition import WHOLE, PartPath
+from .mechanism import Mechanism, UserRange
+
+__all__ = ["ExtraRelease", "ReleasePair", "ReplayedAccountant", "TapedAccountant", "TapedRelease"]
+
+T = TypeVar("T")
+
+
+class TapedRelease(NamedTuple):
+    """A release on the tape."""
+
+    mechanism: Mechanism[Any]
+    answer: Any
+    """A list for a mechanism that answers page by page."""
+    users: UserRange | None
+    part: PartPath
+    phase: str
+    to: int
+
+
+class ReleasePair(NamedTuple):
+    """The same release on both tables, with the one answer that both gave."""
+
+    first: Mechanism[Any]
+    second: Mechanism[Any]
+    answer: Any
+    users: UserRange | None
+    part: PartPath
+    phase: str
+
+
+class ExtraRelease(Exception):
+    """The replay makes a release that the tape does not have."""
+
+
+class TapedAccountant(Accountant):
+    """An accountant that keeps every mechanism with its answer. It stays with the party."""
+
+    def __init__(
+        self,
+        *,
+        party: int,
+        parties: int,
+        budget: float,
+        neighbours: Neighbours,
+        budget_of: BudgetHolder = "record",
+    ) -> None:
+        super().__init__(
+            party=party,
+            parties=parties,
+            budget=budget,
+            neighbours=neighbours,
+            budget_of=budget_of,
+        )
+        self.tape: list[TapedRelease] = []
+        self.draws = False
+        """Whether an answer is being drawn; a replay draws none."""
+
+    def release(
+        self,
+        mechanism: Mechanism[T],
+        *,
+        to: int,
+        phase: str,
+        randomness: RandomStream,
+        users: UserRange | None = None,
+        part: PartPath = WHOLE,
+    ) -> T:
+        mechanism = _readable_twice(mechanism)
+        self.draws = True
+        try:
+            answer = super().release(
+                mechanism, to=to, phase=phase, randomness=randomness, users=users, part=part
+            )
+            pages = list(answer) if isinstance(answer, Iterator) else None
+        finally:
+            self.draws = False
+        self.tape.append(
+            TapedRelease(mechanism, answer if pages is None else pages, users, part, phase, to)
+        )
+        return answer if pages is None else cast("T", iter(pages))
+
+
+class ReplayedAccountant(Accountant):
+    """An accountant that answers from a tape."""
+
+    def __init__(self, accountant: TapedAccountant, *, parties: int, budget: float) -> None:
+        super().__init__(
+            party=accountant.party,
+            parties=parties,
+            budget=budget,
+            neighbours=accountant.neighbours,
+            budget_of=accountant.budget_of,
+        )
+        self.pairs: list[ReleasePair] = []
+        self._tape = accountant.tape
+
+    def release(
+        self,
+        mechanism: Mechanism[T],
+        *,
+        to: int,
+        phase: str,
+        randomness: RandomStream,
+        users: UserRange | None = None,
+        part: PartPath = WHOLE,
+    ) -> T:
+        if len(self.pairs) >= len(self._tape):
+            raise ExtraRelease
+        mechanism = _readable_twice(mechanism)
+        taped = self._tape[len(self.pairs)]
+        # The release is checked and recorded, but nothing is drawn.
+        super().release(
+            _SilentMechanism(mechanism),
+            to=to,
+            phase=phase,
+            randomness=randomness,
+            users=users,
+            part=part,
+        )
+        self.pairs.append(ReleasePair(taped.mechanism, mechanism, taped.answer, users, part, phase))
+        answer = taped.answer
+        return cast("T", iter(answer) if isinstance(answer, list) else answer)
+
+
+def _readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
+    """Copy a mechanism's pages of exact values, which can otherwise be read only once."""
+    if is_dataclass(mechanism) and not isinstance(mechanism, type):
+        pages = getattr(mechanism, "pages", None)
+        if isinstance(pages, Iterator):
+            return cast(
+                "Mechanism[T]", replace(mechanism, pages=[np.array(page) for page in pages])
+            )
+    return mechanism
+
+
+class _SilentMechanism:
+    """A mechanism with everything that is public about another one, which answers nothing."""
+
+    def __init__(self, mechanism: Mechanism[object]) -> None:
+        self.name = mechanism.name
+        self.sensitivity = mechanism.sensitivity
+        self.scale = mechanism.scale
+        self.epsilon = mechanism.epsilon
+        self.delta = mechanism.delta
+        self.seen = mechanism.seen
+        self.by_users = mechanism.by_users
+        self.whole_record = mechanism.whole_record
+
+    def draw(self, randomness: RandomStream) -> None:
+        """Draw nothing."""

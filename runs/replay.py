@@ -1,0 +1,211 @@
+"""Replaying one party's part on other records: what then differs was not covered by a release.
+
+A party's part is deterministic given the messages that it received, the answers of its releases and
+its random streams. All of these are on a tape. The part is played again with other records, alone
+and without other roles. Every message that then differs depends on records in a way that no release
+covers. This holds for exact numbers, for noise that the accountant did not draw, for the number and
+the size of messages, and for the order of releases.
+
+The replay cannot see three things:
+
+- A mechanism of one's own may have too little noise. `launch.rehearsal` looks for it.
+- A part may keep something from one play to the next, outside of its arguments.
+- A statistic may be the same on all tables that are tried.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..crypto import Keypair
+from ..messages import Wire
+from ..messages.tape import Difference, ReplayedWire, TapedWire, TapeEnd, WireTape
+from ..parties import Party, Records
+from ..privacy import Release
+from ..privacy.taping import ExtraRelease, ReleasePair, ReplayedAccountant, TapedAccountant
+from ..protocols import AnyProtocol
+from .job import Job, instantiate
+from .record import Unaccounted
+from .roles import make_party_as
+
+__all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
+
+
+class TapedParty(Party):
+    """A party whose progress is noted, since whoever starts a run sees it."""
+
+    shown: list[tuple[str, float, float]]
+    """Phase and figures of every call of `progress`, but for those while an answer is drawn."""
+
+    def progress(self, done: float, *, of: float) -> None:
+        if not (isinstance(self.accountant, TapedAccountant) and self.accountant.draws):
+            self.shown.append((self.current_phase, done, of))
+        super().progress(done, of=of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartTape:
+    """One party's part: everything that a replay needs, and what it is compared with."""
+
+    party: TapedParty
+    wire: WireTape
+    accountant: TapedAccountant
+    seed: int
+    """Seed of the party's random streams: the job's, or one drawn for this tape."""
+    job: Job
+    identity: Keypair | None
+    pinned: Mapping[int, bytes] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What a replay did otherwise."""
+
+    differences: list[Difference]
+    pairs: list[ReleasePair]
+    """Every release on both tables."""
+    doubts: list[str]
+    """What depends on records beside messages, each as a clause."""
+    error: Exception | None = None
+    """The error in which the replay ended, while the part itself ended well."""
+
+    @property
+    def unaccounted(self) -> bool:
+        """Whether anything depends on records that no release covers."""
+        return bool(self.differences or self.doubts)
+
+
+def tape_part(
+    wire: Wire,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    records: Records,
+    cores: int,
+    identity: Keypair | None = None,
+    pinned: Mapping[int, bytes] | None = None,
+) -> PartTape:
+    """Make a party whose part is taped; the caller plays it."""
+    tape = WireTape()
+    accountant = TapedAccountant(
+        party=wire.rank,
+        parties=job.parties,
+        budget=protocol.epsilon,
+        neighbours=protocol.neighbours,
+        budget_of=protocol.budget_of,
+    )
+    # Without a seed, streams read the operating system's generator and could not be replayed. A
+    # secret of 256 bits takes its place. It never leaves this process.
+    seed = secrets.randbits(256) if job.seed is None else job.seed
+    party = make_party_as(
+        TapedParty,
+        TapedWire(wire, tape),
+        protocol,
+        job,
+        records=records,
+        accountant=accountant,
+        seed=seed,
+        cores=cores,
+        identity=identity,
+        pinned=pinned,
+    )
+    party.shown = []
+    return PartTape(
+        party=party,
+        wire=tape,
+        accountant=accountant,
+        seed=seed,
+        job=job,
+        identity=identity,
+        pinned=pinned,
+    )
+
+
+def replay_part(tape: PartTape, *, records: Records) -> Replay:
+    """Play a taped part again with these records."""
+    job = tape.job
+    protocol = instantiate(job)
+    wire = ReplayedWire(tape.wire, rank=tape.party.rank, size=tape.party.size)
+    accountant = ReplayedAccountant(tape.accountant, parties=job.parties, budget=protocol.epsilon)
+    party = make_party_as(
+        TapedParty,
+        wire,
+        protocol,
+        job,
+        records=records,
+        accountant=accountant,
+        seed=tape.seed,
+        cores=tape.party.workers,
+        identity=tape.identity,
+        pinned=tape.pinned,
+    )
+    party.shown = []
+    doubts: list[str] = []
+    error: Exception | None = None
+    try:
+        protocol.party(party)
+    except TapeEnd:
+        doubts.append("how many messages it waits for depends on its records")
+    except ExtraRelease:
+        doubts.append("the number of its releases depends on its records")
+    except Exception as raised:  # noqa: BLE001 - whatever a plug-in raises
+        error = raised
+    differences = tape.wire.differences(wire.tape, to_the_end=error is None)
+    if error is None:
+        doubts += _doubts(tape, party, accountant, same_messages=not differences)
+    return Replay(differences=differences, pairs=accountant.pairs, doubts=doubts, error=error)
+
+
+def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccounted]:
+    """Count the messages that some replay did not send as they were, by kind and reason."""
+    reasons: dict[tuple[int, int], tuple[str, str]] = {}
+    doubts: dict[str, None] = {}
+    for replay in replays:
+        for difference in replay.differences:
+            reasons.setdefault(
+                (difference.to, difference.number), (difference.kind, difference.reason)
+            )
+        doubts |= dict.fromkeys(replay.doubts)
+    party = tape.party.rank
+    return [
+        Unaccounted(party=party, kind=kind, messages=messages, reason=reason)
+        for (kind, reason), messages in Counter(reasons.values()).items()
+    ] + [Unaccounted(party=party, kind="", messages=0, reason=reason) for reason in doubts]
+
+
+def _doubts(
+    tape: PartTape, party: TapedParty, accountant: ReplayedAccountant, *, same_messages: bool
+) -> Iterator[str]:
+    """List what depends on records beside the messages."""
+    first, second = tape.accountant.releases, accountant.releases
+    if len(second) < len(first):
+        yield "the number of its releases depends on its records"
+    for number, (release, other) in enumerate(zip(first, second, strict=False)):
+        fields = _different_fields(release, other)
+        if fields:
+            yield (
+                f"{' and '.join(fields)} of its release {number} ({release.mechanism} in phase "
+                f"{release.phase}) depends on its records"
+            )
+    if list(tape.party.phase_seconds) != list(party.phase_seconds):
+        yield "the names of its phases depend on its records"
+    if same_messages and _order(tape.party) != _order(party):
+        yield "the order of its messages depends on its records"
+    if same_messages and tape.party.shown != party.shown:
+        yield "the progress that it shows depends on its records"
+
+
+def _different_fields(first: Release, second: Release) -> list[str]:
+    return [
+        f"the {name}"
+        for name in Release.__struct_fields__
+        if getattr(first, name) != getattr(second, name)
+    ]
+
+
+def _order(party: Party) -> list[tuple[bool, int, int]]:
+    """List for each message of a party whether it was sent, the other role, and the step."""
+    return [(act.sent, act.peer, act.step) for act in party.acts]

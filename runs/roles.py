@@ -1,0 +1,100 @@
+"""Making the roles of a run at their ends of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from ..crypto import Keypair, RandomTree
+from ..curator import Curator
+from ..messages import Wire
+from ..parties import Party, Records, Schema
+from ..privacy import Accountant
+from ..protocols import AnyProtocol
+from .job import Job
+
+__all__ = ["make_curator", "make_party", "make_party_as"]
+
+PartyT = TypeVar("PartyT", bound=Party)
+
+
+def make_curator(
+    wire: Wire, protocol: AnyProtocol, job: Job, *, schema: Schema | None, cores: int
+) -> Curator:
+    """Make the curator's role at this end of the wire."""
+    return Curator(
+        wire,
+        protocol=protocol.name,
+        kinds=protocol.kinds(),
+        randomness=RandomTree(job.seed, role=wire.rank),
+        domain=None if schema is None else schema.domain,
+        key_bits=job.key_bits,
+        workers=cores,
+        timeout=job.timeout,
+        transcript=job.transcript,
+    )
+
+
+def make_party(
+    wire: Wire,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    records: Records,
+    cores: int,
+    identity: Keypair | None = None,
+    pinned: Mapping[int, bytes] | None = None,
+) -> Party:
+    """Make a party's role at this end of the wire, with its records and its budget."""
+    accountant = Accountant(
+        party=wire.rank,
+        parties=job.parties,
+        budget=protocol.epsilon,
+        neighbours=protocol.neighbours,
+        budget_of=protocol.budget_of,
+    )
+    return make_party_as(
+        Party,
+        wire,
+        protocol,
+        job,
+        records=records,
+        accountant=accountant,
+        seed=job.seed,
+        cores=cores,
+        identity=identity,
+        pinned=pinned,
+    )
+
+
+def make_party_as(
+    kind: type[PartyT],
+    wire: Wire,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    records: Records,
+    accountant: Accountant,
+    seed: int | None,
+    cores: int,
+    identity: Keypair | None = None,
+    pinned: Mapping[int, bytes] | None = None,
+) -> PartyT:
+    """Make a party of a kind of its own, with its own accountant and random streams.
+
+    `seed` is that of its random streams: the job's, or a secret one where the part is taped.
+    """
+    return kind(
+        wire,
+        protocol=protocol.name,
+        kinds=protocol.kinds(),
+        records=records,
+        accountant=accountant,
+        randomness=RandomTree(seed, role=wire.rank),
+        key_bits=job.key_bits,
+        workers=cores,
+        identity=identity,
+        pinned=pinned,
+        timeout=job.timeout,
+        transcript=job.transcript,
+    )

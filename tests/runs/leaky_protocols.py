@@ -1,0 +1,317 @@
+"""Protocols with the mistakes that a newcomer makes; the guard must find each when it is run."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sottovoce import Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
+from sottovoce.crypto import RandomStream
+
+Numbers = npt.NDArray[np.float64]
+
+
+class LeakyParameters(Options):
+    epsilon: Epsilon = 1.0
+
+
+class Leaky(Protocol[LeakyParameters]):
+    """A count with noise, and beside it something of the records in a `Figure`."""
+
+    name = "leaky"
+    summary = "the number of people in the data"
+    trust = "nobody"
+    neighbours = "add-or-remove-one"
+
+    @message
+    class Count:
+        value: int
+
+    @message
+    class Figure:
+        value: float
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            count = len(me.records)
+            noisy = me.release(laplace(count, sensitivity=1, epsilon=self.parameters.epsilon), to=0)
+            me.send(self.Count(value=noisy), to=0)
+            self.leak(me)
+
+    def leak(self, me: Party) -> None:
+        me.send(self.Figure(value=self.figure(me)), to=0)
+
+    def figure(self, me: Party) -> float:
+        return 0.0
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("count"):
+            total = 0
+            for party in desk.parties:
+                total += desk.receive(self.Count, source=party).value
+                self.collect(desk, party)
+        return Outcome(summary={"count": total})
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(self.Figure, source=party)
+
+
+def ages(me: Party) -> Numbers:
+    return np.asarray(me.records.column("age")).astype(float)
+
+
+class Honest(Leaky):
+    name = "honest"
+
+
+class ExactStatistic(Leaky):
+    """The float of a statistic."""
+
+    name = "exact-statistic"
+
+    def figure(self, me: Party) -> float:
+        return float(ages(me).mean())
+
+
+class HashOfTable(Leaky):
+    """A digest of the records."""
+
+    name = "hash-of-table"
+
+    def figure(self, me: Party) -> float:
+        digest = hashlib.sha256(",".join(me.records.column("age")).encode()).digest()
+        return float(int.from_bytes(digest[:4], "little"))
+
+
+class IntOfCell(Leaky):
+    """An exact count, taken out of an array."""
+
+    name = "int-of-cell"
+
+    def figure(self, me: Party) -> float:
+        return int((ages(me) > 40).sum())
+
+
+class Argmax(Leaky):
+    """The most frequent value."""
+
+    name = "argmax"
+
+    def figure(self, me: Party) -> float:
+        values, counts = np.unique(ages(me), return_counts=True)
+        return float(values[np.argmax(counts)])
+
+
+class RowCount(Leaky):
+    """The number of records, where neighbouring tables differ by one."""
+
+    name = "row-count"
+
+    def figure(self, me: Party) -> float:
+        return len(me.records)
+
+
+class Categories(Leaky):
+    """The categories that occur."""
+
+    name = "categories"
+
+    @message
+    class Labels:
+        names: str
+
+    def leak(self, me: Party) -> None:
+        me.send(self.Labels(names=",".join(sorted(set(me.records.column("sex"))))), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(self.Labels, source=party)
+
+
+class NumberOfMessages(Leaky):
+    """As many messages as there are different values."""
+
+    name = "number-of-messages"
+
+    @message
+    class Last:
+        ended: bool
+
+    def leak(self, me: Party) -> None:
+        me.send(self.Figure(value=float(len(set(me.records.column("education"))))), to=0)
+        for _ in set(me.records.column("education")):
+            me.send(self.Figure(value=0.0), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        for _ in range(int(desk.receive(self.Figure, source=party).value)):
+            desk.receive(self.Figure, source=party)
+
+
+class NumberOfMessagesAlone(Leaky):
+    """A message that is sent if there are rich people among the records."""
+
+    name = "number-of-messages-alone"
+
+    @message
+    class Last:
+        ended: bool
+
+    def leak(self, me: Party) -> None:
+        if (np.asarray(me.records.column("education")) == "Doctorate").sum() > 3:
+            me.send(self.Figure(value=0.0), to=0)
+        me.send(self.Figure(value=1.0), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        while not desk.receive(self.Figure, source=party).value:
+            pass
+
+
+class SizeOfMessage(Leaky):
+    """A message of zeros, one for each different value."""
+
+    name = "size-of-message"
+
+    @message
+    class Zeros:
+        zeros: str
+
+    def leak(self, me: Party) -> None:
+        me.send(self.Zeros(zeros="0" * len(set(me.records.column("age")))), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(self.Zeros, source=party)
+
+
+class NoisePastTheAccountant(Leaky):
+    """Noise of the party's own stream, which no accountant has seen."""
+
+    name = "noise-past-the-accountant"
+
+    def figure(self, me: Party) -> float:
+        noise = me.randomness("noise").generator().laplace()
+        return float((ages(me) > 40).sum() + noise)
+
+
+class NoiseOfTheSystem(Leaky):
+    """Noise of Python's own generator, which no replay can repeat."""
+
+    name = "noise-of-the-system"
+
+    def figure(self, me: Party) -> float:
+        return float((ages(me) > 40).sum() + random.gauss(0, 1))
+
+
+class RareLabel(Leaky):
+    """An exact count, only if more than 60 people share a rare label."""
+
+    name = "rare-label"
+
+    def figure(self, me: Party) -> float:
+        doctors = int((np.asarray(me.records.column("education")) == "Doctorate").sum())
+        return doctors if doctors > 60 else 0
+
+
+class Progress(Leaky):
+    """The display shows exact counts."""
+
+    name = "progress"
+
+    def figure(self, me: Party) -> float:
+        me.progress(int((ages(me) > 40).sum()), of=len(me.records))
+        return 0.0
+
+
+class PhaseName(Leaky):
+    """The name of a phase has the most frequent value."""
+
+    name = "phase-name"
+
+    def figure(self, me: Party) -> float:
+        values, counts = np.unique(me.records.column("sex"), return_counts=True)
+        with me.phase(f"most are {values[np.argmax(counts)]}"):
+            return 0.0
+
+
+class SensitivityOfTheData(Leaky):
+    """The sensitivity is the largest value that occurs."""
+
+    name = "sensitivity-of-the-data"
+
+    def figure(self, me: Party) -> float:
+        return 0.0
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            largest = int(ages(me).max())
+            noisy = me.release(laplace(int(ages(me).sum()), sensitivity=largest, epsilon=1.0), to=0)
+            me.send(self.Count(value=noisy), to=0)
+            me.send(self.Figure(value=0.0), to=0)
+
+
+class OrderOfMessages(Leaky):
+    """Peers are greeted in an order that depends on the records."""
+
+    name = "order-of-messages"
+
+    @message
+    class Greeting:
+        pass
+
+    def leak(self, me: Party) -> None:
+        peers = me.peers if (ages(me) > 40).sum() > len(me.records) / 4 else me.peers[::-1]
+        for peer in peers:
+            me.send(self.Greeting(), to=peer)
+        for peer in me.peers:
+            me.receive(self.Greeting, source=peer)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        pass
+
+
+class TextbookLaplace(NamedTuple):
+    """Floating-point noise of NumPy, which its author calls 1-differentially private."""
+
+    value: float
+    name: str = "numpy-laplace"
+    sensitivity: float = 1.0
+    scale: float = 1.0
+    epsilon: float = 1.0
+    delta: float = 0.0
+    seen: Mapping[str, float] = MappingProxyType({})
+    by_users: tuple[()] = ()
+    whole_record: None = None
+
+    def draw(self, randomness: RandomStream) -> float:
+        return float(self.value + self.scale * randomness.generator().laplace())
+
+
+class FloatingPoint(Leaky):
+    """A mechanism of one's own, with the noise that a textbook prints."""
+
+    name = "floating-point"
+
+    def figure(self, me: Party) -> float:
+        return 0.0
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            noisy = me.release(self.mechanism(me), to=0)
+            me.send(self.Count(value=round(noisy)), to=0)
+            me.send(self.Figure(value=noisy), to=0)
+
+    def mechanism(self, me: Party) -> TextbookLaplace:
+        return TextbookLaplace(value=float((ages(me) > 40).sum()))
+
+
+class TooLittleNoise(FloatingPoint):
+    """A mechanism of one's own with a tenth of the noise that it states."""
+
+    name = "too-little-noise"
+
+    def mechanism(self, me: Party) -> TextbookLaplace:
+        return TextbookLaplace(value=float((ages(me) > 40).sum()), scale=0.1)

@@ -1,0 +1,137 @@
+"""The guard and the rehearsal: what leaves a party without a release is counted when it is run."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.report.making import make_report
+from sottovoce.report.report import Report
+from sottovoce.runs.job import Job
+from sottovoce.runs.record import Rehearsal, RunRecord, Unaccounted
+from sottovoce.runs.threads import run_on_threads
+
+COUNTED_BY_KIND = {
+    "ExactStatistic": "Figure",
+    "HashOfTable": "Figure",
+    "IntOfCell": "Figure",
+    "Argmax": "Figure",
+    "RowCount": "Figure",
+    "Categories": "Labels",
+    "NumberOfMessages": "Figure",
+    "NumberOfMessagesAlone": "Figure",
+    "SizeOfMessage": "Zeros",
+    "NoisePastTheAccountant": "Figure",
+    "NoiseOfTheSystem": "Figure",
+    "RareLabel": "Figure",
+}
+"""Protocols of `leaky_protocols`, and the kind of message that leaks."""
+BESIDE_MESSAGES = {
+    "Progress": "progress",
+    "PhaseName": "phases",
+    "OrderOfMessages": "order",
+    "SensitivityOfTheData": "sensitivity",
+}
+"""Protocols that leak beside messages, and a word of the reason."""
+
+
+@pytest.fixture(autouse=True)
+def _leaky_protocols_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+
+
+def job_of(name: str, *, rows: int = 600, seed: int | None = 3) -> Job:
+    return Job(protocol=f"leaky_protocols:{name}", rows=rows, seed=seed)
+
+
+def played(name: str, *, seed: int | None = 3) -> tuple[RunRecord, Report]:
+    record = run_on_threads(job_of(name, seed=seed))
+    return record, make_report(record)
+
+
+@pytest.mark.parametrize(("name", "kind"), COUNTED_BY_KIND.items())
+def test_messages_without_a_release_are_counted_when_they_are_sent(name: str, kind: str) -> None:
+    record, report = played(name)
+    counted = [line for line in report.privacy.not_accounted if line.kind == kind]
+    assert {line.party for line in counted} == {1, 2, 3}
+    for party in (1, 2, 3):
+        sent = sum(entry.sender == party and entry.kind == kind for entry in record.entries)
+        assert sum(line.messages for line in counted if line.party == party) <= sent
+    assert any(text.startswith("NOT ACCOUNTED: ") and kind in text for text in report.warnings)
+    losses = {**report.privacy.epsilon, **report.privacy.coalitions}
+    assert set(losses.values()) == {math.inf}
+
+
+@pytest.mark.parametrize(("name", "word"), BESIDE_MESSAGES.items())
+def test_leaks_beside_messages_are_named(name: str, word: str) -> None:
+    _, report = played(name)
+    assert {line.party for line in report.privacy.not_accounted} == {1, 2, 3}
+    assert all(word in line.reason for line in report.privacy.not_accounted)
+    assert set(report.privacy.epsilon.values()) == {math.inf}
+
+
+@pytest.mark.parametrize("seed", [3, None])
+def test_an_honest_protocol_has_its_figures(seed: int | None) -> None:
+    """Without a seed, too: the party's streams are repeated from a secret."""
+    record, report = played("Leaky", seed=seed)
+    assert report.privacy.not_accounted == []
+    assert report.privacy.epsilon["public"] == 1.0
+    assert not [text for text in report.warnings if "NOT ACCOUNTED" in text]
+    assert all(notes.guard and notes.guard.replays for notes in record.roles[1:])
+
+
+def test_one_message_in_many_is_counted_alone() -> None:
+    """Of the kind Figure one leaks, and as many others only by their number."""
+    _, report = played("IntOfCell")
+    assert [(line.party, line.kind, line.messages) for line in report.privacy.not_accounted] == [
+        (party, "Figure", 1) for party in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("name", [*COUNTED_BY_KIND, *BESIDE_MESSAGES])
+def test_the_rehearsal_finds_it_before_real_records_are_touched(name: str) -> None:
+    rehearsal = rehearse(job_of(name))
+    assert rehearsal.failure is None
+    assert {line.party for line in rehearsal.unaccounted} == {1, 2, 3}
+
+
+def test_a_mechanism_that_loses_more_than_it_states_is_bounded() -> None:
+    """It loses epsilon 10 and states 1; of 3,000 answers some ten are improbable even at 3."""
+    rehearsal = rehearse(job_of("TooLittleNoise"))
+    assert {line.party for line in rehearsal.unaccounted} == {1, 2, 3}
+    assert all("loses at least epsilon" in line.reason for line in rehearsal.unaccounted)
+
+
+def test_floating_point_noise_is_named() -> None:
+    """The exact support of its answers cannot be sampled, but their precision can be seen."""
+    rehearsal = rehearse(job_of("FloatingPoint"))
+    assert any("floating-point numbers of full precision" in text for text in rehearsal.remarks)
+
+
+def test_a_rehearsal_finds_nothing_in_an_honest_protocol() -> None:
+    rehearsal = rehearse(job_of("Leaky"))
+    assert (rehearsal.failure, rehearsal.unaccounted, rehearsal.remarks) == (None, [], [])
+    assert rehearsal.replays > 50
+
+
+def test_what_a_rehearsal_found_counts_in_the_run() -> None:
+    """A kind that leaks on some tables is not accounted, though real replays may not show it."""
+    record = run_on_threads(job_of("Leaky"))
+    finding = Unaccounted(party=1, kind="Figure", messages=1, reason="its content depends")
+    rehearsal = Rehearsal(
+        failure=None, parties=3, rows=600, replays=9, seconds=0.1, unaccounted=[], remarks=[]
+    )
+    found = msgspec.structs.replace(rehearsal, unaccounted=[finding])
+    report = make_report(msgspec.structs.replace(record, rehearsal=found))
+    assert [(line.party, line.messages) for line in report.privacy.not_accounted] == [
+        (party, 1) for party in (1, 2, 3)
+    ]
+    assert make_report(msgspec.structs.replace(record, rehearsal=rehearsal)).privacy.epsilon == {
+        "public": 1.0,
+        "curator": 1.0,
+        "other_party": 1.0,
+    }
