@@ -118,3 +118,19 @@ def test_rows_that_do_not_match_are_not_added() -> None:
     assert fresh.fresh  # A refused sum uses nothing up.
     with pytest.raises(MisuseError, match="single ciphertext"):
         Multiples(fresh, uses=1)
+
+
+def test_a_ciphertext_does_not_leave_beside_its_products() -> None:
+    """Its quotient by a product would show the factor."""
+    fresh = encryptor().encrypt([1000])
+    Multiples(fresh, uses=1).of([17])
+    assert not fresh.fresh
+    with pytest.raises(MisuseError, match="expected fresh ciphertexts"):
+        fresh.travel()
+
+
+def test_a_single_ciphertext_is_no_slice() -> None:
+    fresh = encryptor().encrypt([1, 2])
+    with pytest.raises(MisuseError, match="expected a slice of ciphertexts, found int"):
+        fresh[0]  # type: ignore[index]
+    assert fresh.fresh

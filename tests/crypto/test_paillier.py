@@ -11,6 +11,7 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
+from sottovoce.crypto.fixed_base import FixedBase
 from sottovoce.crypto.paillier import Encryptor, Exponent, PrivateKey, new_key
 from sottovoce.crypto.public_key import PublicKey
 from sottovoce.messages import BigInts, MisuseError
@@ -184,3 +185,47 @@ def test_numbers_that_are_no_ciphertexts_are_refused(numbers: list[int], message
 def test_ciphertexts_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match="of 128 bytes"):
         Ciphertexts.received(KEY.public, BigInts.of([1], width=130), count=1)
+
+
+@pytest.fixture
+def randomisers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
+    """Record base, exponent and message of each power that an encryptor computes."""
+    powers: list[tuple[int, int, int]] = []
+    bases: dict[int, int] = {}
+    make, power = FixedBase.of.__func__, FixedBase.power  # type: ignore[attr-defined]
+
+    def of(cls: type[FixedBase], /, base: int, **options: int) -> FixedBase:
+        table: FixedBase = make(cls, base, **options)
+        bases[id(table)] = int(base)
+        return table
+
+    def record(table: FixedBase, exponent: int, *, message: int = 0) -> gmpy2.mpz:
+        powers.append((bases[id(table)], exponent, message))
+        return power(table, exponent, message=message)
+
+    monkeypatch.setattr(FixedBase, "of", classmethod(of))
+    monkeypatch.setattr(FixedBase, "power", record)
+    return powers
+
+
+def test_exponents_have_half_of_the_length_of_n(
+    randomisers: list[tuple[int, int, int]],
+) -> None:
+    """40 uniform exponents below 2^256 are all below 2^248 with a probability of 2^-320."""
+    encryptor().encrypt([0] * 40)
+    exponents = [exponent for _, exponent, _ in randomisers]
+    assert 2**248 <= max(exponents) < 2**256
+    assert len(set(exponents)) == 40
+
+
+def test_each_encryptor_draws_a_base_of_its_own(randomisers: list[tuple[int, int, int]]) -> None:
+    """The base is h^n with h = -x^2, for an x that nobody else can guess."""
+    for salt in range(8):
+        encryptor(salt=bytes([salt])).encrypt([0])
+    bases = [base for base, _, _ in randomisers]
+    n = KEY.public.n
+    small = {int(gmpy2.powmod(-x * x % n, n, n * n)) for x in range(1, 1000)}
+    assert len(set(bases)) == 8
+    assert not small.intersection(bases)
+    for base in bases:  # Legendre symbols (-1, -1), as -1 is no square modulo a Blum prime
+        assert [gmpy2.legendre(base % prime, prime) for prime in (KEY.p, KEY.q)] == [-1, -1]

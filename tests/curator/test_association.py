@@ -147,3 +147,21 @@ def test_quantiles_far_away_are_normal() -> None:
     assert near.above(0.3, alpha=1e-4)
     assert not near.above(0.4, alpha=1e-4)
     assert not measure(EVEN, 0.5).above(0.0, alpha=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.3, 0.5, 0.95])
+def test_the_quantiles_of_both_distributions_agree(
+    alpha: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a noncentrality of 100,000 the normal distribution is right to 0.01 deviations.
+
+    The bias is a large part of the deviation here, so its sign shows.
+    """
+    result = Association(raw=10.0, bias=0.5, variance=0.05)  # 10 degrees of freedom
+    x = 100_000 * 0.05 / (2 * 0.5)
+    deviation = sqrt(0.05 + 4 * x * 0.05)
+    exact = result.quantile(alpha, x=x)
+    monkeypatch.setattr("sottovoce.curator.association.MAX_NONCENTRALITY", 1.0)
+    normal = result.quantile(alpha, x=x)
+    assert normal != exact
+    assert normal == pytest.approx(exact, abs=0.01 * deviation)

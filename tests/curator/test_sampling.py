@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sottovoce.curator import Chain, Marginal, Step, synthesise
-from sottovoce.curator.sampling import _alias
+from sottovoce.curator.sampling import _alias, _prepare
 from sottovoce.privacy import Domain
 from sottovoce.privacy.binary import BinaryEncoding
 
@@ -214,3 +214,30 @@ def test_a_model_that_never_gives_a_code_ends() -> None:
     assert synthesis.replaced == 100
     assert synthesis.rejected == 4900
     assert set(synthesis.codes[0].tolist()) == set(range(5))
+
+
+def test_a_line_without_mass_within_a_step() -> None:
+    """No row has a = 1, so b given a = 1 may be anything, but must be a distribution."""
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
+    table = Marginal(("a", "b"), np.array([[1.0, 2.0, 1.0], [0.0, 0.0, 0.0]]))
+    step = Step(("a", "b"), (), table)
+    chain = Chain(domain, [step])
+    draws = list(_prepare(domain, step, empty="uniform"))
+    assert draws[1].conditional[1].tolist() == pytest.approx([1 / 3] * 3)
+    assert chain.distribution().values.tolist() == [[0.25, 0.5, 0.25], [0.0, 0.0, 0.0]]
+    sample = chain.sample(300, generator=np.random.default_rng(1))
+    assert not sample.codes[0].any()
+    assert set(sample.codes[1].tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("empty", "expected"), [("marginal", [0.25, 0.5, 0.25]), ("uniform", [1 / 3] * 3)]
+)
+def test_parents_without_mass(empty: Any, expected: list[float]) -> None:
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
+    table = Marginal(("a", "b"), np.array([[1.0, 2.0, 1.0], [0.0, -1.0, 0.0]]))
+    (draw,) = _prepare(domain, Step(("b",), ("a",), table), empty=empty)
+    assert draw.conditional.tolist() == [[0.25, 0.5, 0.25], pytest.approx(expected)]
+    nothing = Marginal(("a", "b"), np.zeros((2, 3)))
+    (draw,) = _prepare(domain, Step(("b",), ("a",), nothing), empty=empty)
+    assert draw.conditional.tolist() == [pytest.approx([1 / 3] * 3)] * 2

@@ -81,3 +81,21 @@ def test_no_circle_is_reported_where_there_is_none(eager: None, seed: int) -> No
                 assert speaker.receive(Word, source=source).number == number
 
     assert play(size, part) == []
+
+
+@pytest.mark.parametrize("earlier", [1, 3])
+def test_a_circle_after_an_exchange_is_detected(eager: None, earlier: int) -> None:
+    """Probes compare numbers of messages, which are not zero any more."""
+
+    def part(speaker: Role) -> None:
+        before, after = (speaker.rank - 1) % 3, (speaker.rank + 1) % 3
+        for number in range(earlier + speaker.rank):
+            speaker.send(Word(number), to=after)
+        for number in range(earlier + before):
+            assert speaker.receive(Word, source=before).number == number
+        speaker.receive(Word, source=after)
+
+    errors = play(3, part)
+    assert errors
+    assert all(isinstance(error, DeadlockError) for error in errors)
+    assert str(errors[0]).count("waits for Word") == 3

@@ -16,7 +16,7 @@ from sottovoce.messages import (
     message,
     to_bytes,
 )
-from sottovoce.messages.frame import Header, pack_header
+from sottovoce.messages.frame import FrameKind, Header, pack_header
 from sottovoce.messages.threads import ThreadWire, thread_wires
 
 
@@ -212,3 +212,14 @@ def test_an_unread_message_is_an_error() -> None:
     (error,) = errors
     assert isinstance(error, LedgerError)
     assert "found 1 unread: Word of phase count was never received" in str(error)
+
+
+@pytest.mark.parametrize("change", [{"receiver": 2}, {"sender": 2}])
+def test_a_control_frame_of_others_is_refused(change: Any) -> None:
+    header = Header(FrameKind.MINUTES, 3, 0, 1, 0, "talk", "", "")
+    zero, _, wires = pair()
+    wires[1].send([pack_header(header) + b"own"], to=0, timeout=1)
+    assert bytes(zero.await_control(FrameKind.MINUTES, source=1)) == b"own"
+    wires[1].send([pack_header(header._replace(**change)) + b"own"], to=0, timeout=1)
+    with pytest.raises(MessageError, match="expected a control frame from party 1 for the curator"):
+        zero.await_control(FrameKind.MINUTES, source=1)

@@ -215,3 +215,20 @@ def test_users_have_a_budget_only_where_the_protocol_says_so() -> None:
             release(accountant, 1.0, (index, index + 1))
     assert not accountant.releases
     release(accountant, 1.0, None)
+
+
+@pytest.mark.parametrize("beyond", [1e-4, 1e-6, 3e-9])
+def test_the_tolerance_is_for_rounding_alone(beyond: float) -> None:
+    accountant = accountant_of()
+    with pytest.raises(BudgetError):
+        release(accountant, 1.0 + beyond, None)
+    assert not accountant.releases
+    for _ in range(10):
+        release(accountant, 0.1, None)  # ten tenths sum up to a little less or more than 1
+    with pytest.raises(BudgetError):
+        release(accountant, beyond, None)
+
+
+def test_losses_are_listed_by_party() -> None:
+    loss = epsilon_by_view([], parties=2)
+    assert list(loss["by_party"]) == ["1", "2"]

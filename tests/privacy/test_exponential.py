@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from sottovoce.crypto import RandomStream
-from sottovoce.privacy.exponential import GRID, ExponentialChoice, choose
+from sottovoce.privacy.exponential import GRID, STEPS, ExponentialChoice, choose
+from sottovoce.privacy.noisy_scores import laplace_scores
+from sottovoce.privacy.sparse_vector import sparse_vector
 
 
 def law(
@@ -74,3 +80,27 @@ def test_impossible_arguments_are_refused(
 def test_scores_are_not_shown() -> None:
     assert "array" not in repr(choose([1.0, 2.0], sensitivity=1, epsilon=1))
     assert isinstance(choose([1.0], sensitivity=1, epsilon=1), ExponentialChoice)
+
+
+def test_the_sensitivity_covers_the_rounding_of_scores() -> None:
+    """The best score falls by 1 and the other rises by 1; after rounding that is a step more."""
+    above_half = 2.0**-21 + 2.0**-60  # in steps: a little more than a half
+    before = choose([0.0, above_half], sensitivity=1.0, epsilon=1.0)
+    after = choose([1.0, above_half - 1.0], sensitivity=1.0, epsilon=1.0)
+    changes = np.diff(before.steps)[0] - np.diff(after.steps)[0]
+    assert changes == 2 * GRID + 1
+    change = before.exact_value().change(after.exact_value())
+    assert 1.0 < change <= before.sensitivity < 1 + 1e-5
+    # The law keeps epsilon exactly: the rate is per step, and 2 STEPS of them cost epsilon.
+    assert changes * Fraction(1) / (2 * STEPS) <= 1
+
+
+@pytest.mark.parametrize(
+    "prepare", [laplace_scores, partial(sparse_vector, thresholds=[0.0], cutoff=1)]
+)
+def test_the_sensitivity_covers_the_rounding_of_numbers(prepare: Any) -> None:
+    above_half = 2.0**-21 + 2.0**-60
+    before = prepare([above_half], sensitivity=1.0, epsilon=1.0)
+    after = prepare([above_half - 1.0], sensitivity=1.0, epsilon=1.0)
+    assert int(before.steps[0] - after.steps[0]) == GRID + 1
+    assert before.exact_value().change(after.exact_value()) <= before.sensitivity < 1 + 1e-5

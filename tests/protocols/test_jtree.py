@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -707,3 +709,45 @@ def test_graphs_of_adult_without_noise() -> None:
             assert len(tree.cliques) == 10
             assert max(map(schema.domain.cells, tree.cliques)) == 1344
     assert counts == {0.1: 38, 0.2: 18, 0.3: 12, 0.4: 7}
+
+
+def test_triangles_follow_when_all_parts_are_joined() -> None:
+    """Where the budget has more edges than a tree needs, the search goes on with triangles."""
+    pairs = pairs_of(SIX)
+    budget = replace(tree_of(), edges=len(pairs), triangles=2)
+    edges = grow_tree(
+        SIX, budget, rows=10**6, choose=highest(np.arange(1.0, len(pairs) + 1), above=0.0)
+    )
+    assert len(edges) == len(SIX.attributes) - 1 + 2
+    assert nx.is_tree(dependency_graph(SIX, edges[:-2]))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "binary"), [((2, 2, 2), True), ((2, 2, 3), False), ((3, 3, 3), False)]
+)
+def test_the_printed_threshold_has_the_bound_of_its_domain(
+    sizes: tuple[int, ...], binary: bool
+) -> None:
+    """One attribute with more than two labels is enough for the larger bound (spec J8)."""
+    records = random_records(np.random.default_rng(1), rows=60, sizes=sizes)
+    table = pd.DataFrame({name: records.column(name) for name in records.domain.attributes})
+    result = sottovoce.run(
+        "jtree",
+        table,
+        parties=1,
+        mode="paper",
+        sample=False,
+        noise="shares",
+        aggregator="clear",
+        seed=1,
+        judge=False,
+    )
+    (release,) = [
+        release
+        for release in result.report["privacy"]["releases"]
+        if release["mechanism"] == "threshold-mechanism"
+    ]
+    bound = mutual_information_sensitivity(60, binary=binary, base=np.e)
+    assert release["sensitivity"] == pytest.approx(bound, rel=1e-5)
+    other = mutual_information_sensitivity(60, binary=not binary, base=np.e)
+    assert release["sensitivity"] != pytest.approx(other, rel=1e-5)

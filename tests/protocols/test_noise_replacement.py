@@ -18,7 +18,7 @@ from sottovoce.protocols.noise_replacement import (
     NoiseReplacement,
     PartyReplacement,
 )
-from sottovoce.protocols.noise_replacement.rounds import sum_out
+from sottovoce.protocols.noise_replacement.rounds import batch_of, sum_out
 from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
 
 Converse = Callable[..., Any]
@@ -220,3 +220,25 @@ def test_slots_have_room_for_the_noise_of_a_larger_frontier(converse: Converse) 
 def test_an_empty_frontier_is_refused(converse: Converse) -> None:
     with pytest.raises(MisuseError, match="at least one family"):
         replace(converse, [[], [], []], epsilon=1.0)
+
+
+@pytest.mark.parametrize("families", [1, 2, 3])
+def test_the_sensitivity_of_a_frontier(families: int) -> None:
+    """A replaced record changes two cells of every family; 2 * 2 = 2 + 2 would hide a sum."""
+    batch = batch_of(12, families, epsilon=0.5, rows=90, parties=3)
+    assert batch.sensitivity == {1: 2, 2: 4, 3: 6}[families]
+    assert batch.scale == pytest.approx({1: 4.0, 2: 8.0, 3: 12.0}[families])
+    assert (batch.cells, batch.rows, batch.parties, batch.colluding) == (12, 90, 3, 0)
+
+
+@pytest.mark.parametrize("families", [[("a", "b")], [("a", "b"), ("c",), ("d",)]])
+def test_frontiers_of_one_and_of_three_families(
+    converse: Converse, families: list[tuple[str, ...]]
+) -> None:
+    talk, rounds, noises = replace(converse, [families] * 3, epsilon=0.5)
+    for family in families:
+        entry = rounds[-1][family]
+        assert np.array_equal(entry.table, counted((1, 2, 3), family) + noises[3][family])
+    for party in (1, 2, 3):
+        (release,) = talk.party(party).accountant.releases
+        assert release.sensitivity == 2 * len(families)

@@ -6,6 +6,7 @@ The curator learns the sum with the noise, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -29,6 +30,7 @@ from sottovoce.protocols.secure_sum import (
 )
 from sottovoce.protocols.secure_sum import pages as pages_module
 from sottovoce.protocols.secure_sum.collusion import loss_by_view
+from sottovoce.protocols.secure_sum.masks import masked_width, purpose_of
 from sottovoce.protocols.secure_sum.pages import page_sizes, recut
 
 Converse = Callable[..., Any]
@@ -476,3 +478,71 @@ def test_masks_that_do_not_cancel_are_refused(
     )
     with pytest.raises(MessageError, match="expected masks that cancel"):
         sum_up(converse, aggregator="masks", count=1)
+
+
+AGREED = Batch(cells=4, sensitivity=2, epsilon=0.5, rows=90, parties=3, colluding=1)
+
+
+@pytest.mark.parametrize(
+    "lie", [{"cells": 5}, {"sensitivity": 1}, {"epsilon": 0.25}, {"rows": 91}, {"colluding": 0}]
+)
+def test_masks_agree_on_every_figure_of_a_batch(lie: dict[str, Any]) -> None:
+    """A curator that tells parties different figures gets masks of different keys."""
+    assert purpose_of(replace(AGREED, **lie)) != purpose_of(AGREED)
+    assert purpose_of(replace(AGREED)) == purpose_of(AGREED)
+
+
+@pytest.mark.parametrize("lie", [{"sensitivity": 1}, {"epsilon": 0.3}])
+def test_a_party_that_was_told_another_batch_ends_the_run(
+    converse: Converse, lie: dict[str, Any]
+) -> None:
+    """The widths of cells stay the same here, so only the masks show the lie."""
+    options = SumOptions(aggregator="masks")
+    told: dict[str, Any] = {"cells": 4, "sensitivity": 2, "epsilon": 0.29}
+    batch = SumBatch(**told)
+    other = SumBatch(**{**told, **lie})
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options, noise="shares")
+            sums.contribute([cells_of(me.number, 4)], other if me.number == 2 else batch)
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("keys"):
+            return CuratorSums(desk, options, noise="shares").total(batch)
+
+    with pytest.raises(MessageError, match="masks that cancel"):
+        converse(party, curator)
+
+
+@pytest.mark.parametrize(
+    ("bound", "width"),
+    [(1, 1), (127, 1), (128, 2), (2**15 - 1, 2), (2**15, 3), (2**55, 8), (2**63 - 1, 8)],
+)
+def test_a_masked_cell_holds_the_bound_and_its_sign(
+    bound: int, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Batch, "bound", lambda _, *, shares: bound)
+    assert masked_width(AGREED) == width
+    monkeypatch.setattr(Batch, "bound", lambda _, *, shares: 2**63)
+    with pytest.raises(SottovoceError, match=r"expected sums below 2\*\*63"):
+        masked_width(AGREED)
+
+
+def test_masks_of_eight_bytes(converse: Converse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widest cells leave no bit over, and negative sums are read right."""
+    monkeypatch.setattr(Batch, "bound", lambda _, *, shares: 2**62)
+    batch = SumBatch(cells=3, sensitivity=1, epsilon=200.0)
+    options = SumOptions(aggregator="masks")
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options, noise="shares")
+            sums.contribute([np.array([2**60, -(2**60), 1]) // me.number], batch)
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("keys"):
+            return CuratorSums(desk, options, noise="shares").total(batch)
+
+    total = [2**60 + 2**59 + 2**60 // 3, -(2**60) - 2**59 - 2**60 // 3 - 1, 1]
+    assert converse(party, curator).curator.tolist() == total

@@ -6,7 +6,7 @@ Claims of spec A are checked by enumeration.
 from __future__ import annotations
 
 from itertools import combinations, product
-from math import exp, expm1, log
+from math import exp, expm1, log, log1p
 
 import numpy as np
 import pytest
@@ -259,3 +259,27 @@ class TestBook:
                 book.of(start, end)
         with pytest.raises(ValueError, match=r"expected a set with the attributes \[1\]"):
             book.record(10, 20, attributes=frozenset({2, 3}), report=PastReport(1.0, 2.0))
+
+
+@pytest.mark.parametrize("allocation", ["paper", "paper_fixed"])
+@pytest.mark.parametrize("belief", [0.05, 0.3, 1.0])
+def test_the_first_round_gets_an_even_share(allocation: Allocation, belief: float) -> None:
+    """Equation 15 for r = 1, whatever omega is; its second case would be smaller for omega .05."""
+    first = allocate([], belief=belief, epsilon=1.0, number=1, rounds=5, allocation=allocation)
+    assert first == pytest.approx(0.2, rel=1e-12)
+    assert log1p(0.05 * expm1(1.0)) < 0.2
+
+
+def test_later_rounds_of_equation_15() -> None:
+    """min(rest / (d - r + 1), ln(omega e^rest + 1 - omega)), with both cases."""
+    reports = [PastReport(0.5, 1 + expm1(0.2) / 0.5)]  # B = e^0.2, so 0.8 is left
+    for belief, expected in ((1.0, 0.2), (0.01, log1p(0.01 * expm1(0.8)))):
+        second = allocate(
+            reports,
+            belief=belief,
+            epsilon=1.0,
+            number=2,
+            rounds=5,
+            allocation="paper_fixed",
+        )
+        assert second == pytest.approx(expected, rel=1e-9)

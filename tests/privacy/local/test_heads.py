@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 from math import comb, exp, log, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -265,3 +266,29 @@ def test_impossible_sets_and_beliefs_are_refused() -> None:
     with pytest.raises(ValueError, match=r"expected sets of 1 to 5 values"):
         HeadsResponse(6, epsilon=1.0, chosen=6)
     assert comb(6, 3) == len(HeadsResponse(6, epsilon=1.0, chosen=3).law(0))
+
+
+class ScriptedWords:
+    """Words that were written down beforehand, in place of random ones."""
+
+    def __init__(self, *words: int) -> None:
+        self._words = iter(words)
+
+    def take(self, *, lines: int = 1, words: int = 1) -> np.ndarray:
+        assert (lines, words) == (1, 1)
+        return np.array([[[next(self._words)]]], np.uint64)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, 2), (1, 2), (2, 1), (3, 1)])
+def test_uneven_numbers_are_drawn_again(value: int, expected: int) -> None:
+    """With one head a user reports another cell with one of three numbers.
+
+    2^32 - 1 is the one number below 2^32 that would make the first of them likelier.
+    """
+    randomizer = HeadsResponse(4, epsilon=1.0, chosen=1)
+    tails, uneven, second = 0xFFFFFFFF << 32, 0xFFFFFFFF, 1
+    words: Any = ScriptedWords(tails | uneven, uneven << 32, second << 32)
+    assert randomizer.randomize(np.array([value]), words)[0, 0] == expected
+    words = ScriptedWords(tails | (uneven - 1), second << 32)  # the largest even number is used
+    others = [cell for cell in range(4) if cell != value]
+    assert randomizer.randomize(np.array([value]), words)[0, 0] == others[(uneven - 1) % 3]

@@ -31,6 +31,7 @@ from sottovoce.privacy.local import (
 )
 from sottovoce.privacy.local.bits import column_sums
 from sottovoce.privacy.local.conformance import RandomizerConformance
+from sottovoce.privacy.local.packing import write_integers
 from sottovoce.privacy.local.randomizer import below_exp, threshold
 from sottovoce.privacy.local.unary import MAX_VARIANCE_LOSS
 
@@ -115,6 +116,61 @@ def test_reports_that_nobody_can_have_made(name: str) -> None:
     full = np.full((1, randomizer.size), 255, np.uint8)
     with pytest.raises(ValueError, match="expected"):
         randomizer.support(full)
+
+
+def hashed_report(**changed: int) -> tuple[LocalHashing, np.ndarray]:
+    """Make a report of local hashing whose fields are all possible, but for the changed ones."""
+    randomizer = LocalHashing(40, epsilon=1.4)
+    fields = dict(zip("abcy", (3, 5, 7, 2), strict=True)) | changed
+    return randomizer, randomizer._write(np.array([[*fields.values()]], np.uint64))
+
+
+@pytest.mark.parametrize("field", "abcy")
+def test_a_hashed_report_with_one_impossible_field(field: str) -> None:
+    randomizer, _ = hashed_report()
+    limit = randomizer.hashes if field == "y" else randomizer.prime
+    # Both limits can be written, so only the check refuses them.
+    assert limit < 1 << (limit - 1).bit_length()
+    randomizer, possible = hashed_report(**{field: limit - 1})
+    assert randomizer.support(possible).max() <= 1
+    _, impossible = hashed_report(**{field: limit})
+    with pytest.raises(ValueError, match="expected coefficients below"):
+        randomizer.support(impossible)
+    with pytest.raises(ValueError, match="expected coefficients below"):
+        randomizer.support(np.concatenate([possible, impossible, possible]))
+
+
+@pytest.mark.parametrize("cells", [5, 6, 9])
+def test_a_value_just_out_of_range(cells: int) -> None:
+    randomizer = DirectEncoding(cells, epsilon=1.0)
+
+    def written(value: int) -> np.ndarray:
+        return write_integers(np.array([[1], [value]], np.uint64), bits=randomizer.bits)
+
+    assert randomizer.support(written(cells - 1))[cells - 1] == 1
+    with pytest.raises(ValueError, match=f"expected values below {cells}, found {cells}"):
+        randomizer.support(written(cells))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_group_without_reports(name: str) -> None:
+    """Groups are counted apart, and one may be empty: the first, one within, or the last."""
+    randomizer = RANDOMIZERS[name](5, epsilon=1.0)
+    reports = report(
+        randomizer, np.array([0, 1, 4, 4, 2]), users=np.arange(5), words=UserWords(bytes(16))
+    )
+    whole = randomizer.support(reports)
+    for sizes in ([0, 2, 3], [2, 0, 3], [2, 3, 0], [0, 0, 5]):
+        groups = randomizer.supports(reports, np.array(sizes))
+        assert len(groups) == 3
+        for size, group in zip(sizes, groups, strict=True):
+            assert group.shape == (5,)
+            assert size or not group.any()
+        assert np.array_equal(np.sum(groups, axis=0), whole)
+        ends = np.cumsum(sizes)
+        for group, size, end in zip(groups, sizes, ends.tolist(), strict=True):
+            if size:
+                assert np.array_equal(group, randomizer.support(reports[end - size : end]))
 
 
 def test_known_answers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import combinations
+from math import ceil, floor, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sottovoce.protocols.dp_subn.bits_plan import families_of
 from sottovoce.protocols.dp_subn.budget import Budget
 from sottovoce.protocols.dp_subn.designs import best_design
 from sottovoce.protocols.dp_subn.forest import Forest
-from sottovoce.protocols.dp_subn.forest_plan import edges_worth, forest_budget
+from sottovoce.protocols.dp_subn.forest_plan import edges_worth, forest_budget, plan_forest
 from sottovoce.protocols.dp_subn.initial import (
     choose_edges,
     choose_parents,
@@ -137,6 +138,45 @@ def test_the_budget_of_a_forest_has_the_least_error() -> None:
         )
     assert forest_budget(DOMAIN, rows=200_000, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 4
     assert forest_budget(DOMAIN, rows=10, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "edges"), [(96, 0), (97, 1), (192, 1), (193, 2), (288, 2), (289, 3), (10**6, 4)]
+)
+def test_the_edges_that_are_worth_their_noise(rows: int, edges: int) -> None:
+    """One edge has the noise 0.4 * 9.9 * (2 / 0.5) * sqrt(3) = 27.436; theta is 3.5.
+
+    The ten pairs have 9.9 cells on average, and 3.5 * 27.436 = 96.02 rows pay for an edge.
+    """
+    assert edges_worth(DOMAIN, rows=rows, epsilon=0.5, inflation=1.5, theta=3.5) == edges
+
+
+def test_the_plan_of_a_forest_by_hand() -> None:
+    """Three edges of five attributes with 16 cells: a split that can be computed on paper."""
+    plan = plan_forest(DOMAIN, epsilon=2.0, budget=None, theta=3.5, rows=400, inflation=1.5)
+    assert plan.edges == 4
+    ratio = (16 * 5**2 / (9.9 * 4**3)) ** (1 / 3)  # 0.85771
+    assert plan.budget.parameters == pytest.approx(2 * 0.9 / (1 + ratio))
+    assert plan.budget.parameters == pytest.approx(0.96893, rel=1e-4)
+    assert plan.budget.initialisation == pytest.approx(0.2)
+    assert plan.budget.correlations == pytest.approx(2 * 0.9 * ratio / (1 + ratio))
+    assert plan.budget.update == 0
+    assert plan.cell_noise == pytest.approx(0.4 * (2 * 4 / 0.96893) * sqrt(3) / 400, rel=1e-4)
+    # The last number of rows at which the fourth edge is worth its noise.
+    least = 3.5 * 0.4 * 9.9 * 2 * 4 * sqrt(3) / 0.96893
+    for rows, edges in ((ceil(least), 4), (floor(least), 3)):
+        found = plan_forest(DOMAIN, epsilon=2.0, budget=None, theta=3.5, rows=rows, inflation=1.5)
+        assert found.edges == edges
+
+
+def test_the_plan_of_a_forest_with_a_budget() -> None:
+    budget = Budget(0.2, 0.1, 0.0, 0.5)
+    plan = plan_forest(DOMAIN, epsilon=0.8, budget=budget, theta=3.5, rows=200, inflation=1.5)
+    assert (plan.edges, plan.budget) == (2, budget)
+    assert plan.cell_noise == pytest.approx(0.4 * (2 * 2 / 0.5) * sqrt(3) / 200)
+    none = plan_forest(DOMAIN, epsilon=0.8, budget=budget, theta=3.5, rows=96, inflation=1.5)
+    assert (none.edges, none.cell_noise) == (0, 0.0)
+    assert none.budget == Budget(0.8, 0.0, 0.0, 0.0)
 
 
 def test_parent_sets_are_the_largest_that_fit() -> None:
