@@ -90,9 +90,9 @@ def test_a_circle_after_an_exchange_is_detected(eager: None, earlier: int) -> No
     def part(speaker: Role) -> None:
         before, after = (speaker.rank - 1) % 3, (speaker.rank + 1) % 3
         for number in range(earlier + speaker.rank):
-            speaker.send(Word(number), to=after)
-        for number in range(earlier + before):
-            assert speaker.receive(Word, source=before).number == number
+            speaker.send(Word(number), to=before)
+        for number in range(earlier + after):
+            assert speaker.receive(Word, source=after).number == number
         speaker.receive(Word, source=after)
 
     errors = play(3, part)
