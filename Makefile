@@ -16,7 +16,7 @@ PARALLEL := --numprocesses=$(WORKERS) --dist=worksteal
 # Without bytecode every rank that a test starts would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint types unit quick newest oldest coverage docs package mpich bench \
+.PHONY: demo test check lint types unit quick newest oldest coverage mutants docs package mpich bench \
   lock schema release clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then
@@ -77,6 +77,12 @@ coverage: $(VENV)/.done $(MPICH)/.done
 	$(BIN)/coverage run -m pytest -ra -m timed
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
+
+# How many random changes of the code the tests notice: `make mutants MODULE=crypto/packing N=40 SEED=2`.
+N ?= 100
+SEED ?= 1
+mutants: $(VENV)/.done
+	PYTHONPATH=tools $(BIN)/python -m mutants $(MODULE) --number $(N) --seed $(SEED)
 
 docs: $(VENV)/.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,0 +1,241 @@
+"""The mutator: what it changes, and that it tells apart what tests notice and what they do not."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import mutants.mutation as mutation_module
+import pytest
+from mutants.__main__ import main
+from mutants.campaign import Equivalents, modules_of, sample
+from mutants.mutation import Statement, mutations, statement_of
+from mutants.reach import Reach
+
+
+def changes(source: str) -> set[tuple[str, str]]:
+    return {(mutation.kind, mutation.after(source)) for mutation in mutations(source)}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x = a < b", {("boundary", "x = a <= b"), ("negation", "x = a >= b")}),
+        ("x = a == b != c", {("negation", "x = a != b != c"), ("negation", "x = a == b == c")}),
+        ("x = a not  in b", {("negation", "x = a in b")}),
+        ("x = (a) is (b)", {("negation", "x = (a) is not (b)")}),
+        ("x = a + b", {("arithmetic", "x = a - b")}),
+        ("x = a // b", {("arithmetic", "x = a * b")}),
+        ("x = a and b and c", {("logic", "x = a or b and c"), ("logic", "x = a and b or c")}),
+        ("x = not a", {("logic", "x = (a)")}),
+        ("x = 5", {("constant", "x = 6"), ("constant", "x = 4")}),
+        ("x = 0.5", {("constant", "x = 1.5"), ("constant", "x = (-0.5)")}),
+        ("x = True", {("constant", "x = False")}),
+        ("x = all(a)", {("quantifier", "x = any(a)")}),
+        ("x = a if b else c", {("negation", "x = a if (not (b)) else c")}),
+        ("f(a)", {("statement", "pass")}),
+        ("x += a", {("statement", "pass"), ("arithmetic", "x -= a")}),
+        ("del x", {("statement", "pass")}),
+        ("é = 'ü' if a < b else 'ö'", {("boundary", "é = 'ü' if a <= b else 'ö'"),
+                                      ("negation", "é = 'ü' if a >= b else 'ö'")}),
+    ],
+)  # fmt: skip
+def test_each_kind_of_change(source: str, expected: set[tuple[str, str]]) -> None:
+    assert changes(source) == expected
+
+
+def test_the_examples_of_the_documentation() -> None:
+    assert doctest.testmod(mutation_module).failed == 0
+
+
+def test_statements_of_functions() -> None:
+    source = "def f():\n    for x in y:\n        continue\n    raise E(1 + 2)\n    return x\n"
+    assert changes(source) == {
+        ("jump", "break"),
+        ("statement", "pass"),
+        ("result", "return None"),
+    }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""A docstring of 3 < 4."""',
+        "x = f'{a + 1}'",
+        "x = 'a' + b",
+        "@dataclass(frozen=True)\nclass A:\n    x: Annotated[int, 3]\n",
+        "Name: TypeAlias = Annotated[int, 5]",
+        "def f() -> Annotated[int, 5]: ...",
+        "me.progress(a + 1, of=b)",
+        "x = zip(a, b, strict=True)",
+        "x = a  # 3 < 4",
+        "if TYPE_CHECKING:\n    f()",
+    ],
+)
+def test_what_no_result_depends_on_is_left_alone(source: str) -> None:
+    assert not changes(source)
+
+
+def test_an_operator_stands_between_its_operands() -> None:
+    """Neither in a comment nor in an operand, and on its own line."""
+    source = "x = (\n    a - 1  # a < b\n    <\n    b\n)"
+    (boundary,) = [change for change in mutations(source) if change.kind == "boundary"]
+    assert boundary.line == 3
+    assert boundary.applied(source) == "x = (\n    a - 1  # a < b\n    <=\n    b\n)"
+
+
+def test_the_tests_of_a_line_run_first() -> None:
+    reach = Reach()
+    reach.add(
+        {
+            "tests": {"t.py::a": 0.1, "t.py::b": 9.0, "t.py::C::d": 0.2, "t.py::C::e": 0.1,
+                      "u.py::f": 0.1},
+            "digests": {"m.py": "x"},
+            "lines": {"m.py": {"1": [1], "2": [0, 2], "3": [4]}},
+        }
+    )  # fmt: skip
+
+    def chosen(
+        line: int, *, text: str = "x", most: float = 60.0, in_function: bool = True
+    ) -> list[str]:
+        statement = Statement(range(line, line + 1), in_function)
+        return reach.choose("m.py", statement, text=text, most=most)
+
+    # Those of the line, then the others of their classes and files.
+    assert chosen(2) == ["t.py::C::d", "t.py::a", "t.py::C::e", "t.py::b"]
+    assert chosen(2, most=1.0) == ["t.py::C::d", "t.py::a", "t.py::C::e"]
+    assert chosen(3) == ["u.py::f"]
+    assert chosen(9) == []
+    # A line that runs on import, and a module that has changed: all that reach the module.
+    on_import = chosen(9, in_function=False)
+    assert on_import == chosen(2, text="y")
+    assert set(on_import) == {"t.py::a", "t.py::C::d", "u.py::f", "t.py::C::e", "t.py::b"}
+    assert reach.choose("other.py", Statement(range(1), False), text="x", most=60.0) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "lines", "in_function"),
+    [(1, (1, 2), False), (3, (3, 4), False), (4, (4, 6), True), (5, (4, 6), True),
+     (6, (6, 7), True), (7, (7, 9), True), (8, (7, 9), True), (9, (9, 10), False)],
+)  # fmt: skip
+def test_statements_of_lines(line: int, lines: tuple[int, int], in_function: bool) -> None:
+    source = (
+        "x = 1\n\ndef f(a=2):\n    if (a\n            > 1):\n        b()\n"
+        "    return g(\n        a)\ny = 3"
+    )
+    assert statement_of(source, line) == (range(*lines), in_function)
+
+
+MODULE = """
+def double(value: int, *, limit: int) -> int:
+    if value > limit:
+        raise ValueError("too large")
+    return value * 2
+
+
+def unused(value: int) -> int:
+    return value - 1
+"""
+TESTS = """
+import pytest
+from tiny.doubling import double
+
+
+def test_double():
+    assert double(3, limit=5) == 6
+
+
+def test_the_limit():
+    with pytest.raises(ValueError):
+        double(9, limit=5)
+
+
+def test_that_fails():
+    assert double(1, limit=5) == 3
+"""
+SURVIVOR = ("tiny/doubling.py", "if value > limit:", "if value >= limit:")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    tree = tmp_path / "tree"
+    for name, text in {
+        "tiny/__init__.py": "",
+        "tiny/doubling.py": MODULE,
+        "tests/test_doubling.py": TESTS,
+    }.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    return tree
+
+
+def run(tree: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    words = ["tiny", "--root", str(tree), "--store", str(tree.parent / "store"), "--tests", "tests"]
+    assert main([*words, "--workers", "2"]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_tiny_package(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One boundary is not tested, and a function not reached; a test that fails does not count."""
+    before = {path: path.read_bytes() for path in tree.rglob("*.py")}
+    output = run(tree, capsys)
+    assert "measured what 2 tests of tests/test_doubling.py reach" in output
+    assert "      11        6     55%  tiny/doubling.py" in output
+    assert (
+        "survived, 2 tests)\n    before  if value > limit:\n    after   if value >= limit:"
+        in output
+    )
+    assert output.count("not reached, 0 tests") == 4
+    assert "noticed in" in output
+    assert {path: path.read_bytes() for path in tree.rglob("*.py")} == before
+    # What was tried is not tried again, and what was not noticed is when a test has changed.
+    assert "11 mutants were tried before, 0 remain" in run(tree, capsys)
+    with (tree / "tests/test_doubling.py").open("a") as tests:
+        tests.write("\ndef test_the_boundary():\n    assert double(5, limit=5) == 10\n")
+    output = run(tree, capsys)
+    assert "6 mutants were tried before, 5 remain" in output
+    assert "      11        7     64%  tiny/doubling.py" in output
+
+
+def test_equivalent_mutants_are_not_counted(tmp_path: Path, tree: Path) -> None:
+    path = tmp_path / "equivalents.toml"
+    module, before, after = SURVIVOR
+    entry = f'[[equivalent]]\nmodule = "{module}"\nbefore = "{before}"\nafter = "{after}"\n'
+    modules = modules_of(tree, ["tiny"])
+
+    def listed() -> tuple[set[str], int]:
+        candidates, number = sample(tree, modules, number=99, seed=1, equivalents=Equivalents(path))
+        source = (tree / module).read_text()
+        return {candidate.mutation.after(source) for candidate in candidates}, number
+
+    assert after in listed()[0]
+    assert listed()[1] == 11
+    path.write_text(f'{entry}reason = "never at the limit"\n')
+    assert after not in listed()[0]
+    assert listed()[1] == 10
+    path.write_text(entry)
+    with pytest.raises(ValueError, match="expected a reason"):
+        Equivalents(path)
+
+
+def test_a_larger_sample_extends_the_same_sample(tree: Path, tmp_path: Path) -> None:
+    none = Equivalents(tmp_path / "none.toml")
+    modules = modules_of(tree, ["tiny/doubling"])
+    few, _ = sample(tree, modules, number=3, seed=1, equivalents=none)
+    many, _ = sample(tree, modules, number=6, seed=1, equivalents=none)
+    assert many[:3] == few
+    assert sample(tree, modules, number=6, seed=2, equivalents=none)[0] != many
+
+
+def test_nothing_is_kept_within_the_tree(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["tiny", "--root", str(tree), "--store", str(tree / "store")])
+    assert "expected --store outside the tree" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["absent", "--root", str(tree)])
+    assert "found absent" in capsys.readouterr().err
+
+
+def test_the_projects_own_list_has_reasons() -> None:
+    root = Path(__file__).parents[2]
+    Equivalents(root / "tools" / "mutants" / "equivalents.toml")

@@ -1,0 +1,126 @@
+"""The trial of a mutant: its tests in a copy of the tree, until one of them fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from .mutation import Mutation
+from .tree import environment, python
+
+__all__ = ["Trial", "Verdict", "try_mutant"]
+
+Verdict: TypeAlias = Literal["noticed", "time-out", "survived", "not reached"]
+
+MEMORY_BYTES: Final = 6 << 30
+NO_TESTS: Final = 5
+"""Status of pytest when no test was run."""
+START_SECONDS: Final = 60.0
+"""Seconds for starting pytest and for importing what it tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of a mutant."""
+
+    module: str
+    line: int
+    kind: str
+    before: str
+    after: str
+    verdict: Verdict
+    tests: int
+    """Tests that were chosen for it."""
+    seconds: float
+    first_failure: str
+    """Test that failed first."""
+
+    def as_json(self) -> dict[str, object]:
+        """Return all fields, for a file."""
+        return asdict(self)
+
+
+def try_mutant(
+    tree: Path,
+    module: str,
+    mutation: Mutation,
+    *,
+    tests: Sequence[str],
+    seconds: Mapping[str, float],
+    options: Sequence[str],
+    patience: float,
+) -> Trial:
+    """Write the mutant into the copy, run its tests, and restore the copy.
+
+    Args:
+        tree: the copy.
+        module: the module's path in it.
+        mutation: the change.
+        tests: the tests that are run, in this order, until one fails.
+        seconds: how long each test takes without the mutation.
+        options: options for pytest.
+        patience: by how much a test may take longer; it is at least 20 s more.
+    """
+    path = tree / module
+    source = path.read_text()
+    began = time.monotonic()
+    verdict: Verdict = "not reached"
+    failure = ""
+    if tests:
+        limits = {test: 20 + patience * seconds[test] for test in tests}
+        try:
+            path.write_text(mutation.applied(source))
+            verdict, failure = _run(tree, limits, options=options)
+        finally:
+            path.write_text(source)
+    return Trial(
+        module=module,
+        line=mutation.line,
+        kind=mutation.kind,
+        before=mutation.before(source),
+        after=mutation.after(source),
+        verdict=verdict,
+        tests=len(tests),
+        seconds=round(time.monotonic() - began, 1),
+        first_failure=failure,
+    )
+
+
+def _run(tree: Path, limits: Mapping[str, float], *, options: Sequence[str]) -> tuple[Verdict, str]:
+    choice = tree.with_name(f"{tree.name}.choice")
+    choice.write_text(json.dumps(limits))
+    files = dict.fromkeys(test.partition("::")[0] for test in limits)
+    command = [python(), "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-rfE"]
+    process = subprocess.Popen(
+        [*command, "-p", "no:cacheprovider", "-p", "mutants.plugin", *options, *files],
+        cwd=tree,
+        env=environment(tree, MUTANTS_CHOICE=str(choice)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    try:
+        output, _ = process.communicate(timeout=START_SECONDS + sum(limits.values()))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return "time-out", ""
+    if process.returncode == 0:
+        return "survived", ""
+    if process.returncode == NO_TESTS:
+        return "not reached", ""
+    failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if process.returncode == 1 and not failures:  # the plugin ended the process
+        return "time-out", ""
+    return "noticed", failures[0].split(" ")[1] if failures else output[-200:]
