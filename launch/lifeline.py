@@ -75,6 +75,8 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
     line: str
     """The line for the user."""
     traceback: str = ""
+    before_start: bool = False
+    """Whether it failed in the set-up, which all ranks end before any role begins."""
 
 
 class RankResult(msgspec.Struct, frozen=True, tag=True):

@@ -334,13 +334,14 @@ def _fail(
         status = error.exit_status
     elif isinstance(error, KeyboardInterrupt):
         status = INTERRUPTED
+    in_set_up = isinstance(error, UsageError) and role is None
     if lifeline is None:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"{trace}sottovoce: {line}\n")
             sys.stderr.flush()
     else:
-        lifeline.send(Failure(rank, status, line, trace))
-    if isinstance(error, UsageError) and role is None and comm.Get_size() > 1:
+        lifeline.send(Failure(rank, status, line, trace, before_start=in_set_up))
+    if in_set_up and comm.Get_size() > 1:
         sys.exit(status)  # it was found in the set-up: all ranks know of it, and none waits
     comm.Abort(status)
     os._exit(status)

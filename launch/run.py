@@ -25,6 +25,7 @@ from ..runs.record import RunRecord
 from ..runs.settings import settings
 from ..runs.threads import run_on_threads
 from .mpiexec import find_launcher
+from .spending import spend
 from .supervise import run_with_mpi
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def run(
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     tell_errors: bool = False,
+    budget: str | os.PathLike[str] | None = None,
     judge: bool = True,
     classify: Sequence[str] = (),
     **parameters: Any,
@@ -158,6 +160,7 @@ def run(
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
+        budget: A file of `sottovoce budget`. A run that would exceed it is refused.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
         parameters: Parameters of the protocol, such as `epsilon=0.8`.
@@ -197,6 +200,7 @@ def run(
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,
+                "budget": None if budget is None else str(budget),
                 "set": parameters,
             }
         )
@@ -214,16 +218,21 @@ def run_job(
     tables: tuple[pd.DataFrame, ...] = (),
     progress: Progress | None = None,
 ) -> RunRecord:
-    """Run a job on threads, or over MPI if its placement names MPI."""
+    """Run a job on threads, or over MPI if its placement names MPI, and spend its budget."""
     progress = progress or Progress(shown=False)
     instantiate(job)
     if placement.transport == "mpi":
         launcher = find_launcher(placement.mpiexec)
-        return run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
-    try:
-        return run_on_threads(job, tables=tables, show=progress.show)
-    finally:
-        progress.close()
+
+    def play() -> RunRecord:
+        if placement.transport == "mpi":
+            return run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
+        try:
+            return run_on_threads(job, tables=tables, show=progress.show)
+        finally:
+            progress.close()
+
+    return play() if placement.budget is None else spend(placement.budget, job, play, tables=tables)
 
 
 def start_run(job: Job, placement: Placement) -> RunRecord:

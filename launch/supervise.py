@@ -195,7 +195,10 @@ def _failure(
     """
     if states.failure is not None:
         return RunFailed(
-            states.failure.line, status=states.failure.status, traceback=states.failure.traceback
+            states.failure.line,
+            status=states.failure.status,
+            traceback=states.failure.traceback,
+            before_start=states.failure.before_start,
         )
     if len(states.finished) == ranks:
         return None
@@ -218,6 +221,7 @@ def _failure(
         f"mpiexec ended with status {ended} before the run had begun: "
         + (f"{hint}; mpiexec printed: {printed}" if hint else printed),
         status=3,
+        before_start=not states.started,
     )
 
 

@@ -104,6 +104,8 @@ class SottovoceError(Exception):
     def __init__(self, *parts: str) -> None:
         super().__init__("".join(parts))
         self.parts = parts
+        self.before_start = False
+        """Whether no role had begun, so that nothing was released. `False` is always safe."""
 
     @property
     def public(self) -> str:

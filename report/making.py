@@ -40,7 +40,7 @@ from .report import (
     Traffic,
 )
 
-__all__ = ["make_report"]
+__all__ = ["make_report", "privacy_of"]
 
 
 def make_report(record: RunRecord) -> Report:
@@ -58,7 +58,7 @@ def make_report(record: RunRecord) -> Report:
         domain=None if record.schema is None else record.schema.domain,
         model=record.outcome.model,
     )
-    privacy = _privacy(protocol, record)
+    privacy = privacy_of(record)
     warnings = [*unaccounted_texts(privacy.not_accounted), *_warnings(record)]
     predicted: list[PredictedCost] | None = None
     formulas: list[Formulas] = []
@@ -146,13 +146,14 @@ def _phases(roles: Sequence[RoleNotes], exchanged: Communication) -> list[PhaseC
     ]
 
 
-def _privacy(protocol: AnyProtocol, record: RunRecord) -> Privacy:
-    """Sum up the releases by view.
+def privacy_of(record: RunRecord) -> Privacy:
+    """Sum up the releases of a run by view.
 
     Where epsilon is of a label, the loss of the whole record stands beside it; it is the same
     unless a release says more.
     """
     job = record.job
+    protocol = instantiate(job)
     views = epsilon_by_view(record.releases, parties=job.parties)
     not_accounted = unaccounted_messages(record)
     if not_accounted:

@@ -178,8 +178,13 @@ def print_evaluation(evaluation: Evaluation) -> None:
         sys.stdout.write(f"note: {note}\n")
 
 
-def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
-    """Print means over seeds and the number of runs, of which some were there `before`."""
+def print_sweep(
+    table: pd.DataFrame, *, before: int, folder: Path, together: Sequence[str] = ()
+) -> None:
+    """Print means over seeds and the number of runs, of which some were there `before`.
+
+    `together` says what all runs cost each dataset.
+    """
     done = table[table["status"] == "done"]
     if leaky := _count_above_zero(done, "not_accounted"):
         text = f"in {quantity(leaky, 'run')} messages left parties without a release"
@@ -200,6 +205,7 @@ def print_sweep(table: pd.DataFrame, *, before: int, folder: Path) -> None:
         )
     for note in table["note"].dropna().unique() if "note" in table else ():
         sys.stdout.write(f"warning: {note}\n")
+    sys.stdout.write("".join(f"{text}\n" for text in together))
     files = [name for name in SWEEP_FILES if (folder / name).is_file()]
     sys.stdout.write(f"{text}\n{folder}/: {', '.join(files)}\n")
 

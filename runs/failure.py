@@ -18,10 +18,13 @@ PACKAGE: Final = __name__.partition(".")[0]
 class RunFailed(SottovoceError):
     """The run failed on some rank; the line says where."""
 
-    def __init__(self, line: str, *, status: int, traceback: str = "") -> None:
+    def __init__(
+        self, line: str, *, status: int, traceback: str = "", before_start: bool = False
+    ) -> None:
         super().__init__(line)
         self.status = status
         self.traceback = traceback
+        self.before_start = before_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

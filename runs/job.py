@@ -101,7 +101,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a job's roles run, in mpiexec's own words. It changes no result."""
+    """Where a job's roles run, in mpiexec's own words, and at whose cost. It changes no result."""
 
     transport: Annotated[
         Transport | None,
@@ -119,12 +119,22 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         msgspec.Meta(description="over MPI on one machine: show the whole text of errors"),
     ] = False
     """The text of an error may hold data. Without this it stays in a log on the rank's own host."""
+    budget: Annotated[
+        str | None,
+        msgspec.Meta(description="file of `sottovoce budget`: refuse what would exceed it"),
+    ] = None
+    """What runs have spent on each dataset is added up in it."""
 
     def __post_init__(self) -> None:
         if self.tell_errors and (self.hosts or self.hostfile):
             raise UsageError(
                 "expected --tell-errors on one machine, found --hosts or --hostfile: errors may "
                 "hold data, and each party reads its own in the log on its host"
+            )
+        if self.budget is not None and (self.hosts or self.hostfile):
+            raise UsageError(
+                "expected --budget on one machine, found --hosts or --hostfile: the tables "
+                "of other hosts cannot be read here; each party keeps the budget of its own"
             )
 
     @property

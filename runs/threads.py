@@ -26,6 +26,8 @@ from .setup import agree_on_schema, contribute_schema, cores_for_each, load_reco
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..parties import Records, Schema
+
 __all__ = ["RoleError", "play_on_threads", "run_on_threads"]
 
 T = TypeVar("T")
@@ -41,20 +43,11 @@ def run_on_threads(
     show: Callable[[Mapping[int, Position]], None] = lambda _: None,
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile."""
-    protocol = instantiate(job)
-    parties = range(1, job.parties + 1)
-    for party in parties:  # read again by the party; a missing file is found before anything starts
-        read_identities(job.identities, party=party, parties=job.parties)
-    schema = agree_on_schema(
-        [
-            contribute_schema(job, party=party, needed=protocol.needs_schema, tables=tables)
-            for party in parties
-        ]
-    )
-    records = [
-        None,
-        *(load_records(job, party=party, schema=schema, tables=tables) for party in parties),
-    ]
+    try:
+        schema, records = _set_up(job, tables=tables)
+    except SottovoceError as mistake:
+        mistake.before_start = True
+        raise
     wires = thread_wires(job.parties + 1)
     roles: dict[int, Role] = {}
 
@@ -89,6 +82,26 @@ def run_on_threads(
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return record
+
+
+def _set_up(
+    job: Job, *, tables: tuple[pd.DataFrame, ...]
+) -> tuple[Schema | None, list[Records | None]]:
+    """Agree on the schema and load the records of each rank; the curator has none."""
+    protocol = instantiate(job)
+    parties = range(1, job.parties + 1)
+    for party in parties:  # read again by the party; a missing file is found before anything starts
+        read_identities(job.identities, party=party, parties=job.parties)
+    schema = agree_on_schema(
+        [
+            contribute_schema(job, party=party, needed=protocol.needs_schema, tables=tables)
+            for party in parties
+        ]
+    )
+    return schema, [
+        None,
+        *(load_records(job, party=party, schema=schema, tables=tables) for party in parties),
+    ]
 
 
 class RoleError(Exception):

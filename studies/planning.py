@@ -37,6 +37,7 @@ import msgspec
 from ..messages import SottovoceError, UsageError
 from ..protocols import find
 from ..report.judgement import Judging
+from ..runs.budget import read_budget
 from ..runs.job import Job, Placement, instantiate
 from ..runs.settings import settings
 from .cells import Cell, Start, key_of
@@ -82,9 +83,16 @@ def read_toml(path: Path, *, what: str) -> dict[str, Any]:
         raise UsageError(f"expected TOML in {path}, found {error}") from None
 
 
-def read_plan(path: Path, *, start: Start) -> tuple[Plan, list[Cell]]:
-    """Read a file and check every run in it before any is started."""
-    return plan_of(read_toml(path, what="a sweep"), where=str(path), start=start)
+def read_plan(path: Path, *, start: Start, budget: str | None = None) -> tuple[Plan, list[Cell]]:
+    """Read a file and check every run in it before any is started.
+
+    Runs spend from the `budget`, if one is given, and otherwise from the one that the file names.
+    """
+    values = read_toml(path, what="a sweep")
+    every = values.get("every", {})
+    if budget is not None and isinstance(every, dict):
+        values = {**values, "every": {**every, "budget": budget}}
+    return plan_of(values, where=str(path), start=start)
 
 
 def plan_of(values: Mapping[str, Any], *, where: str, start: Start) -> tuple[Plan, list[Cell]]:
@@ -190,6 +198,8 @@ def _run_cells(
     placement, judging = chosen.placement, entry.judging
     instantiate(chosen.job)
     _check_files(chosen.job, placement, judging)
+    if placement.budget is not None:
+        read_budget(placement.budget)  # Its mistakes are found before any run.
     sources = _sources(chosen.job)
     for seed in seeds:
         job = msgspec.structs.replace(chosen.job, seed=seed)

@@ -16,6 +16,7 @@ from ..report.judgement import NOT_CLASSIFIED, Judging, judge_run
 from ..report.making import make_report
 from ..report.pages import comparison_page
 from ..report.reported import ReportedRun, pack_run, unpack_run
+from ..report.spending import JointCost, joint_costs
 from ..runs.job import Job, Placement
 from .cells import Cell, ReportProgress, Row, Start, StudyResult, run_cells, stored_result
 from .experiments import ExperimentCall
@@ -23,7 +24,7 @@ from .experiments import ExperimentCall
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ExperimentCell", "RunCell", "sweep"]
+__all__ = ["ExperimentCell", "RunCell", "costs_together", "sweep"]
 
 RENAMED: Final = {name: f"{name}_asked" for name in ("rows", "rounds", "seconds", "messages")}
 """Columns of parameters that have a figure's name: PrivIncr's rounds are not message rounds."""
@@ -172,15 +173,28 @@ def sweep(
 def _page(cells: Sequence[Cell], *, out: Path) -> dict[str, bytes]:
     """Put the finished runs side by side on a page."""
     runs: dict[str, ReportedRun] = {}
-    for cell in cells:
-        if not isinstance(cell, RunCell):
-            continue
-        if (result := stored_result(cell, folder=out / "cells")) is not None:
-            label = cell.label if cell.label not in runs else f"{cell.label} ({cell.key})"
-            runs[label] = unpack_run(result)
+    for cell, run in _finished(cells, out=out):
+        label = cell.label if cell.label not in runs else f"{cell.label} ({cell.key})"
+        runs[label] = run
     if not runs:
         return {}
-    return {"comparison.html": comparison_page(compare(runs), title=out.name).encode()}
+    costs = [cost.text for cost in costs_together(cells, out=out)]
+    page = comparison_page(compare(runs), title=out.name, together=costs)
+    return {"comparison.html": page.encode()}
+
+
+def costs_together(cells: Sequence[Cell], *, out: Path) -> list[JointCost]:
+    """Add up what all finished runs cost each dataset, those of earlier sittings included."""
+    return joint_costs((cell.job, run.report.privacy) for cell, run in _finished(cells, out=out))
+
+
+def _finished(cells: Sequence[Cell], *, out: Path) -> Iterator[tuple[RunCell, ReportedRun]]:
+    """List the runs that have results."""
+    for cell in cells:
+        if isinstance(cell, RunCell):
+            result = stored_result(cell, folder=out / "cells")
+            if result is not None:
+                yield cell, unpack_run(result)
 
 
 def _figures(run: ReportedRun) -> Row:

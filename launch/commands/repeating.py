@@ -16,7 +16,7 @@ from ...studies.datasets import read_dataset_files
 from ...studies.items import item_paths, read_item, select_items
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
-from ...studies.sweep import sweep
+from ...studies.sweep import costs_together, sweep
 from ..run import start_run
 from .app import GreedyForData, app
 
@@ -27,6 +27,10 @@ def sweep_command(
     out: Annotated[
         Path | None, typer.Option(help="folder for the results (default: sweeps/NAME-OF-THE-FILE)")
     ] = None,
+    budget: Annotated[
+        Path | None,
+        typer.Option(help="file of `sottovoce budget`: refuse runs that would exceed it"),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="list the runs, and start none")
     ] = False,
@@ -36,7 +40,7 @@ def sweep_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
 ) -> None:
     """Make many runs from one file; finished runs are not repeated."""
-    _, cells = read_plan(file, start=start_run)
+    _, cells = read_plan(file, start=start_run, budget=None if budget is None else str(budget))
     if dry_run:
         sys.stdout.write("".join(f"{cell.label}\n" for cell in cells))
         return
@@ -47,7 +51,8 @@ def sweep_command(
     finally:
         display.close()
     if not quiet:
-        print_sweep(table, before=result.reused, folder=folder)
+        costs = [cost.text for cost in costs_together(cells, out=folder)]
+        print_sweep(table, before=result.reused, folder=folder, together=costs)
     if result.failures:
         raise RunFailed(result.complaint, status=3)
 

@@ -83,6 +83,11 @@ def run_command(
     folder = Path(chosen.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
     check_folder(folder)
     if world is not None and placement.transport != "threads":
+        if placement.budget is not None:
+            raise UsageError(
+                "expected --budget without an MPI job around the run, found mpirun or srun: each "
+                "party's table may be on another host; let `sottovoce run` start the ranks"
+            )
         # mpirun ends its ranks with SIGTERM after one of them has reported why.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if classify and this_rank() == CURATOR:

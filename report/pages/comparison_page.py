@@ -50,8 +50,10 @@ PARTS: Final[Mapping[str, Callable[[ComparedRun], str]]] = {
 """What parts runs of one protocol into several lines."""
 
 
-def comparison_page(comparison: Comparison, *, title: str = "Runs side by side") -> str:
-    """Write the page."""
+def comparison_page(
+    comparison: Comparison, *, title: str = "Runs side by side", together: Sequence[str] = ()
+) -> str:
+    """Write the page; `together` says what all runs cost each dataset."""
     runs = comparison.runs
     names = list(dict.fromkeys(name for run in runs for name in run.errors))
     # With the same number of parties everywhere, nothing is seen over parties.
@@ -67,6 +69,7 @@ def comparison_page(comparison: Comparison, *, title: str = "Runs side by side")
     body = [
         f"<header><h1>{escape(title)}</h1>",
         paragraph(_lead(runs), kind="lead"),
+        *map(paragraph, together),
         *_warnings(comparison),
         "</header>",
         section("Utility", note(MEASURED) if names else "", _side_by_side(errors), name="utility"),

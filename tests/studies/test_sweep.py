@@ -17,6 +17,7 @@ import pytest
 
 from sottovoce.launch.run import start_run
 from sottovoce.messages import UsageError
+from sottovoce.runs.budget import create_budget, read_budget
 from sottovoce.runs.failure import RunFailed
 from sottovoce.studies.planning import plan_of, read_plan
 from sottovoce.studies.sweep import RunCell, sweep
@@ -329,3 +330,69 @@ def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
     assert not result.failures
     assert table["rounds_asked"].tolist() == [1, 2]
     assert (table["rounds"] > table["rounds_asked"]).all()
+
+
+def run_command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sottovoce", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=cwd,
+    )
+
+
+def test_a_sweep_says_what_its_runs_cost_together(tmp_path: Path) -> None:
+    """Demo people of one seed are one dataset; a sitting that makes no run says the same."""
+    (tmp_path / "plan.toml").write_text(PLAN.replace("[3, 5]", "[3]"))
+    outputs = [run_command("sweep", "plan.toml", cwd=tmp_path) for _ in range(2)]
+    page = (tmp_path / "sweeps" / "plan" / "comparison.html").read_text()
+    for output in outputs:
+        assert output.returncode == 0, output.stderr
+        for text in (
+            "2 runs on demo cost its records together epsilon 3.5 as accounted (add-or-remove-one)",
+            "2 runs on demo cost its records together epsilon 2 as accounted (replace-one)",
+        ):
+            assert text in output.stdout
+            assert text in page
+
+
+def test_a_sweep_spends_from_a_budget(tmp_path: Path) -> None:
+    """Runs that would exceed it fail, the others go on, and finished runs are not paid again."""
+    (tmp_path / "plan.toml").write_text(
+        'seeds = [3]\n[[run]]\nprotocol = "head-count"\nrows = 60\nepsilon = [1, 2.5, 0.5]\n'
+    )
+    missing = run_command("sweep", "plan.toml", "--budget", "spent.json", cwd=tmp_path)
+    assert missing.returncode == 2
+    assert "make one by `sottovoce budget spent.json --epsilon TOTAL`" in missing.stderr
+    create_budget(tmp_path / "spent.json", epsilon=2.0, neighbours="add-or-remove-one")
+    for _ in range(2):
+        output = run_command("sweep", "plan.toml", "--budget", "spent.json", cwd=tmp_path)
+        assert output.returncode == 3
+        assert "1 of 3 runs failed" in output.stderr
+        assert "costs at most epsilon" in output.stderr
+        spent = read_budget(tmp_path / "spent.json")
+        assert [entry.epsilon for entry in spent.spending] == [1.0, 0.5]
+    shown = run_command("budget", "spent.json", cwd=tmp_path)
+    assert re.search(r"demo +[0-9a-f]{12} +2 +1\.5 +0\.5\n", shown.stdout)
+    named = 'every = {budget = "spent.json"}\n' + (tmp_path / "plan.toml").read_text()
+    (tmp_path / "plan.toml").write_text(named)
+    assert run_command("sweep", "plan.toml", "--out", "other", cwd=tmp_path).returncode == 3
+    assert read_budget(tmp_path / "spent.json").spent(spent.spending[0].dataset) == 2.0
+
+
+def test_the_command_budget(tmp_path: Path) -> None:
+    first = run_command("budget", "b.json", "--epsilon", "2", cwd=tmp_path)
+    assert (first.returncode, "epsilon 2 for each dataset" in first.stdout) == (0, True)
+    assert "no run has spent anything" in run_command("budget", "b.json", cwd=tmp_path).stdout
+    for words, text in (
+        (("b.json", "--epsilon", "9"), "expected a new file"),
+        (("c.json",), "make one by `sottovoce budget c.json --epsilon TOTAL`"),
+        (("c.json", "--against-anyone"), "expected --epsilon TOTAL beside --against-anyone"),
+        (("c.json", "--epsilon", "1", "--neighbours", "x"), "expected neighbours replace-one or"),
+    ):
+        refused = run_command("budget", *words, cwd=tmp_path)
+        assert (refused.returncode, text in refused.stderr) == (2, True), refused.stderr
+    hosts = run_command("run", "head-count", "--budget", "b.json", "--hosts", "a:4", cwd=tmp_path)
+    assert (hosts.returncode, "expected --budget on one machine" in hosts.stderr) == (2, True)

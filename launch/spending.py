@@ -1,0 +1,68 @@
+"""What a run spends from a budget that outlives it (`runs.budget`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..messages import SottovoceError
+from ..report.making import privacy_of
+from ..report.spending import loss_by_party
+from ..runs.budget import Reservation, reserve
+from ..runs.datasets import Dataset, cost_of, datasets_of
+from ..runs.job import Job, instantiate
+from ..runs.record import RunRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["spend"]
+
+
+def spend(
+    budget: str,
+    job: Job,
+    play: Callable[[], RunRecord],
+    *,
+    tables: tuple[pd.DataFrame, ...] = (),
+) -> RunRecord:
+    """Take what a run claims from its budget, play it, and write down what it has cost.
+
+    A run that fails has spent its claim, because it may have released, unless no role has begun.
+
+    Raises:
+        UsageError: the budget does not suffice, or a table cannot be read here.
+    """
+    protocol = instantiate(job)
+    datasets = datasets_of(job, tables=tables)
+    claim = dict.fromkeys(range(1, job.parties + 1), protocol.epsilon)
+    reservation = reserve(
+        budget,
+        [(dataset, cost_of(dataset, claim)) for dataset in datasets],
+        protocol=protocol.name,
+        claimed=protocol.epsilon,
+        neighbours=protocol.neighbours,
+    )
+    try:
+        record = play()
+    except SottovoceError as error:
+        if error.before_start:
+            reservation.cancel()
+        raise
+    try:
+        _settle(reservation, datasets, record)
+    except SottovoceError as error:  # the result must not be lost
+        sys.stderr.write(f"sottovoce: the run counts with its claim: {error}\n")
+    return record
+
+
+def _settle(reservation: Reservation, datasets: list[Dataset], record: RunRecord) -> None:
+    """Write down what a run has cost each dataset."""
+    privacy = privacy_of(record)
+    losses, to_anyone = loss_by_party(privacy), loss_by_party(privacy, to_anyone=True)
+    reservation.settle(
+        {dataset.digest: cost_of(dataset, losses) for dataset in datasets},
+        to_anyone={dataset.digest: cost_of(dataset, to_anyone) for dataset in datasets},
+        delta=privacy.delta,
+    )

@@ -1,0 +1,71 @@
+"""The datasets of a run, by the digest of each table, and what the run costs each of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..parties import DEMO, digest_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .job import Job
+
+__all__ = ["Dataset", "cost_of", "datasets_of"]
+
+
+class Dataset(NamedTuple):
+    """One table that a run reads."""
+
+    name: str
+    """The path of the table, "demo", or "<table>" for a DataFrame."""
+    digest: str
+    holders: tuple[tuple[int, ...], ...]
+    """Parties, in groups. Those of a group share the table; every group has all of its records."""
+
+
+def datasets_of(job: Job, *, tables: Sequence[pd.DataFrame] = ()) -> list[Dataset]:
+    """Digest the tables of a job on this machine; equal tables of several parties are one dataset.
+
+    Raises:
+        UsageError: a table cannot be read here.
+    """
+    parties = tuple(range(1, job.parties + 1))
+    sources: Sequence[str | pd.DataFrame] = tables or job.data
+    groups = [parties] if len(sources) == 1 else [(party,) for party in parties]
+    datasets: dict[str, Dataset] = {}
+    for source, name, group in zip(sources, job.data, groups, strict=True):
+        if not isinstance(source, str):
+            digest = digest_of(source)
+        elif source == DEMO:
+            digest = digest_of(DEMO, rows=job.rows, seed=job.public_seed)
+        else:
+            digest = _digest_of_file(source)
+        dataset = datasets.get(digest, Dataset(name, digest, ()))
+        datasets[digest] = dataset._replace(holders=(*dataset.holders, group))
+    return list(datasets.values())
+
+
+def _digest_of_file(path: str) -> str:
+    """Digest a file; a sweep reads it once, unless its size or its time changes."""
+    if not Path(path).is_file():
+        return digest_of(path)  # raises the error that names the file
+    stat = Path(path).stat()
+    return _digest_of_version(path, stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=256)
+def _digest_of_version(path: str, _size: int, _changed: int) -> str:
+    return digest_of(path)
+
+
+def cost_of(dataset: Dataset, by_party: Mapping[int, float]) -> float:
+    """Add up what a run costs the records of a table, given the loss of each party's records.
+
+    Parties that share the table have different records, so the largest loss counts. Parties with
+    the same table each use every record, so their losses add up.
+    """
+    return sum(max(by_party[party] for party in group) for group in dataset.holders)
