@@ -97,7 +97,7 @@ class Statement(NamedTuple):
 def statement_of(source: str, line: int) -> Statement:
     r"""Find the innermost statement on a line.
 
-    >>> statement_of("def f(a):\\n    if (a\\n        < 1):\\n        b()", 3)
+    >>> statement_of("def f(a):\n    if (a\n        < 1):\n        b()", 3)
     Statement(lines=range(2, 4), in_function=True)
     """
     return _innermost(ast.parse(source), line, in_function=False) or Statement(
