@@ -14,6 +14,7 @@ import numpy as np
 from ..privacy import Accountant, Mechanism, PartPath
 from ..privacy.exact_value import ExactValue, Inspectable
 from ..privacy.mechanism import UserRange
+from ..privacy.taping import ReplayedAccountant
 
 __all__ = ["ExactRelease", "ReleaseTape"]
 
@@ -70,6 +71,8 @@ class ReleaseTape:
         """What replaces `Accountant.release` in the first run."""
 
         def release(accountant: Accountant, mechanism: Any, **options: Any) -> Any:
+            if isinstance(accountant, ReplayedAccountant):  # the guard's own replay (`runs.guard`)
+                return self._release(accountant, mechanism, **options)
             mechanism, exact = _look_into(mechanism, **options)
             answer = self._release(accountant, mechanism, **options)
             if isinstance(answer, Iterator):  # such a mechanism answers page by page
@@ -86,6 +89,8 @@ class ReleaseTape:
         self._replayed = {}
 
         def release(accountant: Accountant, mechanism: Any, **options: Any) -> Any:
+            if isinstance(accountant, ReplayedAccountant):  # the guard's own replay (`runs.guard`)
+                return self._release(accountant, mechanism, **options)
             mechanism, exact = _look_into(mechanism, **options)
             # The release is checked and accounted for, but nothing is drawn.
             self._release(accountant, _SilentMechanism(mechanism), **options)
