@@ -29,6 +29,7 @@ import pytest
 
 import sottovoce
 from sottovoce.launch.cli import app
+from sottovoce.launch.mpiexec import SHARED_MEMORY
 from sottovoce.parties import DEMO_SCHEMA, write_schema
 from sottovoce.parties.demo import demo_table
 
@@ -326,6 +327,7 @@ class Shell:
             "PYTHONPATH": os.pathsep.join(self._path),
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            **SHARED_MEMORY,  # mpirun would look for network adapters, for more than a second
         }
         done = subprocess.run(
             words,

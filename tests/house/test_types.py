@@ -26,16 +26,20 @@ class Own(Protocol[OwnParameters]):
 """
 
 
-@pytest.mark.parametrize(("name", "errors"), [("epsilon", 0), ("epsilom", 2)])
 def test_mypy_refuses_a_parameter_that_does_not_exist(
-    name: str, errors: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("MYPYPATH", str(ROOT / "src"))
-    protocol = tmp_path / "own_protocol.py"
-    protocol.write_text(PROTOCOL.replace("NAME", name))
-    found, problems, _ = api.run(["--config-file", "pyproject.toml", str(protocol)])
+    files = []
+    for name in ("epsilon", "epsilom"):
+        files.append(tmp_path / f"with_{name}.py")
+        files[-1].write_text(PROTOCOL.replace("NAME", name))
+    # `make types` has left a cache of everything that these files import.
+    output, problems, _ = api.run(["--config-file", "pyproject.toml", *map(str, files)])
     assert not problems
-    assert found.count('"OwnParameters" has no attribute "epsilom"') == errors, found
-    if not errors:
-        assert "Success" in found
+    errors = [line for line in output.splitlines() if ": error: " in line]
+    assert len(errors) == 2, output
+    for line in errors:
+        assert "with_epsilom.py" in line
+        assert '"OwnParameters" has no attribute "epsilom"' in line
