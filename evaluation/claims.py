@@ -15,26 +15,15 @@ so that no verdict is ever typed in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import inf, sqrt
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from .points import Point, absent, inside, less
-from .series import (
-    Condition,
-    Place,
-    Row,
-    SeedMean,
-    Series,
-    constant,
-    format_figure,
-    format_place,
-    matches,
-    mean_over_seeds,
-    series,
-)
+from .results import Results
+from .series import Condition, Place, SeedMean, Series, format_figure, format_place, ratio_of
 
 __all__ = [
     "BelowClaim",
@@ -44,64 +33,10 @@ __all__ = [
     "FlatClaim",
     "MinimumClaim",
     "NearClaim",
-    "PrintedValues",
-    "Results",
     "RiseClaim",
     "WideningClaim",
     "as_list",
 ]
-
-
-class PrintedValues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers that a paper prints for a line."""
-
-    line: str
-    y: str
-    x: list[Place]
-    values: list[float]
-    where: dict[str, Condition] = {}
-
-    def __post_init__(self) -> None:
-        if len(self.x) != len(self.values):
-            raise ValueError(
-                f"expected as many values as x of {self.line}, "
-                f"found {len(self.values)} and {len(self.x)}"
-            )
-
-
-class Results(NamedTuple):
-    """The results by which a claim is judged."""
-
-    rows: Sequence[Row]
-    x: str
-    y: str
-    where: Mapping[str, Condition]
-    printed: Sequence[PrintedValues]
-    x_title: str
-    places: Sequence[Place] = ()
-    """Values of x for which it is claimed; empty if for all."""
-
-    def series(self, line: str) -> dict[Place, SeedMean]:
-        """Average a line over seeds at each value of x."""
-        return series(self.rows, line=line, x=self.x, y=self.y, where=self.where)
-
-    def constant(self, line: str) -> SeedMean | None:
-        """Average a line that has no x."""
-        return constant(self.rows, line=line, x=self.x, y=self.y, where=self.where)
-
-    def is_expected(self, place: Place) -> bool:
-        """Whether something is claimed of a place, and any line has a result there."""
-        is_claimed = place in self.places or not self.places
-        return is_claimed and any(
-            row.get(self.x) == place and matches(row, self.where) for row in self.rows
-        )
-
-    def name(self, place: Place) -> str:
-        return f"{self.x_title} {format_place(place)}"
-
-    @property
-    def everywhere(self) -> str:
-        return f"all {self.x_title}"
 
 
 class _Claim(
@@ -198,7 +133,7 @@ class WideningClaim(_Claim, frozen=True, kw_only=True, tag="widens"):
             if means and not others:
                 yield absent(results.everywhere, f"no results of {name}")
             ratios = [
-                (place, _ratio(mean, others[place]))
+                (place, ratio_of(mean, others[place]))
                 for place, mean in means.items()
                 if place in others
             ]
@@ -322,17 +257,6 @@ def as_list(value: str | list[str]) -> list[str]:
 
 def _least(means: Series) -> Place:
     return min(means, key=lambda place: means[place].mean)
-
-
-def _ratio(mean: SeedMean, other: SeedMean) -> SeedMean:
-    """Divide two means, seed by seed if they have the same seeds."""
-    if mean.by_seed and mean.by_seed.keys() == other.by_seed.keys() and all(other.by_seed.values()):
-        ratios = {seed: value / other.by_seed[seed] for seed, value in mean.by_seed.items()}
-        return mean_over_seeds(ratios)
-    ratio = mean.mean / (other.mean or inf)
-    error = sqrt(mean.error**2 + (ratio * other.error) ** 2) / (abs(other.mean) or inf)
-    seeds = min(mean.seeds, other.seeds)
-    return SeedMean(ratio, error, seeds, seeds)
 
 
 def _steps(

@@ -124,8 +124,8 @@ def sentence(points: Sequence[Point], share: float = 1.0) -> str:
         return f"holds: {points[0].text}"
     parts = []
     if len(points) > 1:
-        asked = f", {_needed(points, share)} asked" if share < 1 else ""
-        parts.append(f"holds at {len(holding) or 'none'} of {len(points)}{asked}")
+        required = f", {_needed(points, share)} asked" if share < 1 else ""
+        parts.append(f"holds at {len(holding) or 'none'} of {len(points)}{required}")
     if len(holding) == len(points):
         closest = min(holding, key=lambda point: point.margin)
         return f"{parts[0]}, closest at {closest.place}: {closest.text}"

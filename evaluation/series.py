@@ -6,7 +6,7 @@ It also has the formats of figures and of values of x.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import floor, isnan, log10, sqrt
+from math import floor, inf, isnan, log10, sqrt
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +22,7 @@ __all__ = [
     "format_place",
     "matches",
     "mean_over_seeds",
+    "ratio_of",
     "series",
 ]
 
@@ -114,6 +115,17 @@ def mean_over_seeds(by_seed: Mapping[Scalar, float]) -> SeedMean:
     # Equal values have no spread, although the last digits of the sum may differ.
     error = sqrt(variance / count) if len({*values}) > 1 else 0.0
     return SeedMean(mean if error else values[0], error, count, count, by_seed)
+
+
+def ratio_of(mean: SeedMean, other: SeedMean) -> SeedMean:
+    """Divide two means, seed by seed if they have the same seeds."""
+    if mean.by_seed and mean.by_seed.keys() == other.by_seed.keys() and all(other.by_seed.values()):
+        ratios = {seed: value / other.by_seed[seed] for seed, value in mean.by_seed.items()}
+        return mean_over_seeds(ratios)
+    ratio = mean.mean / (other.mean or inf)
+    error = sqrt(mean.error**2 + (ratio * other.error) ** 2) / (abs(other.mean) or inf)
+    seeds = min(mean.seeds, other.seeds)
+    return SeedMean(ratio, error, seeds, seeds)
 
 
 def format_place(place: Place) -> str:

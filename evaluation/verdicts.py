@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .claims import Claim, PrintedValues, Results, as_list
+from .claims import Claim, as_list
 from .points import Point, Verdict, sentence, verdict_of
+from .results import PrintedValues, Results
 from .series import Condition, Row, matches
 
 __all__ = ["ClaimVerdict", "judge_claim"]

@@ -43,7 +43,7 @@ from .mpiexec import inside_mpi_job
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["JOB_VARIABLE", "RANK_PROGRAM", "Assignment", "be_a_rank", "main"]
+__all__ = ["JOB_VARIABLE", "RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ RANK_PROGRAM: Final = "import gc; gc.disable(); from sottovoce.launch.rank impor
 """What Python executes in a rank: no garbage is collected while modules are imported."""
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class RankTask(msgspec.Struct, frozen=True):
     """What the launcher passes to every rank, in one environment variable."""
 
     job: Job
@@ -66,8 +66,8 @@ def main() -> None:
     # interpreter ends, would take a quarter of the time that a small protocol takes.
     gc.freeze()
     gc.enable()
-    assignment = msgspec.json.decode(os.environ[JOB_VARIABLE], type=Assignment)
-    be_a_rank(assignment.job, address=assignment.lifeline, tell_errors=assignment.tell_errors)
+    task = msgspec.json.decode(os.environ[JOB_VARIABLE], type=RankTask)
+    be_a_rank(task.job, address=task.lifeline, tell_errors=task.tell_errors)
 
 
 def be_a_rank(

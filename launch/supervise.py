@@ -29,7 +29,7 @@ from ..runs.record import RunRecord
 from .library import conflict, loaded_library
 from .lifeline import Event, Failure, LifelineServer, Loss, Move, RankResult, Start
 from .mpiexec import Launcher
-from .rank import JOB_VARIABLE, RANK_PROGRAM, Assignment
+from .rank import JOB_VARIABLE, RANK_PROGRAM, RankTask
 
 __all__ = ["run_with_mpi"]
 
@@ -87,9 +87,7 @@ def run_with_mpi(
     """
     protocol = instantiate(job)
     server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
-    assignment = msgspec.json.encode(
-        Assignment(job, server.address, placement.tell_errors)
-    ).decode()
+    task = msgspec.json.encode(RankTask(job, server.address, placement.tell_errors)).decode()
     command = launcher.command(
         # With -P a module in the working folder never replaces an installed one.
         [sys.executable, "-P", "-c", RANK_PROGRAM],
@@ -106,7 +104,7 @@ def run_with_mpi(
             **launcher.environment(
                 several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
             ),
-            JOB_VARIABLE: assignment,
+            JOB_VARIABLE: task,
         },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

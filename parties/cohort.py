@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream, UserWords
 from ..privacy import UserCost
-from ..privacy.binary import BinaryEncoding
 from ..privacy.exact_value import ExactValue
 from ..privacy.local import Assignment, report
 from .records import Records
+from .user_values import Integers, ValueFunction
 
 __all__ = [
     "Cohort",
@@ -30,18 +30,9 @@ __all__ = [
     "CohortSums",
     "Progress",
     "ReportWindow",
-    "ValueFunction",
-    "cell_values",
-    "parity_values",
     "public_generator",
 ]
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-ValueFunction: TypeAlias = Callable[[Integers, Integers], Integers]
-"""A function of rows and questions that returns the true values of the users with these rows.
-
-Questions are in rising order.
-"""
 Progress: TypeAlias = Callable[[int, int], None]
 """A function that is called with the number of users done and of all users."""
 
@@ -218,15 +209,15 @@ class CohortSums(_SurveyMechanism):
     The noise is numpy's and not the operating system's, so this is for experiments.
     """
 
-    asked: Integers | None = None
+    users_drawn: Integers | None = None
     """Number of the cohort's users for each question, if users are drawn from its rows."""
 
     def draw(self, randomness: RandomStream) -> tuple[Integers, list[Integers]]:
         generator = randomness.generator()
-        if self.asked is None:
+        if self.users_drawn is None:
             users, counts = self._count_users()
         else:
-            users, counts = self.asked, self._draw_users(self.asked, generator)
+            users, counts = self.users_drawn, self._draw_users(self.users_drawn, generator)
         return users, [
             randomizer.simulate(values, generator)
             for randomizer, values in zip(self.assignment.randomizers, counts, strict=True)
@@ -243,26 +234,26 @@ class CohortSums(_SurveyMechanism):
             users += np.bincount(answers.questions, minlength=len(users))
         return users, np.split(counts, starts[1:-1])
 
-    def _draw_users(self, asked: Integers, generator: np.random.Generator) -> list[Integers]:
+    def _draw_users(self, sizes: Integers, generator: np.random.Generator) -> list[Integers]:
         """Draw users from the cohort's rows, and count their values.
 
         The counts for a question are multinomial.
         """
         rows = np.arange(len(self.cohort.records))
-        if int(asked.sum()) < len(rows) * len(asked):  # fewer users than rows to look at
-            return self._draw_each_user(asked, generator)
+        if int(sizes.sum()) < len(rows) * len(sizes):  # fewer users than rows to look at
+            return self._draw_each_user(sizes, generator)
         counts = []
         for question, randomizer in enumerate(self.assignment.randomizers):
             values = np.asarray(self.values(rows, np.full(len(rows), question)))
             shares = np.bincount(values, minlength=randomizer.cells) / len(rows)
-            counts.append(generator.multinomial(int(asked[question]), shares))
-            self.progress(question + 1, len(asked))
+            counts.append(generator.multinomial(int(sizes[question]), shares))
+            self.progress(question + 1, len(sizes))
         return counts
 
-    def _draw_each_user(self, asked: Integers, generator: np.random.Generator) -> list[Integers]:
+    def _draw_each_user(self, sizes: Integers, generator: np.random.Generator) -> list[Integers]:
         starts = self._starts()
         counts = np.zeros(int(starts[-1]), np.int64)
-        ends = np.cumsum(asked)
+        ends = np.cumsum(sizes)
         for start in range(0, int(ends[-1]), WINDOW):
             users = np.arange(start, min(start + WINDOW, int(ends[-1])))
             questions = np.searchsorted(ends, users, side="right")
@@ -276,46 +267,6 @@ class CohortSums(_SurveyMechanism):
         """Compute where the cells of each question start among all, and where the last ends."""
         sizes = np.array([randomizer.cells for randomizer in self.assignment.randomizers])
         return np.concatenate([[0], np.cumsum(sizes)])
-
-
-def cell_values(records: Records, marginals: Sequence[tuple[str, ...]]) -> ValueFunction:
-    """Make a function for users who report their cell of a marginal, one for each question."""
-
-    def values(rows: Integers, questions: Integers) -> Integers:
-        cells = np.empty(len(rows), np.int64)
-        start = 0
-        for question in np.unique(questions).tolist():
-            end = int(np.searchsorted(questions, question, side="right"))
-            cells[start:end] = records.cells(marginals[question], rows[start:end])
-            start = end
-        return cells
-
-    return values
-
-
-def parity_values(records: Records, sets: Sequence[tuple[int, ...]]) -> ValueFunction:
-    """Make a function for users who report the parity of some bits, a set for each question.
-
-    Bits are numbered as `privacy.BinaryEncoding` writes them.
-    """
-    columns = BinaryEncoding(records.domain).encode(
-        [np.asarray(records.codes(name)) for name in records.domain.attributes]
-    )
-    width = -(-len(columns) // 64)
-    bits = np.zeros((len(records), width), np.uint64)
-    for bit, column in enumerate(columns):
-        bits[:, bit // 64] |= column.astype(np.uint64) << np.uint64(bit % 64)
-    masks = np.zeros((len(sets), width), np.uint64)
-    for question, chosen in enumerate(sets):
-        for bit in chosen:
-            masks[question, bit // 64] |= np.uint64(1 << bit % 64)
-
-    def values(rows: Integers, questions: Integers) -> Integers:
-        ones = np.bitwise_count(bits[rows] & masks[questions]).sum(axis=1)
-        parities: Integers = (ones & 1).astype(np.int64)
-        return parities
-
-    return values
 
 
 def public_generator(key: bytes, purpose: str) -> np.random.Generator:

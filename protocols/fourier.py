@@ -34,7 +34,7 @@ from ..curator import Curator, Marginal
 from ..curator.projections import norm_sub
 from ..messages import UsageError
 from ..parties import Party, Records
-from ..parties.cohort import ValueFunction, parity_values
+from ..parties.user_values import ValueFunction, parity_values
 from ..privacy import BinaryEncoding, Domain
 from ..privacy.local import DirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard

@@ -48,7 +48,12 @@ ROOMS: Final = (
     "runs",
 )
 """Rooms that results follow from. A result is computed again when a file in them has changed."""
-NOT_OF_RESULTS: Final = ("evaluation/claims.py", "evaluation/points.py", "evaluation/series.py")
+NOT_OF_RESULTS: Final = (
+    "evaluation/claims.py",
+    "evaluation/points.py",
+    "evaluation/results.py",
+    "evaluation/series.py",
+)
 """Files in these rooms that judge results and do not make them."""
 
 Row: TypeAlias = dict[str, Any]

@@ -22,7 +22,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ..evaluation.claims import Claim, PrintedValues
+from ..evaluation.claims import Claim
+from ..evaluation.results import PrintedValues
 from ..evaluation.series import Condition
 from ..messages import UsageError
 from .datasets import DATASETS, DatasetFile

@@ -18,7 +18,8 @@ from .datasets import DatasetFile
 from .item_plan import files_used, plan_item
 from .items import Item
 from .reproduction import Reproduction, judge_item
-from .reproduction_page import draw_picture, index_page, reproduction_page
+from .reproduction_page import index_page, reproduction_page
+from .reproduction_picture import draw_picture
 from .verdict_file import read_verdict, verdict_json
 
 __all__ = ["reproduce", "write_index"]

@@ -7,30 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import floor, isnan, log10
+from math import floor, log10
 from typing import Any, Final
 
-from ..evaluation.claims import PrintedValues
-from ..evaluation.series import (
-    Place,
-    SeedMean,
-    Series,
-    constant,
-    format_figure,
-    format_place,
-    series,
-)
+from ..evaluation.series import Place, SeedMean, format_figure, format_place
 from ..report.formats import quantity
 from ..report.not_accounted import MARK, MEANING
-from ..report.pages import charts
 from ..report.pages.document import Html, document, figure, note, paragraph, section, table
 from .cells import Row
 from .datasets import DatasetFile
 from .items import Item, Panel
 from .reproduction import JudgedClaim, Reproduction
+from .reproduction_picture import line_level, line_means, line_names, printed_values, x_title
 from .verdict_file import VerdictFile
 
-__all__ = ["draw_picture", "index_page", "reproduction_page"]
+__all__ = ["index_page", "reproduction_page"]
 
 ERRORS: Final = "The picture shows means with two standard errors, the tables with one."
 CLASSES: Final = {
@@ -40,85 +31,6 @@ CLASSES: Final = {
     "undecided": "quiet",
 }
 """The class of each verdict in the style sheet."""
-
-
-def draw_picture(item: Item, rows: Sequence[Row]) -> str:
-    """Draw the panels: means with two standard errors.
-
-    Hollow marks are the paper's numbers, and dotted levels are baselines.
-    """
-    panels = [_chart(item, panel, rows) for panel in item.picture.panel]
-    with_results = [
-        panel for panel in panels if any(line.kind in ("measured", "level") for line in panel.lines)
-    ]
-    title = f"{item.paper}, {item.where}: {item.title}"
-    return charts.panels(with_results or panels[:1], title=title)
-
-
-def _chart(item: Item, panel: Panel, rows: Sequence[Row]) -> charts.Panel:
-    lines = []
-    for name in _line_names(rows):
-        if means := _means(item, panel, rows, line=name):
-            points = [(place, mean.mean) for place, mean in means.items()]
-            spread = [2 * mean.error for mean in means.values()]
-            lines.append(charts.Line(name=name, points=points, spread=spread))
-        elif level := _level(item, panel, rows, line=name):
-            lines.append(charts.Line(name=name, points=[(0, level.mean)], kind="level"))
-    drawn = {place for line in lines for place, _ in line.points}
-    for printed in _printed(item, panel):
-        points = [
-            (place, value)
-            for place, value in zip(printed.x, printed.values, strict=True)
-            if not isinstance(place, str) or place in drawn
-        ]
-        name = f"{printed.line}: the paper's"
-        lines.append(charts.Line(name=name, points=points, kind="printed", of=printed.line))
-    if values := _baselines(panel, rows):
-        mean = sum(values) / len(values)
-        lines.append(
-            charts.Line(name="exact single attributes", points=[(0, mean)], kind="baseline")
-        )
-    return charts.Panel(
-        lines=lines,
-        title=panel.title,
-        x=_x_title(item, panel),
-        log_x=item.picture.log_x,
-        log_y=item.picture.log_y,
-    )
-
-
-def _line_names(rows: Sequence[Row]) -> list[str]:
-    """List the lines, in the order of the item's file."""
-    return list(dict.fromkeys(str(row["line"]) for row in rows if row.get("line")))
-
-
-def _means(item: Item, panel: Panel, rows: Sequence[Row], *, line: str) -> Series:
-    return series(rows, line=line, x=panel.x or item.picture.x, y=panel.y, where=panel.where)
-
-
-def _level(item: Item, panel: Panel, rows: Sequence[Row], *, line: str) -> SeedMean | None:
-    return constant(rows, line=line, x=panel.x or item.picture.x, y=panel.y, where=panel.where)
-
-
-def _baselines(panel: Panel, rows: Sequence[Row]) -> list[float]:
-    """List the values of the panel's baseline, without NaN."""
-    values = [float(row[panel.baseline]) for row in rows if panel.baseline in row]
-    return [value for value in values if not isnan(value)]
-
-
-def _x_title(item: Item, panel: Panel) -> str:
-    column = panel.x if panel.x != item.picture.x else ""
-    return column or item.picture.x_title or item.picture.x
-
-
-def _printed(item: Item, panel: Panel) -> list[PrintedValues]:
-    """List the paper's numbers that a panel shows."""
-    return [
-        printed
-        for printed in item.printed
-        if printed.y == panel.y
-        and all(panel.where.get(name) == value for name, value in printed.where.items())
-    ]
 
 
 def reproduction_page(
@@ -222,22 +134,22 @@ def _claim_lines(judgement: JudgedClaim) -> list[tuple[Any, ...]]:
 
 def _numbers(item: Item, panel: Panel, rows: Sequence[Row]) -> str:
     """Write a panel's table: a line of means for each of our lines and each of the paper's."""
-    means = {line: _means(item, panel, rows, line=line) for line in _line_names(rows)}
-    printed = _printed(item, panel)
+    means = {line: line_means(item, panel, rows, line=line) for line in line_names(rows)}
+    printed = printed_values(item, panel)
     places = _sorted_places(
         {place for along in means.values() for place in along}
         | {place for values in printed for place in values.x}
     )
     lines = []
     for line, along in means.items():
-        level = None if along else _level(item, panel, rows, line=line)
+        level = None if along else line_level(item, panel, rows, line=line)
         if along or level:
             lines.append([line, *(_cell(along.get(place, level)) for place in places)])
     for values in printed:
         figures = dict(zip(values.x, values.values, strict=True))
         shown = [format_figure(figures[place]) if place in figures else "" for place in places]
         lines.append([f"{values.line}: the paper", *shown])
-    head = [_x_title(item, panel), *(format_place(place) for place in places)]
+    head = [x_title(item, panel), *(format_place(place) for place in places)]
     return table(head, lines, caption=panel.title)
 
 

@@ -233,15 +233,15 @@ def _precisions(
     ones, pairs = np.zeros(len(places)), np.zeros((len(places), len(places)))
     share = 1 / len(sets) if sets else 0.0
     for names in sets:
-        asked = randomizer(domain.cells(names))
-        base = asked.variance()
-        slope = asked.variance(frequency=1.0) - base + 1
+        response = randomizer(domain.cells(names))
+        base = response.variance()
+        slope = response.variance(frequency=1.0) - base + 1
         for name in names:
             size = domain.cells((name,))
-            ones[places[name]] += share / (asked.cells / size * base + slope / size)
+            ones[places[name]] += share / (response.cells / size * base + slope / size)
         for left, right in combinations(names, 2):
             size = domain.cells((left, right))
-            variance = asked.cells / size * base + slope / size
+            variance = response.cells / size * base + slope / size
             pairs[places[left], places[right]] += share / variance
     return ones, pairs
 

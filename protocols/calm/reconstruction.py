@@ -46,11 +46,11 @@ class PrintedReconstruction:
         The two steps take turns, and the last one is a projection.
         """
         estimates = agree([answer.estimate(domain) for answer in answers], total=1.0, sweeps=3)
-        asked = {name for estimate in estimates for name in estimate.attributes}
+        estimated = {name for estimate in estimates for name in estimate.attributes}
         uniform = [
             Estimate(Marginal.uniform(domain, (name,)), 1.0)
             for name in domain.attributes
-            if name not in asked
+            if name not in estimated
         ]
         return cls(domain, [*estimates, *uniform], reconstruction)
 

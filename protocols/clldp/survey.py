@@ -34,7 +34,7 @@ from ...curator.labels import upper_beliefs
 from ...curator.marginal import Numbers
 from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
-from ...parties.cohort import cell_values
+from ...parties.user_values import cell_values
 from ...privacy.disclosure import Disclosure
 from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import beliefs, capped_belief

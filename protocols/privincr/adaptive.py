@@ -93,8 +93,8 @@ class AdaptivePrivIncr(PrivIncrVariant):
                 )
                 if not last:
                     planning.learn(tables)
-                    asked = {names: answer.question.users for names, answer in answers.items()}
-                    weights = planning.share_out(asked, max(parts[number], 1))
+                    groups = {names: answer.question.users for names, answer in answers.items()}
+                    weights = planning.share_out(groups, max(parts[number], 1))
             sets = [question.attributes for question in questions]
             pairs = dict.fromkeys(pair for names in sets for pair in combinations(names, 2))
             rounds.append(RoundRecord(questions, [*pairs]))

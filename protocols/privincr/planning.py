@@ -135,9 +135,9 @@ class Planning:
                 posterior = tables.posteriors[pair]
                 self._curves[place] = _curve(posterior, *self._noise[posterior.even.shape[1]])
 
-    def share_out(self, asked: Mapping[Set, int], users: int) -> dict[Set, float]:
-        """Share out so many users beyond those who were asked, over the sets worth asking."""
-        before = np.array([asked.get(attributes, 0) for attributes in self.sets], float)
+    def share_out(self, groups: Mapping[Set, int], users: int) -> dict[Set, float]:
+        """Share out so many users beyond the groups that were asked, over the sets worth asking."""
+        before = np.array([groups.get(attributes, 0) for attributes in self.sets], float)
         new = np.full(len(self.sets), users / len(self.sets))
         for _ in range(STEPS):
             new = new * self._gain(before + new) ** POWER
@@ -146,9 +146,9 @@ class Planning:
         weights = zip(self.sets, new, strict=True)
         return {attributes: float(weight) for attributes, weight in weights if weight}
 
-    def predict(self, asked: Mapping[Set, int]) -> float:
+    def predict(self, groups: Mapping[Set, int]) -> float:
         """Predict the distance of a pair's table, on average."""
-        users = np.array([asked.get(attributes, 0) for attributes in self.sets], float)
+        users = np.array([groups.get(attributes, 0) for attributes in self.sets], float)
         return float(self._predict(users).distance.mean())
 
     def _predict(self, users: Numbers) -> Prediction:

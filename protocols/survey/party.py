@@ -16,9 +16,9 @@ from ...parties.cohort import (
     CohortReports,
     CohortSums,
     ReportWindow,
-    ValueFunction,
     public_generator,
 )
+from ...parties.user_values import ValueFunction
 from ...privacy import Mechanism, UserCost
 from ...privacy.local import Assignment, Randomizer
 from .messages import MAX_ROWS, SurveyMessages

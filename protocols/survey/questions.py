@@ -13,7 +13,7 @@ from ...curator import Estimate, Marginal
 from ...curator.shrinkage import NoisyTable
 from ...messages import UsageError
 from ...parties import Records
-from ...parties.cohort import ValueFunction, cell_values
+from ...parties.user_values import ValueFunction, cell_values
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 from ...privacy.local.assignment import share_out

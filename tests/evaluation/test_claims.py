@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sottovoce.evaluation.claims import Claim, PrintedValues
+from sottovoce.evaluation.claims import Claim
 from sottovoce.evaluation.points import overall
+from sottovoce.evaluation.results import PrintedValues
 from sottovoce.evaluation.series import constant, format_figure, series
 from sottovoce.evaluation.verdicts import ClaimVerdict, judge_claim
 

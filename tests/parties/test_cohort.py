@@ -12,10 +12,9 @@ from sottovoce.parties.cohort import (
     Cohort,
     CohortReports,
     CohortSums,
-    cell_values,
-    parity_values,
     public_generator,
 )
+from sottovoce.parties.user_values import cell_values, parity_values
 from sottovoce.privacy import BinaryEncoding
 from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 
