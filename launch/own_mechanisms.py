@@ -26,7 +26,7 @@ Numbers: TypeAlias = npt.NDArray[np.float64]
 
 CONFIDENCE: Final = 0.9999
 """Confidence of one bound; all bounds of a rehearsal together hold with some 99.9 per cent."""
-MAX_ANSWERS: Final = 20_000
+MAX_ANSWERS: Final = 10_000
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
 MIN_ANSWERS: Final = 3000

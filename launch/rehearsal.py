@@ -4,7 +4,7 @@ All roles play on threads of this process, with small keys. Then every party's p
 on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It looks for
 
 - messages, phases and progress that depend on records without a release;
-- a mechanism of one's own that loses more than its epsilon.
+- releases that do not keep what their accounting rests on (`launch.release_checks`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
 """
@@ -41,7 +41,7 @@ from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
-from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits, is_own
+from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,10 +56,6 @@ SHAPE_ROWS: Final = 2000
 KEY_BITS: Final = 1024
 SECONDS: Final = 20.0
 """Longest time of the play, and of all replays."""
-DRAWING_SECONDS: Final = 0.3
-"""Time for the answers of one mechanism on one pair of tables."""
-LOOKED_AT: Final = 100
-"""Answers that are looked at for their precision."""
 
 
 def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = True) -> Rehearsal:
@@ -87,6 +83,8 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
         )
     unaccounted: list[Unaccounted] = []
     remarks: dict[str, None] = {}
+    findings = ReleaseFindings()
+    by_label = protocol.neighbours.startswith("label")
     count = 0
     for tape, table in zip(tapes, records, strict=True):
         replays = replays_of(tape, records=table, seconds=SECONDS / 4 / len(tapes))
@@ -96,9 +94,11 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
         if any(replay.differences for replay in replays):
             replays.insert(0, repeat_part(tape, records=table))
         unaccounted += count_unaccounted(tape, replays)
-        weak, precise = _weak_mechanisms(tape, pairs)
-        unaccounted += weak
-        remarks |= dict.fromkeys([*errors_in(replays), *precise])
+        unaccounted += [
+            Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
+            for reason in check_releases(findings, pairs, by_label=by_label)
+        ]
+        remarks |= dict.fromkeys(errors_in(replays))
     return Rehearsal(
         failure=None,
         parties=smaller.parties,
@@ -106,7 +106,7 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
         replays=count,
         seconds=round(time.perf_counter() - started, 3),
         unaccounted=unaccounted,
-        remarks=[*remarks],
+        remarks=[*remarks, *findings.remarks],
     )
 
 
@@ -202,16 +202,19 @@ def _neighbouring(
     the releases on each pair of neighbouring tables.
     """
     generator = np.random.default_rng(tape.party.rank)
+    fewer = tape.accountant.neighbours == "add-or-remove-one"
     alike = equal_records(records)
     reference = replay_part(tape, records=alike)
     replays, pairs = [reference], []
-    for farthest in (True, False):
+    for farthest in (True,) if fewer else (True, False):
         replay = replay_part(
-            tape, records=neighbour(records, generator=generator, farthest=farthest)
+            tape, records=_neighbour(records, generator=generator, farthest=farthest, fewer=fewer)
         )
         replays.append(replay)
         pairs.append(replay.pairs)
-        replay = replay_part(tape, records=neighbour(alike, generator=generator, farthest=farthest))
+        replay = replay_part(
+            tape, records=_neighbour(alike, generator=generator, farthest=farthest, fewer=fewer)
+        )
         replays.append(replay)
         pairs.append(
             [
@@ -222,35 +225,13 @@ def _neighbouring(
     return replays, pairs
 
 
-def _weak_mechanisms(
-    tape: PartTape, pairs_of_tables: Sequence[Sequence[ReleasePair]]
-) -> tuple[list[Unaccounted], list[str]]:
-    """Find mechanisms of one's own that lose more than they state; and remarks on their answers."""
-    weak: dict[type, Unaccounted] = {}
-    remarks: dict[str, None] = {}
-    for number, pair in ((n, pair) for pairs in pairs_of_tables for n, pair in enumerate(pairs)):
-        kind = type(pair.first)
-        if kind in weak or not is_own(pair.first):
-            continue
-        first, second = draw_pair(pair, seconds=DRAWING_SECONDS)
-        name = f"release {number} ({pair.first.name})"
-        if any(has_low_bits(answer) for answer in first[:LOOKED_AT]):
-            remarks[
-                f"{name} answers with floating-point numbers of full precision, whose lowest bits "
-                "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
-            ] = None
-        bound = bound_epsilon(first, second, delta=pair.first.delta)
-        if bound > pair.first.epsilon:
-            weak[kind] = Unaccounted(
-                party=tape.party.rank,
-                kind="",
-                messages=0,
-                reason=(
-                    f"its {name} loses at least epsilon {bound:.3g}, "
-                    f"and states {pair.first.epsilon:g}"
-                ),
-            )
-    return [*weak.values()], [*remarks]
+def _neighbour(
+    records: Records, *, generator: np.random.Generator, farthest: bool, fewer: bool
+) -> Records:
+    """Replace a record, or remove one where that makes a neighbouring table."""
+    if fewer:
+        return records.take(np.delete(np.arange(len(records)), generator.integers(len(records))))
+    return neighbour(records, generator=generator, farthest=farthest)
 
 
 def _one_line(error: Exception) -> str:

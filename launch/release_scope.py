@@ -15,23 +15,40 @@ be looked into counts as changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from .release_tape import ExactRelease, ReleaseTape
+from ..privacy.composition import PartPath
+from ..privacy.mechanism import UserRange
+from .release_tape import ReleaseTape
 
-__all__ = ["scope_violation"]
+__all__ = ["ChangedRelease", "scope_violation", "scope_violation_of"]
+
+
+class ChangedRelease(NamedTuple):
+    """What a release names, whose exact value changes with one record."""
+
+    mechanism: str
+    users: UserRange | None
+    part: PartPath
 
 
 def scope_violation(tape: ReleaseTape) -> str | None:
     """Compare two runs that differ in one record; say which promise was broken, if one was."""
-    changed = [
-        first
-        for first, second in zip(tape.recorded, tape.replayed, strict=True)
-        if first.value is None or second.value is None or first.value != second.value
-    ]
+    return scope_violation_of(
+        [
+            ChangedRelease(first.mechanism, first.users, first.part)
+            for first, second in zip(tape.recorded, tape.replayed, strict=True)
+            if first.value is None or second.value is None or first.value != second.value
+        ]
+    )
+
+
+def scope_violation_of(changed: Sequence[ChangedRelease]) -> str | None:
+    """Say which promise is broken by releases that all change with one record, if one is."""
     return _users_violation(changed) or _parts_violation(changed)
 
 
-def _users_violation(changed: Sequence[ExactRelease]) -> str | None:
+def _users_violation(changed: Sequence[ChangedRelease]) -> str | None:
     """Look for a user whom all changed releases name."""
     named = [release for release in changed if release.users is not None]
     ranges = [release.users for release in named if release.users is not None]
@@ -45,13 +62,13 @@ def _users_violation(changed: Sequence[ExactRelease]) -> str | None:
 
 
 def _parts_violation(
-    changed: Sequence[ExactRelease], *, depth: int = 0, has_moved: bool = False
+    changed: Sequence[ChangedRelease], *, depth: int = 0, has_moved: bool = False
 ) -> str | None:
     """Count the parts of each partition that the changed releases name.
 
     Below a part that the record left or entered, it is in one part of each partition.
     """
-    partitions: dict[int, dict[int, list[ExactRelease]]] = {}
+    partitions: dict[int, dict[int, list[ChangedRelease]]] = {}
     bounds: dict[int, int] = {}
     for release in changed:
         if len(release.part) > depth:

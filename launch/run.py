@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import tempfile
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,13 @@ from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
+from ..report.not_accounted import unaccounted_texts
 from ..report.progress import Progress
 from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
+from ..runs.guard import is_built_in
 from ..runs.job import Job, Placement, Transport, instantiate
-from ..runs.record import RunRecord
+from ..runs.record import Rehearsal, RunRecord
 from ..runs.settings import settings
 from ..runs.threads import run_on_threads
 from .mpiexec import find_launcher
@@ -35,7 +38,11 @@ if TYPE_CHECKING:
 
     from ..privacy import Domain
 
-__all__ = ["Run", "run", "run_job", "start_run"]
+__all__ = ["NotAccountedWarning", "Run", "rehearse_plug_in", "run", "run_job", "start_run"]
+
+
+class NotAccountedWarning(UserWarning):
+    """Something left a party without a release, so that no privacy loss of the run is known."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,7 @@ def run(
     transcript: bool = False,
     tell_errors: bool = False,
     budget: str | os.PathLike[str] | None = None,
+    no_rehearsal: bool = False,
     judge: bool = True,
     classify: Sequence[str] = (),
     **parameters: Any,
@@ -161,6 +169,7 @@ def run(
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
         budget: A file of `sottovoce budget`. A run that would exceed it is refused.
+        no_rehearsal: Do not try a protocol that is not built in on made-up records before the run.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
         parameters: Parameters of the protocol, such as `epsilon=0.8`.
@@ -201,6 +210,7 @@ def run(
                 "transcript": transcript,
                 "tell_errors": tell_errors,
                 "budget": None if budget is None else str(budget),
+                "no_rehearsal": no_rehearsal,
                 "set": parameters,
             }
         )
@@ -208,7 +218,10 @@ def run(
         judgement = None
         if judge:
             judgement = judge_run(record, tables=frames, judging=Judging(classify=[*classify]))
-    return Run(record, ReportedRun(report=make_report(record), judgement=judgement))
+    report = make_report(record)
+    for text in unaccounted_texts(report.privacy.not_accounted):
+        warnings.warn(text, NotAccountedWarning, stacklevel=2)
+    return Run(record, ReportedRun(report=report, judgement=judgement))
 
 
 def run_job(
@@ -217,22 +230,55 @@ def run_job(
     placement: Placement,
     tables: tuple[pd.DataFrame, ...] = (),
     progress: Progress | None = None,
+    show: Callable[[Rehearsal], None] = lambda _: None,
 ) -> RunRecord:
-    """Run a job on threads, or over MPI if its placement names MPI, and spend its budget."""
+    """Run a job on threads, or over MPI if its placement names MPI, and spend its budget.
+
+    A protocol that is not built in is rehearsed on made-up records before. `show` is called with
+    what that found, while nothing has been read or spent yet.
+    """
     progress = progress or Progress(shown=False)
-    instantiate(job)
-    if placement.transport == "mpi":
-        launcher = find_launcher(placement.mpiexec)
+    rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
+    if rehearsal is not None:
+        show(rehearsal)
 
     def play() -> RunRecord:
         if placement.transport == "mpi":
-            return run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
-        try:
-            return run_on_threads(job, tables=tables, show=progress.show)
-        finally:
-            progress.close()
+            launcher = find_launcher(placement.mpiexec)
+            record = run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
+        else:
+            try:
+                record = run_on_threads(job, tables=tables, show=progress.show)
+            finally:
+                progress.close()
+        return msgspec.structs.replace(record, rehearsal=rehearsal)
 
     return play() if placement.budget is None else spend(placement.budget, job, play, tables=tables)
+
+
+def rehearse_plug_in(
+    job: Job, *, placement: Placement, tables: tuple[pd.DataFrame, ...] = (), read: bool = True
+) -> Rehearsal | None:
+    """Rehearse a protocol, unless it is built in or no rehearsal is wanted.
+
+    `read` says whether the first file may be read for its columns. On several hosts it may not.
+    """
+    if placement.no_rehearsal or is_built_in(instantiate(job)):
+        return None
+    read = read and not placement.several_hosts
+    if tables:
+        from .rehearsal import rehearse
+
+        return rehearse(job, tables=tables, read=read)
+    return _rehearse_once(msgspec.json.encode(msgspec.structs.replace(job, seed=None)), read)
+
+
+@functools.lru_cache(maxsize=64)
+def _rehearse_once(job: bytes, read: bool) -> Rehearsal:  # noqa: FBT001 - for the cache
+    """Rehearse a job once in this process, whatever its seed: sweeps repeat it with many."""
+    from .rehearsal import rehearse
+
+    return rehearse(msgspec.json.decode(job, type=Job), read=read)
 
 
 def start_run(job: Job, placement: Placement) -> RunRecord:

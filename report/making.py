@@ -59,7 +59,10 @@ def make_report(record: RunRecord) -> Report:
         model=record.outcome.model,
     )
     privacy = privacy_of(record)
-    warnings = [*unaccounted_texts(privacy.not_accounted), *_warnings(record)]
+    warnings = [
+        *unaccounted_texts(privacy.not_accounted),
+        *_warnings(record, built_in=is_built_in(protocol)),
+    ]
     predicted: list[PredictedCost] | None = None
     formulas: list[Formulas] = []
     chosen: dict[str, str | int | float | bool | None] = {}
@@ -277,10 +280,12 @@ def _formulas(protocol: AnyProtocol, entries: Sequence[Entry], public: Public) -
     return beside
 
 
-def _warnings(record: RunRecord) -> list[str]:
+def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
     """List what everybody should know of a run's options."""
     job: Job = record.job
     warnings = _remarks(record)
+    if record.rehearsal is None and not built_in:
+        warnings.append("the protocol was not rehearsed on made-up records before the run")
     if job.seed is not None:
         warnings.append(
             f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed "

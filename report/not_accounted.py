@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..runs.record import RunRecord, Unaccounted
+from ..runs.record import Rehearsal, RunRecord, Unaccounted
 from .formats import numbers_text, quantity
 
-__all__ = ["MARK", "MEANING", "unaccounted_messages", "unaccounted_texts"]
+__all__ = ["MARK", "MEANING", "rehearsal_texts", "unaccounted_messages", "unaccounted_texts"]
 
 MARK: Final = "NOT ACCOUNTED"
 """How every sentence about such messages begins."""
@@ -51,6 +51,20 @@ def unaccounted_messages(record: RunRecord) -> list[Unaccounted]:
                     Unaccounted(party=party, kind=kind, messages=messages, reason=rehearsed)
                 )
     return lines
+
+
+def rehearsal_texts(rehearsal: Rehearsal) -> list[str]:
+    """Write what a rehearsal found, before the run begins."""
+    if rehearsal.failure is not None:
+        return [f"rehearsal: none, as it failed on made-up records: {rehearsal.failure}"]
+    tried = (
+        f"rehearsal: {quantity(rehearsal.rows, 'made-up record')}, "
+        f"{quantity(rehearsal.replays, 'replay')}, {rehearsal.seconds:.1f} s"
+    )
+    remarks = [f"rehearsal: {remark}" for remark in rehearsal.remarks]
+    if not rehearsal.unaccounted:
+        return [f"{tried}: nothing left a party without a release", *remarks]
+    return [f"{tried}", *unaccounted_texts(rehearsal.unaccounted), *remarks]
 
 
 def unaccounted_texts(messages: Sequence[Unaccounted]) -> list[str]:

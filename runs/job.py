@@ -124,6 +124,10 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         msgspec.Meta(description="file of `sottovoce budget`: refuse what would exceed it"),
     ] = None
     """What runs have spent on each dataset is added up in it."""
+    no_rehearsal: Annotated[
+        bool,
+        msgspec.Meta(description="do not try a plug-in on made-up records before the run"),
+    ] = False
 
     def __post_init__(self) -> None:
         if self.tell_errors and (self.hosts or self.hostfile):

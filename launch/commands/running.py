@@ -16,15 +16,16 @@ from ...report.command import with_classify
 from ...report.folder import check_folder, write_run
 from ...report.judgement import Judging, judge_run
 from ...report.making import make_report
+from ...report.not_accounted import rehearsal_texts
 from ...report.progress import Progress
 from ...report.report import report_json
 from ...report.reported import ReportedRun
-from ...runs.job import Job, instantiate
-from ...runs.record import RunRecord
+from ...runs.job import Job, Placement, instantiate
+from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import merge_options, parse_assignments, read_options, settings
 from ..mpiexec import World, inside_mpi_job, this_rank
 from ..rank import be_a_rank
-from ..run import run_job
+from ..run import rehearse_plug_in, run_job
 from .app import Greedy, app
 from .options import with_job_options
 
@@ -95,19 +96,16 @@ def run_command(
                 "sottovoce: nothing is judged within an MPI job: "
                 "`sottovoce evaluate` classifies afterwards\n"
             )
-        _join(
-            job,
-            world,
-            folder=folder,
-            quiet=quiet,
-            as_json=as_json,
-            tell_errors=placement.tell_errors,
-        )
+        _join(job, placement, world, folder=folder, quiet=quiet, as_json=as_json)
         return
     if placement.transport is None:
         placement = msgspec.structs.replace(placement, transport="mpi")
     shown = progress or (not quiet and sys.stderr.isatty())
-    record = run_job(job, placement=placement, progress=Progress(shown=shown))
+
+    def show_rehearsal(rehearsal: Rehearsal) -> None:
+        _show_rehearsal(rehearsal, quiet=quiet)
+
+    record = run_job(job, placement=placement, progress=Progress(shown=shown), show=show_rehearsal)
     judgement = None if no_judge else judge_run(record, judging=Judging(classify=classify or []))
     report = make_report(record)
     if judgement is not None and classify:
@@ -116,10 +114,23 @@ def run_command(
     _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
 
 
+def _show_rehearsal(rehearsal: Rehearsal, *, quiet: bool) -> None:
+    """Print what a rehearsal found on standard error, before the run."""
+    if quiet and not rehearsal.unaccounted:
+        return
+    for text in rehearsal_texts(rehearsal):
+        sys.stderr.write(f"sottovoce: {text}\n")
+    sys.stderr.flush()
+
+
 def _join(
-    job: Job, world: World, *, folder: Path, quiet: bool, as_json: bool, tell_errors: bool
+    job: Job, placement: Placement, world: World, *, folder: Path, quiet: bool, as_json: bool
 ) -> None:
-    """Play this rank's role in an MPI job that the user started."""
+    """Play this rank's role in an MPI job that the user started.
+
+    The curator's rank rehearses a plug-in. It opens no file, so made-up records have the shape of
+    the schema, or of the demo's people.
+    """
     if world.size is not None and world.size != job.parties + 1:
         raise UsageError(
             f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
@@ -127,11 +138,18 @@ def _join(
             f"or say --parties {world.size - 1}"
         )
 
+    rehearsal: Rehearsal | None = None
+    if this_rank() == CURATOR:
+        rehearsal = rehearse_plug_in(job, placement=placement, read=False)
+        if rehearsal is not None:
+            _show_rehearsal(rehearsal, quiet=quiet)
+
     def conclude(record: RunRecord) -> None:
+        record = msgspec.structs.replace(record, rehearsal=rehearsal)
         run = ReportedRun(report=make_report(record))
         _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
 
-    be_a_rank(job, address=None, tell_errors=tell_errors, conclude=conclude)
+    be_a_rank(job, address=None, tell_errors=placement.tell_errors, conclude=conclude)
 
 
 def _write(

@@ -315,3 +315,46 @@ class TooLittleNoise(FloatingPoint):
 
     def mechanism(self, me: Party) -> TextbookLaplace:
         return TextbookLaplace(value=float((ages(me) > 40).sum()), scale=0.1)
+
+
+class SensitivityTooSmall(Leaky):
+    """A sum of ages with the sensitivity of a count."""
+
+    name = "sensitivity-too-small"
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            noisy = me.release(laplace(int(ages(me).sum()), sensitivity=1, epsilon=1.0), to=0)
+            me.send(self.Count(value=noisy), to=0)
+            me.send(self.Figure(value=0.0), to=0)
+
+
+class OtherPartOfTheRecords(Leaky):
+    """A release of one part of the records, computed from all of them."""
+
+    name = "other-part-of-the-records"
+    neighbours = "replace-one"  # type: ignore[assignment]
+    needs_schema = True
+
+    def figure(self, me: Party) -> float:
+        return 0.0
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            total = 0
+            for part in me.partition(into=3):
+                women = me.records.count("sex", "Female")
+                total += me.release(laplace(women, sensitivity=1, epsilon=1.0), to=0, of=part)
+            me.send(self.Count(value=int(total)), to=0)
+            me.send(self.Figure(value=0.0), to=0)
+
+
+class NothingIsReleased(Leaky):
+    """Counts go out as they are; the accountant has never heard of them."""
+
+    name = "nothing-is-released"
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            me.send(self.Count(value=int((ages(me) > 40).sum())), to=0)
+            me.send(self.Figure(value=0.0), to=0)

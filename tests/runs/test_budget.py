@@ -157,7 +157,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(UsageError, match="expected to write the budget .*No space left"):
+    with pytest.raises(UsageError, match=r"expected to write the budget .*No space left"):
         head_count(file)
     assert file.read_bytes() == before
     assert sorted(path.name for path in file.parent.iterdir()) == [

@@ -28,6 +28,7 @@ COUNTED_BY_KIND = {
     "NoisePastTheAccountant": "Figure",
     "NoiseOfTheSystem": "Figure",
     "RareLabel": "Figure",
+    "NothingIsReleased": "Count",
 }
 """Protocols of `leaky_protocols`, and the kind of message that leaks."""
 BESIDE_MESSAGES = {
@@ -102,8 +103,22 @@ def test_the_rehearsal_finds_it_before_real_records_are_touched(name: str) -> No
 def test_a_mechanism_that_loses_more_than_it_states_is_bounded() -> None:
     """It loses epsilon 10 and states 1; of 3,000 answers some ten are improbable even at 3."""
     rehearsal = rehearse(job_of("TooLittleNoise"))
-    assert {line.party for line in rehearsal.unaccounted} == {1, 2, 3}
+    assert rehearsal.unaccounted
     assert all("loses at least epsilon" in line.reason for line in rehearsal.unaccounted)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SensitivityTooSmall", "the stated sensitivity is 1"),
+        ("OtherPartOfTheRecords", "releases of 3 parts that change with one record"),
+    ],
+)
+def test_the_rehearsal_finds_releases_whose_accounting_is_false(name: str, words: str) -> None:
+    rehearsal = rehearse(job_of(name))
+    assert rehearsal.failure is None
+    assert {line.party for line in rehearsal.unaccounted} == {1, 2, 3}
+    assert all(words in line.reason for line in rehearsal.unaccounted)
 
 
 def test_floating_point_noise_is_named() -> None:

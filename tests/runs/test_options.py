@@ -26,7 +26,8 @@ def test_python_has_the_jobs_options_with_their_defaults() -> None:
         name: one.default for name, one in signature.items() if one.kind is not one.VAR_KEYWORD
     }
     assert named.keys() - ONLY_IN_PYTHON == (
-        JOB.keys() - OF_THE_PROTOCOL | {"protocol", "transport", "tell_errors", "budget"}
+        JOB.keys() - OF_THE_PROTOCOL
+        | {"protocol", "transport", "tell_errors", "budget", "no_rehearsal"}
     )
     for name in named.keys() & JOB.keys() - {"protocol", "data", "parties"}:
         assert named[name] == JOB[name], name

@@ -1,0 +1,116 @@
+"""Checks of releases on neighbouring tables: does each one keep what its accounting rests on?
+
+A rehearsal has every release of a part twice, on two tables that differ in one record. Then three
+things can be checked that the accountant takes on trust: the sensitivity, the users or the part of
+the records that a release names, and the epsilon of a mechanism that another author wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..privacy.exact_value import Inspectable
+from ..privacy.taping import ReleasePair
+from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits, is_own
+from .release_scope import ChangedRelease, scope_violation_of
+
+__all__ = ["ReleaseFindings", "check_releases"]
+
+DRAWING_SECONDS: Final = 0.3
+"""Time for the answers of one mechanism on one pair of tables."""
+INSPECTED_ANSWERS: Final = 100
+"""Number of answers whose precision is looked at."""
+
+
+@dataclass
+class ReleaseFindings:
+    """What the checks of all parties' releases found."""
+
+    remarks: dict[str, None] = field(default_factory=dict)
+    bounded: dict[type, int] = field(default_factory=dict)
+    """For each class of another author, on how many pairs its epsilon was bounded."""
+
+
+MAX_BOUNDED: Final = 6
+"""Pairs on which the epsilon of one class is bounded."""
+
+
+def check_releases(
+    findings: ReleaseFindings, pairs_of_tables: Sequence[Sequence[ReleasePair]], *, by_label: bool
+) -> list[str]:
+    """Check one party's releases and return what is false of them.
+
+    Args:
+        findings: what was found so far; remarks are added.
+        pairs_of_tables: for each pair of neighbouring tables, all releases.
+        by_label: whether neighbours differ in a label alone. The tables differ in whole records
+            then, so sensitivities cannot be checked.
+    """
+    false: dict[str, None] = {}
+    for pairs in pairs_of_tables:
+        if not by_label:
+            false |= dict.fromkeys(_sensitivities(pairs, findings))
+            violation = scope_violation_of(_changed(pairs))
+            if violation is not None:
+                false[violation] = None
+        false |= dict.fromkeys(_weak_mechanisms(pairs, findings))
+    return [*false]
+
+
+def _sensitivities(pairs: Sequence[ReleasePair], findings: ReleaseFindings) -> Iterator[str]:
+    for number, pair in enumerate(pairs):
+        name = _name(number, pair)
+        if not isinstance(pair.first, Inspectable) or not isinstance(pair.second, Inspectable):
+            findings.remarks[
+                f"the sensitivity of {name} was not checked: {type(pair.first).__name__} has no "
+                "method exact_value (sottovoce.privacy.exact_value)"
+            ] = None
+            continue
+        try:
+            change = pair.first.exact_value().change(pair.second.exact_value())
+        except ValueError:
+            yield f"the shape of its {name} depends on its records"
+            continue
+        if change > pair.first.sensitivity * (1 + 1e-9):
+            yield (
+                f"one record changes its {name} by {change:g}, "
+                f"and the stated sensitivity is {pair.first.sensitivity:g}"
+            )
+
+
+def _changed(pairs: Sequence[ReleasePair]) -> list[ChangedRelease]:
+    """List the releases whose exact values differ; those that cannot be compared are left out."""
+    return [
+        ChangedRelease(pair.first.name, pair.users, pair.part)
+        for pair in pairs
+        if isinstance(pair.first, Inspectable)
+        and isinstance(pair.second, Inspectable)
+        and pair.first.exact_value() != pair.second.exact_value()
+    ]
+
+
+def _weak_mechanisms(pairs: Sequence[ReleasePair], findings: ReleaseFindings) -> Iterator[str]:
+    """Find mechanisms of another author that lose more than they state, one of each class."""
+    for number, pair in enumerate(pairs):
+        kind = type(pair.first)
+        if not is_own(pair.first) or findings.bounded.get(kind, 0) >= MAX_BOUNDED:
+            continue
+        findings.bounded[kind] = findings.bounded.get(kind, 0) + 1
+        first, second = draw_pair(pair, seconds=DRAWING_SECONDS)
+        name = _name(number, pair)
+        if any(has_low_bits(answer) for answer in first[:INSPECTED_ANSWERS]):
+            findings.remarks[
+                f"{name} answers with floating-point numbers of full precision, whose lowest bits "
+                "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
+            ] = None
+        bound = bound_epsilon(first, second, delta=pair.first.delta)
+        if bound > pair.first.epsilon:
+            findings.bounded[kind] = MAX_BOUNDED
+            stated = pair.first.epsilon
+            yield f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+
+
+def _name(number: int, pair: ReleasePair) -> str:
+    return f"release {number} ({pair.first.name})"
