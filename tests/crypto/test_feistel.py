@@ -55,3 +55,12 @@ def test_impossible_sizes_and_numbers_are_refused() -> None:
     for wrong in (-1, 5):
         with pytest.raises(ValueError, match="expected numbers from 0 to 4"):
             Permutation(5, key=b"").of(np.array([wrong]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 9, 10, 15, 16, 17, 2**20, 2**20 + 1, 2**60])
+def test_the_sides_are_the_least_that_hold_all_numbers(size: int) -> None:
+    """So a number leaves the range seldom, and has to be permuted again."""
+    permutation = Permutation(size, key=b"k")
+    left, right = permutation._left, permutation._right
+    assert (left - 1) ** 2 < size <= left**2
+    assert left * (right - 1) < size <= left * right

@@ -73,6 +73,8 @@ def test_large_scale() -> None:
         ([101, 0, 0], 3),  # The sum fits its slot, but is above the bound.
         ([0, 0, 128], 3),  # The last slot overflows.
         ([0, 0, -129], 3),
+        ([0, 0, -(2**40)], 3),
+        ([0, 0, 2**40], 3),
         ([0, 130, 0], 3),  # A slot overflows into its neighbour; its value is -126.
         ([0, 0, 1], 2),  # An unused slot is not zero.
     ],
@@ -80,7 +82,7 @@ def test_large_scale() -> None:
 def test_overflows_are_detected(values: list[int], cells: int) -> None:
     packing = Packing(8, 3, 100)
     plain = sum(value << (8 * slot) for slot, value in enumerate(values))
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match=r"found (a sum that exceeds|one above|others)"):
         packing.unpack([plain], cells=cells)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from typing import Any
 
 import gmpy2
 import numpy as np
@@ -14,7 +15,8 @@ from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
 from sottovoce.crypto.fixed_base import FixedBase
 from sottovoce.crypto.paillier import Encryptor, Exponent, PrivateKey, new_key
 from sottovoce.crypto.public_key import PublicKey
-from sottovoce.messages import BigInts, MisuseError
+from sottovoce.messages import BigInts, MisuseError, UsageError
+from sottovoce.runs.job import Job
 
 KEY = new_key(512, randomness=RandomStream(b"k" * 32))
 TOY = PrivateKey(PublicKey(293 * 433), 293, 433)
@@ -229,3 +231,14 @@ def test_each_encryptor_draws_a_base_of_its_own(randomisers: list[tuple[int, int
     assert not small.intersection(bases)
     for base in bases:  # Legendre symbols (-1, -1), as -1 is no square modulo a Blum prime
         assert [gmpy2.legendre(base % prime, prime) for prime in (KEY.p, KEY.q)] == [-1, -1]
+
+
+@pytest.mark.parametrize(("bits", "is_allowed"), [(2046, False), (2048, True)])
+def test_short_keys_need_to_be_asked_for(bits: int, is_allowed: bool) -> None:
+    job: Any = {"protocol": "one-way", "parties": 3, "key_bits": bits}
+    if is_allowed:
+        assert Job(**job).key_bits == bits
+    else:
+        with pytest.raises(UsageError, match=f"at least 2048, found {bits}"):
+            Job(**job)
+    assert Job(**job, insecure_test_keys=True).key_bits == bits

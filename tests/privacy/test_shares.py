@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
+from sottovoce.messages import UsageError
 from sottovoce.privacy import shares
 from sottovoce.privacy.shares import Batch, excess, noise_bound, shape_of
 
@@ -84,3 +86,25 @@ def test_the_shape_follows_from_the_collusion_threshold() -> None:
     for parties, colluding in ((1, 1), (3, 3), (2, -1)):
         with pytest.raises(ValueError, match=r"expected 0 to . colluding parties"):
             shape_of(parties=parties, colluding=colluding)
+
+
+@pytest.mark.parametrize("colluding", [-1, 3, 4])
+def test_thresholds_that_leave_no_honest_party_are_refused(colluding: int) -> None:
+    with pytest.raises(ValueError, match="expected 0 to 2 colluding parties of 3"):
+        shape_of(parties=3, colluding=colluding)
+    shapes = [shape_of(parties=3, colluding=threshold) for threshold in (0, 1, 2)]
+    assert shapes == [Fraction(1, 3), Fraction(1, 2), Fraction(1)]
+
+
+@pytest.mark.parametrize("change", [{"sensitivity": 0}, {"epsilon": 0.0}, {"epsilon": math.inf}])
+def test_batches_without_privacy_are_refused(change: Any) -> None:
+    figures: Any = {"cells": 1, "sensitivity": 1, "epsilon": 1.0, "rows": 9} | change
+    with pytest.raises(ValueError, match="expected sensitivity >= 1 and finite epsilon > 0"):
+        Batch(**figures, parties=3, colluding=1)
+
+
+def test_the_largest_noise_scale() -> None:
+    figures: Any = {"cells": 1, "sensitivity": 1, "rows": 9, "parties": 3, "colluding": 1}
+    assert Batch(**figures, epsilon=2.0**-40).scale == 2.0**40
+    with pytest.raises(UsageError, match=r"up to 2\*\*40"):
+        Batch(**figures, epsilon=2.0**-41)

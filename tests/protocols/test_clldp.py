@@ -26,13 +26,18 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Domain, UserCost
 from sottovoce.privacy.local.belief import beliefs
 from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.privacy.local.groups import GroupBook
 from sottovoce.protocols.clldp.candidates import candidates, last_attribute
-from sottovoce.protocols.clldp.decision_tree import LabelDecisionTree, LabelDecisionTreeParameters
-from sottovoce.protocols.clldp.leaves import review_tree
+from sottovoce.protocols.clldp.decision_tree import (
+    LabelDecisionTree,
+    LabelDecisionTreeParameters,
+    LevelTree,
+)
+from sottovoce.protocols.clldp.joint import LabelJointParameters
+from sottovoce.protocols.clldp.leaves import _read_tree, review_tree
 from sottovoce.protocols.clldp.messages import LabelMessages
 from sottovoce.protocols.clldp.settings import (
     BeliefRules,
@@ -41,7 +46,7 @@ from sottovoce.protocols.clldp.settings import (
     read_prior,
 )
 from sottovoce.protocols.clldp.survey import CuratorLabelSurvey
-from sottovoce.protocols.clldp.terms import TermsReview, review_terms
+from sottovoce.protocols.clldp.terms import TermsReview, _merge, review_terms
 from sottovoce.report.judgement import judge_run
 
 NAMES = ["sex", "relationship", "education", "income"]
@@ -762,3 +767,79 @@ def test_predicting_by_hand(tmp_path: File) -> None:
         read_classifier(tmp_path)
     with pytest.raises(UsageError, match=r"expected a model at"):
         read_classifier(tmp_path / "none")
+
+
+def test_neighbouring_costs_become_one_line() -> None:
+    """Every user keeps her cost: only lines that touch and are equal are merged."""
+    costs = [
+        UserCost((0, 10), 0.5, None),
+        UserCost((10, 20), 0.5, None),
+        UserCost((20, 30), 0.5, None),
+        UserCost((30, 40), 0.25, None),
+        UserCost((50, 60), 0.25, None),
+        UserCost((60, 70), 0.25, 0.5),
+    ]
+    merged = _merge(costs)
+    assert merged == (
+        UserCost((0, 30), 0.5, None),
+        UserCost((30, 40), 0.25, None),
+        UserCost((50, 60), 0.25, None),
+        UserCost((60, 70), 0.25, 0.5),
+    )
+    apart = [UserCost(users, 0.5, None) for users in ((0, 10), (20, 30), (10, 20))]
+    assert _merge(apart) == tuple(apart)
+
+
+TREE_DOMAIN = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "label": ("0", "1")})
+
+
+def test_trees_are_read_with_as_many_nodes_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes: Any = ((0, 1, 2, 0), (), (1, 3, 4, 1, 2), (), ())
+    assert len(_read_tree(nodes, TREE_DOMAIN, label="label").nodes) == 5
+    monkeypatch.setattr("sottovoce.protocols.clldp.leaves.MAX_NODES", 5)
+    assert len(_read_tree(nodes, TREE_DOMAIN, label="label").nodes) == 5
+    monkeypatch.setattr("sottovoce.protocols.clldp.leaves.MAX_NODES", 4)
+    with pytest.raises(ValueError, match="a tree of 1 to 4 nodes, found 5"):
+        _read_tree(nodes, TREE_DOMAIN, label="label")
+
+
+@pytest.mark.parametrize(
+    ("node", "match"),
+    [
+        ((0, 0, 2, 0), "later nodes"),
+        ((0, 2, 0, 0), "later nodes"),
+        ((0, 1, 3, 0), "later nodes"),
+        ((0, 3, 1, 0), "later nodes"),
+        ((0, 1, 1, 0), "every node to be led to once"),
+        ((2, 1, 2, 0), "a test of an attribute"),
+        ((3, 1, 2, 0), "a test of an attribute"),
+        ((-1, 1, 2, 0), "a test of an attribute"),
+        ((0, 1, 2), "a test of an attribute"),
+        ((0, 1, 2, 2), "values of a"),
+        ((0, 1, 2, -1), "values of a"),
+        ((0, 1, 2, 1, 1), "different values of a"),
+    ],
+)
+def test_a_tree_with_one_bad_number(node: tuple[int, ...], match: str) -> None:
+    assert _read_tree(((0, 1, 2, 0), (), ()), TREE_DOMAIN, label="label")
+    with pytest.raises(ValueError, match=match):
+        _read_tree((node, (), ()), TREE_DOMAIN, label="label")
+
+
+def test_a_cap_may_be_as_large_as_epsilon() -> None:
+    assert LabelJointParameters(epsilon=1.0, record_cap=1.0).record_cap == 1.0
+    with pytest.raises(UsageError, match=r"a record_cap of at least epsilon, 1, found 0.9"):
+        LabelJointParameters(epsilon=1.0, record_cap=0.9)
+
+
+@pytest.mark.parametrize(
+    ("users", "simulate", "is_refused"),
+    [(0, "counts", False), (9, "reports", False), (0, "reports", False), (9, "counts", True)],
+)
+def test_drawn_users_do_not_answer_twice(users: int, simulate: Any, is_refused: bool) -> None:
+    parameters = LabelDecisionTreeParameters(users=users, simulate=simulate)
+    if is_refused:
+        with pytest.raises(UsageError, match="expected users=0 with simulate=counts"):
+            LevelTree.check(parameters)
+    else:
+        LevelTree.check(parameters)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import networkx as nx
@@ -50,6 +51,7 @@ from sottovoce.protocols.jtree.scores import (
     sampled_epsilon,
 )
 from sottovoce.protocols.jtree.tables import agreeing_tables, believed_tables, printed_tables
+from sottovoce.protocols.jtree.tree import TreeJTree, receive_margins
 from sottovoce.protocols.jtree.tree_search import tree_search
 from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.registry import find
@@ -751,3 +753,36 @@ def test_the_printed_threshold_has_the_bound_of_its_domain(
     assert release["sensitivity"] == pytest.approx(bound, rel=1e-5)
     other = mutual_information_sensitivity(60, binary=not binary, base=np.e)
     assert release["sensitivity"] != pytest.approx(other, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_refused"),
+    [
+        ([0, 3, 1, 1, 1], False),
+        ([1 << 50, 0, 0, 0, 0], False),
+        ([(1 << 50) + 1, 0, 0, 0, 0], True),
+        ([-1, 3, 1, 1, 1], True),
+        ([3, 1, 1, 1], True),
+        ([3, 1, 1, 1, 1, 1], True),
+    ],
+)
+def test_margins_that_cannot_be_are_refused(cells: list[int], is_refused: bool) -> None:
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
+    margins = TreeJTree.Margins(np.array(cells, np.int64))
+    me: Any = SimpleNamespace(
+        records=SimpleNamespace(domain=domain), receive=lambda *_, **__: margins, where=None
+    )
+    if is_refused:
+        with pytest.raises(MessageError, match="expected 5 counts"):
+            receive_margins(me)
+    else:
+        assert receive_margins(me)["a"].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("edges", "is_refused"), [(0, True), (1, False), (15, False), (16, True)])
+def test_the_least_and_the_most_edges(edges: int, is_refused: bool) -> None:
+    if is_refused:
+        with pytest.raises(UsageError, match="expected edges from 1 to all pairs"):
+            tree_of(edges=edges)
+    else:
+        assert tree_of(edges=edges).edges == edges

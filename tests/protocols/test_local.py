@@ -325,6 +325,11 @@ def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]
         ),
         (
             "counts",
+            lambda said: SurveyMessages.Sums(said.users, np.r_[-1, said.support[1:]]),
+            "at most as many users to support a value",
+        ),
+        (
+            "counts",
             lambda said: SurveyMessages.Sums(said.users * 9, said.support),
             "at most as many users as planned",
         ),

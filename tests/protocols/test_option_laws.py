@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import pytest
 
-from sottovoce.launch.conformance import ProtocolConformance
+from sottovoce.launch.conformance import _RECORDED_RUNS, ProtocolConformance
 from sottovoce.launch.conformance_tables import party_tables
+from sottovoce.launch.run import Run
 from sottovoce.parties import blocks, infer, merge, write_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy.local.choice import RANDOMIZERS
@@ -95,6 +96,12 @@ OPTIONS: dict[str, tuple[str, Options]] = {
 """By name the protocol, and the options that are not the default ones."""
 
 JOB_OPTIONS = ("mode", "parties")
+OTHER_LAWS = (
+    "test_the_ledger_balances",
+    "test_the_predicted_cost_is_right",
+    "test_every_release_is_accounted_for",
+)
+"""Laws of one run, for which the recorded run serves."""
 RELEASE_LAWS: list[tuple[str, Any]] = [
     ("test_nothing_of_a_record_is_sent_without_a_release", "others"),
     *[("test_one_record_changes_no_more_than_the_sensitivity", seed) for seed in range(3)],
@@ -107,6 +114,10 @@ class SmallSuite(ProtocolConformance):
     __test__ = False
     rows = ROWS
     table: ClassVar[pd.DataFrame] = demo_table(ROWS)[COLUMNS]
+
+    def _usual_run(self, reference: str) -> Run:
+        recorded, _ = _RECORDED_RUNS[type(self), reference]
+        return recorded
 
     def _tables(self, reference: str) -> tuple[list[pd.DataFrame], dict[str, Any]]:
         schema = merge([infer(blocks(self.table))])
@@ -133,3 +144,5 @@ def test_an_option_keeps_the_laws(name: str, monkeypatch: pytest.MonkeyPatch) ->
     suite = Suite()
     for law, argument in RELEASE_LAWS:
         getattr(suite, law)(reference, argument, monkeypatch)
+    for law in OTHER_LAWS:
+        getattr(suite, law)(reference)

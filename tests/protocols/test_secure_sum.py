@@ -546,3 +546,17 @@ def test_masks_of_eight_bytes(converse: Converse, monkeypatch: pytest.MonkeyPatc
 
     total = [2**60 + 2**59 + 2**60 // 3, -(2**60) - 2**59 - 2**60 // 3 - 1, 1]
     assert converse(party, curator).curator.tolist() == total
+
+
+@pytest.mark.parametrize("width", range(1, 9))
+def test_zero_cells_take_eight_bytes(width: int) -> None:
+    """Masks that do not cancel leave 64 bits zero by chance alone; no cell is wasted."""
+    assert 8 <= masks.check_cells(width) * width < 8 + width
+
+
+def test_unsigned_counts_are_added_up_below_two_to_the_63() -> None:
+    fitting = np.array([5, 2**63 - 1], np.uint64)
+    (page,) = recut([fitting], cells=2, size=8)
+    assert page.tolist() == [5, 2**63 - 1]
+    with pytest.raises(MisuseError, match=r"expected counts below 2\*\*63"):
+        list(recut([np.array([5, 2**63], np.uint64)], cells=2, size=8))
