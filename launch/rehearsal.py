@@ -59,17 +59,20 @@ SECONDS: Final = 20.0
 
 
 def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = True) -> Rehearsal:
-    """Rehearse a job. Whatever goes wrong is a reason in the result, never an error.
+    """Rehearse a job. Whatever goes wrong in the play is a reason in the result, not an error.
 
     Args:
         job: the job that will run.
         tables: the tables in memory, if the job's data are not files.
         read: whether the first file may be read for the shape of its columns.
+
+    Raises:
+        UsageError: the first file cannot be read.
     """
     started = time.perf_counter()
+    smaller, protocol = _smaller(job)
+    schema, records = _records(smaller, protocol, job, tables=tables, read=read)
     try:
-        smaller, protocol = _smaller(job)
-        schema, records = _records(smaller, protocol, job, tables=tables, read=read)
         tapes = _play(smaller, protocol, schema=schema, records=records, until=started + SECONDS)
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
         return Rehearsal(

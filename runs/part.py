@@ -61,7 +61,8 @@ def play_role(
             outcome,
             job=job,
             schema=schema,
-            started=started,
+            # Replays of the parties' parts begin now, and are no part of the run.
+            seconds=time.perf_counter() - started,
             transport=transport,
             library=library,
         )
@@ -119,7 +120,7 @@ def _conclude(
     *,
     job: Job,
     schema: Schema | None,
-    started: float,
+    seconds: float,
     transport: str,
     library: str | None,
 ) -> RunRecord:
@@ -135,7 +136,7 @@ def _conclude(
         outcome=PublishedOutcome.of(outcome),
         entries=entries,
         roles=roles,
-        seconds=time.perf_counter() - started,
+        seconds=seconds,
         schema=schema,
         transport=transport,
         library=library,
