@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -163,6 +164,7 @@ def epsilon_of(rho: float, *, delta: float) -> float:
     return float((RENYI_ORDERS * rho + added).min())
 
 
+@lru_cache(maxsize=64)
 def rho_of(epsilon: float, *, delta: float) -> float:
     """Compute the largest rho that implies at most epsilon, rounded down."""
     low, high = 0.0, epsilon

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -210,7 +211,7 @@ def log_probability(
 ) -> float:
     """Compute the log-probability, up to a constant, of answers to noisy comparisons.
 
-    The threshold's noise is shared by all queries. It is integrated over 120,001 points, 60 noise
+    The threshold's noise is shared by all queries. It is integrated over 24,001 points, 60 noise
     scales to each side; noise is taken as continuous, which steps of a millionth of the sensitivity
     allow.
 
@@ -221,11 +222,18 @@ def log_probability(
         query_scale: the noise scale of each query.
     """
     above = np.asarray(answers, bool)
-    x = np.linspace(-60.0, 60.0, 120_001)  # in units of the threshold's noise scale
-    total = -np.abs(x)
     # Queries at equal distances from their thresholds with equal answers have equal factors.
     factors = Counter(zip(np.asarray(distances).tolist(), above.tolist(), strict=True))
-    for (distance, is_above), times in factors.items():
+    return _integrate(tuple(sorted(factors.items())), threshold_scale, query_scale)
+
+
+@lru_cache(maxsize=4096)
+def _integrate(
+    factors: tuple[tuple[tuple[float, bool], int], ...], threshold_scale: float, query_scale: float
+) -> float:
+    x = np.linspace(-60.0, 60.0, 24_001)  # in units of the threshold's noise scale
+    total = -np.abs(x)
+    for (distance, is_above), times in factors:
         needed = (x * threshold_scale - distance) / query_scale
         total = total + times * _log_tail(needed if is_above else -needed)
     largest = float(total.max())

@@ -11,7 +11,6 @@ curator holds, so they add nothing to any view.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -105,7 +104,7 @@ def play_pair(
         )
         for rank in range(1, job.parties + 1)
     }
-    finish = _Finish(parties=job.parties)
+    finish = _Finish(job.parties)
     sums: list[tuple[int, Counts]] = []
 
     def play(rank: int) -> None:
@@ -121,8 +120,9 @@ def play_pair(
         wire: Wire = tape if rank == party else wires[rank]
         me = make_party(wire, protocol, job, records=records[rank - 1], cores=1)
         me.accountant = accountants[rank]
+        finish.parties[rank] = me
         protocol.party(me)
-        finish.count()
+        finish.ended.add(rank)
 
     try:
         play_on_threads(wires, play)
@@ -328,23 +328,26 @@ def _answers_by_pages(mechanism: object) -> bool:
 
 @dataclass(slots=True)
 class _Finish:
-    """Counts the parties that have ended their parts."""
+    """Tells when the curator has read the last message of the last party."""
 
-    parties: int
-    _ended: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    number: int
+    """Number of parties."""
+    parties: dict[int, Party] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
 
-    def count(self) -> None:
-        with self._lock:
-            self._ended += 1
-
-    @property
-    def reached(self) -> bool:
-        return self._ended == self.parties
+    def reached(self, desk: Curator) -> bool:
+        if len(self.ended) < self.number:
+            return False
+        sent = sum(
+            act.sent and act.peer == CURATOR
+            for party in self.parties.values()
+            for act in party.acts
+        )
+        return sent == sum(not act.sent for act in desk.acts)
 
 
 class _FinishedError(Exception):
-    """All parties have ended, so nothing more reaches the curator."""
+    """The curator has read everything that the parties send."""
 
 
 def _stopped_curator(desk: Curator, finish: _Finish) -> Curator:
@@ -353,7 +356,7 @@ def _stopped_curator(desk: Curator, finish: _Finish) -> Curator:
 
     @contextmanager
     def phase(name: str) -> Iterator[None]:
-        if finish.reached:
+        if finish.reached(desk):
             raise _FinishedError
         with enter(name):
             yield

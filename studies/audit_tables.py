@@ -15,24 +15,33 @@ as possible.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..parties import Schema
+from ..parties import DEMO_SCHEMA, Schema, blocks
+from ..parties.demo import demo_table
 from ..parties.schema_file import read_schema
 from ..privacy import Neighbours
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AUDIT_TABLES", "NeighbouringTables", "audit_schema", "neighbouring_tables"]
+__all__ = [
+    "AUDIT_TABLES",
+    "NeighbouringTables",
+    "audit_schema",
+    "neighbouring_tables",
+    "read_labels",
+    "typed_schema",
+]
 
+MADE_UP: Final = "made-up"
+LABEL_ROWS: Final = 2_000
+"""Rows of a table from which its labels are read."""
 AUDIT_TABLES: Final = ("lone", "opposite", "mixed", "pair")
 """The names of the made-up tables."""
-ROWS: Final = 12
-"""Records of each party."""
 PAIR_ROWS: Final = 2
 SHUFFLE_SEED: Final = 5
 """Seed of the table of random labels. It is no secret."""
@@ -61,8 +70,9 @@ def audit_schema(sizes: Sequence[int]) -> Mapping[str, list[str]]:
 
 def neighbouring_tables(
     name: str,
-    schema: Mapping[str, Sequence[str]],
+    schema: Mapping[str, Sequence[Any]],
     *,
+    rows: int,
     parties: int,
     party: int,
     neighbours: Neighbours,
@@ -70,7 +80,7 @@ def neighbouring_tables(
     """Make the tables of this name for all parties, and the neighbour of the audited party's."""
     sizes = np.array([len(labels) for labels in schema.values()])
     generator = np.random.default_rng(SHUFFLE_SEED)
-    rows = PAIR_ROWS if name == "pair" else ROWS
+    rows = PAIR_ROWS if name == "pair" else rows
     tables = [_codes(name, sizes, rows=rows, generator=generator) for _ in range(parties)]
     first, second = _candidates(name, sizes)
     if neighbours in ("label-alone", "label-within-belief"):
@@ -107,7 +117,7 @@ def _codes(name: str, sizes: Codes, *, rows: int, generator: np.random.Generator
     return np.where(np.arange(rows)[:, None] % 2 == 0, 0, sizes - 1)
 
 
-def _frame(codes: Codes, schema: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _frame(codes: Codes, schema: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(
@@ -118,6 +128,22 @@ def _frame(codes: Codes, schema: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     )
 
 
-def typed_schema(schema: Mapping[str, Sequence[str]]) -> Schema:
+def typed_schema(schema: Mapping[str, Sequence[Any]]) -> Schema:
     """Read the schema of made-up tables."""
-    return read_schema({name: list(labels) for name, labels in schema.items()})
+    return read_schema({name: [str(label) for label in labels] for name, labels in schema.items()})
+
+
+def read_labels(
+    data: str, *, sizes: Sequence[int]
+) -> tuple[Mapping[str, Sequence[Any]], Schema | None]:
+    """Read the attributes and the labels of tables: made up, or those of a file.
+
+    The rows of a file are not used. The demo has a schema of its own.
+    """
+    if data == MADE_UP:
+        return audit_schema(sizes), None
+    table = (
+        demo_table(LABEL_ROWS) if data == "demo" else next(blocks(data, rows=LABEL_ROWS)).frame()
+    )
+    labels = {str(name): sorted(table[name].dropna().unique()) for name in table.columns}
+    return labels, DEMO_SCHEMA if data == "demo" else None

@@ -114,7 +114,6 @@ class _Releases:
             if isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
                 others = {rank: tables[shared] for rank, tables in self._shared.items()}
                 shared += 1
-                _total(sums, mechanism.batch.cells)
                 yield shared_figures(_apart(release), others, list(unknown))
             elif isinstance(mechanism, SelectedNoise):
                 others = {

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "attack": ("judging", "Guess labels from users' reports under CLLDP and LabelDP."),
     "schema": ("preparing", "Write a schema of a table, to be edited and given with --schema."),
     "budget": ("budgeting", "Make a budget that outlives runs, or show what runs have spent."),
+    "audit": ("auditing", "Measure what every view of a protocol loses, over many runs."),
     "doctor": ("preparing", "Say which MPI is used, and prove by an exchange that it works."),
     "identity": ("preparing", "Make the key pair by which the other parties know this one."),
     "new": ("preparing", "Write a working protocol package with a test, to start from."),

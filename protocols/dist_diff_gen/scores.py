@@ -38,6 +38,7 @@ from ...crypto import RandomStream
 from ...curator.marginal import Numbers
 from ...privacy.exact_value import ExactValue
 from ...privacy.exponential import ExponentialChoice, choose
+from ...privacy.likelihood import log_ratio
 
 __all__ = ["JointChoice", "Score", "choose_together", "score_splits", "sensitivity_of"]
 
@@ -116,6 +117,12 @@ class JointChoice:
 
     def exact_value(self) -> ExactValue:
         return ExactValue.of(*(part.steps * part.step for part in self.parts), norm="spread")
+
+
+@log_ratio.register
+def _(choice: JointChoice, neighbour: JointChoice, answer: tuple[int, ...]) -> float:
+    parts = zip(choice.parts, neighbour.parts, answer, strict=True)
+    return sum(log_ratio(part, other, chosen) for part, other, chosen in parts)
 
 
 def choose_together(scores: Sequence[Numbers], *, score: Score, epsilon: float) -> JointChoice:

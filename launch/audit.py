@@ -1,0 +1,202 @@
+"""Audit a protocol, from Python and from the command line."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..messages import UsageError
+from ..protocols.protocol import Mode
+from ..protocols.registry import available, find
+from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
+from ..report.folder import put
+from ..report.pages.audit_page import audit_page
+from ..studies.audit import CONFIDENCE, AuditPlan, StartChunks, audit_lines, check_plan
+from ..studies.audit_settings import LEFT_OUT, preset
+from ..studies.audit_tables import MADE_UP
+from ..studies.mechanism_audit import audit_mechanisms
+from .audit_processes import chunks_here, chunks_in_processes
+
+__all__ = ["MECHANISMS", "Audit", "audit", "plan_audit"]
+
+DEFAULT_RUNS: Final = 1_000
+MECHANISMS: Final = "mechanisms"
+"""The name under which all built-in mechanisms are audited, without a protocol."""
+ALL: Final = "all"
+"""The name under which everything built in is audited."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found."""
+
+    report: AuditReport
+
+    @property
+    def lines(self) -> list[AuditLine]:
+        """The findings, a line for each mode and view."""
+        return self.report.lines
+
+    @property
+    def ok(self) -> bool:
+        """Whether no view loses more than is accounted."""
+        return not self.report.violations
+
+    def __str__(self) -> str:
+        return verdict_text(self.report)
+
+    def page(self) -> str:
+        """Make audit.html."""
+        return audit_page(self.report)
+
+    def table(self) -> tuple[tuple[str, ...], list[list[str]]]:
+        """Give the heads and the rows of the table."""
+        return audit_table(self.report)
+
+    def save(self, folder: str | Path) -> None:
+        """Write audit.json and audit.html into a folder."""
+        files = {"audit.json": audit_json(self.report), "audit.html": self.page().encode()}
+        put(files, folder=Path(folder))
+
+
+def audit(
+    protocol: str,
+    *,
+    view: str | None = None,
+    runs: int = DEFAULT_RUNS,
+    mode: str | None = None,
+    parties: int | None = None,
+    party: int | None = None,
+    data: str | None = None,
+    seed: int | None = None,
+    processes: int | None = None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+    **parameters: Any,
+) -> Audit:
+    """Run a protocol many times on neighbouring datasets, and compare what each view loses.
+
+    Args:
+        protocol: A name that `sottovoce protocols` lists, `module:Class`, `mechanisms` for all
+            built-in mechanisms, or `all` for everything.
+        view: Report this view alone: public, curator, other_party, 2_parties, curator_and_1 ...
+        runs: Number of runs in each mode.
+        mode: "rigorous" or "paper". The default is every mode that the protocol has.
+        parties: Number of parties without the curator. The default is 2.
+        party: The audited party's number, from 1.
+        data: "made-up" (the default for built-in protocols), "demo", or a table whose attributes
+            and labels are used. Rows are always made up.
+        seed: Seed of the first run; each run has the next one.
+        processes: Number of processes. The default is one for each core.
+        progress: Called with the number of finished runs, of all runs, and what is being audited.
+        parameters: Parameters of the protocol, such as `epsilon=0.8`.
+
+    Raises:
+        UsageError: An option or a parameter cannot be used.
+    """
+    if runs < 1:
+        raise UsageError(f"expected at least one run, found {runs}")
+    started = time.perf_counter()
+    names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
+    first = secrets.randbits(62) if seed is None else seed
+    lines: list[AuditLine] = []
+    number = 0
+    for name in names:
+        if name == MECHANISMS:
+            lines += audit_mechanisms(seed=first, draws=runs, progress=_named(progress, MECHANISMS))
+            continue
+        for plan in _plans(
+            name,
+            mode=mode,
+            parties=parties,
+            party=party,
+            data=data,
+            runs=runs,
+            seed=first,
+            parameters=parameters,
+        ):
+            label = f"{plan.protocol} ({plan.mode})"
+            number = plan.parties
+            lines += audit_lines(
+                plan,
+                start=_start(plan, processes=processes),
+                progress=_named(progress, label),
+            )
+    if view is not None:
+        lines = _only(lines, view)
+    return Audit(
+        AuditReport(
+            lines=lines,
+            parties=number,
+            runs=runs,
+            seconds=time.perf_counter() - started,
+            confidence=CONFIDENCE,
+            left_out=[*LEFT_OUT],
+        )
+    )
+
+
+def _named(progress: Callable[[int, int, str], None], label: str) -> Callable[[int, int], None]:
+    return lambda done, of: progress(done, of, label)
+
+
+def _start(plan: AuditPlan, *, processes: int | None) -> StartChunks:
+    """Choose where runs are made: a few are not worth other processes."""
+    if processes == 1 or plan.runs < 100:
+        return chunks_here
+    return lambda chunks: chunks_in_processes(chunks, processes=processes)
+
+
+def _plans(
+    name: str, *, mode: str | None, parameters: Mapping[str, Any], **options: Any
+) -> list[AuditPlan]:
+    kind = find(name)
+    modes: Sequence[Mode] = kind.modes
+    if mode is not None:
+        if mode not in modes:
+            raise UsageError(f"expected --mode {' or '.join(modes)} for {kind.name}, found {mode}")
+        modes = [other for other in modes if other == mode]
+    return [plan_audit(name, mode=other, parameters=parameters, **options) for other in modes]
+
+
+def plan_audit(
+    name: str,
+    *,
+    mode: Mode,
+    parameters: Mapping[str, Any],
+    parties: int | None = None,
+    party: int | None = None,
+    data: str | None = None,
+    runs: int = DEFAULT_RUNS,
+    seed: int = 0,
+) -> AuditPlan:
+    """Fill in what the person left open, and check that it can run."""
+    kind = find(name)
+    chosen = preset(kind, mode=mode, parties=parties)
+    plan = AuditPlan(
+        protocol=name,
+        mode=mode,
+        parameters={**chosen.parameters, **parameters},
+        parties=chosen.parties,
+        party=chosen.party if party is None else party,
+        data=data or (MADE_UP if name in available() else "demo"),
+        sizes=tuple(chosen.sizes),
+        rows=chosen.rows,
+        tables=tuple(chosen.tables),
+        runs=runs,
+        seed=seed,
+        key_bits=chosen.key_bits,
+    )
+    check_plan(plan)
+    return plan
+
+
+def _only(lines: Sequence[AuditLine], view: str) -> list[AuditLine]:
+    kept = [line for line in lines if line.view == view]
+    if not kept:
+        views = ", ".join(dict.fromkeys(line.view for line in lines))
+        raise UsageError(f"expected a view among {views}, found {view!r}")
+    return kept

@@ -1,0 +1,164 @@
+"""The report of an audit: a line for each mode and view, and what a reader should know of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import msgspec
+
+__all__ = [
+    "AuditLine",
+    "AuditReport",
+    "Verdict",
+    "audit_json",
+    "audit_table",
+    "judge_line",
+    "verdict_text",
+]
+
+TOLERANCE: Final = 1e-5
+"""Room for rounding: scores are on a grid of a millionth of their sensitivity."""
+
+Verdict = str
+"""One of the words below."""
+HOLDS: Final = "holds"
+NO_CLAIM: Final = "no claim"
+ABOVE_CLAIM: Final = "above the claim"
+ABOVE_ACCOUNT: Final = "ABOVE WHAT IS ACCOUNTED"
+UNACCOUNTED: Final = "NOT ACCOUNTED"
+MEANINGS: Final = {
+    HOLDS: "no run lost more than the claim",
+    NO_CLAIM: "the protocol claims nothing in this view, and no run lost more than is accounted",
+    ABOVE_CLAIM: "the claim is false in this view; the accountant knows it",
+    ABOVE_ACCOUNT: "more is lost than the accountant records: do not use this protocol",
+    UNACCOUNTED: "something that no release covers depends on the records",
+}
+"""What each verdict says."""
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found for one view."""
+
+    protocol: str
+    mode: str
+    view: str
+    claim: float | None
+    """Epsilon that the protocol claims in this view; `None` where it claims none."""
+    accounted: float
+    """Epsilon that the accountant recorded, the largest of all runs."""
+    delta: float
+    runs: int
+    largest_loss: float | None
+    """The largest realised loss of a run; `None` where a law is not known."""
+    table: str
+    """The made-up table of the run with the largest loss."""
+    lower_bound: float
+    """Lower bound on epsilon by the distinguishing test, at 99.9 %."""
+    difference: str
+    """What differs without a release; empty if nothing does."""
+    verdict: Verdict
+
+
+class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that an audit found."""
+
+    lines: list[AuditLine]
+    parties: int
+    runs: int
+    """Number of runs of each protocol and mode."""
+    seconds: float
+    confidence: float
+    left_out: list[str]
+    """What the runs leave out, and why that changes no view."""
+
+    @property
+    def violations(self) -> list[AuditLine]:
+        """Lines in which more was lost than is accounted."""
+        return [line for line in self.lines if line.verdict in (ABOVE_ACCOUNT, UNACCOUNTED)]
+
+
+def judge_line(
+    *,
+    claim: float | None,
+    accounted: float,
+    delta: float,
+    largest_loss: float | None,
+    lower_bound: float,
+    difference: str,
+) -> Verdict:
+    """Compare what was found with the claim and with the accountant's figure."""
+    if difference:
+        return UNACCOUNTED
+    # With a delta single runs may lose more than epsilon.
+    evidence = lower_bound if delta or largest_loss is None else max(lower_bound, largest_loss)
+    if evidence > accounted * (1 + 1e-9) + TOLERANCE:
+        return ABOVE_ACCOUNT
+    if claim is None:
+        return NO_CLAIM
+    return ABOVE_CLAIM if evidence > claim * (1 + 1e-9) + TOLERANCE else HOLDS
+
+
+def verdict_text(report: AuditReport) -> str:
+    """Summarise an audit in a sentence."""
+    if violations := report.violations:
+        places = ", ".join(f"{line.protocol} ({line.mode}), {line.view}" for line in violations[:3])
+        more = f" and {len(violations) - 3} more" if len(violations) > 3 else ""
+        return f"{len(violations)} views lose more than is accounted: {places}{more}."
+    false = [line for line in report.lines if line.verdict == ABOVE_CLAIM]
+    if false:
+        return (
+            f"No view loses more than is accounted. In {len(false)} views the claim is false, "
+            "as the accountant says."
+        )
+    return "No view loses more than the claim or than is accounted."
+
+
+def audit_table(report: AuditReport) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Give the heads and the rows of the table."""
+    heads = (
+        "protocol",
+        "mode",
+        "view",
+        "claim",
+        "accounted",
+        "largest loss",
+        "lower bound",
+        "runs",
+        "table",
+        "verdict",
+    )
+    rows = [
+        [
+            line.protocol,
+            line.mode,
+            line.view,
+            "no claim" if line.claim is None else _figure(line.claim),
+            _figure(line.accounted),
+            "law unknown" if line.largest_loss is None else _figure(line.largest_loss),
+            _figure(line.lower_bound),
+            f"{line.runs:,}",
+            line.table,
+            f"{line.verdict}: {line.difference}" if line.difference else line.verdict,
+        ]
+        for line in report.lines
+    ]
+    return heads, rows
+
+
+def audit_json(report: AuditReport) -> bytes:
+    """Write the report as JSON; infinity is written as a word."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, float) and not math.isfinite(value):
+            return "infinity" if value > 0 else "-infinity"
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        return [plain(item) for item in value] if isinstance(value, list) else value
+
+    content = plain({**msgspec.to_builtins(report), "summary": verdict_text(report)})
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
+def _figure(value: float) -> str:
+    return "infinity" if math.isinf(value) else f"{value:.4g}"
