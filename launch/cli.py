@@ -32,16 +32,18 @@ def main() -> None:
         signal.SIGTERM, signal.default_int_handler
     )  # a batch system stops a job with SIGTERM
     try:
-        app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted: all roles were ended, nothing was written")
         sys.exit(INTERRUPTED)
     except typer.Exit as stop:
-        sys.exit(stop.exit_code)
+        status = stop.exit_code
     except Exception as error:  # noqa: BLE001 - other errors than ours are raised again
         sys.exit(_report(error))
     finally:
         gc.freeze()  # The interpreter, which ends now, need not search modules for garbage.
+    if isinstance(status, int) and status:  # a command ended by `typer.Exit`
+        sys.exit(status)
 
 
 def _report(error: Exception) -> int:

@@ -23,12 +23,14 @@ TOLERANCE: Final = 1e-5
 Verdict = str
 """One of the words below."""
 HOLDS: Final = "holds"
+NOT_REFUTED: Final = "not refuted"
 NO_CLAIM: Final = "no claim"
 ABOVE_CLAIM: Final = "above the claim"
 ABOVE_ACCOUNT: Final = "ABOVE WHAT IS ACCOUNTED"
 UNACCOUNTED: Final = "NOT ACCOUNTED"
 MEANINGS: Final = {
     HOLDS: "no run lost more than the claim",
+    NOT_REFUTED: "the law is not known, and the distinguishing test found no more than the claim",
     NO_CLAIM: "the protocol claims nothing in this view, and no run lost more than is accounted",
     ABOVE_CLAIM: "the claim is false in this view; the accountant knows it",
     ABOVE_ACCOUNT: "more is lost than the accountant records: do not use this protocol",
@@ -96,7 +98,9 @@ def judge_line(
         return ABOVE_ACCOUNT
     if claim is None:
         return NO_CLAIM
-    return ABOVE_CLAIM if evidence > claim * (1 + 1e-9) + TOLERANCE else HOLDS
+    if evidence > claim * (1 + 1e-9) + TOLERANCE:
+        return ABOVE_CLAIM
+    return NOT_REFUTED if largest_loss is None else HOLDS
 
 
 def verdict_text(report: AuditReport) -> str:

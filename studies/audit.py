@@ -129,10 +129,10 @@ def run_chunk(chunk: Chunk) -> list[RunFigures]:
     """Make the runs of a chunk in this process."""
     setup = _setup(chunk.plan)
     datasets = setup.datasets[chunk.table]
-    own, other = datasets[::-1] if chunk.swapped else datasets
+    audited, other = datasets[::-1] if chunk.swapped else datasets
     party = chunk.plan.party
     records = [*setup.others[chunk.table]]
-    records.insert(party - 1, own)
+    records.insert(party - 1, audited)
     results = []
     for index in range(chunk.runs):
         job = msgspec.structs.replace(setup.job, seed=chunk.seed + index)

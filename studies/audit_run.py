@@ -45,6 +45,8 @@ class TapedRelease:
 
     mechanism: Any
     answer: Any
+    to: int
+    """Rank of the receiver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class PairedRelease:
     mechanism: Any
     neighbour: Any
     answer: Any
+    to: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class PairedRun:
     """The audited party's releases as its accountant recorded them."""
     difference: str
     """What differs without a release; empty if nothing does."""
+    messages: tuple[object, ...]
+    """What the audited party sent."""
     protocol: AnyProtocol
 
 
@@ -106,6 +111,7 @@ def play_pair(
     }
     finish = _Finish(job.parties)
     sums: list[tuple[int, Counts]] = []
+    messages: list[object] = []
 
     def play(rank: int) -> None:
         protocol = protocols[1 + rank]
@@ -121,6 +127,8 @@ def play_pair(
         me = make_party(wire, protocol, job, records=records[rank - 1], cores=1)
         me.accountant = accountants[rank]
         finish.parties[rank] = me
+        if rank == party:
+            _keep_messages(me, messages)
         protocol.party(me)
         finish.ended.add(rank)
 
@@ -128,7 +136,8 @@ def play_pair(
         play_on_threads(wires, play)
     except RoleError as failure:
         raise failure.error from None
-    answers = [release.answer for release in accountants[party].tape]
+    taped = accountants[party].tape
+    answers = [release.answer for release in taped]
     replay = _ReplayAccountant(
         party=party,
         parties=job.parties,
@@ -138,20 +147,36 @@ def play_pair(
         answers=answers,
     )
     difference = _play_again(job, protocols[0], tape, replay, records=neighbour)
-    mechanisms = [release.mechanism for release in accountants[party].tape]
-    if len(replay.mechanisms) != len(mechanisms):
+    if len(replay.mechanisms) != len(taped):
         difference = difference or "the number of releases"
     return PairedRun(
         tuple(
-            PairedRelease(*triple)
-            for triple in zip(mechanisms, replay.mechanisms, answers, strict=False)
+            PairedRelease(release.mechanism, neighbouring, release.answer, release.to)
+            for release, neighbouring in zip(taped, replay.mechanisms, strict=False)
         ),
         {rank: tuple(book.tape) for rank, book in accountants.items() if rank != party},
         tuple(sums),
         tuple(accountants[party].releases),
         difference,
+        tuple(messages),
         protocols[0],
     )
+
+
+def _keep_messages(me: Party, messages: list[object]) -> None:
+    """Keep every message that a party sends."""
+    send, broadcast = me.send, me.broadcast
+
+    def kept_send(message: object, *, to: int) -> None:
+        messages.append(message)
+        send(message, to=to)
+
+    def kept_broadcast(message: object, *, to: Sequence[int] | None = None) -> None:
+        messages.append(message)
+        broadcast(message, to=to)
+
+    me.send = kept_send  # type: ignore[method-assign]
+    me.broadcast = kept_broadcast  # type: ignore[method-assign]
 
 
 def _play_again(
@@ -260,7 +285,7 @@ class _TapingAccountant(Accountant):
             mechanism, to=to, phase=phase, randomness=randomness, users=users, part=part
         )
         kept: Any = list(answer) if isinstance(answer, Iterator) else answer
-        self.tape.append(TapedRelease(mechanism, kept))
+        self.tape.append(TapedRelease(mechanism, kept, to))
         again: Any = iter(kept) if isinstance(answer, Iterator) else kept
         return again  # type: ignore[no-any-return]
 

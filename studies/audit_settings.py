@@ -36,6 +36,8 @@ LEFT_OUT: Final = (
 )
 """What the runs leave out, and why that changes no view."""
 
+USERS: Final = 40
+"""Records of each cohort, where every record is a user who reports."""
 TEST_KEY_BITS: Final = 256
 
 
@@ -61,23 +63,26 @@ _ONE_FAMILY: Final = AuditPreset(
     parameters=MappingProxyType({"budget": "0.02,0.02,0.94,0.02"}),
 )
 """Nearly all of the budget is spent where the printed claim is false: on noise replacement."""
-_USERS: Final = AuditPreset(sizes=(2, 3, 2), rows=40, tables=("lone", "opposite", "mixed"))
+_BELIEF: Final = AuditPreset(
+    sizes=(6, 6, 2),
+    rows=40,
+    tables=("lone",),
+    parameters=MappingProxyType({"belief": "prior", "prior": "*:0.25"}),
+)
+"""omega is far below 1, so an adversary that knows the attributes learns much more of the label."""
 _KNOWN: Final[Mapping[tuple[str, Mode], AuditPreset]] = {
     ("jtree", "paper"): AuditPreset(
-        sizes=(2,) * 16,
+        sizes=(2,) * 12,
         parties=1,
         tables=("lone", "opposite"),
-        parameters=MappingProxyType({"sample": False, "graph": 0.2}),
+        parameters=MappingProxyType({"sample": False, "graph": 0.9}),
     ),
     ("dp-subn", "paper"): _ONE_FAMILY,
     ("noisy-marginals", "paper"): AuditPreset(sizes=(2, 2), tables=("lone",)),
-    ("dist-diff-gen", "paper"): AuditPreset(party=2),
+    ("dist-diff-gen", "paper"): AuditPreset(party=2, tables=("lone", "opposite")),
     ("no-priv-jtree", "rigorous"): AuditPreset(tables=("lone",)),
-    **{
-        (name, mode): _USERS
-        for name in ("clldp-joint", "clldp-naive-bayes", "clldp-decision-tree", "privincr")
-        for mode in ("rigorous", "paper")
-    },
+    ("clldp-joint", "paper"): _BELIEF,
+    ("clldp-naive-bayes", "paper"): _BELIEF,
 }
 
 
@@ -90,13 +95,15 @@ def preset(kind: type[AnyProtocol], *, mode: Mode, parties: int | None) -> Audit
         parameters.setdefault("aggregator", "masks")
     if issubclass(kind.Parameters, SurveyOptions) and "simulate" in fields:
         parameters.setdefault("simulate", "reports")
+    asks_users = issubclass(kind.Parameters, SurveyOptions)
+    tables = [name for name in chosen.tables if name != "pair" or not asks_users]
     number = parties or max(kind.least_parties, min(chosen.parties, kind.most_parties or 2))
     return AuditPreset(
         sizes=chosen.sizes,
-        rows=chosen.rows,
+        rows=max(chosen.rows, USERS) if asks_users else chosen.rows,
         parties=number,
         party=min(chosen.party, number),
-        tables=chosen.tables,
+        tables=tables,
         parameters=parameters,
         key_bits=chosen.key_bits,
     )

@@ -7,12 +7,14 @@ log-ratios add up. Masks and ciphertexts add nothing: without the keys they are 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from zlib import crc32
 
 import numpy as np
 
+from ..messages import CURATOR
+from ..messages.message import message_fields
 from ..parties.report_likelihood import changed_reports, label_log_ratio
 from ..privacy import coalition, with_curator
 from ..privacy.likelihood import UnknownLaw, log_ratio
@@ -78,7 +80,9 @@ def _add_up(run: PairedRun, releases: Iterable[ViewFigures]) -> ViewFigures:
     losses = [release.loss for release in figures if release.loss is not None]
     loss: float | None = float(sum(losses))
     if run.difference:
-        loss = math.inf
+        # No law is known of what no release covers: the messages are what an adversary sees.
+        numbers = list(_flatten(list(map(_fields, run.messages))))[:MAX_NUMBERS]
+        loss = None
     elif len(losses) < len(figures):
         numbers.insert(0, float(sum(losses)))
         loss = None
@@ -129,8 +133,12 @@ class _Releases:
                 else:
                     total = _total(sums, mechanism.batch.cells)
                     yield selected_figures(_apart(release), others, total, adversary)
-            else:
+            elif release.to == CURATOR or adversary.size:
                 yield _figures_of(release)
+            else:
+                # What another party was sent shows in that party's releases alone.
+                tape = self._run.others[release.to]
+                yield ViewFigures(None, tuple(_flatten([later.answer for later in tape])))
 
 
 def _apart(release: PairedRelease) -> NoisyTables:
@@ -166,6 +174,10 @@ def _figures_of(release: PairedRelease) -> ViewFigures:
         return ViewFigures(None, numbers)
 
 
+def _fields(message: object) -> list[object]:
+    return [getattr(message, name) for name in message_fields(type(message))]
+
+
 def _flatten(answer: Any) -> Iterator[float]:
     """List all numbers of an answer."""
     if isinstance(answer, np.ndarray):
@@ -175,6 +187,8 @@ def _flatten(answer: Any) -> Iterator[float]:
         yield from map(float, np.unpackbits(np.frombuffer(answer, np.uint8)).tolist())
     elif isinstance(answer, bool | int | float | np.generic):
         yield float(answer)
+    elif isinstance(answer, str):
+        yield float(crc32(answer.encode()))
     elif isinstance(answer, Mapping):
         yield from (number for value in answer.values() for number in _flatten(value))
     elif isinstance(answer, list | tuple):

@@ -130,9 +130,9 @@ def _shared_noise() -> list[MechanismCase]:
     def noise(stream: RandomStream) -> Any:
         return next(iter(share.draw(stream)))
 
-    def draw(own: int, stream: RandomStream) -> list[Any]:
+    def draw(party_1: int, stream: RandomStream) -> list[Any]:
         """Draw what is left of party 1's table in the adversary's sum, and the others' noise."""
-        return [exact[own] + noise(stream), noise(stream), noise(stream)]
+        return [exact[party_1] + noise(stream), noise(stream), noise(stream)]
 
     def ratio(answer: list[Any], *, unknown: Sequence[int]) -> float:
         shift = exact[1] - exact[0]
@@ -211,9 +211,9 @@ def _false_claims() -> list[MechanismCase]:
     pages = ((5, 5), (6, 4))
     pair = [_tables(SelectedNoise, page, batch) for page in pages]
 
-    def select(own: int, stream: RandomStream) -> Any:
-        noises = [next(iter(mechanism.draw(stream)))[1] for mechanism in (pair[own], pair[0])]
-        total = np.array(pages[own]) + np.array(pages[0]) + noises[stream.below(2)]
+    def select(party_1: int, stream: RandomStream) -> Any:
+        noises = [next(iter(mechanism.draw(stream)))[1] for mechanism in (pair[party_1], pair[0])]
+        total = np.array(pages[party_1]) + np.array(pages[0]) + noises[stream.below(2)]
         return noises, total
 
     def selected_ratio(answer: Any) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from ...messages import MessageError, role_name
 from ...parties import Party
 from ...privacy import coalition, with_curator
 from ...privacy.exact_value import ExactValue
+from ...privacy.likelihood import log_ratio
 from .options import Messages
 from .plan import SpecialisationPlan
 
@@ -43,8 +45,8 @@ class Disclosure:
     @property
     def seen(self) -> Mapping[str, float]:
         return {
-            coalition(1): float("inf"),
-            with_curator(1): float("inf"),
+            coalition(1): inf,
+            with_curator(1): inf,
             "public": self.epsilon,
             "curator": self.epsilon,
         }
@@ -55,6 +57,11 @@ class Disclosure:
 
     def exact_value(self) -> ExactValue:
         return ExactValue.of(self.counts, norm="L1")
+
+
+@log_ratio.register
+def _(disclosure: Disclosure, neighbour: Disclosure, answer: object) -> float:  # noqa: ARG001 - exact
+    return 0.0 if np.array_equal(disclosure.counts, neighbour.counts) else inf
 
 
 def disclose(me: Party, plan: SpecialisationPlan) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .curator import Curator
     from .evaluation import evaluate
+    from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
     from .launch.run import Run, run
     from .messages import (
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "run",
+    "audit",
+    "Audit",
     "LabelClassifier",
     "Run",
     "evaluate",
@@ -62,6 +65,8 @@ __all__ = [
 _ROOMS = {
     "run": "launch.run",
     "Run": "launch.run",
+    "audit": "launch.audit",
+    "Audit": "launch.audit",
     "LabelClassifier": "launch.estimator",
     "evaluate": "evaluation",
     "Party": "parties",
@@ -69,7 +74,9 @@ _ROOMS = {
     "laplace": "privacy",
     **dict.fromkeys(("Protocol", "Options", "Epsilon", "Outcome", "Cost", "Public"), "protocols"),
     **dict.fromkeys(("CURATOR", "message", "encoded_size", "BigInts", "Shape"), "messages"),
-    **dict.fromkeys(("CIPHERTEXT", "SottovoceError", "UsageError", "ConversationError"), "messages"),
+    **dict.fromkeys(
+        ("CIPHERTEXT", "SottovoceError", "UsageError", "ConversationError"), "messages"
+    ),
 }
 
 
