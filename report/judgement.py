@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -74,7 +75,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def judgement_json(judgement: Judgement) -> bytes:
     """Write judgement.json."""
-    return (json.dumps(msgspec.to_builtins(judgement, enc_hook=of_numpy), indent=2) + "\n").encode()
+    builtins = msgspec.to_builtins(judgement, enc_hook=of_numpy)
+    return (json.dumps(builtins, indent=2, allow_nan=False) + "\n").encode()
 
 
 def read_judgement(folder: Path) -> Judgement | None:
@@ -106,12 +108,35 @@ def judge_run(
     `strict`: its cell fails with the error, and is computed again later.
     """
     try:
-        return _judge(record, tables=tables, judging=judging or Judging())
+        judgement = _judge(record, tables=tables, judging=judging or Judging())
+        _check_finite(judgement)
     except Exception as error:
         if strict:
             raise
         text = f"the utility was not measured: {type(error).__name__}: {error}"
         return Judgement(rows=record.rows or 0, utility=None, warnings=[text])
+    return judgement
+
+
+def _check_finite(judgement: Judgement | None) -> None:
+    """Refuse a figure that is infinite or NaN: JSON has no such number, and none was measured.
+
+    Raises:
+        ValueError: There is one; the error names it.
+    """
+
+    def check(value: object, name: str) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                check(item, f"{name}.{key}")
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                check(item, f"{name}[{index}]")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"expected a finite number for {name}, found {value}")
+
+    if judgement is not None:
+        check(msgspec.to_builtins(judgement.utility, enc_hook=of_numpy), "utility")
 
 
 def _judge(

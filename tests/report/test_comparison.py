@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.evaluation import Utility
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import (
     BASELINE,
@@ -22,6 +24,7 @@ from sottovoce.report.comparison import (
     compare,
 )
 from sottovoce.report.comparison_table import comparison_json, comparison_table
+from sottovoce.report.judgement import read_judgement
 from sottovoce.report.report import read_report
 from sottovoce.report.reported import ReportedRun
 from sottovoce.report.summary import summary_lines
@@ -245,3 +248,23 @@ def test_a_judge_that_fails_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> 
     assert run.synthetic is not None
     assert run.judgement["utility"] is None
     assert run.judgement["warnings"] == ["the utility was not measured: MemoryError: too large"]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, np.float64("nan")])
+def test_a_figure_that_json_cannot_hold_is_refused(
+    value: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(*_: object, **__: object) -> Utility:
+        return Utility(tvd={"2": 0.25, "3": value})
+
+    monkeypatch.setattr("sottovoce.report.judgement.judge", measure)
+    run = sottovoce.run("one-way", rows=300, seed=1, aggregator="masks")
+    expected = "expected a finite number for utility.tvd.3"
+    assert run.judgement["utility"] is None
+    assert run.judgement["warnings"] == [
+        f"the utility was not measured: ValueError: {expected}, found {float(value)}"
+    ]
+    run.save(tmp_path)
+    judgement = read_judgement(tmp_path)
+    assert judgement is not None
+    assert judgement.utility is None
