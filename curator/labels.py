@@ -8,7 +8,7 @@ of cells has its own variance (`privacy.local.heads.variance_of_set`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import erfc, sqrt
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from .marginal import Numbers
 from .projections import norm_sub
 
-__all__ = ["DEFAULT_DEVIATIONS", "pool", "upper_beliefs"]
+__all__ = ["DEFAULT_DEVIATIONS", "pool", "underestimation", "upper_beliefs"]
 
 DEFAULT_DEVIATIONS: Final = 3.0
 """Standard deviations added to a bound.
@@ -35,7 +35,7 @@ def upper_beliefs(
     omega 1.
 
     If `sure` is 0 nothing is added. The estimate is then too small in a third of all cases, so that
-    the privacy loss exceeds epsilon (spec C11).
+    the privacy loss exceeds epsilon (spec C11). `underestimation` says how often a bound fails.
 
     Args:
         joint: An unbiased estimate, with a row for each label.
@@ -62,6 +62,20 @@ def upper_beliefs(
             omega = omega + sure * np.sqrt(k * variance / lower**2 + sampling)
         bound = np.maximum(bound, omega)
     return np.minimum(bound, 1.0) if bound.any() else np.ones(size)
+
+
+def underestimation(sure: float) -> float:
+    """Bound the probability with which one of `upper_beliefs` is too small.
+
+    The bound fails only if the share of the likeliest label was taken too high, or if the sum of
+    its k likeliest cells was off by more than `sure` standard deviations. Both errors are taken as
+    normal, since each adds up many reports. Without any margin the sum alone decides.
+
+    >>> f"{underestimation(3.0):.4f}", underestimation(0.0)
+    ('0.0027', 0.5)
+    """
+    tail = erfc(sure / sqrt(2)) / 2
+    return 2 * tail if sure else tail
 
 
 def pool(estimates: Sequence[tuple[Numbers, float]]) -> tuple[Numbers, float]:

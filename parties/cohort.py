@@ -104,8 +104,8 @@ class _SurveyMechanism:
     progress: Progress
     by_users: tuple[UserCost, ...] = field(kw_only=True)
     """The privacy loss that is added for each group, if users are asked more than once."""
-
-    delta = 0.0
+    delta: float = field(default=0.0, kw_only=True)
+    """Probability with which a belief, on which epsilon rests, is too small."""
 
     @property
     def name(self) -> str:

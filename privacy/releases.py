@@ -61,6 +61,7 @@ class PrivacyLoss(TypedDict):
     by_party: dict[str, dict[str, float]]
     """Loss of each party's records, by view."""
     delta: float
+    """Probability with which these losses may not hold; it adds up as they do."""
     whole_record: NotRequired[float]
     """Loss of whole records; absent where no mechanism protects a part alone."""
 
@@ -83,7 +84,10 @@ def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> PrivacyLoss
         epsilon={view: worst[view] for view in REPORTED_VIEWS},
         coalitions={view: epsilon for view, epsilon in worst.items() if view not in REPORTED_VIEWS},
         by_party=losses,
-        delta=max(sum(r.delta for r in party_releases) for party_releases in by_party.values()),
+        delta=max(
+            total_loss(r.charge(r.delta) for r in party_releases)
+            for party_releases in by_party.values()
+        ),
     )
     if any(r.whole_record is not None for party in by_party.values() for r in party):
         loss["whole_record"] = _rounded(

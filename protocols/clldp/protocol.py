@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ...curator.labels import DEFAULT_DEVIATIONS
+from ...curator.labels import DEFAULT_DEVIATIONS, underestimation
 from ...messages import UsageError
 from ...privacy import Domain
 from ..protocol import Cost, Mode, Public
@@ -127,10 +127,21 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
                 "learns of her label, if omega is not too small; an adversary who knows her "
                 f"attributes learns more of the label, {limit}"
             )
+        if p.source == "sample" and self.rules.sure > 0:
+            warnings.append(
+                f"belief=sample: omega is a bound that fails with a probability of at most "
+                f"{underestimation(self.rules.sure):.2g} for each round, by the normal "
+                "approximation; delta adds these up"
+            )
         if p.source == "sample" and self.rules.sure == 0:
             warnings.append(
                 "sure=0: omega is an estimate that is too small in about a third of all cases, and "
                 "then more than epsilon is lost"
+            )
+        elif p.source == "prior":
+            warnings.append(
+                "belief=prior: epsilon holds if the prior's omega is not below the true one, which "
+                "nothing in the run can check"
             )
         return [*warnings, *survey_warnings(p)]
 

@@ -17,9 +17,10 @@ these sources before the reports:
     oracle   LEAK: cohorts send exact tables, and the epsilon of the run is infinity
     none     omega = 1: the whole record is epsilon-locally differentially private
 
-The omega of a sample is its estimate and a bound on the error (`curator.labels.upper_beliefs`). The
-users of the sample are not asked again, because their budget is spent. Nobody else spends any (spec
-A4).
+The omega of a sample is its estimate and a bound on the error (`curator.labels.upper_beliefs`).
+The bound fails with a small probability. That is the delta of every round with an omega below 1.
+The users of the sample are not asked again, because their budget is spent. Nobody else spends any
+(spec A4).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...curator import Curator, Marginal
-from ...curator.labels import upper_beliefs
+from ...curator.labels import underestimation, upper_beliefs
 from ...curator.marginal import Numbers
 from ...messages import CURATOR, MessageError, UsageError
 from ...parties import Party
@@ -97,7 +98,11 @@ class PartyLabelSurvey:
         values = cell_values(
             self._me.records, [(label, *group.attributes) for group in review.groups]
         )
-        return CohortPlan(review.assignment, values, review.costs)
+        estimated = not plain and self._settings.options.source == "sample"
+        delta = 0.0
+        if estimated and any(group.belief < 1 for group in review.groups):
+            delta = underestimation(self._settings.rules.sure)
+        return CohortPlan(review.assignment, values, review.costs, delta)
 
     def _disclose(self, sets: Sequence[tuple[str, ...]]) -> None:
         me, label = self._me, self._settings.label

@@ -46,6 +46,8 @@ class CohortPlan:
     values: ValueFunction
     costs: tuple[UserCost, ...] = ()
     """What the round adds to the privacy loss of each group, where users are asked again."""
+    delta: float = 0.0
+    """Probability with which the round's epsilon may not hold for a user."""
 
 
 class PartySurvey:
@@ -131,6 +133,7 @@ class PartySurvey:
             self.progress,
             self.words(),
             by_users=plan.costs,
+            delta=plan.delta,
         )
         self.send(
             reports,
@@ -162,7 +165,13 @@ class PartySurvey:
             shares = self._rows / self._rows.sum()
             sizes = generator.multinomial(assignment.sizes, shares)[:, me.number - 1]
         sums = CohortSums(
-            self.cohort, assignment, plan.values, self.progress, sizes, by_users=plan.costs
+            self.cohort,
+            assignment,
+            plan.values,
+            self.progress,
+            sizes,
+            by_users=plan.costs,
+            delta=plan.delta,
         )
         users, supports = me.release(sums, to=CURATOR, users=sums.users)
         me.send(SurveyMessages.Sums(users, np.concatenate(supports)), to=CURATOR)

@@ -843,3 +843,30 @@ def test_drawn_users_do_not_answer_twice(users: int, simulate: Any, is_refused: 
             LevelTree.check(parameters)
     else:
         LevelTree.check(parameters)
+
+
+@pytest.mark.parametrize(
+    ("options", "delta"),
+    [
+        ({}, 0.0027),
+        ({"sure": 2.0}, 0.0455),
+        ({"mode": "paper"}, 0.5),
+        ({"belief": "prior", "prior": "*:0.5"}, 0.0),
+        ({"belief": "none"}, 0.0),
+    ],
+)
+def test_delta_is_the_chance_that_omega_is_too_small(options: dict[str, Any], delta: float) -> None:
+    """Each user reports once, so the chance for one omega is that for every user."""
+    run = sottovoce.run(
+        "clldp-naive-bayes",
+        rows=3000,
+        seed=1,
+        epsilon=4.0,
+        users=200_000,
+        simulate="counts",
+        judge=False,
+        **options,
+    )
+    assert run.report["privacy"]["delta"] == pytest.approx(delta, rel=0.01)
+    stated = [text for text in run.report["warnings"] if text.startswith("belief=sample")]
+    assert len(stated) == (0 < delta < 0.5)

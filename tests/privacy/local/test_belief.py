@@ -11,7 +11,7 @@ from math import exp, expm1, log, log1p
 import numpy as np
 import pytest
 
-from sottovoce.curator.labels import upper_beliefs
+from sottovoce.curator.labels import underestimation, upper_beliefs
 from sottovoce.evaluation.label_sets import LABEL_SETS, conditional_of, label_set
 from sottovoce.messages import UsageError
 from sottovoce.privacy.local.belief import (
@@ -223,6 +223,29 @@ def test_the_upper_bound_is_above_the_truth() -> None:
     assert upper_beliefs(
         np.array([[0.5, 0.5], [0.01, -0.01]]), variance=0.01, users=100
     ).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_upper_bounds_fail_no_more_often_than_delta_states(seed: int) -> None:
+    """A failure of this test itself has a probability below 1e-6: five standard deviations."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    conditional = np.stack([rng.dirichlet(np.full(6, 2.0)) for _ in range(3)])
+    joint = conditional * np.array([[0.5], [0.3], [0.2]])
+    true, users, runs = beliefs(conditional), 3_000, 2_000
+    randomizer = HeadsResponse(18, epsilon=2.0, chosen=choose_heads(18, epsilon=2.0, beliefs=[1.0]))
+    variance = randomizer.variance(users=users)
+    failures = {sure: np.zeros(6, np.int64) for sure in (0.0, 0.5, 1.0, 2.0, 3.0)}
+    for _ in range(runs):
+        support = randomizer.simulate(rng.multinomial(users, joint.reshape(-1)), rng)
+        table = randomizer.estimate(support, users=users).reshape(3, 6)
+        for sure in failures:
+            bound = upper_beliefs(table, variance=variance, users=users, sure=sure)
+            failures[sure] += bound < true - 1e-9
+    for sure, failed in failures.items():
+        delta = underestimation(sure)
+        allowed = runs * delta + 5 * (runs * delta * (1 - delta)) ** 0.5
+        assert failed.max() <= allowed, sure
+    assert failures[0.0].max() > 0.05 * runs
 
 
 class TestBook:
