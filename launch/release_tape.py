@@ -6,15 +6,12 @@ With the same answers, nothing else that is sent may differ. The conformance sui
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..privacy import Accountant, Mechanism, PartPath
+from ..privacy import Accountant, PartPath
 from ..privacy.exact_value import ExactValue, Inspectable
 from ..privacy.mechanism import UserRange
-from ..privacy.taping import ReplayedAccountant
+from ..privacy.taping import ReplayedAccountant, SilentMechanism, readable_twice
 
 __all__ = ["ExactRelease", "ReleaseTape"]
 
@@ -93,7 +90,7 @@ class ReleaseTape:
                 return self._release(accountant, mechanism, **options)
             mechanism, exact = _look_into(mechanism, **options)
             # The release is checked and accounted for, but nothing is drawn.
-            self._release(accountant, _SilentMechanism(mechanism), **options)
+            self._release(accountant, SilentMechanism(mechanism), **options)
             # Answers are counted here, not in the accountant's book: one answer for several groups
             # of users is several lines there.
             replayed = self._replayed.setdefault(accountant.party, [])
@@ -118,25 +115,7 @@ def _look_into(
 
     Pages can be read once, so the mechanism is returned with a copy of them.
     """
-    if is_dataclass(mechanism) and not isinstance(mechanism, type) and hasattr(mechanism, "pages"):
-        mechanism = replace(mechanism, pages=[np.array(page) for page in mechanism.pages])
+    mechanism = readable_twice(mechanism)
     value = mechanism.exact_value() if isinstance(mechanism, Inspectable) else None
     kind = type(mechanism).__name__
     return mechanism, ExactRelease(mechanism.name, mechanism.sensitivity, value, kind, users, part)
-
-
-class _SilentMechanism:
-    """A mechanism with everything that is public about another one, which answers nothing."""
-
-    def __init__(self, mechanism: Mechanism[object]) -> None:
-        self.name = mechanism.name
-        self.sensitivity = mechanism.sensitivity
-        self.scale = mechanism.scale
-        self.epsilon = mechanism.epsilon
-        self.delta = mechanism.delta
-        self.seen = mechanism.seen
-        self.by_users = mechanism.by_users
-        self.whole_record = mechanism.whole_record
-
-    def draw(self, _: object) -> None:
-        """Draw nothing."""

@@ -7,6 +7,7 @@ depends on records.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
@@ -14,11 +15,19 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from ..crypto import RandomStream
-from .accountant import Accountant, BudgetHolder, Neighbours
+from .accountant import Accountant
 from .composition import WHOLE, PartPath
 from .mechanism import Mechanism, UserRange
 
-__all__ = ["ExtraRelease", "ReleasePair", "ReplayedAccountant", "TapedAccountant", "TapedRelease"]
+__all__ = [
+    "ExtraRelease",
+    "ReleasePair",
+    "ReplayedAccountant",
+    "SilentMechanism",
+    "TapedAccountant",
+    "TapedRelease",
+    "readable_twice",
+]
 
 T = TypeVar("T")
 
@@ -53,25 +62,13 @@ class ExtraRelease(Exception):
 class TapedAccountant(Accountant):
     """An accountant that keeps every mechanism with its answer. It stays with the party."""
 
-    def __init__(
-        self,
-        *,
-        party: int,
-        parties: int,
-        budget: float,
-        neighbours: Neighbours,
-        budget_of: BudgetHolder = "record",
-    ) -> None:
-        super().__init__(
-            party=party,
-            parties=parties,
-            budget=budget,
-            neighbours=neighbours,
-            budget_of=budget_of,
-        )
-        self.tape: list[TapedRelease] = []
-        self.draws = False
-        """Whether an answer is being drawn; a replay draws none."""
+    draws = False
+    """Whether an answer is being drawn; a replay draws none."""
+
+    @functools.cached_property
+    def tape(self) -> list[TapedRelease]:
+        """All releases so far, in their order."""
+        return []
 
     def release(
         self,
@@ -83,7 +80,7 @@ class TapedAccountant(Accountant):
         users: UserRange | None = None,
         part: PartPath = WHOLE,
     ) -> T:
-        mechanism = _readable_twice(mechanism)
+        mechanism = readable_twice(mechanism)
         self.draws = True
         try:
             answer = super().release(
@@ -124,11 +121,11 @@ class ReplayedAccountant(Accountant):
     ) -> T:
         if len(self.pairs) >= len(self._tape):
             raise ExtraRelease
-        mechanism = _readable_twice(mechanism)
+        mechanism = readable_twice(mechanism)
         taped = self._tape[len(self.pairs)]
         # The release is checked and recorded, but nothing is drawn.
         super().release(
-            _SilentMechanism(mechanism),
+            SilentMechanism(mechanism),
             to=to,
             phase=phase,
             randomness=randomness,
@@ -140,7 +137,7 @@ class ReplayedAccountant(Accountant):
         return cast("T", iter(answer) if isinstance(answer, list) else answer)
 
 
-def _readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
+def readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
     """Copy a mechanism's pages of exact values, which can otherwise be read only once."""
     if is_dataclass(mechanism) and not isinstance(mechanism, type):
         pages = getattr(mechanism, "pages", None)
@@ -151,7 +148,7 @@ def _readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
     return mechanism
 
 
-class _SilentMechanism:
+class SilentMechanism:
     """A mechanism with everything that is public about another one, which answers nothing."""
 
     def __init__(self, mechanism: Mechanism[object]) -> None:

@@ -29,7 +29,7 @@ from ..privacy.taping import ExtraRelease, ReleasePair, ReplayedAccountant, Tape
 from ..protocols import AnyProtocol
 from .job import Job, instantiate
 from .record import Unaccounted
-from .roles import make_party_as
+from .roles import make_accountant, make_party_as
 
 __all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
 
@@ -90,13 +90,7 @@ def tape_part(
 ) -> PartTape:
     """Make a party whose part is taped; the caller plays it."""
     tape = WireTape()
-    accountant = TapedAccountant(
-        party=wire.rank,
-        parties=job.parties,
-        budget=protocol.epsilon,
-        neighbours=protocol.neighbours,
-        budget_of=protocol.budget_of,
-    )
+    accountant = make_accountant(TapedAccountant, protocol, party=wire.rank, parties=job.parties)
     # Without a seed, streams read the operating system's generator and could not be replayed. A
     # secret of 256 bits takes its place. It never leaves this process.
     seed = secrets.randbits(256) if job.seed is None else job.seed

@@ -13,8 +13,9 @@ from ..privacy import Accountant
 from ..protocols import AnyProtocol
 from .job import Job
 
-__all__ = ["make_curator", "make_party", "make_party_as"]
+__all__ = ["make_accountant", "make_curator", "make_party", "make_party_as"]
 
+AccountantT = TypeVar("AccountantT", bound=Accountant)
 PartyT = TypeVar("PartyT", bound=Party)
 
 
@@ -35,6 +36,19 @@ def make_curator(
     )
 
 
+def make_accountant(
+    kind: type[AccountantT], protocol: AnyProtocol, *, party: int, parties: int
+) -> AccountantT:
+    """Make the accountant of a party's budget."""
+    return kind(
+        party=party,
+        parties=parties,
+        budget=protocol.epsilon,
+        neighbours=protocol.neighbours,
+        budget_of=protocol.budget_of,
+    )
+
+
 def make_party(
     wire: Wire,
     protocol: AnyProtocol,
@@ -46,13 +60,7 @@ def make_party(
     pinned: Mapping[int, bytes] | None = None,
 ) -> Party:
     """Make a party's role at this end of the wire, with its records and its budget."""
-    accountant = Accountant(
-        party=wire.rank,
-        parties=job.parties,
-        budget=protocol.epsilon,
-        neighbours=protocol.neighbours,
-        budget_of=protocol.budget_of,
-    )
+    accountant = make_accountant(Accountant, protocol, party=wire.rank, parties=job.parties)
     return make_party_as(
         Party,
         wire,
