@@ -24,7 +24,7 @@ import pytest
 from ..messages import SottovoceError, decode, to_bytes
 from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
-from ..privacy import Accountant, PartPath, coalition
+from ..privacy import Accountant, PartPath, coalition, with_curator
 from ..privacy.composition import Charge, total_loss
 from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
@@ -155,7 +155,11 @@ class ProtocolConformance:
         if self.mode == "rigorous":
             threshold = privacy["claimed_coalition"]
             largest = self.parties - 1 if threshold is None else threshold
-            for view in ("public", "curator", *(coalition(size) for size in range(1, largest + 1))):
+            sizes = range(1, largest + 1)
+            covered = ["public", "curator", *map(coalition, sizes)]
+            if threshold is None:
+                covered += map(with_curator, sizes)
+            for view in covered:
                 worst = max(float(losses.get(view, 0.0)) for losses in privacy["by_party"].values())
                 assert worst <= claimed * (1 + 1e-9), view
 

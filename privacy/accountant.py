@@ -1,8 +1,9 @@
 """The accountant: it checks every release against the budget, records it, and then carries it out.
 
-A mechanism's noise can be drawn in one way only, by `Accountant.release`. So nothing is released
-without spending. Messages refuse exact numbers from records (`privacy.exact`), so these cannot be
-sent by mistake either.
+A protocol draws the noise of a mechanism by `Accountant.release`, so that no such noise is drawn
+without spending. Messages refuse exact arrays from records (`privacy.exact`). A number taken out of
+such an array, or noise that a protocol draws itself, is not refused: the guard looks for these
+(`runs.guard`).
 
 A release counts in every view (`privacy.adversary`). Published results are computed from what the
 curator receives, and a party may pass on what it receives. A mechanism lists the views in which it

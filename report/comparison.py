@@ -15,6 +15,7 @@ from ..evaluation.classification import Misclassification
 from ..evaluation.prediction import Accuracy
 from ..runs.record import Unaccounted
 from .above_claim import excess_text
+from .not_accounted import count_unaccounted
 from .report import Report
 from .reported import ReportedRun
 
@@ -111,7 +112,7 @@ class Comparison:
             "coalition": run.coalition,
         }
         if any(other.not_accounted for other in self.runs):
-            row["not accounted"] = sum(message.messages for message in run.not_accounted)
+            row["not accounted"] = count_unaccounted(run.not_accounted)
         if len({other.neighbours for other in self.runs}) > 1:
             row["neighbours"] = run.neighbours
         if len({other.delta for other in self.runs}) > 1:

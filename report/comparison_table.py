@@ -20,7 +20,7 @@ LEGEND: Final = (
         "public, curator, party, coalition",
         "epsilon as accounted, to the public, the curator, another party, and roles that collude",
     ),
-    ("not accounted", "number of messages that left parties without a release"),
+    ("not accounted", "number of messages, and of other traces of records, without a release"),
     ("neighbours", "what neighbouring datasets differ in: a record, or a user's label"),
     ("delta", "probability that epsilon does not hold"),
     (

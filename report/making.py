@@ -21,6 +21,7 @@ from ..runs.job import Job, instantiate
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess
+from .claims import BUILT_IN
 from .command import command
 from .formats import quantity
 from .not_accounted import unaccounted_messages, unaccounted_texts
@@ -197,7 +198,7 @@ def _check(protocol: AnyProtocol, record: RunRecord) -> str:
     """Say how it was checked that nothing left a party without a release."""
     guards = [notes.guard for notes in record.roles if notes.guard is not None]
     if is_built_in(protocol):
-        return "built in: the test suite checks it"
+        return BUILT_IN
     replays = min((guard.replays for guard in guards), default=0)
     text = (
         f"each party's part was played again on {quantity(replays, 'other table')}"

@@ -8,12 +8,19 @@ from typing import Final
 from ..runs.record import Rehearsal, RunRecord, Unaccounted
 from .formats import numbers_text, quantity
 
-__all__ = ["MARK", "MEANING", "rehearsal_texts", "unaccounted_messages", "unaccounted_texts"]
+__all__ = [
+    "MARK",
+    "MEANING",
+    "count_unaccounted",
+    "rehearsal_texts",
+    "unaccounted_messages",
+    "unaccounted_texts",
+]
 
 MARK: Final = "NOT ACCOUNTED"
 """How every sentence about such messages begins."""
 MEANING: Final = (
-    "What they reveal of a record is not known, so no privacy loss is shown for whoever saw them."
+    "What this reveals of a record is not known, so no privacy loss is shown for whoever saw it."
 )
 MAX_TEXTS: Final = 6
 REHEARSED: Final = "in the rehearsal, {}"
@@ -65,6 +72,11 @@ def rehearsal_texts(rehearsal: Rehearsal) -> list[str]:
     if not rehearsal.unaccounted:
         return [f"{tried}: nothing left a party without a release", *remarks]
     return [f"{tried}", *unaccounted_texts(rehearsal.unaccounted), *remarks]
+
+
+def count_unaccounted(messages: Sequence[Unaccounted]) -> int:
+    """Count the messages; something beside messages counts once."""
+    return sum(max(1, message.messages) for message in messages)
 
 
 def unaccounted_texts(messages: Sequence[Unaccounted]) -> list[str]:

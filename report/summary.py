@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..evaluation import Utility
-from .claims import is_accounted, loss_text
+from .claims import BUILT_IN, is_accounted, loss_text
 from .formats import epsilon_text, quantity
 from .report import Communication, Formulas, Privacy, Traffic
 from .reported import ReportedRun
@@ -27,6 +27,7 @@ def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
         *_cost(report.communication),
         *([] if run.utility is None else _quality(run.utility)),
         ("epsilon", _epsilon(report.privacy, parties=report.parties)),
+        *([] if report.privacy.check in ("", BUILT_IN) else [("checked", report.privacy.check)]),
         ("seconds", f"{report.seconds:.2f}"),
     ]
 

@@ -86,19 +86,16 @@ def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> No
     _print_named(lines[1:], width=width)
 
 
-def print_not_accounted(
-    messages: Sequence[Unaccounted], *, of: str = "", to_error: bool = False
-) -> None:
+def print_not_accounted(messages: Sequence[Unaccounted], *, to_error: bool = False) -> None:
     """Print which messages no release covers, in red where the terminal has colours.
 
     Args:
         messages: The list in the report.
-        of: The name of the run, where several are printed.
         to_error: Whether to print on standard error, where standard output is for programs.
     """
     texts = unaccounted_texts(messages)
     for text in [*texts, MEANING] if texts else []:
-        _print_red(f"{of}: {text}" if of else text, to_error=to_error)
+        _print_red(text, to_error=to_error)
 
 
 def _print_red(text: str, *, to_error: bool = False) -> None:
@@ -262,7 +259,10 @@ def print_comparison(comparison: Comparison) -> None:
     Where the terminal is too narrow, runs are columns: as many beside one another as fit.
     """
     for run in comparison.runs:
-        print_not_accounted(run.not_accounted, of=run.name)
+        for text in unaccounted_texts(run.not_accounted):
+            _print_red(f"{run.name}: {text}")
+    if any(run.not_accounted for run in comparison.runs):
+        _print_red(MEANING)
     heads, rows = comparison_table(comparison)
     columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
     if sum(max(map(len, column)) + 2 for column in columns) <= _width():

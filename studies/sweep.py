@@ -14,6 +14,7 @@ from ..report.comparison import compare
 from ..report.folder import put, write_run
 from ..report.judgement import NOT_CLASSIFIED, Judging, judge_run
 from ..report.making import make_report
+from ..report.not_accounted import count_unaccounted
 from ..report.pages import comparison_page
 from ..report.reported import ReportedRun, pack_run, unpack_run
 from ..report.spending import JointCost, joint_costs
@@ -216,7 +217,7 @@ def _figures(run: ReportedRun) -> Row:
             if is_accounted(loss, privacy)
         },
         "above_claim": sum(len(excess.views) for excess in privacy.above_claim) or None,
-        "not_accounted": sum(line.messages for line in privacy.not_accounted) or None,
+        "not_accounted": count_unaccounted(privacy.not_accounted) or None,
         "whole_record": privacy.whole_record,
         **({} if run.utility is None else _quality(run.utility)),
         "note": next((text for text in run.warnings if text.startswith(NOT_CLASSIFIED)), None),

@@ -1,5 +1,7 @@
 """Secure sums: the curator learns the noisy sum of all parties' tables, and no party's own table.
 
+This holds if every role follows the protocol; docs/threat-model.md lists what others can do.
+
 This is the sub-protocol of the multi-party Laplace mechanism. It takes three lines on each side:
 
     # party                                         # curator

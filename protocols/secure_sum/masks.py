@@ -6,6 +6,9 @@
 m_kj is a keystream (AES-256-CTR). Its key can be computed by P_k and P_j only, and every batch has
 another key. In the sum of all parties' answers every mask occurs once with each sign.
 
+The keys depend on cells, sensitivity, epsilon and rows of a batch, not on the names of its tables.
+If parties count different tables of equal size, masks still cancel, and the sum is wrong.
+
 To an adversary without the keys of the parties left out, any smaller sum is uniformly distributed.
 So the curator, even together with c parties, learns of the other K - c only their sum. A listener
 to all messages that reach T learns what T learns, which is already private.

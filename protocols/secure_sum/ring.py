@@ -13,6 +13,10 @@ the product of the first k - 1 parties; `masks` protects against that.
 Each party multiplies fresh ciphertexts of its own into what it passes on. So a listener cannot
 relate what a party sends to what it received. T decrypts the product and may compute its
 randomiser. That is the product of fresh ones and depends on nobody's counts.
+
+All this holds if every role follows the protocol. A party that raises the product to a power before
+it passes it on gives others' counts more weight than their noise allows, and nobody notices
+(docs/threat-model.md).
 """
 
 from __future__ import annotations

@@ -87,12 +87,17 @@ def privacy_panel(privacy: Privacy) -> list[str]:
         )
     return [
         paragraph(text),
-        paragraph(ACCOUNTED, kind="quiet"),
+        paragraph(f"{ACCOUNTED}{_check(privacy)}", kind="quiet"),
         _views(privacy),
         _budget(privacy),
         _by_party(privacy),
         _events(privacy.releases),
     ]
+
+
+def _check(privacy: Privacy) -> str:
+    """Say how it was checked that every message is covered."""
+    return f" How this was checked: {privacy.check}." if privacy.check else ""
 
 
 def _views(privacy: Privacy) -> str:

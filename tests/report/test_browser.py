@@ -16,15 +16,19 @@ import threading
 import zlib
 from collections.abc import Iterator
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import sottovoce
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import compare
-from sottovoce.report.pages import comparison_page
+from sottovoce.report.pages import comparison_page, run_page
+from sottovoce.report.reported import ReportedRun
+from sottovoce.runs.record import Unaccounted
 
 CHROMIUM = next(
     (
@@ -62,6 +66,10 @@ f.onload = () => {{
     wide: [...d.querySelectorAll("body *")].filter(beyond).map(e => e.tagName + "." + e.className),
     small: texts.filter(small).length,
     height: inner.scrollHeight,
+    banner: [...d.querySelectorAll(".banner")].map(e => {{
+      const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+      return [box.top, box.height, style.backgroundColor, style.color];
+    }}),
     paper: getComputedStyle(d.body).backgroundColor,
     ink: getComputedStyle(d.body).color,
     links: d.links.length,
@@ -87,8 +95,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
             "one-way", rows=900, parties=9, seed=3, epsilon=2.0, aggregator="masks"
         ),
     }
-    for name, run in runs.items():
-        (folder / f"{name}.html").write_text(run.page())
+    pages = {name: run.page() for name, run in runs.items()}
+    pages["unaccounted"] = unaccounted_page(runs["many"].reported)
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page)
         for width in (360, 1100):
             (folder / f"measure-{name}-{width}.html").write_text(
                 MEASURE.format(width=width, name=f"{name}.html")
@@ -142,7 +152,24 @@ def measured(base: str, name: str, profile: Path, *options: str) -> dict[str, An
     return dict(json.loads(title.group(1).replace("&quot;", '"').replace("&amp;", "&")))
 
 
-NAMES = ("paper", "users", "label", "many", "comparison")
+def unaccounted_page(run: ReportedRun) -> str:
+    """Write the page of a run with long names of messages that no release covers."""
+    messages = [
+        Unaccounted(party=party, kind=f"{'VeryLong' * 9}{kind}", messages=1000, reason="x" * 90)
+        for party in range(1, 10)
+        for kind in range(9)
+    ]
+    seen = dict.fromkeys(run.report.privacy.coalitions, inf)
+    privacy = msgspec.structs.replace(
+        run.report.privacy,
+        not_accounted=messages,
+        epsilon=dict.fromkeys(run.report.privacy.epsilon, inf),
+        coalitions=seen,
+    )
+    return run_page(ReportedRun(report=msgspec.structs.replace(run.report, privacy=privacy)))
+
+
+NAMES = ("paper", "users", "label", "many", "unaccounted", "comparison")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -201,6 +228,22 @@ def test_it_is_light_and_dark(site: tuple[Path, str], tmp_path: Path) -> None:
     assert (light["paper"], dark["paper"]) == ("rgb(255, 255, 255)", "rgb(21, 24, 27)")
     assert (light["ink"], dark["ink"]) == ("rgb(26, 28, 30)", "rgb(230, 232, 234)")
     assert light["width"] == 1100
+
+
+def test_the_banner_is_seen_without_scrolling(site: tuple[Path, str], tmp_path: Path) -> None:
+    colours = set()
+    for theme in (0, 1):
+        options = f"--blink-settings=preferredColorScheme={theme}"
+        measures = measured(site[1], "unaccounted-360", tmp_path / f"p{theme}", options)
+        ((top, height, background, ink),) = measures["banner"]
+        assert top < 300  # of a phone's 640
+        assert height > 100
+        colours.add((background, ink))
+    assert colours == {
+        ("rgb(154, 27, 18)", "rgb(255, 255, 255)"),
+        ("rgb(255, 157, 148)", "rgb(21, 24, 27)"),
+    }
+    assert measured(site[1], "many-360", tmp_path / "q")["banner"] == []
 
 
 def test_something_is_drawn_and_printed(site: tuple[Path, str], tmp_path: Path) -> None:

@@ -684,6 +684,8 @@ def test_every_colour_can_be_read() -> None:
             assert contrast(colours[name], colours["--paper"]) >= 4.5, name
         assert contrast(colours["--quiet"], colours["--panel"]) >= 4.5
         assert contrast(colours["--ink"], colours["--warn-panel"]) >= 4.5
+        assert contrast(colours["--on-banner"], colours["--banner"]) >= 7
+        assert contrast(colours["--banner"], colours["--paper"]) >= 4.5
         for number in range(1, 9):
             assert contrast(colours[f"--series-{number}"], colours["--paper"]) >= 3
 
