@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -184,13 +185,14 @@ def run(
         source if isinstance(source, pd.DataFrame) else str(source) for source in _sources(data)
     ]
     frames = tuple(table for table in tables if isinstance(table, pd.DataFrame))
+    names: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         if frames and (transport == "mpi" or len(frames) < len(tables)):
             # Ranks are other processes: tables reach them as files.
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sottovoce-")))
-            tables = [
-                _written(table, folder / f"{number}.csv") for number, table in enumerate(tables)
-            ]
+            paths = [str(folder / f"{number}.csv") for number in range(len(tables))]
+            names = dict.fromkeys(paths, "<table>")
+            tables = [_written(table, path) for table, path in zip(tables, paths, strict=True)]
             frames = ()
         chosen = settings(
             {
@@ -214,7 +216,7 @@ def run(
                 "set": parameters,
             }
         )
-        record = run_job(chosen.job, placement=chosen.placement, tables=frames)
+        record = run_job(chosen.job, placement=chosen.placement, tables=frames, names=names)
         judgement = None
         if judge:
             judgement = judge_run(record, tables=frames, judging=Judging(classify=[*classify]))
@@ -231,20 +233,23 @@ def run_job(
     tables: tuple[pd.DataFrame, ...] = (),
     progress: Progress | None = None,
     show: Callable[[Rehearsal], None] = lambda _: None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> RunRecord:
     """Run a job on threads, or over MPI if its placement names MPI, and spend its budget.
 
     A protocol that is not built in is rehearsed on made-up records before. `show` is called with
-    what that found, while nothing has been read or spent yet.
+    what that found, while nothing has been read or spent yet. `names` has the names of tables that
+    were written into temporary files.
     """
     progress = progress or Progress(shown=False)
     rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
     if rehearsal is not None:
         show(rehearsal)
 
+    launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
+
     def play() -> RunRecord:
-        if placement.transport == "mpi":
-            launcher = find_launcher(placement.mpiexec)
+        if launcher is not None:
             record = run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
         else:
             try:
@@ -253,7 +258,9 @@ def run_job(
                 progress.close()
         return msgspec.structs.replace(record, rehearsal=rehearsal)
 
-    return play() if placement.budget is None else spend(placement.budget, job, play, tables=tables)
+    if placement.budget is None:
+        return play()
+    return spend(placement.budget, job, play, tables=tables, names=names)
 
 
 def rehearse_plug_in(
@@ -297,8 +304,8 @@ def _sources(data: Any) -> list[Any]:
     return [*data]
 
 
-def _written(table: str | pd.DataFrame, path: Path) -> str:
+def _written(table: str | pd.DataFrame, path: str) -> str:
     if isinstance(table, str):
         return table
     table.to_csv(path, index=False)
-    return str(path)
+    return path

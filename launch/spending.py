@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..messages import SottovoceError
@@ -26,6 +27,7 @@ def spend(
     play: Callable[[], RunRecord],
     *,
     tables: tuple[pd.DataFrame, ...] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> RunRecord:
     """Take what a run claims from its budget, play it, and write down what it has cost.
 
@@ -35,7 +37,7 @@ def spend(
         UsageError: the budget does not suffice, or a table cannot be read here.
     """
     protocol = instantiate(job)
-    datasets = datasets_of(job, tables=tables)
+    datasets = datasets_of(job, tables=tables, names=names)
     claim = dict.fromkeys(range(1, job.parties + 1), protocol.epsilon)
     reservation = reserve(
         budget,

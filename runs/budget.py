@@ -290,12 +290,12 @@ def _check(
         return
     left = max(0.0, budget.epsilon - spent)
     runs = len({entry.run for entry in budget.of(dataset.digest)})
-    claims = INFINITY if epsilon == math.inf else f"{epsilon:g}"
+    claims, spending = (INFINITY if loss == math.inf else f"{loss:g}" for loss in (epsilon, spent))
     twice = "" if epsilon == claim else f" (counted from {claim:g} under {neighbours})"
     raise UsageError(
         f"expected a run that costs at most epsilon {left:g} on {dataset.name}, found one that "
         f"claims {claims}{twice}: {file} allows {budget.epsilon:g}, and {runs} earlier "
-        f"run{'' if runs == 1 else 's'} spent {spent:g}; see `sottovoce budget {file}`"
+        f"run{'' if runs == 1 else 's'} spent {spending}; see `sottovoce budget {file}`"
     )
 
 

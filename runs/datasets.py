@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..parties import DEMO, digest_of
@@ -27,8 +28,18 @@ class Dataset(NamedTuple):
     """Parties, in groups. Those of a group share the table; every group has all of its records."""
 
 
-def datasets_of(job: Job, *, tables: Sequence[pd.DataFrame] = ()) -> list[Dataset]:
+def datasets_of(
+    job: Job,
+    *,
+    tables: Sequence[pd.DataFrame] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> list[Dataset]:
     """Digest the tables of a job on this machine; equal tables of several parties are one dataset.
+
+    Args:
+        job: the job.
+        tables: its DataFrames, if it has them instead of paths.
+        names: other names for some paths.
 
     Raises:
         UsageError: a table cannot be read here.
@@ -44,7 +55,7 @@ def datasets_of(job: Job, *, tables: Sequence[pd.DataFrame] = ()) -> list[Datase
             digest = digest_of(DEMO, rows=job.rows, seed=job.public_seed)
         else:
             digest = _digest_of_file(source)
-        dataset = datasets.get(digest, Dataset(name, digest, ()))
+        dataset = datasets.get(digest, Dataset(names.get(name, name), digest, ()))
         datasets[digest] = dataset._replace(holders=(*dataset.holders, group))
     return list(datasets.values())
 

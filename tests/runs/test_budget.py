@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,14 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.launch.run import run_job
 from sottovoce.messages import SottovoceError
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.head_count import HeadCount
 from sottovoce.report.spending import joint_costs, loss_by_party
 from sottovoce.runs.budget import Budget, create_budget, read_budget, reserve
 from sottovoce.runs.datasets import Dataset, cost_of, datasets_of
-from sottovoce.runs.job import Job
+from sottovoce.runs.job import Job, Placement
 from sottovoce.runs.record import Unaccounted
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
@@ -111,6 +115,41 @@ def test_a_run_whose_set_up_fails_costs_nothing(tmp_path: Path, transport: Any) 
             transport=transport,
             aggregator="masks",
         )
+    assert not read_budget(file).spending
+
+
+def test_a_missing_mpiexec_costs_nothing(file: Path, tmp_path: Path) -> None:
+    job = Job(protocol="head-count", rows=50)
+    placement = Placement(transport="mpi", mpiexec=str(tmp_path / "none"), budget=str(file))
+    with pytest.raises(UsageError, match="none"):
+        run_job(job, placement=placement)
+    assert not read_budget(file).spending
+
+
+@pytest.mark.mpi
+def test_a_data_frame_is_one_dataset_on_all_transports(file: Path) -> None:
+    """Over MPI it travels as a temporary file, whose name means nothing to anyone."""
+    table = demo_table(50)
+    for transport in ("threads", "mpi"):
+        head_count(file, data=table, transport=transport)
+    first, second = read_budget(file).spending
+    assert first.dataset == second.dataset
+    assert first.name == second.name == "<table>"
+
+
+def test_a_job_of_the_users_own_mpirun_has_no_budget(file: Path) -> None:
+    """Other ranks may hold tables that this one cannot read."""
+    outside = {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}
+    result = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "run", "head-count", "--budget", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **outside},
+    )
+    assert result.returncode == 2
+    assert "expected --budget without an MPI job around the run" in result.stderr
     assert not read_budget(file).spending
 
 
