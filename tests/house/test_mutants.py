@@ -197,6 +197,28 @@ def test_a_tiny_package(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "      11        7     64%  tiny/doubling.py" in output
 
 
+def test_a_test_that_fails_without_a_mutation_notices_nothing(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It passed when it was measured, but something else has changed since."""
+    switch = tree.parent / "switch"
+    (tree / "tests/test_doubling.py").write_text(
+        f"{TESTS}\n\ndef test_the_surroundings():\n    double(1, limit=2)\n"
+        f"    assert not __import__('os').path.exists({str(switch)!r})\n"
+    )
+    words = ["tiny", "--root", str(tree), "--store", str(tree.parent / "store"), "--tests", "tests"]
+    main([*words, "--number", "0"])
+    switch.touch()
+    main([*words, "--number", "3"])
+    output = capsys.readouterr().out
+    assert "mutants are left out: tests/test_doubling.py::test_the_surroundings fail" in output
+    switch.unlink()
+    main([*words, "--number", "3"])
+    output = capsys.readouterr().out
+    assert "left out" not in output
+    assert "       3 " in output
+
+
 def test_equivalent_mutants_are_not_counted(tmp_path: Path, tree: Path) -> None:
     path = tmp_path / "equivalents.toml"
     module, before, after = SURVIVOR

@@ -9,14 +9,14 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from .mutation import Mutation, mutations, statement_of
 from .reach import Reach
 from .tree import copy_tree, digest
-from .trial import Trial, try_mutant
+from .trial import Trial, failing_tests, try_mutant
 
 __all__ = ["Campaign", "Candidate", "Equivalents", "sample", "summary"]
 
@@ -130,7 +130,32 @@ class Campaign:
                     f"[{number}/{len(remaining)}, about {left / 60:.0f} min left] "
                     f"{trial.verdict} in {trial.seconds:.0f} s: {place(trial)}"
                 )
-        return trials
+        return self._confirmed(trials, [self._key(candidate) for candidate in candidates])
+
+    def _confirmed(self, trials: Sequence[Trial], keys: Sequence[str]) -> list[Trial]:
+        """Leave out mutants whose test fails without a mutation, too; they are tried again."""
+        tests = {trial.first_failure for trial in trials} - {""}
+        limits = {test: self._limit(test) for test in sorted(tests)}
+        copy = self.store / "copy-0"
+        broken = failing_tests(copy, limits, options=self.options) if tests else set()
+        if not broken:
+            return [*trials]
+        earlier = self._earlier()
+        with self._results.open("a") as results:
+            for key in keys:
+                if key in earlier and earlier[key].first_failure in broken:
+                    void = replace(earlier[key], verdict="void")
+                    line = {"key": key, "tests_digest": self._tests, **void.as_json()}
+                    results.write(json.dumps(line) + "\n")
+        kept = [trial for trial in trials if trial.first_failure not in broken]
+        self.tell(
+            f"{len(trials) - len(kept)} mutants are left out: {', '.join(sorted(broken))} fail "
+            "without any mutation"
+        )
+        return kept
+
+    def _limit(self, test: str) -> float:
+        return 20 + self.patience * self.reach.seconds.get(test, 60.0)
 
     def _try(self, candidate: Candidate, copies: queue.SimpleQueue[Path]) -> Trial:
         module, mutation = candidate
@@ -174,7 +199,8 @@ class Campaign:
             key, of_tests = fields.pop("key"), fields.pop("tests_digest")
             trial = Trial(**fields)
             trials.pop(key, None)
-            if trial.verdict in {"noticed", "time-out"} or of_tests == tests:
+            is_current = of_tests == tests and trial.verdict != "void"
+            if trial.verdict in {"noticed", "time-out"} or is_current:
                 trials[key] = trial
         return trials
 

@@ -16,9 +16,10 @@ from typing import Final, Literal, TypeAlias
 from .mutation import Mutation
 from .tree import environment, python
 
-__all__ = ["Trial", "Verdict", "try_mutant"]
+__all__ = ["Trial", "Verdict", "failing_tests", "try_mutant"]
 
-Verdict: TypeAlias = Literal["noticed", "time-out", "survived", "not reached"]
+Verdict: TypeAlias = Literal["noticed", "time-out", "survived", "not reached", "void"]
+"""`void`: the test that failed fails without the mutation, too."""
 
 MEMORY_BYTES: Final = 6 << 30
 NO_TESTS: Final = 5
@@ -94,11 +95,29 @@ def try_mutant(
     )
 
 
+def failing_tests(tree: Path, limits: Mapping[str, float], *, options: Sequence[str]) -> set[str]:
+    """Run tests without a mutation, and name those that fail."""
+    _, failures = _run_all(tree, limits, options=options)
+    return failures
+
+
 def _run(tree: Path, limits: Mapping[str, float], *, options: Sequence[str]) -> tuple[Verdict, str]:
+    status, failures = _run_all(tree, limits, options=[*options, "-x"])
+    if status is None or (status == 1 and not failures):  # the plugin ended the process
+        return "time-out", ""
+    if status in {0, NO_TESTS}:
+        return "survived" if status == 0 else "not reached", ""
+    return "noticed", min(failures, default="")
+
+
+def _run_all(
+    tree: Path, limits: Mapping[str, float], *, options: Sequence[str]
+) -> tuple[int | None, set[str]]:
+    """Run tests, each within its limit; return the status, and the tests that failed."""
     choice = tree.with_name(f"{tree.name}.choice")
     choice.write_text(json.dumps(limits))
     files = dict.fromkeys(test.partition("::")[0] for test in limits)
-    command = [python(), "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-rfE"]
+    command = [python(), "-m", "pytest", "-q", "--no-header", "--tb=no", "-rfE"]
     process = subprocess.Popen(
         [*command, "-p", "no:cacheprovider", "-p", "mutants.plugin", *options, *files],
         cwd=tree,
@@ -115,12 +134,6 @@ def _run(tree: Path, limits: Mapping[str, float], *, options: Sequence[str]) -> 
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return "time-out", ""
-    if process.returncode == 0:
-        return "survived", ""
-    if process.returncode == NO_TESTS:
-        return "not reached", ""
-    failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    if process.returncode == 1 and not failures:  # the plugin ended the process
-        return "time-out", ""
-    return "noticed", failures[0].split(" ")[1] if failures else output[-200:]
+        return None, set()
+    lines = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return process.returncode, {line.split(" ", 1)[1].split(" - ")[0] for line in lines}
