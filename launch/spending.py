@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ..messages import SottovoceError
+from ..messages import SottovoceError, UsageError
 from ..report.making import privacy_of
 from ..report.spending import loss_by_party
 from ..runs.budget import Reservation, reserve
-from ..runs.datasets import Dataset, cost_of, datasets_of
+from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
 from ..runs.job import Job, instantiate
 from ..runs.record import RunRecord
 
@@ -34,9 +34,14 @@ def spend(
     A run that fails has spent its claim, because it may have released, unless no role has begun.
 
     Raises:
-        UsageError: the budget does not suffice, or a table cannot be read here.
+        UsageError: the budget does not suffice, a table cannot be read here, or users are drawn.
     """
     protocol = instantiate(job)
+    if draws_users(job):
+        raise UsageError(
+            f"expected a run whose epsilon holds for each record, as {budget} counts, found users "
+            "drawn from the records with replacement: leave out users, so that each record is one"
+        )
     datasets = datasets_of(job, tables=tables, names=names)
     claim = dict.fromkeys(range(1, job.parties + 1), protocol.epsilon)
     reservation = reserve(

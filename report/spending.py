@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..messages import UsageError
-from ..runs.datasets import Dataset, cost_of, datasets_of
+from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
 from ..runs.job import Job
 from .claims import claimed_for, exceeds
 from .formats import epsilon_text, quantity
@@ -62,10 +62,13 @@ def loss_by_party(privacy: Privacy, *, to_anyone: bool = False) -> dict[int, flo
 def joint_costs(runs: Iterable[tuple[Job, Privacy]]) -> list[JointCost]:
     """Add up the losses of runs by dataset and by the relation between neighbouring datasets.
 
-    A table that cannot be read here, as on other hosts, is known by its name alone.
+    A table that cannot be read here, as on other hosts, is known by its name alone. Runs that draw
+    users from the records are left out, as their epsilon is not of records.
     """
     joint: dict[tuple[str, str], JointCost] = {}
     for job, privacy in runs:
+        if draws_users(job):
+            continue
         losses, to_anyone = loss_by_party(privacy), loss_by_party(privacy, to_anyone=True)
         for dataset in _tables(job):
             key = dataset.digest, privacy.neighbours

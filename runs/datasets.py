@@ -9,13 +9,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..parties import DEMO, digest_of
+from .job import Job, instantiate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .job import Job
-
-__all__ = ["Dataset", "cost_of", "datasets_of"]
+__all__ = ["Dataset", "cost_of", "datasets_of", "draws_users"]
 
 
 class Dataset(NamedTuple):
@@ -71,6 +70,15 @@ def _digest_of_file(path: str) -> str:
 @functools.lru_cache(maxsize=256)
 def _digest_of_version(path: str, _size: int, _changed: int) -> str:
     return digest_of(path)
+
+
+def draws_users(job: Job) -> bool:
+    """Tell whether users are drawn from the records, with replacement.
+
+    Epsilon then holds for each user. A record may stand behind several, so its loss is not bounded.
+    """
+    protocol = instantiate(job)
+    return protocol.budget_of == "user" and bool(getattr(protocol.parameters, "users", 0))
 
 
 def cost_of(dataset: Dataset, by_party: Mapping[int, float]) -> float:

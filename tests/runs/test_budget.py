@@ -153,6 +153,20 @@ def test_a_job_of_the_users_own_mpirun_has_no_budget(file: Path) -> None:
     assert not read_budget(file).spending
 
 
+def test_users_who_are_drawn_have_no_budget(tmp_path: Path) -> None:
+    """A record may stand behind several users, so epsilon bounds no record's loss."""
+    file = tmp_path / "spent.json"
+    create_budget(file, epsilon=10.0)
+    options: dict[str, Any] = {"rows": 300, "judge": False, "ways": 1}
+    with pytest.raises(UsageError, match="found users drawn from the records"):
+        sottovoce.run("calm", users=1000, budget=file, **options)
+    runs = [sottovoce.run("calm", users=users, **options) for users in (1000, 0)]
+    (cost,) = joint_costs((run.record.job, run.reported.report.privacy) for run in runs)
+    assert (cost.runs, cost.epsilon) == (1, 1.0)
+    sottovoce.run("calm", budget=file, **options)
+    assert [entry.epsilon for entry in read_budget(file).spending] == [1.0]
+
+
 def test_the_result_is_not_lost_with_the_file(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
