@@ -15,13 +15,16 @@ be looked into counts as changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..privacy.composition import PartPath
 from ..privacy.mechanism import UserRange
 from .release_tape import ReleaseTape
 
 __all__ = ["ChangedRelease", "scope_violation", "scope_violation_of"]
+
+MAX_LISTED: Final = 3
+"""Ranges of users that a sentence lists."""
 
 
 class ChangedRelease(NamedTuple):
@@ -54,7 +57,13 @@ def _users_violation(changed: Sequence[ChangedRelease]) -> str | None:
     ranges = [release.users for release in named if release.users is not None]
     if not ranges or max(first for first, _ in ranges) < min(end for _, end in ranges):
         return None
-    listed = ", ".join(f"{first} to {end - 1}" for first, end in dict.fromkeys(ranges))
+    different = [*dict.fromkeys(ranges)]
+    listed = ", ".join(
+        f"{first} to {end - 1}" if end - first > 1 else f"{first}"
+        for first, end in different[:MAX_LISTED]
+    )
+    if len(different) > MAX_LISTED:
+        listed += f" and {len(different) - MAX_LISTED} more"
     return (
         "expected a record to be one user's, found releases about different users that change "
         f"with one record ({named[0].mechanism}, users {listed})"
