@@ -113,6 +113,21 @@ def test_importing_starts_nothing() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
+def test_a_rank_imports_only_what_a_small_protocol_needs() -> None:
+    """Every rank pays for every import: with 31 parties 32 times, on cores that they share."""
+    code = """
+import sys
+before = {*sys.modules}
+from sottovoce.launch import rank
+from sottovoce.protocols import find
+find("head-count")
+heavy = {"pandas", "scipy", "networkx", "matplotlib", "gmpy2", "phe", "rich", "typer"}
+heavy |= {"importlib.metadata", "zipfile", "cryptography.hazmat.primitives.serialization"}
+assert not heavy & (sys.modules.keys() - before), heavy & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_nobody_pickles() -> None:
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
