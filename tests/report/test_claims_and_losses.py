@@ -11,9 +11,11 @@ import sys
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import pandas as pd
 import pytest
 
 import sottovoce
@@ -30,10 +32,11 @@ from sottovoce.report.not_accounted import MARK, unaccounted_texts
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.sentences import lead
 from sottovoce.report.report import Privacy, parse_report, report_json
-from sottovoce.report.reported import ReportedRun
+from sottovoce.report.reported import ReportedRun, pack_run
 from sottovoce.report.summary import summary_lines
-from sottovoce.report.terminal import print_comparison, print_summary
+from sottovoce.report.terminal import print_comparison, print_summary, print_sweep
 from sottovoce.runs.record import Unaccounted
+from sottovoce.studies.sweep import RunCell
 
 COLUMNS = ["sex", "race", "income", "relationship"]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True, "judge": False, "seed": 1}
@@ -265,6 +268,26 @@ def test_comparisons_say_it(unaccounted: ReportedRun, capsys: pytest.CaptureFixt
     assert page.index('class="banner"') < page.index("<h2")
     assert "leaky: 6 messages of kind Total" in page
     assert json.loads(comparison_json(comparison))[1]["public"] == "infinity"
+
+
+def test_a_sweep_says_it(
+    unaccounted: ReportedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell: Any = SimpleNamespace(factors={}, also={})
+    reported = {"leaky": unaccounted, "sums": run("one-way", aggregator="masks").reported}
+    rows = []
+    for name, of_run in reported.items():
+        (figures,) = RunCell.figures(cell, pack_run(of_run))
+        rows.append({"run": name, "protocol": name, "seed": 1, "status": "done", **figures})
+    table = pd.DataFrame(rows)
+    assert table["not_accounted"].tolist()[0] == 6
+    assert table["epsilon_public"].isna().tolist() == [True, False]
+    assert table["epsilon_coalition"][1] > table["claimed_epsilon"][1]
+    print_sweep(table, before=0, folder=tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("NOT ACCOUNTED: in 1 run messages left parties without a release")
+    warning = "warning: in 1 run a privacy loss, as accounted, is above the claimed epsilon;"
+    assert any(line.startswith(warning) for line in lines)
 
 
 def test_a_report_is_read_again_as_it_was_written(unaccounted: ReportedRun) -> None:
