@@ -8,9 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
-from rich.table import Table
-
 from ..evaluation import Evaluation
 from ..evaluation.label_attacks import AttackResult
 from ..runs.record import Unaccounted
@@ -18,6 +15,7 @@ from .comparison import Comparison
 from .comparison_table import claim_warnings, comparison_table, legend
 from .formats import quantity
 from .not_accounted import MARK, MEANING, unaccounted_texts
+from .printing import print_named, print_red, print_table, terminal_width
 from .reported import ReportedRun
 from .summary import summary_lines
 
@@ -31,7 +29,6 @@ __all__ = [
     "print_not_accounted",
     "print_summary",
     "print_sweep",
-    "print_table",
 ]
 
 SWEEP_FIGURES: Final = (
@@ -68,8 +65,6 @@ ATTACKS_LEGEND: Final = (
     ("whole report", "uses all that CLLDP's report contains"),
     ("+ attributes", "uses the whole report, and knows the user's attributes"),
 )
-WIDTH: Final = 240
-"""Letters in a line of a pipe. A program reads it, so nothing is folded."""
 
 
 def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> None:
@@ -81,9 +76,9 @@ def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> No
     lines = [*summary_lines(run), *(("warning", text) for text in warnings)]
     lines.append(("written", f"{folder}/: {', '.join(names)}"))
     width = max(len(name) for name, _ in lines)
-    _print_named(lines[:1], width=width)
+    print_named(lines[:1], width=width)
     print_not_accounted(run.report.privacy.not_accounted)
-    _print_named(lines[1:], width=width)
+    print_named(lines[1:], width=width)
 
 
 def print_not_accounted(messages: Sequence[Unaccounted], *, to_error: bool = False) -> None:
@@ -95,32 +90,7 @@ def print_not_accounted(messages: Sequence[Unaccounted], *, to_error: bool = Fal
     """
     texts = unaccounted_texts(messages)
     for text in [*texts, MEANING] if texts else []:
-        _print_red(text, to_error=to_error)
-
-
-def _print_red(text: str, *, to_error: bool = False) -> None:
-    console = Console(stderr=to_error, markup=False, highlight=False)
-    console.print(text, style="bold red", soft_wrap=True)
-
-
-def _print_named(lines: Sequence[tuple[str, str]], *, width: int = 0) -> None:
-    """Print names and texts in two columns."""
-    width = width or max((len(name) for name, _ in lines), default=0)
-    for name, text in lines:
-        sys.stdout.write(f"{name:<{width}}  {text}\n")
-
-
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table. Texts are folded on a terminal, but not in a pipe."""
-    table = Table(box=None, pad_edge=False)
-    for index, name in enumerate(head):
-        numeric = all(_is_number(row[index]) for row in rows)
-        table.add_column(
-            name, overflow="fold", justify="right" if numeric else "left", no_wrap=numeric
-        )
-    for row in rows:
-        table.add_row(*row)
-    Console(markup=False, highlight=False, width=_width()).print(table)
+        print_red(text, to_error=to_error)
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
@@ -185,7 +155,7 @@ def print_sweep(
     done = table[table["status"] == "done"]
     if leaky := _count_above_zero(done, "not_accounted"):
         text = f"in {quantity(leaky, 'run')} messages left parties without a release"
-        _print_red(f"{MARK}: {text}. {MEANING}")
+        print_red(f"{MARK}: {text}. {MEANING}")
     if len(done):
         _print_means(table, done)
         sys.stdout.write("\n")
@@ -249,7 +219,7 @@ def print_attacks(attacks: Sequence[AttackResult]) -> None:
         ],
     )
     sys.stdout.write("\n")
-    _print_named(ATTACKS_LEGEND)
+    print_named(ATTACKS_LEGEND)
     sys.stdout.write("compare '+ noisy label' and '+ attributes' with 'attributes known'\n")
 
 
@@ -260,25 +230,25 @@ def print_comparison(comparison: Comparison) -> None:
     """
     for run in comparison.runs:
         for text in unaccounted_texts(run.not_accounted):
-            _print_red(f"{run.name}: {text}")
+            print_red(f"{run.name}: {text}")
     if any(run.not_accounted for run in comparison.runs):
-        _print_red(MEANING)
+        print_red(MEANING)
     heads, rows = comparison_table(comparison)
     columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
-    if sum(max(map(len, column)) + 2 for column in columns) <= _width():
+    if sum(max(map(len, column)) + 2 for column in columns) <= terminal_width():
         print_table(heads, rows)
         sys.stdout.write("\n")
     else:
-        for group in _groups(rows, room=_width() - max(map(len, heads)) - 2):
+        for group in _groups(rows, room=terminal_width() - max(map(len, heads)) - 2):
             turned = [
                 [head, *cells] for head, cells in zip(heads, zip(*group, strict=True), strict=True)
             ]
             print_table(turned[0], turned[1:])
             sys.stdout.write("\n")
     if warnings := claim_warnings(comparison):
-        _print_named([("warning", text) for text in warnings])
+        print_named([("warning", text) for text in warnings])
         sys.stdout.write("\n")
-    _print_named(legend(comparison))
+    print_named(legend(comparison))
 
 
 def _groups(rows: Sequence[Sequence[str]], *, room: int) -> Iterator[list[Sequence[str]]]:
@@ -294,16 +264,3 @@ def _groups(rows: Sequence[Sequence[str]], *, room: int) -> Iterator[list[Sequen
         used += width
     if group:
         yield group
-
-
-def _width() -> int:
-    console = Console()
-    return console.width if console.is_terminal else WIDTH
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "") or 0)
-    except ValueError:
-        return False
-    return True

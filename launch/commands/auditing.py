@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ...report.audit_report import audit_json, audit_table, verdict_text
+from ...report.printing import print_table
 from ...report.progress import SweepProgress
-from ...report.terminal import print_table
 from ...runs.settings import parse_assignments
 from ..audit import DEFAULT_RUNS, audit
 from .app import app

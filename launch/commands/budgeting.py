@@ -10,7 +10,7 @@ import typer
 
 from ...messages import UsageError
 from ...report.formats import epsilon_text, quantity
-from ...report.terminal import print_table
+from ...report.printing import print_table
 from ...runs.budget import Budget, create_budget, read_budget
 from .app import app
 

@@ -17,9 +17,10 @@ from ...report.comparison import compare
 from ...report.comparison_table import comparison_json
 from ...report.folder import BROKEN, page_of, put, read_ledger
 from ...report.pages import comparison_page
+from ...report.printing import print_table
 from ...report.reported import ReportedRun, read_run
 from ...report.summary import summary_lines
-from ...report.terminal import print_comparison, print_summary, print_table
+from ...report.terminal import print_comparison, print_summary
 from .app import app
 
 PAGE: Final = "comparison.html"

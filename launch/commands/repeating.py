@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from ...report.folder import check_folder
+from ...report.printing import print_table
 from ...report.progress import SweepProgress
-from ...report.terminal import print_sweep, print_table
+from ...report.terminal import print_sweep
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_dataset_files
 from ...studies.items import item_paths, read_item, select_items

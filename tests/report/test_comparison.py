@@ -158,7 +158,8 @@ def test_a_narrow_terminal_has_a_run_a_column(
     print_comparison(comparison)
     wide = capsys.readouterr().out.splitlines()
     assert wide[0].split()[:4] == ["run", "protocol", "with", "parties"]
-    monkeypatch.setattr("sottovoce.report.terminal._width", lambda: 80)
+    for module in ("printing", "terminal"):
+        monkeypatch.setattr(f"sottovoce.report.{module}.terminal_width", lambda: 80)
     print_comparison(comparison)
     narrow = capsys.readouterr().out.splitlines()
     blocks = [line.split()[1:] for line in narrow if line.startswith("run ")]
