@@ -235,3 +235,13 @@ def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
             seed=1,
             aggregator="masks",
         )
+
+
+def test_an_attribute_without_parents_depends_on_nothing() -> None:
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
+    table = Marginal(("a", "b"), np.array([[40.0, 0.0, 0.0], [0.0, 30.0, 30.0]]))
+    alone = Estimate(table.project(("b",)), 1.0)
+    both = Estimate(table, 1.0)
+    scores = scores_of([alone, both], [("b",), ("a", "b")], domain, rows=100)
+    assert scores[0] == 0.0
+    assert scores[1] > 0.3

@@ -648,3 +648,27 @@ def test_marginals_can_be_read_again() -> None:
     assert len(table) == sum(
         made.domain.cells(pair) for pair in combinations(made.domain.attributes, 2)
     )
+
+
+@pytest.mark.parametrize("users", [60, 200_000, 1_000_000])
+def test_the_shares_of_a_design_sum_to_one(users: int) -> None:
+    """Single attributes share their part evenly, and no question has fewer than 50 users."""
+    domain = Domain(dict.fromkeys("abcd", ("0", "1", "2")))
+    randomizer = partial(choose_randomizer, options=LocalOptions())
+    chosen = design(domain, users=users, randomizer=randomizer)
+    assert sum(chosen.weights.values()) == pytest.approx(1.0)
+    assert min(chosen.weights.values()) > 0
+    pairs = [names for names in chosen.weights if len(names) > 1]
+    singles = {chosen.weights[(name,)] for name in domain.attributes}
+    assert len(singles) == 1
+    assert len(pairs) == 0 or len(domain.attributes) + len(pairs) <= users // 50
+    assert bool(pairs) == (users > 60)
+
+
+def test_sums_of_reports_are_predicted() -> None:
+    """Their length follows from the domain, so no byte of such a run is left to chance."""
+    report = run("one-way-ldp", simulate="counts").report
+    predicted = {line["kind"]: line for line in report["communication"]["predicted"]}
+    assert "Sums" in predicted
+    sums = sum(line["payload_bytes"] for line in report["communication"]["predicted"])
+    assert sums == report["communication"]["payload_bytes"]

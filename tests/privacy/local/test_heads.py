@@ -12,7 +12,7 @@ import pytest
 
 from sottovoce.crypto import UserWords
 from sottovoce.evaluation.label_sets import LABEL_SETS, conditional_of
-from sottovoce.privacy.local import SymmetricUnary, report
+from sottovoce.privacy.local import DirectEncoding, SymmetricUnary, report
 from sottovoce.privacy.local.belief import beliefs, largest_ratio
 from sottovoce.privacy.local.conformance import RandomizerConformance
 from sottovoce.privacy.local.heads import (
@@ -292,3 +292,28 @@ def test_uneven_numbers_are_drawn_again(value: int, expected: int) -> None:
     words = ScriptedWords(tails | (uneven - 1), second << 32)  # the largest even number is used
     others = [cell for cell in range(4) if cell != value]
     assert randomizer.randomize(np.array([value]), words)[0, 0] == others[(uneven - 1) % 3]
+
+
+@pytest.mark.parametrize(
+    ("cells", "epsilon", "belief"), [(30, 0.1, 1.0), (30, 0.3, 0.5), (12, 1.0, 0.2), (7, 3.0, 0.9)]
+)
+def test_the_number_of_heads_is_the_best_one(cells: int, epsilon: float, belief: float) -> None:
+    """With one omega for every k; the referee tries all of them."""
+    errors = {
+        k: heads_error(cells, k, epsilon=epsilon, belief=belief) for k in range(1, cells // 2 + 1)
+    }
+    best = min(errors, key=lambda k: errors[k])
+    assert HeadsResponse(cells, epsilon=epsilon, belief=belief).chosen == best
+
+
+@pytest.mark.parametrize(
+    "randomizer", [DirectEncoding(8, epsilon=1.0), HeadsResponse(8, epsilon=1.0, chosen=1)]
+)
+def test_the_coin_and_the_value_share_no_bit(randomizer: Any) -> None:
+    """Two coins that differ in their last bit, both tails, leave the reported value as it is."""
+    for number in (0, 1, 12345, 2**31 - 1, 2**31 + 7, 2**32 - 9):
+        reports = [
+            randomizer.randomize(np.array([3]), ScriptedWords(coin << 32 | number))
+            for coin in (0xFFFFFFFE, 0xFFFFFFFF)
+        ]
+        assert np.array_equal(*reports)

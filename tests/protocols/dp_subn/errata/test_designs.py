@@ -263,3 +263,8 @@ def test_e8_overlapping_views_are_fewer_than_those_of_prime_grids() -> None:
     assert (
         pair_error(plane, attributes=52) < 0.75 * from_one_block
     )  # the idea is right, with planes
+
+
+@pytest.mark.parametrize("attributes", [0, 1])
+def test_fewer_than_two_attributes_have_no_pairs(attributes: int) -> None:
+    assert best_design(attributes) == []
