@@ -35,6 +35,7 @@ from ..parties.counting import CodedTable
 from ..parties.made_up import made_up_codes, made_up_rows
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
+from ..runs.failure import describe
 from ..runs.guard import errors_in, repeat_part, replays_of
 from ..runs.job import Job, instantiate
 from ..runs.record import Rehearsal, Unaccounted
@@ -76,7 +77,7 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
         tapes = _play(smaller, protocol, schema=schema, records=records, until=started + SECONDS)
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
         return Rehearsal(
-            failure=_one_line(error),
+            failure=_public(error),
             parties=job.parties,
             rows=0,
             replays=0,
@@ -189,10 +190,7 @@ def _play(
         if time.perf_counter() > until:
             raise TimeoutError(f"it took more than {SECONDS:g} s")
 
-    try:
-        play_on_threads(wires, play, meanwhile=look)
-    except RoleError as failure:
-        raise failure.error from None
+    play_on_threads(wires, play, meanwhile=look)
     return tapes
 
 
@@ -237,6 +235,12 @@ def _neighbour(
     return neighbour(records, generator=generator, farthest=farthest)
 
 
-def _one_line(error: Exception) -> str:
-    text = str(error) if isinstance(error, SottovoceError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())
+def _public(error: Exception) -> str:
+    """Describe an error without its text, as the made-up values come from the person's table."""
+    if isinstance(error, TimeoutError):
+        return str(error)
+    if isinstance(error, RoleError):
+        role = "curator" if error.rank == CURATOR else f"party {error.rank}"
+        text = describe(error.error, where=None).public
+        return f"{role}: {text}"
+    return describe(error, where=None).public

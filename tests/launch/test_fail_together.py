@@ -102,6 +102,7 @@ def launch(
             "sottovoce",
             "run",
             "troubles:Trouble",
+            "--no-rehearsal",
             "--rows",
             "60",
             "--seed",
