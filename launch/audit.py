@@ -102,12 +102,10 @@ def audit(
     started = time.perf_counter()
     names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
     first = secrets.randbits(62) if seed is None else seed
-    lines: list[AuditLine] = []
-    number = 0
-    for name in names:
-        if name == MECHANISMS:
-            lines += audit_mechanisms(seed=first, draws=runs, progress=_named(progress, MECHANISMS))
-            continue
+    plans = [
+        plan
+        for name in names
+        if name != MECHANISMS
         for plan in _plans(
             name,
             mode=mode,
@@ -117,20 +115,31 @@ def audit(
             runs=runs,
             seed=first,
             parameters=parameters,
-        ):
-            label = f"{plan.protocol} ({plan.mode})"
-            number = plan.parties
-            lines += audit_lines(
-                plan,
-                start=_start(plan, processes=processes),
-                progress=_named(progress, label),
-            )
+        )
+    ]
+    total = sum(chunk.runs for plan in plans for chunk in plan.chunks())
+    lines: list[AuditLine] = []
+    done = 0
+    for plan in plans:
+        label = f"{plan.protocol} ({plan.mode})"
+        lines += audit_lines(
+            plan,
+            start=_start(plan, processes=processes),
+            progress=_shifted(progress, label, done=done, of=total),
+        )
+        done += sum(chunk.runs for chunk in plan.chunks())
+    if MECHANISMS in names:
+        lines += audit_mechanisms(
+            seed=first,
+            draws=runs,
+            progress=lambda case, of: progress(total + case, total + of, MECHANISMS),
+        )
     if view is not None:
         lines = _only(lines, view)
     return Audit(
         AuditReport(
             lines=lines,
-            parties=number,
+            parties=max((plan.parties for plan in plans), default=0),
             runs=runs,
             seconds=time.perf_counter() - started,
             confidence=CONFIDENCE,
@@ -139,8 +148,11 @@ def audit(
     )
 
 
-def _named(progress: Callable[[int, int, str], None], label: str) -> Callable[[int, int], None]:
-    return lambda done, of: progress(done, of, label)
+def _shifted(
+    progress: Callable[[int, int, str], None], label: str, *, done: int, of: int
+) -> Callable[[int, int], None]:
+    """Count runs over all protocols and modes, so that the time left is of the whole audit."""
+    return lambda runs, _: progress(done + runs, of, label)
 
 
 def _start(plan: AuditPlan, *, processes: int | None) -> StartChunks:

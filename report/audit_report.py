@@ -67,6 +67,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: list[AuditLine]
     parties: int
+    """Number of parties, the largest of all protocols; 0 where mechanisms alone are audited."""
     runs: int
     """Number of runs of each protocol and mode."""
     seconds: float

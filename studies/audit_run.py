@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ..crypto import RandomStream
 from ..curator import Curator
 from ..messages import CURATOR, PeerFailedError, SottovoceError, Wire, thread_wires
+from ..messages.frame import MIN_HEADER_BYTES, FrameKind
 from ..messages.wire import Buffer
 from ..parties import Party, Records, Schema
 from ..privacy import Accountant, Mechanism, Release
@@ -213,12 +214,14 @@ class _TapingWire:
         self.sent: list[tuple[int, bytes]] = []
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
-        self.sent.append((to, b"".join(parts)))
+        frame = b"".join(parts)
+        if _is_message(frame):
+            self.sent.append((to, frame))
         self._wire.send(parts, to=to, timeout=timeout)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         arrival = self._wire.arrive(timeout=timeout)
-        if arrival is not None:
+        if arrival is not None and _is_message(arrival[1]):
             self.arrived.append((arrival[0], bytes(arrival[1])))
         return arrival
 
@@ -237,6 +240,8 @@ class _ReplayWire:
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002 - nothing waits
         frame = b"".join(parts)
+        if not _is_message(frame):
+            return
         if self.sent >= len(self._tape.sent):
             raise _DifferenceError("the number of messages")
         expected_to, expected = self._tape.sent[self.sent]
@@ -254,6 +259,11 @@ class _ReplayWire:
 
     def abort(self, status: int) -> NoReturn:
         raise PeerFailedError(f"the replay was ended with status {status}")
+
+
+def _is_message(frame: Buffer) -> bool:
+    """Tell messages from control frames, which a role sends when it has waited for long."""
+    return len(frame) >= MIN_HEADER_BYTES and frame[3] == FrameKind.MESSAGE
 
 
 class _DifferenceError(Exception):

@@ -72,7 +72,7 @@ _BELIEF: Final = AuditPreset(
 """omega is far below 1, so an adversary that knows the attributes learns much more of the label."""
 _KNOWN: Final[Mapping[tuple[str, Mode], AuditPreset]] = {
     ("jtree", "paper"): AuditPreset(
-        sizes=(2,) * 12,
+        sizes=(2,) * 9,
         parties=1,
         tables=("lone", "opposite"),
         parameters=MappingProxyType({"sample": False, "graph": 0.9}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..audit_report import MEANINGS, AuditReport, audit_table, verdict_text
+from ..formats import quantity
 from .document import banner, document, navigation, paragraph, section, table
 
 __all__ = ["audit_page"]
@@ -57,8 +58,8 @@ def audit_page(report: AuditReport) -> str:
             banner("More is lost than is accounted", violations),
             paragraph(verdict_text(report), kind="lead"),
             paragraph(
-                f"{report.parties} parties, {report.runs:,} runs of each protocol and mode, "
-                f"{report.seconds:.0f} s.",
+                (f"{quantity(report.parties, 'party', 'parties')}, " if report.parties else "")
+                + f"{report.runs:,} runs of each protocol and mode, {report.seconds:.0f} s.",
                 kind="quiet",
             ),
             navigation(TITLES, sections),

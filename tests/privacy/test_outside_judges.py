@@ -1,0 +1,85 @@
+"""Outside judges beside ours: dp-accounting (Google), and StatDP (Ding et al. 2018).
+
+They are no requirement: these tests are skipped where they are not installed. docs/audit.md says
+how to install them, and what they say.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from sottovoce.crypto import RandomStream
+from sottovoce.evaluation.gaussian_loss import gaussian_epsilon
+from sottovoce.privacy import Accountant, laplace
+from sottovoce.privacy.noisy_scores import epsilon_of, rho_of
+from sottovoce.privacy.share_law import log_probabilities
+from sottovoce.privacy.shares import excess
+
+TINY = 1e-12
+
+
+def test_the_ledger_adds_up_as_dp_accounting_composes() -> None:
+    """Pure epsilons add up; at a tiny delta the exact composition needs as much."""
+    distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    epsilons = [0.3, 0.2, 0.5]
+    accountant = Accountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
+    composed = None
+    for epsilon in epsilons:
+        mechanism = laplace(7, sensitivity=2, epsilon=epsilon)
+        accountant.release(mechanism, to=0, phase="p", randomness=RandomStream(b"j" * 32))
+        loss = distributions.from_discrete_laplace_mechanism(epsilon / 2, sensitivity=2)
+        composed = loss if composed is None else composed.compose(loss)
+    assert composed is not None
+    theirs = composed.get_epsilon_for_delta(TINY)
+    assert accountant.spent == pytest.approx(theirs, abs=2e-3)
+
+
+@pytest.mark.parametrize("shape", [0.5, 1.0, 1.5, 2.0])
+def test_shares_lose_what_dp_accounting_computes_from_their_law(shape: float) -> None:
+    distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    epsilon, reach = 0.5, 90
+    logs = log_probabilities(shape, Fraction(1, 2), reach + 1)
+    both = np.concatenate([logs[reach + 1 : 0 : -1], logs[: reach + 2]])
+    both = both - logsumexp(both)
+    places = range(-reach - 1, reach + 2)
+    first = dict(zip(places, both.tolist(), strict=True))
+    second = {place + 1: value for place, value in first.items()}
+    shared = sorted({*first} & {*second})
+    loss = distributions.from_two_probability_mass_functions(
+        {place: first[place] for place in shared}, {place: second[place] for place in shared}
+    )
+    theirs = loss.get_epsilon_for_delta(1e-9)
+    bound = epsilon * excess(rate=epsilon, shape=shape)
+    assert theirs <= bound + 1e-3
+    assert theirs == pytest.approx(bound, rel=0.1)
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-6])
+def test_gaussian_noise_loses_what_dp_accounting_says(delta: float) -> None:
+    distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    for epsilon in (0.3, 1.0, 3.0):
+        deviation = math.sqrt(1 / (2 * rho_of(epsilon, delta=delta)))
+        theirs = distributions.from_gaussian_mechanism(deviation).get_epsilon_for_delta(delta)
+        assert gaussian_epsilon(1 / deviation, delta=delta) == pytest.approx(theirs, abs=2e-3)
+        assert theirs <= epsilon_of(rho_of(epsilon, delta=delta), delta=delta) + 1e-9
+
+
+def test_statdp_does_not_refute_a_count_and_refutes_too_little_noise() -> None:
+    """StatDP's p-value of the claim, from the event that the answer is at most the exact count.
+
+    An honest mechanism's p-value is below 1e-6 with a probability of that size.
+    """
+    hypothesis = pytest.importorskip("statdp.hypotest")
+    stream, runs = RandomStream(b"s" * 32), 20_000
+    counts = [
+        sum(laplace(value, sensitivity=1, epsilon=1.0).draw(stream) <= 5 for _ in range(runs))
+        for value in (5, 6)
+    ]
+    np.random.seed(1)  # noqa: NPY002 - StatDP draws from numpy's global generator
+    assert hypothesis.test_statistics(counts[0], counts[1], 1.0, runs) > 1e-6
+    assert hypothesis.test_statistics(counts[0], counts[1], 0.8, runs) < 1e-6

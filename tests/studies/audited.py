@@ -1,0 +1,96 @@
+"""Protocols that an audit must see through, and one that it must not accuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, message
+from sottovoce.crypto import RandomStream
+
+
+class CountOptions(Options):
+    epsilon: Epsilon = 1.0
+
+
+class Count(Protocol[CountOptions]):
+    """Counts the first label of `label`, with noise of the protocol's own."""
+
+    name = "count"
+    summary = "a count"
+    trust = "no one"
+    neighbours = "replace-one"
+    needs_schema = True
+
+    @message
+    class Answer:
+        count: float
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            exact = int(np.asarray(me.records.marginal(("label",)))[0])
+            me.send(self.Answer(self.answer(me, exact)), to=CURATOR)
+
+    def answer(self, me: Party, exact: int) -> float:
+        raise NotImplementedError
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("count"):
+            return Outcome(summary={"count": sum(a.count for a in desk.gather(self.Answer))})
+
+
+class ExactCount(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return float(exact)
+
+
+class OwnNoise(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return exact + float(me.randomness("noise").generator().laplace())
+
+
+@dataclass(frozen=True)
+class FloatLaplace:
+    """Floating-point Laplace noise whose scale is the claim's times `factor`."""
+
+    value: int = field(repr=False)
+    epsilon: float
+    factor: float
+
+    name = "float-laplace"
+    sensitivity = 1.0
+    delta = 0.0
+    by_users = ()
+    whole_record = None
+    seen: ClassVar[Mapping[str, float]] = {}
+
+    @property
+    def scale(self) -> float:
+        return self.factor / self.epsilon
+
+    def draw(self, randomness: RandomStream) -> float:
+        return self.value + float(randomness.generator().laplace(0, self.scale))
+
+
+@dataclass(frozen=True)
+class DeclaredLaplace(FloatLaplace):
+    def log_likelihood(self, answer: float) -> float:
+        return -abs(answer - self.value) / self.scale
+
+
+class SmallNoise(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return me.release(FloatLaplace(exact, self.parameters.epsilon, 0.25), to=CURATOR)
+
+
+class SlightlySmallNoise(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return me.release(DeclaredLaplace(exact, self.parameters.epsilon, 0.95), to=CURATOR)
+
+
+class HonestNoise(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return me.release(DeclaredLaplace(exact, self.parameters.epsilon, 1.0), to=CURATOR)
