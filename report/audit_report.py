@@ -88,13 +88,28 @@ def judge_line(
     delta: float,
     largest_loss: float | None,
     lower_bound: float,
+    sure_bound: float,
     difference: str,
 ) -> Verdict:
-    """Compare what was found with the claim and with the accountant's figure."""
+    """Compare what was found with the claim and with the accountant's figure.
+
+    Args:
+        claim: the epsilon that is claimed; `None` if none is.
+        accounted: the epsilon that the accountant recorded.
+        delta: the probability with which it may not hold.
+        largest_loss: the largest exact loss; `None` where a law is not known.
+        lower_bound: the bound at 99.9 %, which decides where a law is not known.
+        sure_bound: a bound that fails once in a million times. Where losses are exact it decides
+            only whether draws lose more than their law says.
+        difference: what differs without a release.
+    """
     if difference:
         return UNACCOUNTED
     # With a delta single runs may lose more than epsilon.
-    evidence = lower_bound if delta or largest_loss is None else max(lower_bound, largest_loss)
+    if largest_loss is None:
+        evidence = lower_bound
+    else:
+        evidence = sure_bound if delta else max(sure_bound, largest_loss)
     if evidence > accounted * (1 + 1e-9) + TOLERANCE:
         return ABOVE_ACCOUNT
     if claim is None:

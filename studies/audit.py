@@ -25,10 +25,12 @@ from .audit_run import play_pair
 from .audit_tables import neighbouring_tables, read_labels, typed_schema
 from .audit_views import ATTRIBUTES_UNKNOWN, adversaries, figures_by_view
 
-__all__ = ["AuditPlan", "Chunk", "RunFigures", "StartChunks", "audit_lines", "run_chunk"]
+__all__ = ["AuditPlan", "Chunk", "RunFigures", "StartChunks", "SURE", "audit_lines", "run_chunk"]
 
 CHUNK_RUNS: Final = 20
 CONFIDENCE: Final = 0.999
+SURE: Final = 1 - 1e-6
+"""Confidence of the bound that contradicts an exact loss."""
 MAX_LOSS: Final = 1e6
 """Stands for an infinite log-ratio among the numbers of the distinguishing test."""
 
@@ -230,9 +232,17 @@ def _line(plan: AuditPlan, setup: _Setup, view: str, runs: Sequence[RunFigures])
     table = runs[losses.index(largest)].table if largest is not None else "all"
     delta = max(run.delta for run in runs)
     differences = {run.difference for run in runs} - {""}
-    bound = max(
-        _table_bound([run for run in runs if run.table == name], view, plan=plan, delta=delta)
-        for name in plan.tables
+    bound, sure_bound = (
+        max(
+            _table_bound(
+                [run for run in runs if run.table == name],
+                view,
+                confidence=1 - (1 - confidence) / len(plan.tables),
+                delta=delta,
+            )
+            for name in plan.tables
+        )
+        for confidence in (CONFIDENCE, SURE)
     )
     claim = _claim(setup.instance, view, parties=plan.parties, accounted=accounted)
     difference = min(differences, default="")
@@ -254,12 +264,15 @@ def _line(plan: AuditPlan, setup: _Setup, view: str, runs: Sequence[RunFigures])
             delta=delta,
             largest_loss=largest,
             lower_bound=bound,
+            sure_bound=sure_bound,
             difference=difference,
         ),
     )
 
 
-def _table_bound(runs: Sequence[RunFigures], view: str, *, plan: AuditPlan, delta: float) -> float:
+def _table_bound(
+    runs: Sequence[RunFigures], view: str, *, confidence: float, delta: float
+) -> float:
     """Bound epsilon by the runs on one table and on its neighbour.
 
     The largest bound of all tables is reported, so each table has its part of the failures.
@@ -274,7 +287,6 @@ def _table_bound(runs: Sequence[RunFigures], view: str, *, plan: AuditPlan, delt
             loss = max(-MAX_LOSS, min(MAX_LOSS, figures.loss))
             numbers = (-loss if run.swapped else loss,)
         sides[run.swapped].append(numbers)
-    confidence = 1 - (1 - CONFIDENCE) / len(plan.tables)
     return lower_bound(*sides, confidence=confidence, delta=min(delta, 0.5))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..crypto import RandomStream
 from ..evaluation.distinguishing import lower_bound
 from ..report.audit_report import AuditLine, judge_line
+from .audit import SURE
 from .mechanism_cases import MechanismCase, mechanism_cases
 
 __all__ = ["audit_case", "audit_mechanisms", "law_deviation"]
@@ -52,13 +53,11 @@ def audit_case(case: MechanismCase, *, seed: int, draws: int) -> AuditLine:
     if largest is None:
         losses = [*first, *(-ratio for ratio in second), *map(abs, listed)]
         largest = max(losses)
-    bound = lower_bound(
-        [[_clipped(ratio)] for ratio in first],
-        [[_clipped(ratio)] for ratio in second],
-        delta=case.delta,
-    )
+    sides = [[_clipped(ratio)] for ratio in first], [[_clipped(ratio)] for ratio in second]
+    bound = lower_bound(*sides, delta=case.delta)
+    sure_bound = lower_bound(*sides, confidence=SURE, delta=case.delta)
     difference = ""
-    if abs(law_deviation(first)) > MAX_DEVIATION:
+    if abs(law_deviation(first, epsilon=case.claim)) > MAX_DEVIATION:
         difference = "draws do not have the declared law"
     return AuditLine(
         protocol=case.name,
@@ -78,21 +77,22 @@ def audit_case(case: MechanismCase, *, seed: int, draws: int) -> AuditLine:
             delta=0.0 if case.exact_epsilon is not None else case.delta,
             largest_loss=largest,
             lower_bound=bound,
+            sure_bound=sure_bound,
             difference=difference,
         ),
     )
 
 
-def law_deviation(ratios: Sequence[float]) -> float:
+def law_deviation(ratios: Sequence[float], *, epsilon: float) -> float:
     """Give the distance of the mean of e^-ratio from 1, in standard errors.
 
-    It is 0 where answers are possible for one value alone, since the mean is then below 1.
+    If no ratio is above epsilon in size, the variance is at most e^epsilon - 1. Where ratios are
+    larger, answers may be possible for one value alone, and nothing is compared.
     """
-    weights = np.exp(-np.clip(ratios, -700, 700))
-    if not np.isfinite(ratios).all() or np.abs(ratios).max() > math.log(len(ratios)):
-        return 0.0  # The mean has too large a variance to be compared.
-    error = float(weights.std(ddof=1)) / math.sqrt(len(weights))
-    return float((weights.mean() - 1) / error) if error > 0 else 0.0
+    if not np.isfinite(ratios).all() or np.abs(ratios).max() > epsilon * (1 + 1e-9):
+        return 0.0
+    error = math.sqrt(math.expm1(epsilon) / len(ratios))
+    return float((np.exp(-np.asarray(ratios)).mean() - 1) / error)
 
 
 def _answers(draw: Callable[[RandomStream], object], stream: RandomStream) -> map[object]:

@@ -33,7 +33,7 @@ from sottovoce.studies.audit_noise import NoisyTables
 from sottovoce.studies.audit_run import play_pair
 from sottovoce.studies.audit_tables import AUDIT_TABLES, audit_schema, neighbouring_tables
 from sottovoce.studies.mechanism_audit import audit_case, audit_mechanisms
-from sottovoce.studies.mechanism_cases import MechanismCase
+from sottovoce.studies.mechanism_cases import MechanismCase, mechanism_cases
 
 EVERYTHING = [(name, mode) for name in available() for mode in find(name).modes]
 ALLOWED = {"holds", "no claim", "not refuted"}
@@ -188,18 +188,24 @@ def test_noise_without_a_law_is_tested_by_its_answers() -> None:
     assert line.verdict == "ABOVE WHAT IS ACCOUNTED"
 
 
-def test_mechanisms_use_their_epsilon_and_not_more() -> None:
-    lines = audit_mechanisms(seed=3, draws=800, progress=lambda *_: None)
-    for line in lines:
-        assert not line.difference, line
-        assert line.claim is not None
-        assert line.largest_loss is not None
-        if line.mode == "rigorous":
-            assert 0.9 * line.claim < line.largest_loss <= line.claim + 1e-5, line
-            assert line.lower_bound <= line.claim, line
-        else:
-            assert line.verdict == "above the claim", line
-            assert line.lower_bound > line.claim, line
+@pytest.mark.parametrize("case", mechanism_cases(), ids=lambda case: f"{case.name} {case.view}")
+def test_mechanisms_use_their_epsilon_and_not_more(case: MechanismCase) -> None:
+    line = audit_case(case, seed=5, draws=400 if case.mode == "rigorous" else 2_000)
+    assert not line.difference
+    assert line.claim is not None
+    assert line.largest_loss is not None
+    if case.mode == "rigorous":
+        assert 0.9 * line.claim < line.largest_loss <= line.claim + 1e-5
+        assert line.lower_bound <= line.claim
+    else:
+        assert line.verdict == "above the claim"
+        assert line.lower_bound > line.claim
+
+
+def test_all_mechanisms_are_audited_together() -> None:
+    steps: list[tuple[int, int]] = []
+    lines = audit_mechanisms(seed=5, draws=1, progress=lambda *step: steps.append(step))
+    assert len(lines) == len(mechanism_cases()) == steps[-1][0]
 
 
 def test_draws_of_another_law_are_found() -> None:
@@ -243,11 +249,15 @@ def test_verdicts() -> None:
         "delta": 0.0,
         "largest_loss": 1.0,
         "lower_bound": 0.2,
+        "sure_bound": 0.1,
         "difference": "",
     }
     assert judge_line(**usual) == "holds"
     assert judge_line(**usual | {"largest_loss": 1.1}) == "ABOVE WHAT IS ACCOUNTED"
-    assert judge_line(**usual | {"lower_bound": 1.1}) == "ABOVE WHAT IS ACCOUNTED"
+    assert judge_line(**usual | {"lower_bound": 1.1}) == "holds"
+    assert judge_line(**usual | {"sure_bound": 1.1}) == "ABOVE WHAT IS ACCOUNTED"
+    unknown = usual | {"largest_loss": None}
+    assert judge_line(**unknown | {"lower_bound": 1.1}) == "ABOVE WHAT IS ACCOUNTED"
     assert judge_line(**usual | {"largest_loss": 1.1, "delta": 1e-6}) == "holds"
     assert judge_line(**usual | {"largest_loss": 1.5, "accounted": 2.0}) == "above the claim"
     assert judge_line(**usual | {"largest_loss": None}) == "not refuted"
