@@ -1,7 +1,8 @@
 """The parties, who hold data. Raw records exist in this folder alone."""
 
+from .columns import ColumnChoice
 from .demo import DEMO_SCHEMA
-from .digest import digest_of
+from .digest import TableNote, digest_of
 from .inference import infer, merge
 from .partition import Split, read_split
 from .parts import Part
@@ -19,12 +20,14 @@ __all__ = [
     "SCHEMA_FILE",
     "Bins",
     "Categories",
+    "ColumnChoice",
     "Part",
     "Party",
     "RawTable",
     "Records",
     "Schema",
     "Split",
+    "TableNote",
     "blocks",
     "digest_of",
     "infer",

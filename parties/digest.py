@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -18,7 +22,18 @@ if TYPE_CHECKING:
     import pandas as pd
     from _typeshed import WriteableBuffer
 
-__all__ = ["DigestedFile", "digest_of"]
+__all__ = ["DigestedFile", "TableNote", "digest_of", "watched"]
+
+
+@dataclass(slots=True)
+class TableNote:
+    """What a reading of a table leaves: two readings of one table leave the same."""
+
+    digest: str = ""
+    """SHA-256 of the file, in hexadecimal digits; empty where no file was read."""
+    rows: int = 0
+    """Number of rows that were read."""
+
 
 CHUNK: Final = 1 << 20
 """Bytes that are digested at a time."""
@@ -86,3 +101,28 @@ class DigestedFile(io.RawIOBase):
         while data := self._file.read(CHUNK):
             self._digest.update(data)
         return self._digest.hexdigest()
+
+
+@contextmanager
+def watched(file: BinaryIO, source: str) -> Iterator[None]:
+    """Refuse an open file that is written to meanwhile, by its size and its time."""
+    before = _state(file)
+    try:
+        yield
+    except Exception:
+        _require_state(before, file, source)
+        raise
+    _require_state(before, file, source)
+
+
+def _state(file: BinaryIO) -> tuple[int, int]:
+    state = os.fstat(file.fileno())
+    return state.st_size, state.st_mtime_ns
+
+
+def _require_state(before: tuple[int, int], file: BinaryIO, source: str) -> None:
+    if _state(file) != before:
+        raise UsageError(
+            f"expected {source} to stay as it is, found that it changed while it was read: "
+            "start again when nobody writes to it"
+        ) from None

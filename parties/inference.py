@@ -2,17 +2,24 @@
 
 Each party summarises its own table, block by block. `merge` unites the summaries of all parties
 into one schema. A column is numeric if its values are numbers and more than
-`MAX_NUMERIC_CATEGORIES` of them differ. It gets bins of equal width from the least number to the
-greatest. Every other column has categories. Absent values get a category of their own.
+`MAX_NUMERIC_CATEGORIES` of them differ, or if most of them occur once. It gets bins of equal width
+from the least number to the greatest. Every other column has categories. Absent values get a
+category of their own.
+
+Identifiers are refused, as each would be published as a category: texts most of which occur once,
+and whole numbers that number the rows.
 """
 
 from __future__ import annotations
 
 import math
+import shlex
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ..messages import Private, UsageError
 from ..privacy.domain import MAX_LABELS
@@ -24,6 +31,11 @@ __all__ = ["infer", "merge"]
 
 MAX_NUMERIC_CATEGORIES: Final = 64
 """A column with more different numbers than this is numeric."""
+MAX_FEW_VALUES: Final = 16
+"""A column with at most so many different values has no identifiers.
+
+In a small table many values of any attribute occur once.
+"""
 INFERRED_BINS: Final = 16
 NO_VALUE: Final = "(none)"
 """The category of a column without a single value, because an attribute needs one."""
@@ -34,38 +46,90 @@ class _ColumnSummary:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.texts: set[str] = set()
+        self.counts: Counter[str] = Counter()
+        """Number of rows of each text."""
+        self.rows = 0
+        """Number of rows with a value."""
         self.low, self.high = math.inf, -math.inf
         self.has_only_numbers = True
         self.has_missing = False
+        self._distinct: list[npt.NDArray[np.float64]] | None = []
+        """The numbers of all blocks; `None` when two rows are known to have the same."""
 
     def add(self, column: RawColumn) -> None:
         """Add a block of the column."""
         values = column.as_texts()
-        places = np.unique(values.places).tolist()
-        texts = {values.texts[place] for place in places if place >= 0}
-        self.has_missing |= -1 in places or not texts.isdisjoint(MISSING_TEXTS)
-        new = texts.difference(MISSING_TEXTS, self.texts)
+        places, frequencies = np.unique(values.places, return_counts=True)
+        counts: Counter[str] = Counter()
+        for place, count in zip(places.tolist(), frequencies.tolist(), strict=True):
+            counts[values.texts[place] if place >= 0 else MISSING_TEXTS[0]] += count
+        self.has_missing |= not counts.keys().isdisjoint(MISSING_TEXTS)
+        for text in MISSING_TEXTS:
+            counts.pop(text, None)
+        self.rows += counts.total()
+        new = counts.keys() - self.counts.keys()
         numbers = np.array([number(text) for text in new])
         finite = numbers[np.isfinite(numbers)]
         self.has_only_numbers &= len(finite) == len(new)
         if len(finite):
             self.low = min(self.low, float(finite.min()))
             self.high = max(self.high, float(finite.max()))
-        if len(self.texts) <= MAX_LABELS:
-            self.texts |= new
-        if not self.has_only_numbers and len(self.texts) > MAX_LABELS:
+        if self._distinct is not None:
+            is_repeated = len(new) < len(counts) or counts.total() > len(counts)
+            self._distinct = None if is_repeated else [*self._distinct, finite]
+        self.counts.update({text: counts[text] for text in counts.keys() - new})
+        if len(self.counts) <= MAX_LABELS:
+            self.counts.update({text: counts[text] for text in new})
+        if not self.has_only_numbers and len(self.counts) > MAX_LABELS:
             raise _too_many_texts(self.name)
 
     def rule(self) -> Categories | Bins:
-        """Choose a rule. Numbers have a single bin until the summaries are merged."""
+        """Choose a rule. Numbers have a single bin until the summaries are merged.
+
+        Raises:
+            UsageError: The column holds identifiers, or too many different texts.
+        """
         missing: Missing = "category" if self.has_missing else "refuse"
-        is_numeric = self.has_only_numbers and len(self.texts) > MAX_NUMERIC_CATEGORIES
+        is_numeric = self.has_only_numbers and (
+            len(self.counts) > MAX_NUMERIC_CATEGORIES or self._is_mostly_unique
+        )
+        if self._numbers_rows:
+            raise self._identifiers("whole numbers that number the rows")
         if is_numeric and self.low < self.high:
             return Bins(edges=(self.low, self.high), missing=missing)
-        if len(self.texts) + self.has_missing > MAX_LABELS:
+        if self._is_mostly_unique:
+            raise self._identifiers("that most values occur once")
+        if len(self.counts) + self.has_missing > MAX_LABELS:
             raise _too_many_texts(self.name)
-        return Categories(categories=tuple(sorted(self.texts)) or (NO_VALUE,), missing=missing)
+        return Categories(categories=tuple(sorted(self.counts)) or (NO_VALUE,), missing=missing)
+
+    @property
+    def _is_mostly_unique(self) -> bool:
+        """Whether more than half of the rows have a value that no other row has."""
+        unique = sum(count == 1 for count in self.counts.values())
+        return len(self.counts) > MAX_FEW_VALUES and 2 * unique > self.rows
+
+    @property
+    def _numbers_rows(self) -> bool:
+        """Whether the values are different whole numbers with few gaps between them."""
+        if not self.has_only_numbers or self.rows <= MAX_NUMERIC_CATEGORIES or not self._distinct:
+            return False
+        numbers = np.concatenate(self._distinct)
+        is_dense = self.high - self.low < 2 * self.rows and len(np.unique(numbers)) == self.rows
+        return bool(is_dense and (numbers == np.floor(numbers)).all())
+
+    def _identifiers(self, what: str) -> UsageError:
+        return UsageError(
+            f"expected categories or measurements in {self.name!r}, found {what} (",
+            Private(f"{self._different} different values in {self.rows:,} rows"),
+            f"): {_way_out(self.name)}",
+        )
+
+    @property
+    def _different(self) -> str:
+        if self._distinct is not None and self.has_only_numbers:
+            return f"{self.rows:,}"
+        return f"{'more than ' if len(self.counts) > MAX_LABELS else ''}{len(self.counts):,}"
 
 
 def infer(blocks: Iterable[RawTable]) -> Schema:
@@ -133,5 +197,9 @@ def _sorted(labels: set[str]) -> tuple[str, ...]:
 def _too_many_texts(name: str) -> UsageError:
     return UsageError(
         "expected a table of categories and numbers, "
-        f"found more than {MAX_LABELS} different texts in {name!r}: give --schema"
+        f"found more than {MAX_LABELS} different texts in {name!r}: {_way_out(name)}"
     )
+
+
+def _way_out(name: str) -> str:
+    return f"leave it out, --drop {shlex.quote(name)}, or give --schema"

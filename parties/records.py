@@ -12,7 +12,9 @@ from ..messages import MisuseError, Private, UsageError
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
+from .columns import ALL_COLUMNS, ColumnChoice
 from .counting import CodedTable
+from .digest import TableNote
 from .partition import SortKey, Split
 from .raw import Change, RawTable, join_tables
 from .schema import Schema
@@ -137,11 +139,14 @@ def load(
     seed: int = 0,
     party: int = 1,
     split: Split | None = None,
+    choice: ColumnChoice = ALL_COLUMNS,
+    note: TableNote | None = None,
 ) -> Records:
     """Read a table, or a party's part of it under a public `split`.
 
     With a schema the file is read in blocks and kept as codes, a byte or two for each value. A
     split by attributes has to see all rows first. Any other keeps only the rows of the party.
+    Without a schema the columns of `choice` are kept. `note` is given the file's digest.
     """
     domain = None if schema is None else schema.domain
     tables: list[CodedTable | RawTable] = []
@@ -152,6 +157,8 @@ def load(
         rows=rows,
         seed=seed,
         only=None if schema is None else schema.attributes.keys(),
+        choice=choice,
+        note=note,
         numeric=() if schema is None else schema.numeric,
     )
     for number, block in enumerate(source_blocks):

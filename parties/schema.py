@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..messages import Private, UsageError
 from ..privacy.domain import Domain
+from .columns import ColumnChoice
 from .raw import NumberColumn, RawColumn, RawTable
 from .rules import ABSENT, INVALID, Bins, Categories
 
@@ -40,6 +41,11 @@ class Schema(msgspec.Struct, frozen=True):
     def numeric(self) -> tuple[str, ...]:
         """Names of the attributes with bins."""
         return tuple(name for name, rule in self.attributes.items() if isinstance(rule, Bins))
+
+    def select(self, choice: ColumnChoice) -> Schema:
+        """Keep the attributes that are chosen; an unknown one is a `UsageError`."""
+        names = choice.of([*self.attributes], where="the schema")
+        return Schema({name: self.attributes[name] for name in names}, inferred=self.inferred)
 
     def encode(self, table: RawTable, *, before: int = 0) -> TableCodes:
         """Encode a table, without the rows that are dropped for missing values.

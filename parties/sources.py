@@ -5,26 +5,27 @@ No process holds a whole file as text. A block of 65,536 rows is read, encoded a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
+from .columns import ALL_COLUMNS, ColumnChoice, check_header, select_columns
 from .demo import DEMO_ROWS, demo_blocks
+from .digest import DigestedFile, TableNote, watched
 from .raw import RawTable
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["BLOCK", "DEMO", "blocks", "column_names"]
+__all__ = ["BLOCK", "DEMO", "blocks"]
 
 DEMO: Final = "demo"
 BLOCK: Final = 1 << 16
 """Rows of a block. Tables are split block by block, so another size would be another split."""
-MAX_SHOWN_COLUMNS: Final = 30
 
 
 def blocks(
@@ -33,7 +34,9 @@ def blocks(
     rows: int | None = None,
     seed: int = 0,
     only: Collection[str] | None = None,
+    choice: ColumnChoice = ALL_COLUMNS,
     numeric: Collection[str] = (),
+    note: TableNote | None = None,
 ) -> Iterator[RawTable]:
     """Read a table. Bad input is a `UsageError` that names the file.
 
@@ -41,14 +44,19 @@ def blocks(
         source: A path, "demo", or a DataFrame.
         rows: Number of rows to read, from the first on. The default is all.
         seed: Seed of the demo table.
-        only: Names of the columns to read. The default is all.
+        only: Names of the columns to read. The default is what `choice` chooses.
+        choice: Columns to take, or to drop. It is of no account with `only`.
         numeric: Columns of a CSV file that are read as numbers, if they all are. Others are texts.
+        note: Is given the digest and the number of rows when all blocks have been read.
     """
-    is_empty = True
-    for block in _blocks(source, rows=rows, seed=seed, only=only, numeric=numeric):
-        is_empty = is_empty and len(block) == 0
+    note = TableNote() if note is None else note
+    note.rows = 0
+    for block in _blocks(
+        source, rows=rows, seed=seed, only=only, choice=choice, numeric=numeric, note=note
+    ):
+        note.rows += len(block)
         yield block
-    if is_empty:
+    if not note.rows:
         name = source if isinstance(source, str) else "the table"
         raise UsageError(f"expected a header and at least one row in {name}, found 0 rows")
 
@@ -59,29 +67,45 @@ def _blocks(
     rows: int | None,
     seed: int,
     only: Collection[str] | None,
+    choice: ColumnChoice,
     numeric: Collection[str],
+    note: TableNote,
 ) -> Iterator[RawTable]:
     if not isinstance(source, str):
-        yield from map(RawTable.of, _slices(source, rows=rows, only=only))
+        yield from map(RawTable.of, _slices(source, rows=rows, only=only, choice=choice))
     elif source == DEMO:
         for block in demo_blocks(DEMO_ROWS if rows is None else rows, seed=seed):
-            names = _selected(list(block.columns), only)
+            names = select_columns(list(block.columns), only=only, choice=choice, where=DEMO)
             yield RawTable({name: block.columns[name] for name in names}, len(block))
     elif not Path(source).is_file():
         raise UsageError(f"expected a data file, found none at {source}: check --data")
     else:
+        # The decompressors are imported for files alone.
+        from .csv_file import csv_blocks
+
         try:
-            if source.endswith(".parquet"):
-                yield from map(RawTable.of, _parquet(source, rows=rows, only=only))
-            else:
-                frames = _csv(source, rows=rows, only=only, numeric=numeric)
-                yield from map(RawTable.of, frames)
+            frames = (
+                _parquet(source, rows=rows, only=only, choice=choice, note=note)
+                if source.endswith(".parquet")
+                else csv_blocks(
+                    source,
+                    block=BLOCK,
+                    rows=rows,
+                    only=only,
+                    choice=choice,
+                    numeric=numeric,
+                    note=note,
+                )
+            )
+            yield from map(RawTable.of, frames)
         except UsageError:
             raise
         except broken_file_errors() as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
+            reason = error.strerror if isinstance(error, OSError) else None
             raise UsageError(
-                f"expected a CSV (or .csv.gz, .parquet) table in {source}, found {lines[0]}"
+                f"expected a CSV (or .csv.gz, .parquet) table in {source}, found ",
+                reason or Private(lines[0]),
             ) from None
 
 
@@ -108,98 +132,24 @@ def broken_file_errors() -> tuple[type[Exception], ...]:
 
 
 def _slices(
-    source: pd.DataFrame, *, rows: int | None, only: Collection[str] | None
+    source: pd.DataFrame, *, rows: int | None, only: Collection[str] | None, choice: ColumnChoice
 ) -> Iterator[pd.DataFrame]:
     names = [*map(str, source.columns)]
-    _require_different(names, "the table")
-    table = source.set_axis(names, axis="columns")
+    check_header(names, where="the table")
+    kept = select_columns(names, only=only, choice=choice, where="the table")
+    table = source.set_axis(names, axis="columns")[kept]
     end = len(table) if rows is None else min(rows, len(table))
     for start in range(0, end, BLOCK):
-        yield _select(table.iloc[start : min(start + BLOCK, end)], only)
-
-
-def _select(block: pd.DataFrame, only: Collection[str] | None) -> pd.DataFrame:
-    return block if only is None else block[_selected(list(block.columns), only)]
-
-
-def _selected(names: Sequence[str], only: Collection[str] | None) -> list[str]:
-    """Select the columns `only`; a missing one is an error that lists those of the table."""
-    if only is None:
-        return list(names)
-    if missing := [name for name in only if name not in names]:
-        shown = ", ".join(map(str, names[:MAX_SHOWN_COLUMNS]))
-        more = ", ..." if len(names) > MAX_SHOWN_COLUMNS else ""
-        raise UsageError(
-            f"expected a column {missing[0]!r}, as the schema says, found {shown}{more}"
-        )
-    return [name for name in names if name in only]
-
-
-def column_names(source: str) -> list[str]:
-    """Read a CSV file's header.
-
-    Pandas would silently rename columns of one name, and shift lines that are longer.
-    """
-    import pandas as pd
-
-    header = pd.read_csv(source, header=None, nrows=2, dtype=str, keep_default_na=False)
-    names = [str(name) for name in header.iloc[0]]
-    _require_different([name for name in names if name], source)
-    return [name or f"Unnamed: {index}" for index, name in enumerate(names)]  # as pandas does
-
-
-def _require_different(names: list[str], where: str) -> None:
-    if len(set(names)) < len(names):
-        duplicates = sorted(name for name in set(names) if names.count(name) > 1)
-        raise UsageError(
-            f"expected different names of columns in {where}, found {', '.join(duplicates)} twice"
-        )
-
-
-def _csv(
-    source: str, *, rows: int | None, only: Collection[str] | None, numeric: Collection[str]
-) -> Iterator[pd.DataFrame]:
-    import pandas as pd
-
-    names = column_names(source)
-    # From pandas 3.1 on this is the default, and asking for it is deprecated.
-    exact: dict[str, Any] = (
-        {} if _version(pd.__version__) >= (3, 1) else {"float_precision": "round_trip"}
-    )
-    done = 0
-    for numbers in ({*numeric}, set[str]()):
-        types: dict[str, Any] = {name: np.float64 if name in numbers else object for name in names}
-        # Pandas must not choose what is a null, because the schema says what is missing. Numbers
-        # are read as Python reads them. So a value on the edge of a bin is on it in both ways.
-        with pd.read_csv(
-            source,
-            dtype=types,
-            keep_default_na=False,
-            nrows=rows,
-            chunksize=BLOCK,
-            index_col=False,
-            **exact,
-        ) as reader:
-            try:
-                for number, block in enumerate(reader):
-                    if number == done:
-                        yield _select(block, only)
-                        done += 1
-            except pd.errors.ParserError:
-                raise
-            except ValueError:
-                if not numbers:
-                    raise
-                continue  # a text among the numbers: as text the error can name its row
-        return
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:2])
+        yield table.iloc[start : min(start + BLOCK, end)]
 
 
 def _parquet(
-    source: str, *, rows: int | None, only: Collection[str] | None
+    source: str,
+    *,
+    rows: int | None,
+    only: Collection[str] | None,
+    choice: ColumnChoice,
+    note: TableNote,
 ) -> Iterator[pd.DataFrame]:
     try:
         from pyarrow import ArrowException, parquet
@@ -209,30 +159,33 @@ def _parquet(
         ) from None
     import pandas as pd
 
-    try:
-        file = parquet.ParquetFile(source)
-        names = [*map(str, file.schema_arrow.names)]
-        _require_different(names, source)
-        remaining = file.metadata.num_rows if rows is None else min(rows, file.metadata.num_rows)
-        columns = [name for name in names if only is None or name in only]
-        pending: list[pd.DataFrame] = []
-        """Tables that do not fill a block yet, because batches end with row groups."""
-        for batch in file.iter_batches(batch_size=BLOCK, columns=columns):
-            part = batch.slice(0, remaining)
-            remaining -= len(part)
-            table = pd.DataFrame(
-                {name: _column(name, part.column(name), source) for name in part.schema.names}
-            )
-            is_complete = only is None or set(only) <= set(names)
-            pending.append(table if is_complete else table.reindex(columns=names))
-            while (size := sum(map(len, pending))) >= BLOCK or (pending and not remaining):
-                whole = pd.concat(pending, ignore_index=True) if len(pending) > 1 else pending[0]
-                yield _select(whole.iloc[:BLOCK], only)
-                pending = [whole.iloc[BLOCK:].copy()] if size > BLOCK else []
-            if not remaining:
-                break
-    except ArrowException as error:
-        raise ValueError(str(error)) from None
+    with Path(source).open("rb") as opened, watched(opened, source):
+        note.digest = DigestedFile(opened).finish()
+        opened.seek(0)
+        try:
+            file = parquet.ParquetFile(opened)
+            names = [*map(str, file.schema_arrow.names)]
+            check_header(names, where=source)
+            columns = select_columns(names, only=only, choice=choice, where=source)
+            total = file.metadata.num_rows
+            remaining = total if rows is None else min(rows, total)
+            pending: list[pd.DataFrame] = []
+            """Tables that do not fill a block yet, because batches end with row groups."""
+            for batch in file.iter_batches(batch_size=BLOCK, columns=columns):
+                part = batch.slice(0, remaining)
+                remaining -= len(part)
+                table = {name: _column(name, part.column(name), source) for name in columns}
+                pending.append(pd.DataFrame(table))
+                while (size := sum(map(len, pending))) >= BLOCK or (pending and not remaining):
+                    whole = (
+                        pd.concat(pending, ignore_index=True) if len(pending) > 1 else pending[0]
+                    )
+                    yield whole.iloc[:BLOCK]
+                    pending = [whole.iloc[BLOCK:].copy()] if size > BLOCK else []
+                if not remaining:
+                    break
+        except ArrowException as error:
+            raise ValueError(str(error)) from None
 
 
 def _column(name: str, values: pa.Array, source: str) -> Any:

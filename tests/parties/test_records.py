@@ -35,7 +35,11 @@ def test_every_format_gives_the_same_text(name: str, tmp_path: Path) -> None:
     [
         ("empty.csv", b"", "No columns to parse"),
         ("header.csv", b"a,b\n", "at least one row in .*header.csv, found 0 rows"),
-        ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
+        (
+            "ragged.csv",
+            b"a,b\n1,2\n1,2,3\n",
+            "expected 2 fields in line 3 of .*ragged.csv, as in its header, found 3",
+        ),
         ("latin.csv", b"a\n\xff\xfe\n", "utf-8"),
         ("broken.csv.gz", b"not gzip", "gzip"),
         ("broken.zip", b"not zip", "zip"),
@@ -50,7 +54,11 @@ def test_every_format_gives_the_same_text(name: str, tmp_path: Path) -> None:
             b"a,b,a\n1,2,3\n",
             "different names of columns in .*twice.csv, found a twice",
         ),
-        ("trailing.csv", b"a,b\n1,2,\n", "Expected 2 fields in line 2, saw 3"),
+        (
+            "trailing.csv",
+            b"a,b\n1,2,\n",
+            "expected 2 fields in line 2 of .*trailing.csv, .* found 3",
+        ),
         ("broken.parquet", b"not parquet", "Parquet"),
     ],
 )
@@ -158,9 +166,10 @@ def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:
 
 
 def test_a_missing_column_is_named_with_those_of_the_file(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("age;town\n1;x\n")
+    (tmp_path / "t.csv").write_text("Age,town\n1,x\n")
     with pytest.raises(
-        UsageError, match="expected a column 'age', as the schema says, found age;town"
+        UsageError,
+        match=r"a column 'age' in .*t.csv, as the schema says, found Age, town: did you mean Age\?",
     ):
         load(str(tmp_path / "t.csv"), schema=read_schema({"age": ["1"]}))
 

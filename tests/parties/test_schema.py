@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -137,23 +138,25 @@ def test_bad_schemas(written: str, message: str, tmp_path: Path) -> None:
 
 
 def test_inference() -> None:
-    table = pd.DataFrame({"kind": ["b", "a", "b"] * 30, "few": [2, 10, 1] * 30, "many": range(90)})
+    table = pd.DataFrame(
+        {"kind": ["b", "a", "b"] * 30, "few": [2, 10, 1] * 30, "many": range(0, 270, 3)}
+    )
     schema = merge([inferred(table)])
     assert schema.inferred
     assert schema.attributes["kind"] == Categories(categories=("a", "b"))
     assert schema.attributes["few"] == Categories(categories=("1", "2", "10"))
-    assert schema.attributes["many"] == Bins.equal(0, 89, bins=16)
+    assert schema.attributes["many"] == Bins.equal(0, 267, bins=16)
     assert [len(column) for column in encoded(schema, table)] == [90, 90, 90]
 
 
 def test_parties_unite_what_they_infer() -> None:
     first = pd.DataFrame({"kind": ["a", "b"], "size": ["1", "2"], "many": [1, 2]})
-    second = pd.DataFrame({"kind": ["c"] * 90, "size": ["7"] * 90, "many": range(10, 100)})
+    second = pd.DataFrame({"kind": ["c"] * 90, "size": ["7"] * 90, "many": range(10, 280, 3)})
     schema = merge([inferred(first), inferred(second)])
     assert schema.attributes == {
         "kind": Categories(categories=("a", "b", "c")),
         "size": Categories(categories=("1", "2", "7")),
-        "many": Bins.equal(1, 99, bins=16),
+        "many": Bins.equal(1, 277, bins=16),
     }
     with pytest.raises(UsageError, match="the same columns in every party's data"):
         merge([inferred(first), inferred(second[["kind"]])])
@@ -162,8 +165,53 @@ def test_parties_unite_what_they_infer() -> None:
 
 
 def test_too_many_texts_are_no_categories() -> None:
-    with pytest.raises(UsageError, match="more than 65536 different texts in 'id': give --schema"):
+    with pytest.raises(
+        UsageError,
+        match="more than 65536 different texts in 'id': leave it out, --drop id, or give --schema",
+    ):
         inferred(pd.DataFrame({"id": [f"p{i}" for i in range(70_000)]}))
+
+
+@pytest.mark.parametrize("block", [1, 7, 300])
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([f"p{i}" for i in range(300)], "that most values occur once (300 different values in 300"),
+        ([f"p{i // 2}" for i in range(100)] + [f"q{i}" for i in range(101)], "once (151 diff"),
+        ([*range(299), "x"], "that most values occur once (300 different values in 300 rows)"),
+        ([f"{i:06}" for i in range(300)], "whole numbers that number the rows (300 different"),
+        ([*range(7_000, 7_300), "?"], "whole numbers that number the rows (300 different values"),
+        ([*range(0, 598, 2)], "whole numbers that number the rows (299 different values in 299"),
+    ],
+)
+def test_identifiers_are_no_categories(values: list[Any], what: str, block: int) -> None:
+    """The attack: each identifier was published as a category of its own."""
+    table = pd.DataFrame({"sex": "f", "patient id": values})
+    parts = [table.iloc[start : start + block] for start in range(0, len(table), block)]
+    with pytest.raises(UsageError) as caught:
+        inferred(*parts)
+    assert what in str(caught.value)
+    assert str(caught.value).startswith("expected categories or measurements in 'patient id', ")
+    assert str(caught.value).endswith("): leave it out, --drop 'patient id', or give --schema")
+    assert "300" not in caught.value.public
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"p{i}" for i in range(16)],  # few values
+        [f"p{i // 2}" for i in range(300)],  # each occurs twice
+        [f"p{i // 2}" for i in range(200)] + [f"q{i}" for i in range(200)],  # not more than half
+        [i + 0.5 for i in range(300)],  # measurements
+        [*range(0, 900, 3)],  # with gaps
+        [*range(299), 0],  # two rows are the same
+        [*range(64)],  # in a table of few rows
+    ],
+)
+def test_what_is_no_identifier(values: list[Any]) -> None:
+    (rule,) = merge([inferred(pd.DataFrame({"a": values}))]).attributes.values()
+    is_text = isinstance(values[0], str)
+    assert isinstance(rule, Categories if is_text else Bins)
 
 
 def test_a_schema_travels() -> None:
@@ -213,16 +261,20 @@ def test_missing_values_get_a_category() -> None:
         assert (
             encoded(schema, table)[0].tolist().count(len(schema.domain.labels["t"]) - 1) == absent
         )
-    numbers = pd.DataFrame({"t": [*map(float, range(100)), None]})
+    numbers = pd.DataFrame({"t": [*map(float, range(0, 200, 2)), 0.0, None]})
     schema = merge([inferred(numbers)])
-    assert schema.attributes["t"] == Bins.equal(0, 99, bins=16, missing="category")
+    assert schema.attributes["t"] == Bins.equal(0, 198, bins=16, missing="category")
     assert encoded(schema, numbers)[0][-1] == 16
 
 
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_inference_does_not_depend_on_blocks(block: int) -> None:
     table = pd.DataFrame(
-        {"n": [f"{i}" for i in range(99)] + ["x"], "m": range(100), "few": [None, 3] * 50}
+        {
+            "n": [f"{i // 2}" for i in range(99)] + ["x"],
+            "m": range(0, 300, 3),
+            "few": [None, 3] * 50,
+        }
     )
     parts = [table.iloc[start : start + block] for start in range(0, 100, block)]
     assert inferred(*parts) == inferred(table)
@@ -313,14 +365,16 @@ def test_codes_do_not_wrap() -> None:
 
 @pytest.mark.parametrize("text", ["-nan", "inf"])
 def test_numbers_at_one_party_and_no_number_at_another(text: str) -> None:
-    numbers, texts = pd.DataFrame({"a": range(90)}), pd.DataFrame({"a": [text, "1"]})
+    numbers, texts = pd.DataFrame({"a": range(0, 270, 3)}), pd.DataFrame({"a": [text, "1"]})
     with pytest.raises(UsageError, match="texts at another"):
         merge([inferred(numbers), inferred(texts)])
 
 
 def test_one_number_spelt_in_many_ways_is_categories() -> None:
     assert (
-        len(inferred(pd.DataFrame({"a": ["0" * n + "7" for n in range(80)]})).domain.labels["a"])
+        len(
+            inferred(pd.DataFrame({"a": ["0" * n + "7" for n in range(80)] * 2})).domain.labels["a"]
+        )
         == 80
     )
 
@@ -427,7 +481,7 @@ def test_a_column_without_values(tmp_path: Path) -> None:
             "a range that 16 bins can divide, found 1e.18 to 1e.18 in 'a': give --schema",
         ),
         (["-1.7e308", "1.7e308", *map(str, range(100))], "a range that 16 bins can divide"),
-        ([f"p{i}" for i in range(65_536)] + [""], "more than 65536 different texts in 'a'"),
+        ([f"p{i}" for i in range(65_536)] * 2 + [""], "more than 65536 different texts in 'a'"),
     ],
 )
 def test_columns_that_cannot_be_inferred(values: list[str], message: str) -> None:
@@ -436,7 +490,7 @@ def test_columns_that_cannot_be_inferred(values: list[str], message: str) -> Non
 
 
 def test_parties_with_too_many_texts_together() -> None:
-    tables = [pd.DataFrame({"a": [f"{name}{i}" for i in range(40_000)]}) for name in "pq"]
+    tables = [pd.DataFrame({"a": [f"{name}{i}" for i in range(40_000)] * 2}) for name in "pq"]
     with pytest.raises(UsageError, match="more than 65536 different texts in 'a'"):
         merge([inferred(table) for table in tables])
 

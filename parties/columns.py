@@ -1,0 +1,86 @@
+"""Columns of a table: which of them are taken, and whether a header can be that of a table."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import msgspec
+
+from ..messages import Private, UsageError
+
+__all__ = ["ALL_COLUMNS", "ColumnChoice", "check_header", "select_columns"]
+
+SEPARATORS: Final = {";": "semicolons", "|": "vertical bars", "\t": "tabs"}
+"""What separates columns in files that are no comma-separated values."""
+MAX_SHOWN_COLUMNS: Final = 30
+
+
+class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """Which columns of a table are taken: those that are named, or all but those that are dropped.
+
+    Without any name all are.
+    """
+
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+    def of(self, names: Sequence[str], *, where: str) -> list[str]:
+        """Choose among the columns of a table, in its order; an unknown one is a `UsageError`."""
+        for option, chosen in (("--columns", self.columns), ("--drop", self.drop)):
+            for name in chosen:
+                if name not in names:
+                    raise UsageError(
+                        f"expected columns of {where} for {option}, found {name!r}"
+                        f"{_hint(name, names)}"
+                    )
+        kept = [name for name in names if not self.columns or name in self.columns]
+        kept = [name for name in kept if name not in self.drop]
+        if not kept:
+            raise UsageError(f"expected --drop to leave a column of {where}, found that it has all")
+        return kept
+
+
+ALL_COLUMNS: Final = ColumnChoice()
+
+
+def select_columns(
+    names: Sequence[str], *, only: Collection[str] | None, choice: ColumnChoice, where: str
+) -> list[str]:
+    """Select the columns that are read: those of a schema, or else the chosen ones."""
+    if only is None:
+        return choice.of(names, where=where)
+    if missing := [name for name in only if name not in names]:
+        shown = ", ".join(map(str, names[:MAX_SHOWN_COLUMNS]))
+        more = ", ..." if len(names) > MAX_SHOWN_COLUMNS else ""
+        raise UsageError(
+            f"expected a column {missing[0]!r} in {where}, as the schema says, found ",
+            Private(shown + more),
+            _hint(missing[0], names),
+        )
+    return [name for name in names if name in only]
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    folded = {other.casefold(): other for other in names}
+    close = [folded[text] for text in difflib.get_close_matches(name.casefold(), folded, n=3)]
+    return f": did you mean {' or '.join(close)}?" if close else ""
+
+
+def check_header(names: Sequence[str], *, where: str) -> None:
+    """Refuse names that occur twice, and a whole line that was taken for the name of one column."""
+    if len(set(names)) < len(names):
+        duplicates = sorted(name for name in set(names) if names.count(name) > 1)
+        raise UsageError(
+            f"expected different names of columns in {where}, found ",
+            Private(", ".join(duplicates)),
+            " twice",
+        )
+    for separator, plural in SEPARATORS.items():
+        if len(names) == 1 and separator in names[0]:
+            raise UsageError(
+                f"expected columns separated by commas in {where}, found one column with {plural} "
+                f"in its header: write the file again with commas, or read it in Python by "
+                f"pandas.read_csv(..., sep={separator!r})"
+            )

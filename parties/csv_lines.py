@@ -1,0 +1,145 @@
+"""Lines of a CSV file: each must have as many fields as the header, and none may be empty.
+
+pandas leaves out empty lines and fills short ones without a word. So the lines are counted here, on
+the way from the file to pandas. Empty lines at the end of a file are no rows and are let pass.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import numpy as np
+
+from ..messages import UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["CheckedLines"]
+
+MAX_RECORD: Final = 1 << 20
+"""Characters of one row. A quote that is never closed would make a row of the rest of the file."""
+COMMA, NEWLINE = b",\n"
+OLD_NEWLINE: Final = re.compile(rb"\r(?!\n)")
+"""A line that ends in a carriage return alone."""
+SENTINEL: Final = "the next line"
+"""Stands for the line after those that have been read."""
+
+
+class CheckedLines(io.RawIOBase):
+    """A decompressed CSV file that is read from its beginning, with a check of every line.
+
+    The first line that is wrong is noted in `problem`, and ends the file for pandas. The reader
+    raises it between its blocks, since pandas would hide an error from within.
+    """
+
+    def __init__(self, file: BinaryIO, *, fields: int, where: str) -> None:
+        self.problem: UsageError | None = None
+        self._file = file
+        self._fields = fields
+        self._where = where
+        self._line = 0
+        """Number of lines that were checked."""
+        self._empty = 0
+        """Number of the first of the empty lines that were read last; 0 where there is none."""
+        self._rest = b""
+        """The line that has not ended yet."""
+        self._open: list[str] = []
+        """Lines of a row that has not ended yet, because a quote is open."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        data = b"" if self.problem else self._file.read(len(view))
+        if self.problem is None:
+            self._check(data)
+        if self.problem is not None:
+            return 0  # pandas must not see what is wrong: it would warn, or fail in its own words
+        view[: len(data)] = data
+        return len(data)
+
+    def require_good(self) -> None:
+        """Raise the first problem, if there is one."""
+        if self.problem is not None:
+            raise self.problem
+
+    def _check(self, data: bytes) -> None:
+        """Check the lines that end in these bytes; no bytes are the end of the file."""
+        text = self._rest + data
+        end = text.rfind(b"\n") + 1 if data else len(text)
+        lines, self._rest = text[:end], text[end:]
+        if not data and lines and not lines.endswith(b"\n"):
+            lines += b"\n"
+        is_plain = self._fields > 1 and not self._open and b'"' not in lines
+        if is_plain and not OLD_NEWLINE.search(lines):
+            self._check_plain(lines)
+        else:
+            self._check_quoted(lines.decode("latin-1"))
+        if len(self._rest) > MAX_RECORD:
+            self._refuse(self._line + 1, f"a line of more than {MAX_RECORD} bytes")
+
+    def _check_plain(self, lines: bytes) -> None:
+        """Count the commas of lines without quotes."""
+        codes = np.frombuffer(lines, np.uint8)
+        ends = np.flatnonzero(codes == NEWLINE)
+        commas = np.searchsorted(np.flatnonzero(codes == COMMA), ends)
+        wrong = np.flatnonzero(np.diff(commas, prepend=0) != self._fields - 1)
+        before = 0
+        for index in wrong.tolist():
+            if index > before:
+                self._end_empty_lines()
+            before = index + 1
+            start = int(ends[index - 1]) + 1 if index else 0
+            fields = lines[start : int(ends[index])].decode("latin-1").split(",")
+            self._check_row(fields, line=self._line + index + 1)
+            if self.problem is not None:
+                return
+        if before < len(ends):
+            self._end_empty_lines()
+        self._line += len(ends)
+
+    def _check_quoted(self, text: str) -> None:
+        """Read rows whose fields may be quoted, and may hold commas and line breaks."""
+        lines = [*self._open, *io.StringIO(text, newline="")]
+        reader = csv.reader([*lines, SENTINEL])
+        begin = 0
+        try:
+            for row in reader:
+                if reader.line_num > len(lines):
+                    break  # the sentinel, or the row that has swallowed it
+                self._check_row(row, line=self._line + begin + 1)
+                begin = reader.line_num
+        except csv.Error as error:
+            self._refuse(self._line + begin + 1, str(error))
+        self._line += begin
+        self._open = lines[begin:]
+        if sum(map(len, self._open)) > MAX_RECORD:
+            self._refuse(self._line + 1, "a quote that is not closed")
+
+    def _check_row(self, fields: list[str], *, line: int) -> None:
+        if len(fields) <= 1 and not "".join(fields).strip():
+            self._empty = self._empty or line
+            return
+        self._end_empty_lines()
+        if len(fields) != self._fields:
+            self._refuse(line, f"{len(fields)}")
+
+    def _end_empty_lines(self) -> None:
+        """Note empty lines as a problem, since a row follows them."""
+        if self._empty and self.problem is None:
+            self.problem = UsageError(
+                f"expected a row in line {self._empty} of {self._where}, found an empty line: "
+                "remove it"
+            )
+
+    def _refuse(self, line: int, content: str) -> None:
+        if self.problem is None:
+            self.problem = UsageError(
+                f"expected {self._fields} fields in line {line} of {self._where}, as in its "
+                f"header, found {content}: complete the line, or leave it out"
+            )
