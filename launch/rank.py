@@ -11,41 +11,38 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from ..messages import CURATOR, Role, SottovoceError, UsageError
-from ..messages.mpi import MPIWire, wait_until
-from ..parties import Records, Schema
+from ..messages.mpi import MPIWire
 from ..runs.failure import INTERRUPTED, describe
-from ..runs.identities import read_identities
-from ..runs.job import Job, instantiate
+from ..runs.job import Job
 from ..runs.part import play_role
 from ..runs.record import RunRecord
 from ..runs.setup import (
-    agree_on_schema,
-    contribute_schema,
     cores_for_each,
-    load_records,
 )
 from .error_log import keep_at_home
-from .library import brief_version, conflict, library_variables, parent_library
+from .library import brief_version, library_variables, parent_library
 from .lifeline import Address, Failure, Lifeline, RankResult
 from .mpiexec import inside_mpi_job
+from .rank_setup import (
+    OtherRankError,
+    agree_on_arguments,
+    library_hint,
+    ranks_on_this_host,
+    set_up,
+)
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 __all__ = ["JOB_VARIABLE", "RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
-
-T = TypeVar("T")
 
 JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
 RANK_PROGRAM: Final = "import gc; gc.disable(); from sottovoce.launch.rank import main; main()"
@@ -116,9 +113,9 @@ def be_a_rank(
 
     are_shown = False
     try:
-        _agree_on_arguments(comm, job, tell_errors=tell_errors)
+        agree_on_arguments(comm, job, tell_errors=tell_errors)
         are_shown = tell_errors
-        records, schema = _set_up(comm, job)
+        records, schema = set_up(comm, job)
         record = play_role(
             MPIWire(comm),
             job,
@@ -135,7 +132,7 @@ def be_a_rank(
             # The launcher has the job; a seed may be longer than the integers that travel here.
             record = msgspec.structs.replace(record, job=Job(protocol=job.protocol))
         lifeline.send(RankResult(rank, record))
-    except _OtherRankError as mistake:
+    except OtherRankError as mistake:
         lifeline.close()
         sys.exit(mistake.status)
     except BaseException as error:  # noqa: BLE001 - the other ranks must not wait, whatever it is
@@ -160,93 +157,9 @@ def _refuse_to_be_alone(comm: MPI.Comm) -> None:
     world = inside_mpi_job()
     if world is not None and world.size is not None and world.size > comm.Get_size() == 1:
         raise UsageError(
-            f"expected {world.size} ranks, found that each is alone: {_library_hint()}; "
+            f"expected {world.size} ranks, found that each is alone: {library_hint()}; "
             "`sottovoce run --mpiexec PATH` starts ranks with the library of that mpiexec"
         )
-
-
-def _library_hint() -> str:
-    """Find why a rank is alone, by the launcher's variables and by the library that was loaded."""
-    from mpi4py import MPI
-
-    world, library = inside_mpi_job(), brief_version(MPI.Get_library_version())
-    return conflict("other" if world is None else world.flavour, library) or (
-        f"mpi4py loads {library}, which does not know this mpiexec (see `sottovoce doctor`)"
-    )
-
-
-class _OtherRankError(Exception):
-    """Another rank found bad input and reports it; this rank ends without a message."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-def _agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
-    """Check that there is a rank for every role, and that all ranks have the curator's arguments.
-
-    Raises:
-        UsageError: They have not, or errors would be shown on another host.
-    """
-    size = comm.Get_size()
-    if size != job.parties + 1:
-        hint = f": {_library_hint()}" if size == 1 else ""
-        raise UsageError(
-            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
-            f"found {size}{hint}"
-        )
-    mine = hashlib.sha256(msgspec.json.encode((job, tell_errors))).digest()
-    curators = bytearray(mine)
-    comm.Bcast(curators, root=CURATOR)
-
-    def compare() -> None:
-        if curators != mine:
-            raise UsageError(
-                "expected all ranks to be started with the same arguments, "
-                "found others at the curator"
-            )
-
-    def refuse_other_hosts() -> None:
-        if _ranks_on_this_host(comm).size < size:
-            raise UsageError("expected --tell-errors on one machine, found ranks on several hosts")
-
-    _together(comm, compare)
-    if tell_errors:
-        _together(comm, refuse_other_hosts)
-
-
-def _set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
-    """Agree on the schema, and load this party's records.
-
-    The curator has no records and opens no file.
-    """
-    size, rank = comm.Get_size(), comm.Get_rank()
-
-    def contribute() -> Schema | None:
-        if rank == CURATOR:
-            return None
-        # A mistake must be found here, where all ranks learn of it. The keys are read again later.
-        read_identities(job.identities, party=rank, parties=size - 1)
-        return contribute_schema(job, party=rank, needed=instantiate(job).needs_schema)
-
-    schema = _together(comm, contribute)
-
-    def agree() -> Schema | None:
-        agreed = agree_on_schema(_exchange(comm, schema))
-        # Each rank agrees by itself. Roles with different orders of categories would publish wrong
-        # results without noticing.
-        if any(other != agreed for other in _exchange(comm, agreed)):
-            raise UsageError(
-                "expected all ranks to infer the same schema, found different ones: give --schema"
-            )
-        return agreed
-
-    schema = _together(comm, agree)
-    records = _together(
-        comm, lambda: None if rank == CURATOR else load_records(job, party=rank, schema=schema)
-    )
-    return records, schema
 
 
 def _cores(comm: MPI.Comm) -> int:
@@ -254,53 +167,8 @@ def _cores(comm: MPI.Comm) -> int:
 
     Parties on one host compute at the same time, and the curator computes while they wait.
     """
-    parties_here = int((_ranks_on_this_host(comm) != CURATOR).sum())
+    parties_here = int((ranks_on_this_host(comm) != CURATOR).sum())
     return cores_for_each(roles=1 if comm.Get_rank() == CURATOR else parties_here)
-
-
-def _ranks_on_this_host(comm: MPI.Comm) -> npt.NDArray[np.int64]:
-    """List the ranks on this host. All ranks call it at the same time."""
-    from mpi4py import MPI
-
-    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
-    ranks = np.zeros(here.Get_size(), np.int64)
-    here.Allgather(np.array([comm.Get_rank()]), ranks)
-    here.Free()
-    return ranks
-
-
-def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
-    """Call a function on all ranks, and end all ranks if it finds bad input on any of them.
-
-    The lowest rank with bad input reports it. So a file that is missing on all is reported once.
-    """
-    size, rank = comm.Get_size(), comm.Get_rank()
-    mistake: SottovoceError | None = None
-    results: list[T] = []
-    try:
-        results.append(act())
-    except SottovoceError as error:
-        mistake = error
-    statuses = np.zeros(size, np.int64)
-    status = np.array([mistake.exit_status if mistake else 0])
-    wait_until(comm.Iallgather(status, statuses).Test, timeout=float("inf"))
-    if statuses.any():
-        first = int(np.flatnonzero(statuses)[0])
-        if mistake is None or first != rank:
-            raise _OtherRankError(int(statuses[first]))
-        raise mistake
-    return results[0]
-
-
-def _exchange(comm: MPI.Comm, schema: Schema | None) -> list[Schema | None]:
-    """Send every rank's schema to all ranks. This is set-up, not a message of the protocol."""
-    encoded = np.frombuffer(msgspec.json.encode(schema), np.uint8)
-    sizes = np.zeros(comm.Get_size(), np.int64)
-    wait_until(comm.Iallgather(np.array([len(encoded)]), sizes).Test, timeout=float("inf"))
-    gathered = np.zeros(int(sizes.sum()), np.uint8)
-    wait_until(comm.Iallgatherv(encoded, [gathered, sizes.tolist()]).Test, timeout=float("inf"))
-    parts = np.split(gathered, np.cumsum(sizes)[:-1])
-    return [msgspec.json.decode(part.tobytes(), type=Schema | None) for part in parts]
 
 
 def _library() -> str:

@@ -26,7 +26,7 @@ from ..report.reported import ReportedRun
 from ..runs.guard import is_built_in
 from ..runs.job import Job, Placement, Transport, instantiate
 from ..runs.record import Rehearsal, RunRecord
-from ..runs.settings import settings
+from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
 from .mpiexec import find_launcher
 from .spending import spend
@@ -137,6 +137,8 @@ def run(
     mode: str = "rigorous",
     transport: Transport = "threads",
     rows: int | None = None,
+    drop: Sequence[str] = (),
+    columns: Sequence[str] = (),
     split: str = "even",
     schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     identities: str | os.PathLike[str] | None = None,
@@ -161,6 +163,8 @@ def run(
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
         transport: "threads" (in this process) or "mpi" (starts mpiexec).
         rows: Number of rows to take from the data. The default is all.
+        drop: Columns to leave out.
+        columns: Columns to take, and no others.
         split: How one table is split: "even", "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH".
         schema: Categories and bins: a JSON file, or a dictionary. Without it they are inferred.
         identities: A folder made by `sottovoce identity`. Without it they are made for the run.
@@ -203,6 +207,8 @@ def run(
                 "mode": mode,
                 "transport": transport,
                 "rows": rows,
+                "drop": split_names(drop),
+                "columns": split_names(columns),
                 "split": split,
                 "schema": schema if schema is None or isinstance(schema, Mapping) else str(schema),
                 "identities": None if identities is None else str(identities),

@@ -110,7 +110,8 @@ class SottovoceError(Exception):
     @property
     def public(self) -> str:
         """The text without what may hold data."""
-        return "".join(NOT_SHOWN if isinstance(part, Private) else part for part in self.parts)
+        text = "".join(NOT_SHOWN if isinstance(part, Private) else part for part in self.parts)
+        return text.replace(f"({NOT_SHOWN})", NOT_SHOWN)
 
 
 class UsageError(SottovoceError):

@@ -98,7 +98,7 @@ class _ColumnSummary:
         if is_numeric and self.low < self.high:
             return Bins(edges=(self.low, self.high), missing=missing)
         if self._is_mostly_unique:
-            raise self._identifiers("that most values occur once")
+            raise self._identifiers("most of which occur once")
         if len(self.counts) + self.has_missing > MAX_LABELS:
             raise _too_many_texts(self.name)
         return Categories(categories=tuple(sorted(self.counts)) or (NO_VALUE,), missing=missing)
@@ -120,9 +120,9 @@ class _ColumnSummary:
 
     def _identifiers(self, what: str) -> UsageError:
         return UsageError(
-            f"expected categories or measurements in {self.name!r}, found {what} (",
+            f"expected categories or measurements in {self.name!r}, found ",
             Private(f"{self._different} different values in {self.rows:,} rows"),
-            f"): {_way_out(self.name)}",
+            f", {what}: {_way_out(self.name)}",
         )
 
     @property

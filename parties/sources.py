@@ -112,7 +112,7 @@ def _blocks(
 def broken_file_errors() -> tuple[type[Exception], ...]:
     """List the errors on broken files.
 
-    They are raised by pandas, by pyarrow, and by the decompressors that pandas chooses by name.
+    They are raised by pandas, by pyarrow, and by the decompressors.
     """
     import lzma
     import tarfile

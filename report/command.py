@@ -43,7 +43,10 @@ def command(job: Job, *, transport: str) -> str:
         words += ["--epsilon", str(job.parameters["epsilon"])]
     for name, value in _changed(job).items():
         option = f"--{name.replace('_', '-')}"
-        words += [option] if value is True else [option, str(value)]
+        if isinstance(value, tuple):
+            words += [option, ",".join(value)] if name == "columns" else [option, *value]
+        else:
+            words += [option] if value is True else [option, str(value)]
     words += [] if job.schema is None else ["--schema", "schema.json"]
     words += ["--transport", "threads"] if transport == "threads" else []
     for name, value in job.parameters.items():
@@ -68,7 +71,9 @@ def _python(job: Job) -> str:
 def _changed(job: Job) -> dict[str, Any]:
     """List the job's options that are not the default."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(Job)}
-    values = {name: getattr(job, name) for name in SHOWN}
+    # The schema that the run leaves has no other columns.
+    names = SHOWN if job.schema is not None else (*SHOWN, "columns", "drop")
+    values = {name: getattr(job, name) for name in names}
     return {name: value for name, value in values.items() if value != defaults[name]}
 
 

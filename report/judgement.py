@@ -49,7 +49,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What the judge measures beyond the distances."""
 
     classify: list[str] = []
-    drop: list[str] = []
+    classify_without: list[str] = []
     """Attributes that classifiers do not get."""
     test: str = ""
     """A table of other people, on which classifiers are tested.
@@ -149,7 +149,7 @@ def _judge(
         warnings.append(f"{NOT_CLASSIFIED}: {job.protocol} publishes no table to learn from")
     try:
         parts = [
-            load(source, schema=schema, rows=job.rows, seed=job.public_seed)
+            load(source, schema=schema, rows=job.rows, seed=job.public_seed, choice=job.choice)
             for source in tables or job.data
         ]
     except UsageError as error:  # the files are on the parties' hosts
@@ -223,7 +223,7 @@ def _utility(
         ways=[way for way in WAYS if way <= len(schema.attributes)],
         binary=judging.binary,
         targets=judging.classify,
-        drop=judging.drop,
+        drop=judging.classify_without,
         test=test,
     )
     synthetic = Utility(

@@ -15,7 +15,7 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS, MIN_KEY_BITS
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
-from ..parties import Schema, read_split
+from ..parties import ColumnChoice, Schema, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode
 
@@ -65,6 +65,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Annotated[int, msgspec.Meta(ge=1)] | None,
         msgspec.Meta(description="take only so many rows"),
     ] = None
+    drop: Annotated[
+        tuple[str, ...], msgspec.Meta(description="columns to leave out: name address")
+    ] = ()
+    columns: Annotated[
+        tuple[str, ...], msgspec.Meta(description="columns to take, and no others: age,sex,income")
+    ] = ()
+    """With a schema, it has these attributes alone."""
     split: Annotated[
         str,
         msgspec.Meta(description="of one table: even, sizes:3,1,1 or by:ATTRIBUTE,...@STRENGTH"),
@@ -83,6 +90,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 f"expected one --data to split, or one for each of {self.parties} parties, "
                 f"found {tables}"
             )
+        if self.drop and self.columns:
+            raise UsageError("expected --drop or --columns, found both")
         read_split(self.split, parties=self.parties)
         if tables > 1 and self.split != "even":
             raise UsageError(f"expected one --data for --split {self.split}, found {tables}")
@@ -93,6 +102,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 f"expected --key-bits of at least {MIN_KEY_BITS}, found {self.key_bits}: "
                 "less needs --insecure-test-keys"
             )
+
+    @property
+    def choice(self) -> ColumnChoice:
+        """The columns of the data that are used; a schema has no others already."""
+        if self.schema is not None:
+            return ColumnChoice()
+        return ColumnChoice(columns=self.columns, drop=self.drop)
 
     @property
     def public_seed(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
@@ -16,10 +16,18 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 import msgspec
 
 from ..messages import UsageError
-from ..parties import Schema, read_schema
+from ..parties import ColumnChoice, Schema, read_schema
 from .job import Job, Placement
 
-__all__ = ["OPTIONS", "Settings", "merge_options", "parse_assignments", "read_options", "settings"]
+__all__ = [
+    "OPTIONS",
+    "Settings",
+    "merge_options",
+    "parse_assignments",
+    "read_options",
+    "settings",
+    "split_names",
+]
 
 _JOB: Final = {
     field.name: field.type
@@ -32,6 +40,8 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "data": str | list[str],
     "epsilon": float,
     **_JOB,
+    "drop": str | list[str],
+    "columns": str | list[str],
     "schema": str | dict[str, Any],
     **_PLACEMENT,
     "mpi_arg": list[str],
@@ -70,10 +80,14 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
     if not data:
         raise UsageError("expected a table for data, found none: leave it out for the demo's")
     fields = {name: value for name, value in chosen.items() if name in _JOB}
+    for name in {"drop", "columns"} & fields.keys():
+        fields[name] = split_names(fields[name])
     fields.setdefault("parties", len(data) if len(data) > 1 else 3)
     schema = chosen.get("schema")
     if schema is not None:
-        fields["schema"] = schema if isinstance(schema, Schema) else read_schema(schema)
+        whole = schema if isinstance(schema, Schema) else read_schema(schema)
+        names = {name: fields.get(name, []) for name in ("columns", "drop")}
+        fields["schema"] = whole.select(msgspec.convert(names, ColumnChoice))
     job = Job(
         protocol=chosen["protocol"],
         data=tuple(data),
@@ -82,6 +96,13 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
     )
     placement = {name: chosen[name] for name in _PLACEMENT if name in chosen}
     return Settings(job=job, placement=msgspec.convert(placement, Placement), out=chosen.get("out"))
+
+
+def split_names(names: str | Sequence[str]) -> list[str]:
+    """List names of columns: those of a list as they are, those of a text between its commas."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",") if name.strip()]
+    return [*names]
 
 
 def _converted(name: str, value: Any) -> Any:

@@ -8,46 +8,142 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..parties import DEMO, DEMO_SCHEMA, Records, Schema, blocks, infer, load, merge, read_split
+from ..messages import UsageError
+from ..parties import (
+    DEMO,
+    DEMO_SCHEMA,
+    Records,
+    Schema,
+    TableNote,
+    blocks,
+    digest_of,
+    infer,
+    load,
+    merge,
+    read_split,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
     from .job import Job
 
-__all__ = ["agree_on_schema", "contribute_schema", "cores_for_each", "load_records"]
+__all__ = [
+    "agree_on_schema",
+    "contribute_schema",
+    "cores_for_each",
+    "load_records",
+    "require_one_table",
+]
 
 
 def contribute_schema(
-    job: Job, *, party: int, needed: bool, tables: tuple[pd.DataFrame, ...] = ()
+    job: Job,
+    *,
+    party: int,
+    needed: bool,
+    tables: tuple[pd.DataFrame, ...] = (),
+    note: TableNote | None = None,
 ) -> Schema | None:
     """Give a party's contribution to the schema: the one given, or one inferred from its table.
 
-    Where all parties share one table, the first party speaks for all.
+    Where all parties share one table, the first party speaks for all. `note` is given what the
+    reading leaves, if there is one.
     """
     if job.schema is not None or not needed:
         return job.schema
     if set(job.data) == {DEMO}:
-        return DEMO_SCHEMA
-    if len(tables or job.data) == 1 and party > 1:
+        return DEMO_SCHEMA.select(job.choice)
+    if _is_shared(job, tables) and party > 1:
         return None
     table = _source(job, party=party, tables=tables)
-    return infer(blocks(table, rows=job.rows, seed=job.public_seed))
+    return infer(blocks(table, rows=job.rows, seed=job.public_seed, choice=job.choice, note=note))
 
 
 def load_records(
-    job: Job, *, party: int, schema: Schema | None, tables: tuple[pd.DataFrame, ...] = ()
+    job: Job,
+    *,
+    party: int,
+    schema: Schema | None,
+    tables: tuple[pd.DataFrame, ...] = (),
+    note: TableNote | None = None,
 ) -> Records:
     """Load one party's records: its own file, or its share of the one file.
 
-    Called by a party's process alone.
+    Called by a party's process alone. `note` is what the reading for the schema left: the file must
+    be the same. It is given what this reading leaves.
+
+    Raises:
+        UsageError: The data cannot be used, or the file has changed between the two readings.
     """
-    shared = len(tables or job.data) == 1
-    split = read_split(job.split, parties=job.parties) if shared else None
+    split = read_split(job.split, parties=job.parties) if _is_shared(job, tables) else None
     table = _source(job, party=party, tables=tables)
-    return load(table, schema=schema, rows=job.rows, seed=job.public_seed, party=party, split=split)
+    reading = TableNote()
+    try:
+        records = load(
+            table,
+            schema=schema,
+            rows=job.rows,
+            seed=job.public_seed,
+            party=party,
+            split=split,
+            choice=job.choice,
+            note=reading,
+        )
+    except UsageError:
+        if note is not None and note.digest and digest_of(table) != note.digest:
+            raise _changed(table) from None  # it is why the schema does not fit
+        raise
+    if note is not None:
+        if note != TableNote() and note != reading:
+            raise _changed(table)
+        note.digest, note.rows = reading.digest, reading.rows
+    return records
+
+
+def _changed(table: str | pd.DataFrame) -> UsageError:
+    return UsageError(
+        f"expected {table} to stay as it is, found that it changed after the schema was read from "
+        "it: start again when nobody writes to it"
+    )
+
+
+def require_one_table(job: Job, notes: Mapping[int, TableNote]) -> None:
+    """Refuse a run in which parties that share one file have read different versions of it.
+
+    With a file for each party nothing is compared. Then the number of a party's rows may be secret.
+
+    Args:
+        job: The job.
+        notes: What the reading of its records left at each party, by rank.
+
+    Raises:
+        UsageError: The file was changed or replaced, or every host has a file of its own.
+    """
+    if len(job.data) != 1:
+        return
+    readers: dict[tuple[str, int], list[int]] = {}
+    for rank, note in sorted(notes.items()):
+        readers.setdefault((note.digest, note.rows), []).append(rank)
+    if len(readers) > 1:
+        versions = ", another by ".join(_ranks(ranks) for ranks in readers.values())
+        raise UsageError(
+            f"expected one table in {job.data[0]} at all parties, found one version read by "
+            f"{versions}: start again when nobody writes to it; if every host has a file of its "
+            "own there, give --data once for each party"
+        )
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    """Name ranks: rank 2, or ranks 1 and 3."""
+    *most, last = map(str, ranks)
+    return f"ranks {', '.join(most)} and {last}" if most else f"rank {last}"
+
+
+def _is_shared(job: Job, tables: tuple[pd.DataFrame, ...]) -> bool:
+    return len(tables or job.data) == 1
 
 
 def _source(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...]) -> str | pd.DataFrame:

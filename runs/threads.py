@@ -16,12 +16,19 @@ from ..messages import (
     Wire,
     thread_wires,
 )
+from ..parties import TableNote
 from .failure import INTERRUPTED, RunFailed, describe
 from .identities import read_identities
 from .job import Job, instantiate
 from .part import play_role
 from .record import RunRecord
-from .setup import agree_on_schema, contribute_schema, cores_for_each, load_records
+from .setup import (
+    agree_on_schema,
+    contribute_schema,
+    cores_for_each,
+    load_records,
+    require_one_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,16 +99,21 @@ def _set_up(
     parties = range(1, job.parties + 1)
     for party in parties:  # read again by the party; a missing file is found before anything starts
         read_identities(job.identities, party=party, parties=job.parties)
+    notes = {party: TableNote() for party in parties}
     schema = agree_on_schema(
         [
-            contribute_schema(job, party=party, needed=protocol.needs_schema, tables=tables)
+            contribute_schema(
+                job, party=party, needed=protocol.needs_schema, tables=tables, note=notes[party]
+            )
             for party in parties
         ]
     )
-    return schema, [
-        None,
-        *(load_records(job, party=party, schema=schema, tables=tables) for party in parties),
+    records = [
+        load_records(job, party=party, schema=schema, tables=tables, note=notes[party])
+        for party in parties
     ]
+    require_one_table(job, notes)
+    return schema, [None, *records]
 
 
 class RoleError(Exception):

@@ -53,6 +53,8 @@ LABEL_COLUMNS: Final = (
     "parties",
     "rows_asked",
     "split",
+    "drop",
+    "columns",
     "key_bits",
     "schema",
     "transport",
@@ -256,11 +258,21 @@ def _alternatives(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Make one set of options for each combination of values."""
     names = [name for name in options if name != "set"]
     parameters = list(options["set"])
-    choices = [_listed(options[name]) for name in names]
+    choices = [
+        [options[name]] if _is_list_of_columns(name, options[name]) else _listed(options[name])
+        for name in names
+    ]
     choices += [_listed(options["set"][name]) for name in parameters]
     for values in product(*choices):
         chosen = dict(zip(names, values[: len(names)], strict=True))
         yield {**chosen, "set": dict(zip(parameters, values[len(names) :], strict=True))}
+
+
+def _is_list_of_columns(name: str, value: Any) -> bool:
+    """Tell whether a list is one value: columns to take or to drop. Lists of these are several."""
+    return name in ("drop", "columns") and not any(
+        isinstance(item, list) for item in _listed(value)
+    )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -84,6 +84,7 @@ class RunCell:
         named = {
             "rows_asked": self.options.get("rows"),
             **{name: self.options.get(name) for name in ("split", "key_bits", "schema")},
+            **{name: ",".join(getattr(self.job, name)) or None for name in ("drop", "columns")},
             "transport": self.placement.transport,
             "hosts": self.placement.hosts or self.placement.hostfile,
         }

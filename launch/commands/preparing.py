@@ -9,25 +9,38 @@ from typing import Annotated
 import typer
 
 from ...messages import UsageError
-from ...parties import DEMO, DEMO_SCHEMA, blocks, infer, merge, write_schema
+from ...parties import DEMO, DEMO_SCHEMA, ColumnChoice, blocks, infer, merge, write_schema
 from ...runs.identities import write_identity
+from ...runs.settings import split_names
 from ..doctor import examine
 from ..scaffold import write_package
-from .app import app
+from .app import Greedy, app
 
 
-@app.command("schema")
+@app.command("schema", cls=Greedy)
 def schema_command(
     source: Annotated[str, typer.Argument(help="CSV (also .gz), Parquet, or demo")],
     out: Annotated[
         Path | None, typer.Option(help="file to write it to (default: standard output)")
     ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="columns to leave out: name address")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="columns to take, and no others: age,sex,income"),
+    ] = None,
 ) -> None:
     """Write a schema of a table, to be edited and given with --schema."""
+    if drop and columns:
+        raise UsageError("expected --drop or --columns, found both")
+    choice = ColumnChoice(
+        columns=tuple(split_names(",".join(columns or ()))), drop=tuple(drop or ())
+    )
     if source == DEMO:
-        text = write_schema(DEMO_SCHEMA)
+        text = write_schema(DEMO_SCHEMA.select(choice))
     else:
-        text = write_schema(merge([infer(blocks(source))]))
+        text = write_schema(merge([infer(blocks(source, choice=choice))]))
         sys.stderr.write(
             "sottovoce: categories and ranges were taken from the data, which is NOT private: "
             "replace them by public ones\n"

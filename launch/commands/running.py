@@ -22,7 +22,13 @@ from ...report.report import report_json
 from ...report.reported import ReportedRun
 from ...runs.job import Job, Placement, instantiate
 from ...runs.record import Rehearsal, RunRecord
-from ...runs.settings import merge_options, parse_assignments, read_options, settings
+from ...runs.settings import (
+    merge_options,
+    parse_assignments,
+    read_options,
+    settings,
+    split_names,
+)
 from ..mpiexec import World, inside_mpi_job, this_rank
 from ..rank import be_a_rank
 from ..run import rehearse_plug_in, run_job
@@ -71,6 +77,8 @@ def run_command(
         "set": parse_assignments(assignments or []),
         **{name: value for name, value in options.items() if value != []},
     }
+    if options.get("columns"):
+        arguments["columns"] = split_names(",".join(options["columns"]))
     merged = merge_options(arguments, read_options(config)) if config else arguments
     world = inside_mpi_job()
     threads = merged.get("transport") == "threads"

@@ -32,7 +32,7 @@ WAYS = {
     "chain": "RuntimeError",
     "exit": "it left early by SystemExit",
     "name of a phase": "expected a phase name without '/', found (not shown)",
-    "attribute": "expected an attribute of the data ((not shown)), found (not shown)",
+    "attribute": "expected an attribute of the data (not shown), found (not shown)",
 }
 
 

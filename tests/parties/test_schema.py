@@ -176,12 +176,21 @@ def test_too_many_texts_are_no_categories() -> None:
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        ([f"p{i}" for i in range(300)], "that most values occur once (300 different values in 300"),
-        ([f"p{i // 2}" for i in range(100)] + [f"q{i}" for i in range(101)], "once (151 diff"),
-        ([*range(299), "x"], "that most values occur once (300 different values in 300 rows)"),
-        ([f"{i:06}" for i in range(300)], "whole numbers that number the rows (300 different"),
-        ([*range(7_000, 7_300), "?"], "whole numbers that number the rows (300 different values"),
-        ([*range(0, 598, 2)], "whole numbers that number the rows (299 different values in 299"),
+        (
+            [f"p{i}" for i in range(300)],
+            "found 300 different values in 300 rows, most of which occur once",
+        ),
+        (
+            [f"p{i // 2}" for i in range(100)] + [f"q{i}" for i in range(101)],
+            "found 151 different values in 201 rows, most of which occur once",
+        ),
+        ([*range(299), "x"], "found 300 different values in 300 rows, most of which"),
+        (
+            [f"{i:06}" for i in range(300)],
+            "found 300 different values in 300 rows, whole numbers that number the rows",
+        ),
+        ([*range(7_000, 7_300), "?"], "found 300 different values in 300 rows, whole numbers"),
+        ([*range(0, 598, 2)], "found 299 different values in 299 rows, whole numbers"),
     ],
 )
 def test_identifiers_are_no_categories(values: list[Any], what: str, block: int) -> None:
@@ -192,7 +201,7 @@ def test_identifiers_are_no_categories(values: list[Any], what: str, block: int)
         inferred(*parts)
     assert what in str(caught.value)
     assert str(caught.value).startswith("expected categories or measurements in 'patient id', ")
-    assert str(caught.value).endswith("): leave it out, --drop 'patient id', or give --schema")
+    assert str(caught.value).endswith(": leave it out, --drop 'patient id', or give --schema")
     assert "300" not in caught.value.public
 
 

@@ -1,0 +1,171 @@
+"""What MPI ranks agree on before a role begins: arguments, schema, and one table for all.
+
+This is set-up. None of it is a message of the protocol.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..messages import CURATOR, SottovoceError, UsageError
+from ..messages.mpi import wait_until
+from ..parties import Records, Schema, TableNote
+from ..runs.identities import read_identities
+from ..runs.job import Job, instantiate
+from ..runs.setup import agree_on_schema, contribute_schema, load_records, require_one_table
+from .library import brief_version, conflict
+from .mpiexec import inside_mpi_job
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["OtherRankError", "agree_on_arguments", "library_hint", "ranks_on_this_host", "set_up"]
+
+T = TypeVar("T")
+
+
+class OtherRankError(Exception):
+    """Another rank found bad input and reports it; this rank ends without a message."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
+    """Check that there is a rank for every role, and that all ranks have the curator's arguments.
+
+    Raises:
+        UsageError: They have not, or errors would be shown on another host.
+    """
+    size = comm.Get_size()
+    if size != job.parties + 1:
+        hint = f": {library_hint()}" if size == 1 else ""
+        raise UsageError(
+            f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
+            f"found {size}{hint}"
+        )
+    mine = hashlib.sha256(msgspec.json.encode((job, tell_errors))).digest()
+    curators = bytearray(mine)
+    comm.Bcast(curators, root=CURATOR)
+
+    def compare() -> None:
+        if curators != mine:
+            raise UsageError(
+                "expected all ranks to be started with the same arguments, "
+                "found others at the curator"
+            )
+
+    def refuse_other_hosts() -> None:
+        if ranks_on_this_host(comm).size < size:
+            raise UsageError("expected --tell-errors on one machine, found ranks on several hosts")
+
+    _together(comm, compare)
+    if tell_errors:
+        _together(comm, refuse_other_hosts)
+
+
+def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
+    """Agree on the schema, and load this party's records.
+
+    The curator has no records and opens no file.
+    """
+    size, rank = comm.Get_size(), comm.Get_rank()
+
+    note = TableNote()
+
+    def contribute() -> Schema | None:
+        if rank == CURATOR:
+            return None
+        # A mistake must be found here, where all ranks learn of it. The keys are read again later.
+        read_identities(job.identities, party=rank, parties=size - 1)
+        needs_schema = instantiate(job).needs_schema
+        return contribute_schema(job, party=rank, needed=needs_schema, note=note)
+
+    schema = _together(comm, contribute)
+
+    def agree() -> Schema | None:
+        agreed = agree_on_schema(_exchange(comm, schema, kind=Schema | None))
+        # Each rank agrees by itself. Roles with different orders of categories would publish wrong
+        # results without noticing.
+        if any(other != agreed for other in _exchange(comm, agreed, kind=Schema | None)):
+            raise UsageError(
+                "expected all ranks to infer the same schema, found different ones: give --schema"
+            )
+        return agreed
+
+    schema = _together(comm, agree)
+
+    def read() -> Records | None:
+        if rank == CURATOR:
+            return None
+        return load_records(job, party=rank, schema=schema, note=note)
+
+    records = _together(comm, read)
+    # The curator must not see the digest of a table: a guess could be confirmed by it.
+    parties = comm.Split(color=int(rank == CURATOR), key=rank)
+    notes = [] if rank == CURATOR else _exchange(parties, note, kind=TableNote)
+    parties.Free()
+    _together(comm, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
+    return records, schema
+
+
+def ranks_on_this_host(comm: MPI.Comm) -> npt.NDArray[np.int64]:
+    """List the ranks on this host. All ranks call it at the same time."""
+    from mpi4py import MPI
+
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    ranks = np.zeros(here.Get_size(), np.int64)
+    here.Allgather(np.array([comm.Get_rank()]), ranks)
+    here.Free()
+    return ranks
+
+
+def library_hint() -> str:
+    """Find why a rank is alone, by the launcher's variables and by the library that was loaded."""
+    from mpi4py import MPI
+
+    world, library = inside_mpi_job(), brief_version(MPI.Get_library_version())
+    return conflict("other" if world is None else world.flavour, library) or (
+        f"mpi4py loads {library}, which does not know this mpiexec (see `sottovoce doctor`)"
+    )
+
+
+def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
+    """Call a function on all ranks, and end all ranks if it finds bad input on any of them.
+
+    The lowest rank with bad input reports it. So a file that is missing on all is reported once.
+    """
+    size, rank = comm.Get_size(), comm.Get_rank()
+    mistake: SottovoceError | None = None
+    results: list[T] = []
+    try:
+        results.append(act())
+    except SottovoceError as error:
+        mistake = error
+    statuses = np.zeros(size, np.int64)
+    status = np.array([mistake.exit_status if mistake else 0])
+    wait_until(comm.Iallgather(status, statuses).Test, timeout=float("inf"))
+    if statuses.any():
+        first = int(np.flatnonzero(statuses)[0])
+        if mistake is None or first != rank:
+            raise OtherRankError(int(statuses[first]))
+        raise mistake
+    return results[0]
+
+
+def _exchange(comm: MPI.Comm, value: T, *, kind: Any) -> list[T]:
+    """Send every rank's value to all ranks of the communicator."""
+    encoded = np.frombuffer(msgspec.json.encode(value), np.uint8)
+    sizes = np.zeros(comm.Get_size(), np.int64)
+    wait_until(comm.Iallgather(np.array([len(encoded)]), sizes).Test, timeout=float("inf"))
+    gathered = np.zeros(int(sizes.sum()), np.uint8)
+    wait_until(comm.Iallgatherv(encoded, [gathered, sizes.tolist()]).Test, timeout=float("inf"))
+    parts = np.split(gathered, np.cumsum(sizes)[:-1])
+    return [msgspec.json.decode(part.tobytes(), type=kind) for part in parts]
