@@ -51,6 +51,7 @@ BROKEN: Final = (
 __all__ = [
     "BROKEN",
     "check_folder",
+    "files_to_publish",
     "ledger_csv",
     "page_of",
     "public_files",
@@ -77,6 +78,13 @@ def public_files(record: RunRecord, report: Report) -> dict[str, bytes]:
     files["ledger.csv"] = ledger_csv(record.entries)
     files["report.json"] = report_json(report)
     return files
+
+
+def files_to_publish(folder: Path, report: Report) -> dict[str, bytes]:
+    """Read the files of a run's folder that can be published, without its page."""
+    names = {"ledger.csv", *ALWAYS_NEW, *FILES} - {"judgement.json"}
+    files = {name: (folder / name).read_bytes() for name in names if (folder / name).is_file()}
+    return {**files, "report.json": report_json(report)}
 
 
 def run_files(record: RunRecord, run: ReportedRun) -> dict[str, bytes]:
@@ -153,7 +161,8 @@ def write_run(record: RunRecord, run: ReportedRun, *, folder: Path) -> tuple[Rep
     try:
         page = {"report.html": page_of(run, entries=record.entries, model=record.outcome.model)}
     except Exception as error:  # noqa: BLE001 - whatever it is
-        text = f"there is no report.html: {type(error).__name__}: {error}"
+        # The page shows the judgement, so the text of its error may hold what report.json must not.
+        text = f"there is no report.html: {type(error).__name__}"
         run = ReportedRun(report=report.with_warnings(text), judgement=run.judgement)
         page = {}
     files = {**run_files(record, run), **page}

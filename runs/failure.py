@@ -19,12 +19,24 @@ class RunFailed(SottovoceError):
     """The run failed on some rank; the line says where."""
 
     def __init__(
-        self, line: str, *, status: int, traceback: str = "", before_start: bool = False
+        self,
+        line: str,
+        *,
+        status: int,
+        public: str | None = None,
+        traceback: str = "",
+        before_start: bool = False,
     ) -> None:
+        """Make the error; `public` is the line without what may hold data, if that is another."""
         super().__init__(line)
         self.status = status
         self.traceback = traceback
         self.before_start = before_start
+        self._public = public
+
+    @property
+    def public(self) -> str:
+        return super().public if self._public is None else self._public
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

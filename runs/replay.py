@@ -69,7 +69,7 @@ class Replay:
     """Every release on both tables."""
     doubts: list[str]
     """What depends on records beside messages, each as a clause."""
-    error: Exception | None = None
+    error: BaseException | None = None
     """The error in which the replay ended, while the part itself ended well."""
 
     @property
@@ -138,14 +138,14 @@ def replay_part(tape: PartTape, *, records: Records) -> Replay:
     )
     party.shown = []
     doubts: list[str] = []
-    error: Exception | None = None
+    error: BaseException | None = None
     try:
         protocol.party(party)
     except TapeEnd:
         doubts.append("how many messages it waits for depends on its records")
     except ExtraRelease:
         doubts.append("the number of its releases depends on its records")
-    except Exception as raised:  # noqa: BLE001 - whatever a plug-in raises
+    except (Exception, SystemExit) as raised:  # noqa: BLE001 - whatever a plug-in raises
         error = raised
     differences = tape.wire.differences(wire.tape, to_the_end=error is None)
     if error is None:

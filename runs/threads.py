@@ -84,7 +84,9 @@ def run_on_threads(
             raise error from None
         role = roles.get(failure.rank)
         text = describe(error, where=None if role is None else role.where)
-        raise RunFailed(text.line, status=3, traceback=text.traceback) from error
+        raise RunFailed(
+            text.line, status=3, public=text.public, traceback=text.traceback
+        ) from error
     record = results[CURATOR]
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)

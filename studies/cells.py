@@ -13,14 +13,14 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
-from ..messages import SottovoceError, UsageError
+from ..messages import UsageError
 from ..report.folder import BROKEN, check_folder, put
-from ..runs.failure import INTERRUPTED, RunFailed
+from ..runs.failure import INTERRUPTED, FailureText, RunFailed, describe
 from ..runs.job import Job, Placement
 from ..runs.record import RunRecord
 
@@ -96,7 +96,7 @@ class StudyResult:
     """Number of cells."""
     reused: int
     """Number of cells whose results existed before."""
-    failures: Mapping[str, str]
+    failures: Mapping[str, FailureText]
     """Reasons of failed cells, by label."""
 
     @property
@@ -104,7 +104,9 @@ class StudyResult:
         """Say how many cells failed, and why the first did."""
         label, reason = next(iter(self.failures.items()))
         first = label.split(" ")[0]
-        return f"{len(self.failures)} of {self.cells} runs failed, the first ({first}): {reason}"
+        return (
+            f"{len(self.failures)} of {self.cells} runs failed, the first ({first}): {reason.line}"
+        )
 
 
 def key_of(settings: object, *, files: Iterable[str], sources: Iterable[str] = ()) -> str:
@@ -170,7 +172,7 @@ def run_cells(
     """
     with locked_folder(out) as folder:
         stored = {cell.key for cell in cells if stored_result(cell, folder=folder) is not None}
-        failures: dict[str, str] = {}
+        failures: dict[str, FailureText] = {}
         finished = len(stored)
         try:
             for cell in cells:
@@ -197,23 +199,22 @@ def run_cells(
         return result
 
 
-def _compute(cell: Cell, *, out: Path, folder: Path) -> str | None:
+def _compute(cell: Cell, *, out: Path, folder: Path) -> FailureText | None:
     """Compute a cell and store its result; return the reason if it failed."""
     try:
         result = json.dumps(cell.compute(out=out)) + "\n"
         put({f"{cell.key}.json": result.encode()}, folder=folder)
-    except SottovoceError as error:
+    except Exception as error:  # noqa: BLE001 - a plug-in's error must not end the other cells
         if getattr(error, "status", 0) == INTERRUPTED:  # the run's roles have been ended
             raise KeyboardInterrupt from None
-        return " ".join(str(error).split())
-    except Exception as error:  # noqa: BLE001 - a plug-in's error must not end the other cells
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+        text = describe(error, where=None)
+        return replace(text, line=" ".join(text.line.split()), public=" ".join(text.public.split()))
     return None
 
 
-def _by_label(cells: Sequence[Cell], failures: Mapping[str, str]) -> dict[str, str]:
+def _by_label(cells: Sequence[Cell], failures: Mapping[str, FailureText]) -> dict[str, FailureText]:
     """Put reasons by label; a label that occurs twice gets the cell's key."""
-    reasons: dict[str, str] = {}
+    reasons: dict[str, FailureText] = {}
     for cell in cells:
         if cell.key in failures:
             label = cell.label if cell.label not in reasons else f"{cell.label} ({cell.key})"
@@ -221,15 +222,17 @@ def _by_label(cells: Sequence[Cell], failures: Mapping[str, str]) -> dict[str, s
     return reasons
 
 
-def result_rows(cells: Sequence[Cell], *, folder: Path, failures: Mapping[str, str]) -> list[Row]:
-    """Put the results into rows."""
+def result_rows(
+    cells: Sequence[Cell], *, folder: Path, failures: Mapping[str, FailureText]
+) -> list[Row]:
+    """Put the results into rows. The reason of a failure is given without what may hold data."""
     rows: list[Row] = []
     for cell in cells:
         if (result := stored_result(cell, folder=folder)) is not None:
             done = {**cell.columns, "status": "done"}
             rows.extend({**done, **figures} for figures in cell.figures(result))
         elif cell.key in failures:
-            rows.append({**cell.columns, "status": "failed", "error": failures[cell.key]})
+            rows.append({**cell.columns, "status": "failed", "error": failures[cell.key].public})
         else:
             rows.append({**cell.columns, "status": "not run"})
     return rows

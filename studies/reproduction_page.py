@@ -58,7 +58,7 @@ def reproduction_page(
         section("Differences from the paper", _list(item.notes), name="notes"),
         section(
             "Runs that failed",
-            _list([f"{label}: {reason}" for label, reason in result.study.failures.items()]),
+            _list([f"{label}: {reason.public}" for label, reason in result.study.failures.items()]),
             name="failed",
         ),
         section(

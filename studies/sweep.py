@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..evaluation import Utility
+from ..messages import UsageError
 from ..report.claims import is_accounted
 from ..report.comparison import compare
 from ..report.folder import put, write_run
@@ -52,6 +53,8 @@ class RunCell:
     """Columns that the file adds."""
     keep: bool = False
     """Whether the folder of the run is kept."""
+    is_public: bool = False
+    """Whether the figures leave out what was measured on the real table."""
     label_columns: frozenset[str] = frozenset()
     """Columns, beside parameters, in which the runs of the sweep differ."""
 
@@ -98,8 +101,13 @@ class RunCell:
             write_run(record, run, folder=out / "runs" / self.key)
         return pack_run(run)
 
+    def run_of(self, result: Mapping[str, Any]) -> ReportedRun:
+        """Read a result; a public one has no judgement."""
+        run = unpack_run(result)
+        return ReportedRun(report=run.report) if self.is_public else run
+
     def figures(self, result: Mapping[str, Any]) -> Iterator[Row]:
-        figures = scale_columns(_figures(unpack_run(result)), self.factors)
+        figures = scale_columns(_figures(self.run_of(result)), self.factors)
         return with_further_lines(figures, self.also)
 
 
@@ -160,10 +168,16 @@ def with_further_lines(
 
 
 def sweep(
-    cells: Sequence[Cell], *, out: Path, progress: ReportProgress
+    cells: Sequence[Cell], *, out: Path, progress: ReportProgress, public: bool = False
 ) -> tuple[pd.DataFrame, StudyResult]:
-    """Compute the cells that have no result yet, and write all results."""
+    """Compute the cells that have no result yet, and write all results.
+
+    With `public` the tables and the page have nothing that was measured on real tables.
+    """
     import pandas as pd
+
+    if public:
+        cells = [_public(cell) for cell in cells]
 
     def finish(result: StudyResult) -> None:
         put({**_tables(pd.DataFrame(result.rows)), **_page(cells, out=out)}, folder=out)
@@ -190,13 +204,22 @@ def costs_together(cells: Sequence[Cell], *, out: Path) -> list[JointCost]:
     return joint_costs((cell.job, run.report.privacy) for cell, run in _finished(cells, out=out))
 
 
+def _public(cell: Cell) -> Cell:
+    if not isinstance(cell, RunCell):
+        raise UsageError(
+            f"expected runs alone with --public, found {cell.label}: it is a measurement on real "
+            "tables"
+        )
+    return replace(cell, is_public=True)
+
+
 def _finished(cells: Sequence[Cell], *, out: Path) -> Iterator[tuple[RunCell, ReportedRun]]:
     """List the runs that have results."""
     for cell in cells:
         if isinstance(cell, RunCell):
             result = stored_result(cell, folder=out / "cells")
             if result is not None:
-                yield cell, unpack_run(result)
+                yield cell, cell.run_of(result)
 
 
 def _figures(run: ReportedRun) -> Row:

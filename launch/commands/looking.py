@@ -15,10 +15,10 @@ from ...messages import Entry, UsageError
 from ...protocols import AnyProtocol, available, find
 from ...report.comparison import compare
 from ...report.comparison_table import comparison_json
-from ...report.folder import BROKEN, page_of, put, read_ledger
+from ...report.folder import BROKEN, files_to_publish, page_of, put, read_ledger
 from ...report.pages import comparison_page
 from ...report.printing import print_table
-from ...report.reported import ReportedRun, read_run
+from ...report.reported import ReportedRun, pack_run, read_run
 from ...report.summary import summary_lines
 from ...report.terminal import print_comparison, print_summary
 from .app import app
@@ -109,8 +109,17 @@ def report_command(
     public: Annotated[
         bool, typer.Option("--public", help="leave out what was measured on the real table")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="with --public: a folder for everything that can be handed on"),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print report and judgement as JSON, and write no page")
+    ] = False,
 ) -> None:
     """Write report.html anew from the files of a run, and print the summary again."""
+    if out is not None and (not public or as_json):
+        raise UsageError("expected --out with --public alone: it takes what can be handed on")
     run = read_run(folder)
     if public:
         run = ReportedRun(report=run.report)
@@ -121,8 +130,22 @@ def report_command(
         raise UsageError(
             f"expected the files of a run in {folder}, found {type(error).__name__}: {error}"
         ) from None
-    put({"report.html": page}, folder=folder)
-    print_summary(run, folder=folder, names=sorted(path.name for path in folder.iterdir()))
+    if as_json:
+        _print_run(run, public=public)
+        return
+    if out is None:
+        out, files = folder, {}
+    else:
+        files = files_to_publish(folder, run.report)
+    put({**files, "report.html": page}, folder=out)
+    print_summary(run, folder=out, names=sorted(path.name for path in out.iterdir()))
+
+
+def _print_run(run: ReportedRun, *, public: bool) -> None:
+    """Print a report and, unless it is for the public, the judgement under a key of its own."""
+    packed = pack_run(run)
+    shown = packed["report"] if public else {**packed["report"], "judgement": packed["judgement"]}
+    sys.stdout.write(json.dumps(shown, indent=2) + "\n")
 
 
 def _ledger_of(folder: Path) -> list[Entry]:

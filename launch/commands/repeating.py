@@ -35,6 +35,9 @@ def sweep_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="list the runs, and start none")
     ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="leave out what was measured on the real tables")
+    ] = False,
     progress: Annotated[
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
     ] = False,
@@ -48,7 +51,7 @@ def sweep_command(
     folder = out or Path("sweeps") / file.stem
     display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
-        table, result = sweep(cells, out=folder, progress=display.show)
+        table, result = sweep(cells, out=folder, progress=display.show, public=public)
     finally:
         display.close()
     if not quiet:

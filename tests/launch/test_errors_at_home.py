@@ -86,7 +86,8 @@ def test_a_plug_ins_errors_stay_at_home(setting: Setting, way: str) -> None:
     assert status in (2, 3)
     assert SECRET not in output
     assert "Traceback" not in output
-    (line,) = output.splitlines()
+    rehearsal, line = output.splitlines()
+    assert rehearsal.startswith("sottovoce: rehearsal: none, as it failed on made-up records: ")
     assert line.startswith("sottovoce: rank 2 (party 2) in careless, phase work, step 0: ")
     assert WAYS[way] in line
     (log,) = setting.logs

@@ -129,7 +129,7 @@ def test_ranks_that_read_other_versions_end_with_one_line(
         "    name = 'led'\n"
     )
     command = [mpi_python, "-m", "sottovoce", "run", "led:Led", "--data", "people.csv"]
-    process = start([*command, "--out", "out"], cwd=tmp_path)
+    process = start([*command, "--no-rehearsal", "--out", "out"], cwd=tmp_path)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 2
     assert errors.startswith(
