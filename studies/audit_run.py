@@ -13,41 +13,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, is_dataclass, replace
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..crypto import RandomStream
 from ..curator import Curator
-from ..messages import CURATOR, PeerFailedError, SottovoceError, Wire, thread_wires
-from ..messages.frame import MIN_HEADER_BYTES, FrameKind
-from ..messages.wire import Buffer
+from ..messages import CURATOR, SottovoceError, Wire, thread_wires
 from ..parties import Party, Records, Schema
-from ..privacy import Accountant, Mechanism, Release
-from ..privacy.composition import WHOLE, PartPath
-from ..privacy.mechanism import UserRange
+from ..privacy import Release
 from ..protocols.protocol import AnyProtocol
 from ..runs.job import Job
 from ..runs.roles import make_curator, make_party
 from ..runs.threads import RoleError, play_on_threads
+from .audit_tape import (
+    DifferenceError,
+    ReplayAccountant,
+    ReplayWire,
+    TapedRelease,
+    TapingAccountant,
+    TapingWire,
+)
 
-__all__ = ["PairedRelease", "PairedRun", "TapedRelease", "play_pair"]
-
-T = TypeVar("T")
+__all__ = ["PairedRelease", "PairedRun", "play_pair"]
 
 Counts = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class TapedRelease:
-    """One release of one party: the mechanism with the exact value, and the answer."""
-
-    mechanism: Any
-    answer: Any
-    to: int
-    """Rank of the receiver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +90,9 @@ def play_pair(
         schema: the schema that the roles agreed on.
     """
     wires = thread_wires(job.parties + 1)
-    tape = _TapingWire(wires[party])
+    tape = TapingWire(wires[party])
     accountants = {
-        rank: _TapingAccountant(
+        rank: TapingAccountant(
             party=rank,
             parties=job.parties,
             budget=protocols[0].epsilon,
@@ -139,7 +130,7 @@ def play_pair(
         raise failure.error from None
     taped = accountants[party].tape
     answers = [release.answer for release in taped]
-    replay = _ReplayAccountant(
+    replay = ReplayAccountant(
         party=party,
         parties=job.parties,
         budget=protocols[0].epsilon,
@@ -183,182 +174,22 @@ def _keep_messages(me: Party, messages: list[object]) -> None:
 def _play_again(
     job: Job,
     protocol: AnyProtocol,
-    tape: _TapingWire,
-    accountant: _ReplayAccountant,
+    tape: TapingWire,
+    accountant: ReplayAccountant,
     *,
     records: Records,
 ) -> str:
     """Play the audited party's part on other records; say what it sends that differs."""
-    wire = _ReplayWire(tape)
+    wire = ReplayWire(tape)
     me: Party = make_party(wire, protocol, job, records=records, cores=1)
     me.accountant = accountant
     try:
         protocol.party(me)
-    except _DifferenceError as difference:
+    except DifferenceError as difference:
         return str(difference)
     except (SottovoceError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
     return "" if wire.sent == len(tape.sent) else "the number of messages"
-
-
-# ---- wires
-
-
-class _TapingWire:
-    """The audited party's end of the wire, which keeps what arrives and what is sent."""
-
-    def __init__(self, wire: Wire) -> None:
-        self.rank, self.size = wire.rank, wire.size
-        self._wire = wire
-        self.arrived: list[tuple[int, bytes]] = []
-        self.sent: list[tuple[int, bytes]] = []
-
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
-        frame = b"".join(parts)
-        if _is_message(frame):
-            self.sent.append((to, frame))
-        self._wire.send(parts, to=to, timeout=timeout)
-
-    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
-        arrival = self._wire.arrive(timeout=timeout)
-        if arrival is not None and _is_message(arrival[1]):
-            self.arrived.append((arrival[0], bytes(arrival[1])))
-        return arrival
-
-    def abort(self, status: int) -> NoReturn:
-        self._wire.abort(status)
-
-
-class _ReplayWire:
-    """The same end once more: what arrived arrives again, and what is sent must be the same."""
-
-    def __init__(self, tape: _TapingWire) -> None:
-        self.rank, self.size = tape.rank, tape.size
-        self._tape = tape
-        self._arrivals = iter(tape.arrived)
-        self.sent = 0
-
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002 - nothing waits
-        frame = b"".join(parts)
-        if not _is_message(frame):
-            return
-        if self.sent >= len(self._tape.sent):
-            raise _DifferenceError("the number of messages")
-        expected_to, expected = self._tape.sent[self.sent]
-        self.sent += 1
-        if (to, len(frame)) != (expected_to, len(expected)):
-            raise _DifferenceError("the size or the receiver of a message")
-        if frame != expected:
-            raise _DifferenceError("a message that no release covers")
-
-    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:  # noqa: ARG002 - all is there
-        arrival = next(self._arrivals, None)
-        if arrival is None:
-            raise _DifferenceError("the messages that are waited for")
-        return arrival[0], memoryview(arrival[1])
-
-    def abort(self, status: int) -> NoReturn:
-        raise PeerFailedError(f"the replay was ended with status {status}")
-
-
-def _is_message(frame: Buffer) -> bool:
-    """Tell messages from control frames, which a role sends when it has waited for long."""
-    return len(frame) >= MIN_HEADER_BYTES and frame[3] == FrameKind.MESSAGE
-
-
-class _DifferenceError(Exception):
-    """The replay sends something else than the run."""
-
-
-# ---- accountants
-
-
-class _TapingAccountant(Accountant):
-    """An accountant that keeps every mechanism with its answer."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.tape: list[TapedRelease] = []
-
-    def release(
-        self,
-        mechanism: Mechanism[T],
-        *,
-        to: int,
-        phase: str,
-        randomness: RandomStream,
-        users: UserRange | None = None,
-        part: PartPath = WHOLE,
-    ) -> T:
-        mechanism = _with_pages(mechanism)
-        answer = super().release(
-            mechanism, to=to, phase=phase, randomness=randomness, users=users, part=part
-        )
-        kept: Any = list(answer) if isinstance(answer, Iterator) else answer
-        self.tape.append(TapedRelease(mechanism, kept, to))
-        again: Any = iter(kept) if isinstance(answer, Iterator) else kept
-        return again  # type: ignore[no-any-return]
-
-
-class _ReplayAccountant(Accountant):
-    """An accountant that answers as the run did, and keeps the mechanisms of the other dataset."""
-
-    def __init__(self, *, answers: Sequence[Any], **options: Any) -> None:
-        super().__init__(**options)
-        self._answers = answers
-        self.mechanisms: list[Any] = []
-
-    def release(
-        self,
-        mechanism: Mechanism[T],
-        *,
-        to: int,
-        phase: str,
-        randomness: RandomStream,
-        users: UserRange | None = None,
-        part: PartPath = WHOLE,
-    ) -> T:
-        mechanism = _with_pages(mechanism)
-        if len(self.mechanisms) >= len(self._answers):
-            raise _DifferenceError("the number of releases")
-        answer = self._answers[len(self.mechanisms)]
-        self.mechanisms.append(mechanism)
-        super().release(
-            _Silent(mechanism), to=to, phase=phase, randomness=randomness, users=users, part=part
-        )
-        again: Any = (
-            iter(answer) if isinstance(answer, list) and _answers_by_pages(mechanism) else answer
-        )
-        return again  # type: ignore[no-any-return]
-
-
-class _Silent:
-    """A mechanism with everything that the accountant records of another, which draws nothing."""
-
-    def __init__(self, mechanism: Mechanism[Any]) -> None:
-        self._mechanism = mechanism
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._mechanism, name)
-
-    def draw(self, _: object) -> None:
-        """Draw nothing."""
-
-
-def _with_pages(mechanism: Mechanism[T]) -> Mechanism[T]:
-    """Copy pages, which can be read once, into a list."""
-    if is_dataclass(mechanism) and hasattr(mechanism, "pages"):
-        pages = [np.array(page) for page in mechanism.pages]
-        return replace(mechanism, pages=pages)
-    return mechanism
-
-
-def _answers_by_pages(mechanism: object) -> bool:
-    """Tell whether a mechanism's answer is an iterator, which the tape has as a list."""
-    return hasattr(mechanism, "pages") or hasattr(mechanism, "cohort")
-
-
-# ---- the end
 
 
 @dataclass(slots=True)

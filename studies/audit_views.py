@@ -31,7 +31,8 @@ from .audit_noise import (
     selected_figures,
     shared_figures,
 )
-from .audit_run import PairedRelease, PairedRun, TapedRelease
+from .audit_run import PairedRelease, PairedRun
+from .audit_tape import TapedRelease
 
 __all__ = ["ATTRIBUTES_UNKNOWN", "adversaries", "figures_by_view"]
 
