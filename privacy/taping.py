@@ -37,7 +37,9 @@ class TapedRelease(NamedTuple):
 
     mechanism: Mechanism[Any]
     answer: Any
-    """A list for a mechanism that answers page by page."""
+    """A list where `by_pages`."""
+    by_pages: bool
+    """Whether the answer was an iterator, which can be read once."""
     users: UserRange | None
     part: PartPath
     phase: str
@@ -53,6 +55,7 @@ class ReleasePair(NamedTuple):
     users: UserRange | None
     part: PartPath
     phase: str
+    to: int
 
 
 class ExtraRelease(Exception):
@@ -90,7 +93,15 @@ class TapedAccountant(Accountant):
         finally:
             self.draws = False
         self.tape.append(
-            TapedRelease(mechanism, answer if pages is None else pages, users, part, phase, to)
+            TapedRelease(
+                mechanism,
+                answer if pages is None else pages,
+                pages is not None,
+                users,
+                part,
+                phase,
+                to,
+            )
         )
         return answer if pages is None else cast("T", iter(pages))
 
@@ -132,9 +143,10 @@ class ReplayedAccountant(Accountant):
             users=users,
             part=part,
         )
-        self.pairs.append(ReleasePair(taped.mechanism, mechanism, taped.answer, users, part, phase))
-        answer = taped.answer
-        return cast("T", iter(answer) if isinstance(answer, list) else answer)
+        self.pairs.append(
+            ReleasePair(taped.mechanism, mechanism, taped.answer, users, part, phase, to)
+        )
+        return cast("T", iter(taped.answer) if taped.by_pages else taped.answer)
 
 
 def readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:

@@ -118,10 +118,16 @@ def tape_part(
     )
 
 
-def replay_part(tape: PartTape, *, records: Records) -> Replay:
-    """Play a taped part again with these records."""
+def replay_part(tape: PartTape, *, records: Records, protocol: AnyProtocol | None = None) -> Replay:
+    """Play a taped part again with these records.
+
+    Args:
+        tape: the part.
+        records: the records of the replay.
+        protocol: an instance to play it; by default a new one.
+    """
     job = tape.job
-    protocol = instantiate(job)
+    protocol = instantiate(job) if protocol is None else protocol
     wire = ReplayedWire(tape.wire, rank=tape.party.rank, size=tape.party.size)
     accountant = ReplayedAccountant(tape.accountant, parties=job.parties, budget=protocol.epsilon)
     party = make_party_as(

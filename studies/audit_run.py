@@ -14,49 +14,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..curator import Curator
-from ..messages import CURATOR, SottovoceError, Wire, thread_wires
+from ..messages import CURATOR, thread_wires
 from ..parties import Party, Records, Schema
 from ..privacy import Release
+from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.protocol import AnyProtocol
 from ..runs.job import Job
-from ..runs.roles import make_curator, make_party
+from ..runs.replay import Replay, replay_part, tape_part
+from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
-from .audit_tape import (
-    DifferenceError,
-    ReplayAccountant,
-    ReplayWire,
-    TapedRelease,
-    TapingAccountant,
-    TapingWire,
-)
 
-__all__ = ["PairedRelease", "PairedRun", "play_pair"]
+__all__ = ["PairedRun", "play_pair"]
 
 Counts = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class PairedRelease:
-    """One release of the audited party, with the exact values of both datasets."""
-
-    mechanism: Any
-    neighbour: Any
-    answer: Any
-    to: int
 
 
 @dataclass(frozen=True, slots=True)
 class PairedRun:
     """What one run released, and what else would have differed on the neighbouring dataset."""
 
-    releases: tuple[PairedRelease, ...]
-    """The audited party's releases."""
+    releases: tuple[ReleasePair, ...]
+    """The audited party's releases, on both datasets."""
     others: dict[int, tuple[TapedRelease, ...]]
     """The other parties' releases, by rank."""
     sums: tuple[tuple[int, Counts], ...]
@@ -90,15 +73,8 @@ def play_pair(
         schema: the schema that the roles agreed on.
     """
     wires = thread_wires(job.parties + 1)
-    tape = TapingWire(wires[party])
-    accountants = {
-        rank: TapingAccountant(
-            party=rank,
-            parties=job.parties,
-            budget=protocols[0].epsilon,
-            neighbours=protocols[0].neighbours,
-            budget_of=protocols[0].budget_of,
-        )
+    tapes = {
+        rank: tape_part(wires[rank], protocols[1 + rank], job, records=records[rank - 1], cores=1)
         for rank in range(1, job.parties + 1)
     }
     finish = _Finish(job.parties)
@@ -115,9 +91,7 @@ def play_pair(
             except _FinishedError:
                 return
             return
-        wire: Wire = tape if rank == party else wires[rank]
-        me = make_party(wire, protocol, job, records=records[rank - 1], cores=1)
-        me.accountant = accountants[rank]
+        me = tapes[rank].party
         finish.parties[rank] = me
         if rank == party:
             _keep_messages(me, messages)
@@ -128,31 +102,27 @@ def play_pair(
         play_on_threads(wires, play)
     except RoleError as failure:
         raise failure.error from None
-    taped = accountants[party].tape
-    answers = [release.answer for release in taped]
-    replay = ReplayAccountant(
-        party=party,
-        parties=job.parties,
-        budget=protocols[0].epsilon,
-        neighbours=protocols[0].neighbours,
-        budget_of=protocols[0].budget_of,
-        answers=answers,
-    )
-    difference = _play_again(job, protocols[0], tape, replay, records=neighbour)
-    if len(replay.mechanisms) != len(taped):
-        difference = difference or "the number of releases"
+    replay = replay_part(tapes[party], records=neighbour, protocol=protocols[0])
+    books = {rank: tape.accountant for rank, tape in tapes.items()}
     return PairedRun(
-        tuple(
-            PairedRelease(release.mechanism, neighbouring, release.answer, release.to)
-            for release, neighbouring in zip(taped, replay.mechanisms, strict=False)
-        ),
-        {rank: tuple(book.tape) for rank, book in accountants.items() if rank != party},
+        tuple(replay.pairs),
+        {rank: tuple(book.tape) for rank, book in books.items() if rank != party},
         tuple(sums),
-        tuple(accountants[party].releases),
-        difference,
+        tuple(books[party].releases),
+        _difference(replay),
         tuple(messages),
         protocols[0],
     )
+
+
+def _difference(replay: Replay) -> str:
+    """Say what the party does otherwise on the other dataset."""
+    if replay.error is not None:
+        return f"{type(replay.error).__name__}: {replay.error}"
+    if replay.differences:
+        first = replay.differences[0]
+        return f"a message that no release covers ({first.kind}: {first.reason})"
+    return replay.doubts[0] if replay.doubts else ""
 
 
 def _keep_messages(me: Party, messages: list[object]) -> None:
@@ -169,27 +139,6 @@ def _keep_messages(me: Party, messages: list[object]) -> None:
 
     me.send = kept_send  # type: ignore[method-assign]
     me.broadcast = kept_broadcast  # type: ignore[method-assign]
-
-
-def _play_again(
-    job: Job,
-    protocol: AnyProtocol,
-    tape: TapingWire,
-    accountant: ReplayAccountant,
-    *,
-    records: Records,
-) -> str:
-    """Play the audited party's part on other records; say what it sends that differs."""
-    wire = ReplayWire(tape)
-    me: Party = make_party(wire, protocol, job, records=records, cores=1)
-    me.accountant = accountant
-    try:
-        protocol.party(me)
-    except DifferenceError as difference:
-        return str(difference)
-    except (SottovoceError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
-    return "" if wire.sent == len(tape.sent) else "the number of messages"
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from ..parties.report_likelihood import changed_reports, label_log_ratio
 from ..privacy import coalition, with_curator
 from ..privacy.likelihood import UnknownLaw, log_ratio
 from ..privacy.shares import SelectedNoise, SharedLaplace
+from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.secure_sum import SumOptions
 from ..protocols.secure_sum.collusion import unknown_shares
 from ..protocols.secure_sum.options import Aggregator
@@ -31,8 +32,7 @@ from .audit_noise import (
     selected_figures,
     shared_figures,
 )
-from .audit_run import PairedRelease, PairedRun
-from .audit_tape import TapedRelease
+from .audit_run import PairedRun
 
 __all__ = ["ATTRIBUTES_UNKNOWN", "adversaries", "figures_by_view"]
 
@@ -66,7 +66,7 @@ def figures_by_view(run: PairedRun, *, party: int, parties: int) -> dict[str, Vi
     }
     if run.protocol.neighbours == "label-within-belief":
         losses = [
-            label_log_ratio(release.mechanism, release.neighbour, release.answer)
+            label_log_ratio(release.first, release.second, release.answer)
             for release in run.releases
         ]
         figures[ATTRIBUTES_UNKNOWN] = ViewFigures(
@@ -115,7 +115,7 @@ class _Releases:
             aggregator=self._aggregator,
         )
         for release in self._run.releases:
-            mechanism = release.mechanism
+            mechanism = release.first
             if isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
                 others = {rank: tables[shared] for rank, tables in self._shared.items()}
                 shared += 1
@@ -142,8 +142,8 @@ class _Releases:
                 yield ViewFigures(None, tuple(_flatten([later.answer for later in tape])))
 
 
-def _apart(release: PairedRelease) -> NoisyTables:
-    return NoisyTables.of(release.mechanism, release.neighbour, release.answer)
+def _apart(release: ReleasePair) -> NoisyTables:
+    return NoisyTables.of(release.first, release.second, release.answer)
 
 
 def _tables(
@@ -165,12 +165,12 @@ def _total(sums: Iterator[Counts], cells: int) -> Counts:
     return np.concatenate(pages)
 
 
-def _figures_of(release: PairedRelease) -> ViewFigures:
+def _figures_of(release: ReleasePair) -> ViewFigures:
     """Give the figures of a release that every adversary sees as it is."""
-    reports = changed_reports(release.mechanism, release.neighbour, release.answer)
+    reports = changed_reports(release.first, release.second, release.answer)
     numbers = tuple(_flatten(release.answer if reports is None else reports))
     try:
-        return ViewFigures(log_ratio(release.mechanism, release.neighbour, release.answer), numbers)
+        return ViewFigures(log_ratio(release.first, release.second, release.answer), numbers)
     except UnknownLaw:
         return ViewFigures(None, numbers)
 

@@ -113,7 +113,7 @@ def test_the_sum_that_the_curator_received_is_the_tables_with_all_noise() -> Non
     chunk = plan.chunks()[0]
     run = _play(plan)
     (release,) = run.releases
-    tables = NoisyTables.of(release.mechanism, release.neighbour, release.answer)
+    tables = NoisyTables.of(release.first, release.second, release.answer)
     taped = run.others[2][0]
     other = NoisyTables.of(taped.mechanism, taped.mechanism, taped.answer)
     total = np.concatenate([cells for _, cells in run.sums])
