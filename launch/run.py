@@ -147,7 +147,7 @@ def run(
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     tell_errors: bool = False,
-    budget: str | os.PathLike[str] | None = None,
+    budget_file: str | os.PathLike[str] | None = None,
     no_rehearsal: bool = False,
     judge: bool = True,
     classify: Sequence[str] = (),
@@ -173,7 +173,8 @@ def run(
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
-        budget: A file of `sottovoce budget`. A run that would exceed it is refused.
+        budget_file: A file of `sottovoce budget`, the option `--budget` of the command line. A run
+            that would exceed it is refused. (`budget` is a parameter of some protocols.)
         no_rehearsal: Do not try a protocol that is not built in on made-up records before the run.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
@@ -217,7 +218,7 @@ def run(
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,
-                "budget": None if budget is None else str(budget),
+                "budget": None if budget_file is None else str(budget_file),
                 "no_rehearsal": no_rehearsal,
                 "set": parameters,
             }

@@ -39,7 +39,8 @@ def file(tmp_path: Path) -> Path:
 
 def head_count(file: Path, *, epsilon: float = 0.4, **options: Any) -> sottovoce.Run:
     return sottovoce.run(
-        "head-count", **{"rows": 50, "epsilon": epsilon, "budget": file, "judge": False, **options}
+        "head-count",
+        **{"rows": 50, "epsilon": epsilon, "budget_file": file, "judge": False, **options},
     )
 
 
@@ -111,7 +112,7 @@ def test_a_run_whose_set_up_fails_costs_nothing(tmp_path: Path, transport: Any) 
             str(table),
             schema=schema,
             epsilon=0.4,
-            budget=file,
+            budget_file=file,
             transport=transport,
             aggregator="masks",
         )
@@ -159,11 +160,11 @@ def test_users_who_are_drawn_have_no_budget(tmp_path: Path) -> None:
     create_budget(file, epsilon=10.0)
     options: dict[str, Any] = {"rows": 300, "judge": False, "ways": 1}
     with pytest.raises(UsageError, match="found users drawn from the records"):
-        sottovoce.run("calm", users=1000, budget=file, **options)
+        sottovoce.run("calm", users=1000, budget_file=file, **options)
     runs = [sottovoce.run("calm", users=users, **options) for users in (1000, 0)]
     (cost,) = joint_costs((run.record.job, run.reported.report.privacy) for run in runs)
     assert (cost.runs, cost.epsilon) == (1, 1.0)
-    sottovoce.run("calm", budget=file, **options)
+    sottovoce.run("calm", budget_file=file, **options)
     assert [entry.epsilon for entry in read_budget(file).spending] == [1.0]
 
 
@@ -314,7 +315,7 @@ def test_coalitions_beyond_the_claim_count_where_the_file_says_so(tmp_path: Path
     create_budget(anyone, epsilon=3.0, against_anyone=True)
     for file in (claimed, anyone):
         run = sottovoce.run(
-            "noisy-marginals", rows=90, ways=1, epsilon=1.0, budget=file, judge=False, **KEYS
+            "noisy-marginals", rows=90, ways=1, epsilon=1.0, budget_file=file, judge=False, **KEYS
         )
         privacy = run.report["privacy"]
     worst = max({**privacy["epsilon"], **privacy["coalitions"]}.values())
@@ -329,12 +330,12 @@ def test_a_broken_claim_counts_as_accounted(tmp_path: Path) -> None:
     file = tmp_path / "spent.json"
     create_budget(file, epsilon=3.0)
     options: dict[str, Any] = {"rows": 90, "ways": 1, "mode": "paper", "judge": False, **KEYS}
-    sottovoce.run("noisy-marginals", budget=file, **options)
+    sottovoce.run("noisy-marginals", budget_file=file, **options)
     (entry,) = read_budget(file).spending
     assert entry.epsilon == math.inf
     assert json.loads(file.read_text())["spending"][0]["epsilon"] == "infinity"
     with pytest.raises(UsageError, match=r"at most epsilon 0 on demo"):
-        sottovoce.run("noisy-marginals", budget=file, **options)
+        sottovoce.run("noisy-marginals", budget_file=file, **options)
 
 
 def test_messages_without_a_release_cost_infinity() -> None:
