@@ -12,7 +12,7 @@ Findings do not stop the run. They are printed before the run begins, and are in
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -30,7 +30,12 @@ from ..parties import (
     join_tables,
     merge,
 )
-from ..parties.alternatives import equal_records, neighbour
+from ..parties.alternatives import (
+    divided_records,
+    equal_records,
+    neighbour,
+    outlying_record,
+)
 from ..parties.counting import CodedTable
 from ..parties.made_up import made_up_codes, made_up_rows
 from ..privacy.taping import ReleasePair
@@ -42,6 +47,7 @@ from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
+from ..runs.time_limit import TimeUp
 from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:
@@ -56,7 +62,11 @@ SHAPE_ROWS: Final = 2000
 """Rows of a file that are read for its columns and their values."""
 KEY_BITS: Final = 1024
 SECONDS: Final = 20.0
-"""Longest time of the play, and of all replays."""
+"""Longest time of the play. Replays begin for no further party after twice this time."""
+PARTY_SECONDS: Final = SECONDS / 4
+"""Longest time of all parties' replays on other tables, and as long on neighbouring ones."""
+REPLAY_SECONDS: Final = 10.0
+"""Longest time of one replay, or three times that of the play where this is more."""
 
 
 def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = True) -> Rehearsal:
@@ -90,13 +100,20 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
     findings = ReleaseFindings()
     by_label = protocol.neighbours.startswith("label")
     count = 0
+    longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
+    seconds = PARTY_SECONDS / len(tapes)
     for tape, table in zip(tapes, records, strict=True):
-        replays = replays_of(tape, records=table, seconds=SECONDS / 4 / len(tapes))
-        close, pairs = _neighbouring(tape, records=table)
-        replays += close
+        if time.perf_counter() > started + 2 * SECONDS:
+            remarks[f"party {tape.party.rank} was not replayed, as replays took too long"] = None
+            continue
+        replays = replays_of(tape, records=table, seconds=seconds, longest=longest)
+        pairs: list[list[ReleasePair]] = []
+        if not any(isinstance(replay.error, TimeUp) for replay in replays):
+            close, pairs = _neighbouring(tape, records=table, seconds=seconds, longest=longest)
+            replays += close
         count += len(replays)
         if any(replay.differences for replay in replays):
-            replays.insert(0, repeat_part(tape, records=table))
+            replays.insert(0, repeat_part(tape, records=table, seconds=longest))
         unaccounted += count_unaccounted(tape, replays)
         unaccounted += [
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
@@ -195,35 +212,64 @@ def _play(
 
 
 def _neighbouring(
-    tape: PartTape, *, records: Records
+    tape: PartTape, *, records: Records, seconds: float, longest: float
 ) -> tuple[list[Replay], list[list[ReleasePair]]]:
-    """Replay a part on neighbours of its records, and on neighbours of a table of equal records.
+    """Replay a part on neighbouring tables until the time is up, on one pair at least.
 
-    Equal records give the most extreme statistics, such as counts of 0. Returns the replays, and
-    the releases on each pair of neighbouring tables.
+    Returns the replays, and the releases on each pair of neighbouring tables.
     """
-    generator = np.random.default_rng(tape.party.rank)
-    fewer = tape.accountant.neighbours == "add-or-remove-one"
-    alike = equal_records(records)
-    reference = replay_part(tape, records=alike)
-    replays, pairs = [reference], []
-    for farthest in (True,) if fewer else (True, False):
-        replay = replay_part(
-            tape, records=_neighbour(records, generator=generator, farthest=farthest, fewer=fewer)
-        )
-        replays.append(replay)
-        pairs.append(replay.pairs)
-        replay = replay_part(
-            tape, records=_neighbour(alike, generator=generator, farthest=farthest, fewer=fewer)
-        )
-        replays.append(replay)
+    started = time.perf_counter()
+    replays: list[Replay] = []
+    pairs: list[list[ReleasePair]] = []
+    for two_tables in _close_tables(
+        records,
+        generator=np.random.default_rng(tape.party.rank),
+        fewer=tape.accountant.neighbours == "add-or-remove-one",
+    ):
+        both = [replay_part(tape, records=table, seconds=longest) for table in two_tables]
+        replays += both
         pairs.append(
             [
                 first._replace(first=first.second, second=second.second)
-                for first, second in zip(reference.pairs, replay.pairs, strict=False)
+                for first, second in zip(both[0].pairs, both[1].pairs, strict=False)
             ]
         )
+        if time.perf_counter() - started > seconds:
+            break
     return replays, pairs
+
+
+def _close_tables(
+    records: Records, *, generator: np.random.Generator, fewer: bool
+) -> Iterator[tuple[Records, Records]]:
+    """Make pairs of neighbouring tables, those first that show most mistakes.
+
+    Equal records give the most extreme statistics, such as counts of 0. In the last pairs each
+    record has the first value of every column or the last: one more with the last moves a median
+    or another quantile from one end to the other.
+    """
+    alike = equal_records(records)
+    for table in (records, alike):
+        yield table, _neighbour(table, generator=generator, farthest=True, fewer=fewer)
+    outlying = outlying_record(records, outlier=True)
+    other = outlying_record(records, outlier=False)
+    yield outlying, outlying.take(np.arange(1, len(records))) if fewer else other
+    if not fewer:
+        for table in (records, alike):
+            yield table, _neighbour(table, generator=generator, farthest=False, fewer=False)
+    for high in _middle_first(len(records)):
+        divided = divided_records(records, high=high + 1)
+        if fewer:
+            yield divided, divided.take(np.arange(1, len(records)))
+            yield divided, divided.take(np.arange(len(records) - 1))
+        else:
+            yield divided_records(records, high=high), divided
+
+
+def _middle_first(count: int) -> list[int]:
+    """List numbers below a count: those in the middle, the ends, and all others."""
+    first = (count // 2, (count - 1) // 2, 0, count - 1)
+    return [*dict.fromkeys([*first, *range(count)])]
 
 
 def _neighbour(

@@ -26,8 +26,11 @@ MAX_TAPE_BYTES: Final = 1 << 28
 OTHER_NUMBER: Final = "how many messages the party sends depends on its records"
 
 
-class TapeEnd(Exception):
-    """The role waits for a frame that the tape does not have."""
+class TapeEnd(BaseException):
+    """The role waits for a frame that the tape does not have.
+
+    A role that retries after any `Exception` does not catch it.
+    """
 
 
 class SentFrame(NamedTuple):
@@ -159,6 +162,8 @@ class ReplayedWire:
         self.size = size
         self.tape = WireTape()
         """What the replay sent."""
+        self.ended = False
+        """Whether the role waited for a frame that the tape does not have."""
         self._arrivals = iter(tape.arrived)
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002
@@ -167,6 +172,7 @@ class ReplayedWire:
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:  # noqa: ARG002
         arrival = next(self._arrivals, None)
         if arrival is None:
+            self.ended = True
             raise TapeEnd
         return arrival[0], memoryview(arrival[1])
 

@@ -19,10 +19,19 @@ import numpy.typing as npt
 
 from .records import Records
 
-__all__ = ["ALTERNATIVES", "alternatives", "equal_records", "neighbour"]
+__all__ = [
+    "ALTERNATIVES",
+    "alternatives",
+    "divided_records",
+    "equal_records",
+    "neighbour",
+    "outlying_record",
+]
 
 ALTERNATIVES: Final = 24
-"""Number of tables in which all records are alike."""
+"""Number of tables in which all records are alike, with values at the same place."""
+INDEPENDENT: Final = 8
+"""Number of tables in which all records are alike, with values at independent places."""
 
 Choice = Callable[[int, int], npt.NDArray[np.int64]]
 """Chooses the place of each row's value among so many values: `choice(values, rows)`."""
@@ -33,19 +42,49 @@ def alternatives(
 ) -> Iterator[Records]:
     """Make tables that differ from these records as much as a table can.
 
-    The first is drawn uniformly, the second has one record fewer where the number of records is
-    secret, and in each of the others all records are alike.
+    The first is drawn uniformly. The second has whole records of this table, some of them twice, so
+    that a part which checks its records accepts them. The third has one record fewer where the
+    number of records is secret. In all others all records are alike: in most every column has its
+    value at the same place, and in the last at places that do not depend on each other.
     """
     yield _table(records, lambda values, rows: generator.integers(values, size=rows))
+    yield records.redrawn(generator.integers(len(records), size=len(records)))
     if rows_are_secret and len(records) > 1:
         yield records.take(np.arange(len(records) - 1))
     for number in _spread():
         yield _table(records, _alike(number))
+    for _ in range(INDEPENDENT):
+        yield _table(records, lambda values, rows: np.full(rows, generator.integers(values)))
 
 
 def equal_records(records: Records) -> Records:
     """Make all records alike, with the last value of every column."""
     return _table(records, _alike(ALTERNATIVES - 1))
+
+
+def divided_records(records: Records, *, high: int) -> Records:
+    """Give so many records the last value of every column, and the others the first.
+
+    With one record more on the high side, every median, maximum and other quantile moves from one
+    end to the other at some number.
+    """
+
+    def choice(values: int, rows: int) -> npt.NDArray[np.int64]:
+        return np.where(np.arange(rows) < high, values - 1, 0)
+
+    return _table(records, choice)
+
+
+def outlying_record(records: Records, *, outlier: bool) -> Records:
+    """Keep all records in the lower half of every column, and move the first to the end or not."""
+
+    def change(column: npt.NDArray[np.int64], values: int) -> npt.NDArray[np.int64]:
+        changed = column // 2
+        if outlier:
+            changed[:1] = values - 1
+        return changed
+
+    return records.changed(change)
 
 
 def neighbour(

@@ -95,6 +95,10 @@ class Records:
         """Make other records of the same shape, on which a part is played again."""
         return Records(self._rows.changed(change), numbers=self.numbers)
 
+    def redrawn(self, rows: npt.NDArray[np.int64]) -> Records:
+        """Put these of the rows in the places of all, as `changed` puts other values there."""
+        return Records(self._rows.take(rows), numbers=self.numbers)
+
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one attribute, for all rows."""
         self.domain.shape([attribute])

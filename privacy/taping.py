@@ -58,8 +58,11 @@ class ReleasePair(NamedTuple):
     to: int
 
 
-class ExtraRelease(Exception):
-    """The replay makes a release that the tape does not have."""
+class ExtraRelease(BaseException):
+    """The replay makes a release that the tape does not have.
+
+    A part that goes on after any `Exception` does not catch it.
+    """
 
 
 class TapedAccountant(Accountant):
@@ -118,6 +121,8 @@ class ReplayedAccountant(Accountant):
             budget_of=accountant.budget_of,
         )
         self.pairs: list[ReleasePair] = []
+        self.exceeded = False
+        """Whether the replay made a release that the tape does not have."""
         self._tape = accountant.tape
 
     def release(
@@ -131,6 +136,7 @@ class ReplayedAccountant(Accountant):
         part: PartPath = WHOLE,
     ) -> T:
         if len(self.pairs) >= len(self._tape):
+            self.exceeded = True
             raise ExtraRelease
         mechanism = readable_twice(mechanism)
         taped = self._tape[len(self.pairs)]

@@ -18,6 +18,7 @@ from ..parties.alternatives import alternatives
 from ..protocols import AnyProtocol
 from .record import Guard
 from .replay import PartTape, Replay, count_unaccounted, replay_part
+from .time_limit import TimeUp
 
 __all__ = ["errors_in", "guard_part", "is_built_in", "repeat_part", "replays_of"]
 
@@ -26,6 +27,11 @@ RANDOM_ELSEWHERE: Final = (
 )
 MIN_SECONDS: Final = 2.0
 """Replays may take so long, or as long as the part itself where that is more."""
+SLOWER: Final = 3
+"""One replay may take so many times as long as all of them may."""
+MIN_TABLES: Final = 2
+"""Number of tables that are tried, though the time is up, while each ends in an error."""
+TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
 
 
 def is_built_in(protocol: AnyProtocol) -> bool:
@@ -43,9 +49,11 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:
     """
     if not tape.wire.complete:
         return Guard(replays=0, unaccounted=[], remarks=["its conversation was too long to replay"])
-    replays = replays_of(tape, records=records, seconds=max(MIN_SECONDS, seconds))
+    seconds = max(MIN_SECONDS, seconds)
+    longest = SLOWER * seconds
+    replays = replays_of(tape, records=records, seconds=seconds, longest=longest)
     if any(replay.differences for replay in replays):
-        replays.insert(0, repeat_part(tape, records=records))
+        replays.insert(0, repeat_part(tape, records=records, seconds=longest))
     return Guard(
         replays=len(replays),
         unaccounted=count_unaccounted(tape, replays),
@@ -53,8 +61,12 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:
     )
 
 
-def replays_of(tape: PartTape, *, records: Records, seconds: float) -> list[Replay]:
-    """Replay a part on the party's other tables, at least once, until the time is up."""
+def replays_of(tape: PartTape, *, records: Records, seconds: float, longest: float) -> list[Replay]:
+    """Replay a part on the party's other tables until the time is up.
+
+    One replay at least is played, and another if the first ends in an error. Each is ended when it
+    takes longer than `longest`.
+    """
     started = time.perf_counter()
     replays: list[Replay] = []
     tables = alternatives(
@@ -63,30 +75,36 @@ def replays_of(tape: PartTape, *, records: Records, seconds: float) -> list[Repl
         generator=np.random.default_rng(tape.seed),
     )
     for table in tables:
-        replays.append(replay_part(tape, records=table))
-        if time.perf_counter() - started > seconds:
+        replays.append(replay_part(tape, records=table, seconds=longest))
+        ended_well = any(replay.error is None for replay in replays)
+        if time.perf_counter() - started > seconds and (ended_well or len(replays) >= MIN_TABLES):
             break
     return replays
 
 
-def repeat_part(tape: PartTape, *, records: Records) -> Replay:
+def repeat_part(tape: PartTape, *, records: Records, seconds: float) -> Replay:
     """Replay a part on the same records, where only randomness from elsewhere makes a difference.
 
     Such randomness may be noise, but nobody has accounted for it.
     """
-    replay = replay_part(tape, records=records)
+    replay = replay_part(tape, records=records, seconds=seconds)
     return replace(
         replay,
         differences=[
             difference._replace(reason=RANDOM_ELSEWHERE) for difference in replay.differences
         ],
         doubts=[],
+        same_records=True,
     )
 
 
 def errors_in(replays: list[Replay]) -> list[str]:
     """List the types of errors in which replays ended; their texts may hold data."""
-    kinds = dict.fromkeys(
-        type(replay.error).__name__ for replay in replays if replay.error is not None
+    remarks = dict.fromkeys(
+        TOO_SLOW
+        if isinstance(replay.error, TimeUp)
+        else f"on other records its part ends in {type(replay.error).__name__}"
+        for replay in replays
+        if replay.error is not None
     )
-    return [f"on other records its part ends in {kind}" for kind in kinds]
+    return [*remarks]

@@ -19,6 +19,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from ..crypto import Keypair
 from ..messages import Wire
@@ -30,8 +31,12 @@ from ..protocols import AnyProtocol
 from .job import Job, instantiate
 from .record import Unaccounted
 from .roles import make_accountant, make_party_as
+from .time_limit import call_within
 
 __all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
+
+
+UNREACHED: Final = "on all other records that were tried, its part ends before this message"
 
 
 class TapedParty(Party):
@@ -69,8 +74,12 @@ class Replay:
     """Every release on both tables."""
     doubts: list[str]
     """What depends on records beside messages, each as a clause."""
+    reached: Mapping[int, int]
+    """Numbers of the messages that the replay sent, by receiver."""
     error: BaseException | None = None
     """The error in which the replay ended, while the part itself ended well."""
+    same_records: bool = False
+    """Whether it was played on the party's own records."""
 
     @property
     def unaccounted(self) -> bool:
@@ -118,13 +127,20 @@ def tape_part(
     )
 
 
-def replay_part(tape: PartTape, *, records: Records, protocol: AnyProtocol | None = None) -> Replay:
+def replay_part(
+    tape: PartTape,
+    *,
+    records: Records,
+    protocol: AnyProtocol | None = None,
+    seconds: float | None = None,
+) -> Replay:
     """Play a taped part again with these records.
 
     Args:
         tape: the part.
         records: the records of the replay.
         protocol: an instance to play it; by default a new one.
+        seconds: the time after which the replay is ended; by default it is not.
     """
     job = tape.job
     protocol = instantiate(job) if protocol is None else protocol
@@ -144,36 +160,59 @@ def replay_part(tape: PartTape, *, records: Records, protocol: AnyProtocol | Non
     )
     party.shown = []
     doubts: list[str] = []
-    error: BaseException | None = None
-    try:
-        protocol.party(party)
-    except TapeEnd:
+    error = call_within(lambda: protocol.party(party), seconds=seconds)
+    # The part may have caught these two and gone on.
+    if wire.ended:
         doubts.append("how many messages it waits for depends on its records")
-    except ExtraRelease:
+    if accountant.exceeded:
         doubts.append("the number of its releases depends on its records")
-    except (Exception, SystemExit) as raised:  # noqa: BLE001 - whatever a plug-in raises
-        error = raised
+    cut_off = isinstance(error, TapeEnd | ExtraRelease)
+    if cut_off:
+        error = None
     differences = tape.wire.differences(wire.tape, to_the_end=error is None)
-    if error is None:
+    if error is None and not cut_off:
         doubts += _doubts(tape, party, accountant, same_messages=not differences)
-    return Replay(differences=differences, pairs=accountant.pairs, doubts=doubts, error=error)
+    return Replay(
+        differences=differences,
+        pairs=accountant.pairs,
+        doubts=doubts,
+        error=error,
+        reached={to: len(frames) for to, frames in wire.tape.sent.items()},
+    )
 
 
 def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccounted]:
     """Count the messages that some replay did not send as they were, by kind and reason."""
     reasons: dict[tuple[int, int], tuple[str, str]] = {}
     doubts: dict[str, None] = {}
+    replays = list(replays)
     for replay in replays:
         for difference in replay.differences:
             reasons.setdefault(
                 (difference.to, difference.number), (difference.kind, difference.reason)
             )
         doubts |= dict.fromkeys(replay.doubts)
+    for place, kind in _unreached(tape, replays):
+        reasons.setdefault(place, (kind, UNREACHED))
     party = tape.party.rank
     return [
         Unaccounted(party=party, kind=kind, messages=messages, reason=reason)
         for (kind, reason), messages in Counter(reasons.values()).items()
     ] + [Unaccounted(party=party, kind="", messages=0, reason=reason) for reason in doubts]
+
+
+def _unreached(tape: PartTape, replays: list[Replay]) -> Iterator[tuple[tuple[int, int], str]]:
+    """List the messages that no replay reached, as each of them ended in an error before.
+
+    Nothing is known of these messages. Gives each one's receiver and number, and its kind.
+    """
+    others = [replay for replay in replays if not replay.same_records]
+    if not others or any(replay.error is None for replay in others):
+        return
+    for to, frames in tape.wire.sent.items():
+        reached = max(replay.reached.get(to, 0) for replay in others)
+        for number, frame in enumerate(frames[reached:], start=reached):
+            yield (to, number), frame.kind
 
 
 def _doubts(

@@ -6,7 +6,7 @@ import hashlib
 import random
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -358,3 +358,91 @@ class NothingIsReleased(Leaky):
         with me.phase("count"):
             me.send(self.Count(value=int((ages(me) > 40).sum())), to=0)
             me.send(self.Figure(value=0.0), to=0)
+
+
+class Median(Leaky):
+    """The median age with the sensitivity of a count."""
+
+    name = "median"
+    neighbours = "replace-one"  # type: ignore[assignment]
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            exact = int(self.statistic(ages(me)))
+            noisy = me.release(laplace(exact, sensitivity=1, epsilon=1.0), to=0)
+            me.send(self.Count(value=noisy), to=0)
+            me.send(self.Figure(value=0.0), to=0)
+
+    def statistic(self, numbers: Numbers) -> float:
+        return float(np.median(numbers))
+
+
+class Maximum(Median):
+    """The largest age with the sensitivity of a count."""
+
+    name = "maximum"
+
+    def statistic(self, numbers: Numbers) -> float:
+        return float(numbers.max())
+
+
+class BinsOfTheData(Median):
+    """The count of the first of ten bins between the smallest and the largest age."""
+
+    name = "bins-of-the-data"
+
+    def statistic(self, numbers: Numbers) -> float:
+        return float(np.histogram(numbers, bins=10)[0][0])
+
+
+class RefusesOtherRecords(Leaky):
+    """An exact statistic, after a check that no other records pass."""
+
+    name = "refuses-other-records"
+    seen: ClassVar[dict[int, list[float]]] = {}
+
+    def figure(self, me: Party) -> float:
+        if self.seen.setdefault(me.number, ages(me).tolist()) != ages(me).tolist():
+            raise ValueError("expected the ages of last year")
+        return float(ages(me).mean())
+
+
+class ChecksItsRecords(Leaky):
+    """An exact statistic, after a check that records drawn value by value do not pass."""
+
+    name = "checks-its-records"
+
+    def figure(self, me: Party) -> float:
+        if ages(me).mean() > 45:
+            raise ValueError("expected the ages of the demo")
+        return float(ages(me).mean())
+
+
+class Endless(Leaky):
+    """A loop that ends on some records only."""
+
+    name = "endless"
+
+    def figure(self, me: Party) -> float:
+        while ages(me).mean() > 45:
+            pass
+        return 0.0
+
+
+class GoesOn(Leaky):
+    """As many releases as rich people, though errors are caught."""
+
+    name = "goes-on"
+
+    def figure(self, me: Party) -> float:
+        doctors = int((np.asarray(me.records.column("education")) == "Doctorate").sum())
+        for _ in range(min(doctors, 10)):
+            try:
+                me.release(laplace(0, sensitivity=1, epsilon=0.01), to=0)
+            except Exception:  # the mistake that is tried
+                continue
+        return 0.0
+
+    @property
+    def epsilon(self) -> float:
+        return 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pytest
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
+from sottovoce.runs.guard import TOO_SLOW
 from sottovoce.runs.job import Job
 from sottovoce.runs.record import Rehearsal, RunRecord, Unaccounted
+from sottovoce.runs.replay import UNREACHED
 from sottovoce.runs.threads import run_on_threads
 
 COUNTED_BY_KIND = {
@@ -100,6 +103,42 @@ def test_the_rehearsal_finds_it_before_real_records_are_touched(name: str) -> No
     assert {line.party for line in rehearsal.unaccounted} == {1, 2, 3}
 
 
+def test_a_wrong_sensitivity_is_stated_once_for_each_party_and_release() -> None:
+    """Many pairs of tables show it, and the largest change is named."""
+    assert len(rehearse(job_of("Median")).unaccounted) == 3
+
+
+def test_records_that_pass_a_check_are_tried() -> None:
+    """Whole records of the table, drawn anew, have its averages."""
+    _, report = played("ChecksItsRecords")
+    reasons = {line.reason for line in report.privacy.not_accounted}
+    assert reasons == {"its content depends on records"}
+
+
+def test_messages_that_no_replay_reached_are_not_accounted() -> None:
+    leaky_protocols = importlib.import_module("leaky_protocols")
+    leaky_protocols.RefusesOtherRecords.seen.clear()
+    _, report = played("RefusesOtherRecords")
+    lines = report.privacy.not_accounted
+    assert [(line.party, line.kind, line.reason) for line in lines] == [
+        (party, "Figure", UNREACHED) for party in (1, 2, 3)
+    ]
+    assert set(report.privacy.epsilon.values()) == {math.inf}
+
+
+def test_a_replay_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.1)
+    record, report = played("Endless")
+    assert all(notes.guard and TOO_SLOW in notes.guard.remarks for notes in record.roles[1:])
+    assert report.privacy.not_accounted == []  # records that were drawn anew reach the end
+
+
+def test_releases_are_counted_though_the_part_catches_errors() -> None:
+    _, report = played("GoesOn")
+    assert {line.party for line in report.privacy.not_accounted} == {1, 2, 3}
+    assert any("number of its releases" in line.reason for line in report.privacy.not_accounted)
+
+
 def test_a_mechanism_that_loses_more_than_it_states_is_bounded() -> None:
     """It loses epsilon 10 and states 1; of 3,000 answers some ten are improbable even at 3."""
     rehearsal = rehearse(job_of("TooLittleNoise"))
@@ -111,6 +150,9 @@ def test_a_mechanism_that_loses_more_than_it_states_is_bounded() -> None:
     ("name", "words"),
     [
         ("SensitivityTooSmall", "the stated sensitivity is 1"),
+        ("Median", "the stated sensitivity is 1"),
+        ("Maximum", "the stated sensitivity is 1"),
+        ("BinsOfTheData", "the stated sensitivity is 1"),
         ("OtherPartOfTheRecords", "releases of 3 parts that change with one record"),
     ],
 )
