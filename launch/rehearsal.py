@@ -41,7 +41,7 @@ from ..parties.made_up import made_up_codes, made_up_rows
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
-from ..runs.guard import errors_in, repeat_part, replays_of
+from ..runs.guard import TOO_LONG, errors_in, repeat_part, replays_of
 from ..runs.job import Job, instantiate
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
@@ -103,6 +103,9 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
     seconds = PARTY_SECONDS / len(tapes)
     for tape, table in zip(tapes, records, strict=True):
+        if not tape.wire.complete:
+            remarks[TOO_LONG] = None
+            continue
         if time.perf_counter() > started + 2 * SECONDS:
             remarks[f"party {tape.party.rank} was not replayed, as replays took too long"] = None
             continue

@@ -31,6 +31,7 @@ SLOWER: Final = 3
 """One replay may take so many times as long as all of them may."""
 MIN_TABLES: Final = 2
 """Number of tables that are tried, though the time is up, while each ends in an error."""
+TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
 
 
@@ -48,7 +49,7 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:
         seconds: how long the part took.
     """
     if not tape.wire.complete:
-        return Guard(replays=0, unaccounted=[], remarks=["its conversation was too long to replay"])
+        return Guard(replays=0, unaccounted=[], remarks=[TOO_LONG])
     seconds = max(MIN_SECONDS, seconds)
     longest = SLOWER * seconds
     replays = replays_of(tape, records=records, seconds=seconds, longest=longest)

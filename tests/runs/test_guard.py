@@ -12,7 +12,7 @@ import pytest
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
-from sottovoce.runs.guard import TOO_SLOW
+from sottovoce.runs.guard import TOO_LONG, TOO_SLOW
 from sottovoce.runs.job import Job
 from sottovoce.runs.record import Rehearsal, RunRecord, Unaccounted
 from sottovoce.runs.replay import UNREACHED
@@ -131,6 +131,15 @@ def test_a_replay_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) ->
     record, report = played("Endless")
     assert all(notes.guard and TOO_SLOW in notes.guard.remarks for notes in record.roles[1:])
     assert report.privacy.not_accounted == []  # records that were drawn anew reach the end
+
+
+def test_a_conversation_that_is_too_long_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was compared, so a rehearsal says this and finds nothing."""
+    monkeypatch.setattr("sottovoce.messages.tape.MAX_TAPE_BYTES", 10)
+    rehearsal = rehearse(job_of("OrderOfMessages"))
+    assert (rehearsal.unaccounted, rehearsal.remarks) == ([], [TOO_LONG])
+    record, _ = played("OrderOfMessages")
+    assert all(notes.guard and notes.guard.remarks == [TOO_LONG] for notes in record.roles[1:])
 
 
 def test_releases_are_counted_though_the_part_catches_errors() -> None:
