@@ -23,6 +23,10 @@ MEANING: Final = (
     "What this reveals of a record is not known, so no privacy loss is shown for whoever saw it."
 )
 MAX_TEXTS: Final = 6
+NOT_CHECKED: Final = (
+    "its messages were not checked, as its conversation was too long to be played again and no "
+    "rehearsal replayed it"
+)
 REHEARSED: Final = "in the rehearsal, {}"
 
 
@@ -38,6 +42,13 @@ def unaccounted_messages(record: RunRecord) -> list[Unaccounted]:
         if notes.guard is not None
         for line in notes.guard.unaccounted
     ]
+    rehearsed_replays = 0 if record.rehearsal is None else record.rehearsal.replays
+    if not rehearsed_replays:
+        lines += [
+            Unaccounted(party=party, kind="", messages=0, reason=NOT_CHECKED)
+            for party, notes in enumerate(record.roles)
+            if notes.guard is not None and not notes.guard.replays
+        ]
     if record.rehearsal is None:
         return lines
     counted = {(line.party, line.kind) for line in lines}

@@ -14,7 +14,7 @@ from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
 from sottovoce.runs.guard import TOO_LONG, TOO_SLOW
 from sottovoce.runs.job import Job
-from sottovoce.runs.record import Rehearsal, RunRecord, Unaccounted
+from sottovoce.runs.record import Guard, Rehearsal, RunRecord, Unaccounted
 from sottovoce.runs.replay import UNREACHED
 from sottovoce.runs.threads import run_on_threads
 
@@ -201,3 +201,20 @@ def test_what_a_rehearsal_found_counts_in_the_run() -> None:
         "curator": 1.0,
         "other_party": 1.0,
     }
+
+
+def test_a_part_that_nothing_replayed_has_no_figures() -> None:
+    """A conversation beyond the tape is not checked, unless a rehearsal replayed a shorter one."""
+    record = run_on_threads(job_of("Leaky"))
+    unchecked = [
+        msgspec.structs.replace(notes, guard=Guard(replays=0, unaccounted=[], remarks=[]))
+        if notes.guard is not None
+        else notes
+        for notes in record.roles
+    ]
+    alone = make_report(msgspec.structs.replace(record, roles=unchecked))
+    assert {line.party for line in alone.privacy.not_accounted} == {1, 2, 3}
+    assert set(alone.privacy.epsilon.values()) == {math.inf}
+    rehearsal = rehearse(job_of("Leaky"))
+    rehearsed = msgspec.structs.replace(record, roles=unchecked, rehearsal=rehearsal)
+    assert make_report(rehearsed).privacy.not_accounted == []

@@ -194,8 +194,8 @@ def test_columns_of_a_schema_and_of_the_demo() -> None:
     ("options", "message"),
     [
         (
-            {"drop": ["nam"]},
-            "expected columns of the table for --drop, found 'nam': did you mean n",
+            {"drop": ["namez"]},
+            "expected columns of the table for --drop, found 'namez': did you mean n",
         ),
         ({"columns": ["x"]}, r"expected columns of the table for --columns, found 'x'$"),
         ({"drop": ["name"], "columns": ["age"]}, "expected --drop or --columns, found both"),
