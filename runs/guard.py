@@ -31,6 +31,9 @@ SLOWER: Final = 3
 """One replay may take so many times as long as all of them may."""
 MIN_TABLES: Final = 2
 """Number of tables that are tried, though the time is up, while each ends in an error."""
+NEVER_READ: Final = (
+    "its part never read me.records, so replays on other records show nothing of what it sends"
+)
 TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
 
@@ -58,7 +61,7 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:
     return Guard(
         replays=len(replays),
         unaccounted=count_unaccounted(tape, replays),
-        remarks=errors_in(replays),
+        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]),
     )
 
 

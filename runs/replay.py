@@ -39,11 +39,29 @@ __all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part
 UNREACHED: Final = "on all other records that were tried, its part ends before this message"
 
 
+KEPT: Final = (
+    "it read its records in the run and not when it was played again, so it keeps something from "
+    "one play to the next, and its messages could not be checked"
+)
+
+
 class TapedParty(Party):
-    """A party whose progress is noted, since whoever starts a run sees it."""
+    """A party whose progress is noted, since whoever starts a run sees it; and its reading."""
 
     shown: list[tuple[str, float, float]]
     """Phase and figures of every call of `progress`, but for those while an answer is drawn."""
+    reads = 0
+    """Number of accesses to the records."""
+
+    @property
+    def records(self) -> Records:
+        """The party's records; each access counts as reading."""
+        self.reads += 1
+        return self._records
+
+    @records.setter
+    def records(self, records: Records) -> None:
+        self._records = records
 
     def progress(self, done: float, *, of: float) -> None:
         if not (isinstance(self.accountant, TapedAccountant) and self.accountant.draws):
@@ -219,6 +237,8 @@ def _doubts(
     tape: PartTape, party: TapedParty, accountant: ReplayedAccountant, *, same_messages: bool
 ) -> Iterator[str]:
     """List what depends on records beside the messages."""
+    if tape.party.reads and not party.reads:
+        yield KEPT
     first, second = tape.accountant.releases, accountant.releases
     if len(second) < len(first):
         yield "the number of its releases depends on its records"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
@@ -446,3 +447,28 @@ class GoesOn(Leaky):
     @property
     def epsilon(self) -> float:
         return 2.0
+
+
+class Kept(Leaky):
+    """An exact count that the module keeps from the first play on."""
+
+    name = "kept"
+    counts: ClassVar[dict[int, int]] = {}
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            if me.rank not in self.counts:
+                self.counts[me.rank] = int((ages(me) > 40).sum())
+            me.send(self.Count(value=self.counts[me.rank]), to=0)
+            me.send(self.Figure(value=0.0), to=0)
+
+
+class OwnReader(Leaky):
+    """The part reads a table by itself."""
+
+    name = "own-reader"
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            me.send(self.Count(value=len(Path(__file__).read_text())), to=0)
+            me.send(self.Figure(value=0.0), to=0)

@@ -218,3 +218,19 @@ def test_a_part_that_nothing_replayed_has_no_figures() -> None:
     rehearsal = rehearse(job_of("Leaky"))
     rehearsed = msgspec.structs.replace(record, roles=unchecked, rehearsal=rehearsal)
     assert make_report(rehearsed).privacy.not_accounted == []
+
+
+def test_what_is_kept_between_plays_is_a_doubt() -> None:
+    """The first play reads the records, and the replays do not."""
+    _, report = played("Kept")
+    assert {line.party for line in report.privacy.not_accounted} == {1, 2, 3}
+    assert all("keeps something" in line.reason for line in report.privacy.not_accounted)
+    assert rehearse(job_of("Kept")).failure is None
+
+
+@pytest.mark.parametrize("name", ["OwnReader", "Kept"])
+def test_a_part_that_never_reads_its_records_has_a_remark(name: str) -> None:
+    """What is kept from an earlier run, or read from elsewhere, is not checked."""
+    played(name)
+    _, report = played(name)
+    assert any("never read me.records" in text for text in report.warnings)
