@@ -23,8 +23,7 @@ from ..report.not_accounted import unaccounted_texts
 from ..report.progress import Progress
 from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
-from ..runs.guard import is_built_in
-from ..runs.job import Job, Placement, Transport, instantiate
+from ..runs.job import Job, Placement, Transport, instantiate, is_built_in
 from ..runs.record import Rehearsal, RunRecord
 from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
@@ -277,7 +276,7 @@ def rehearse_plug_in(
 
     `read` says whether the first file may be read for its columns. On several hosts it may not.
     """
-    if placement.no_rehearsal or is_built_in(instantiate(job)):
+    if placement.no_rehearsal or is_built_in(type(instantiate(job))):
         return None
     read = read and not placement.several_hosts
     if tables:

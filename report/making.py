@@ -16,8 +16,7 @@ from ..messages import Entry, communication
 from ..privacy import epsilon_by_view
 from ..privacy.releases import PrivacyLoss
 from ..protocols import AnyProtocol, Cost, Public
-from ..runs.guard import is_built_in
-from ..runs.job import Job, instantiate
+from ..runs.job import Job, instantiate, is_built_in
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess
@@ -62,7 +61,7 @@ def make_report(record: RunRecord) -> Report:
     privacy = privacy_of(record)
     warnings = [
         *unaccounted_texts(privacy.not_accounted),
-        *_warnings(record, built_in=is_built_in(protocol)),
+        *_warnings(record, built_in=is_built_in(type(protocol))),
     ]
     predicted: list[PredictedCost] | None = None
     formulas: list[Formulas] = []
@@ -197,7 +196,7 @@ def _unbounded(loss: PrivacyLoss, *, parties: set[int]) -> PrivacyLoss:
 def _check(protocol: AnyProtocol, record: RunRecord) -> str:
     """Say how it was checked that nothing left a party without a release."""
     guards = [notes.guard for notes in record.roles if notes.guard is not None]
-    if is_built_in(protocol):
+    if is_built_in(type(protocol)):
         return BUILT_IN
     replays = min((guard.replays for guard in guards), default=0)
     text = (

@@ -15,12 +15,11 @@ import numpy as np
 
 from ..parties import Records
 from ..parties.alternatives import alternatives
-from ..protocols import AnyProtocol
 from .record import Guard
 from .replay import PartTape, Replay, count_unaccounted, replay_part
 from .time_limit import TimeUp
 
-__all__ = ["errors_in", "guard_part", "is_built_in", "repeat_part", "replays_of"]
+__all__ = ["errors_in", "guard_part", "repeat_part", "replays_of"]
 
 RANDOM_ELSEWHERE: Final = (
     "it differs even on the same records: its randomness is not from me.release or me.randomness"
@@ -36,11 +35,6 @@ NEVER_READ: Final = (
 )
 TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
-
-
-def is_built_in(protocol: AnyProtocol) -> bool:
-    """Tell whether a protocol is one of sottovoce's own."""
-    return type(protocol).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:

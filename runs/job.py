@@ -19,7 +19,7 @@ from ..parties import ColumnChoice, Schema, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode
 
-__all__ = ["Job", "Placement", "Transport", "instantiate"]
+__all__ = ["Job", "Placement", "Transport", "instantiate", "is_built_in"]
 
 Transport = Literal["threads", "mpi"]
 
@@ -179,9 +179,21 @@ def instantiate(job: Job) -> AnyProtocol:
             f"found {job.parties}: --parties {kind.most_parties}"
         )
     parameters = _convert_parameters(kind, job.parameters)
-    protocol = kind.variant(parameters, mode=job.mode)(parameters, mode=job.mode)
+    variant = kind.variant(parameters, mode=job.mode)
+    if is_built_in(variant) and not is_built_in(kind):
+        raise UsageError(
+            f"expected variant() of {kind.__name__} to pick a class of its own, "
+            f"found that it picks {variant.__name__}, which does not have what {kind.__name__} "
+            "overrides: define variant() in it, too"
+        )
+    protocol = variant(parameters, mode=job.mode)
     _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
     return protocol
+
+
+def is_built_in(kind: type[AnyProtocol]) -> bool:
+    """Tell whether a protocol is one of sottovoce's own."""
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:

@@ -22,9 +22,9 @@ from ..messages.frame import FrameKind
 from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..protocols import AnyProtocol, Outcome
-from .guard import guard_part, is_built_in
+from .guard import guard_part
 from .identities import read_identities
-from .job import Job, instantiate
+from .job import Job, instantiate, is_built_in
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
 from .roles import make_curator, make_party
@@ -90,7 +90,7 @@ def _play_party(
 ) -> tuple[Party, Guard | None]:
     """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
     identity, pinned = read_identities(job.identities, party=wire.rank, parties=job.parties)
-    if is_built_in(protocol):
+    if is_built_in(type(protocol)):
         party = make_party(
             wire, protocol, job, records=records, cores=cores, identity=identity, pinned=pinned
         )

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sottovoce import Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
 from sottovoce.crypto import RandomStream
+from sottovoce.protocols.calm.protocol import CALM
 
 Numbers = npt.NDArray[np.float64]
 
@@ -472,3 +473,9 @@ class OwnReader(Leaky):
         with me.phase("count"):
             me.send(self.Count(value=len(Path(__file__).read_text())), to=0)
             me.send(self.Figure(value=0.0), to=0)
+
+
+class Mine(CALM):
+    """A subclass of a built-in protocol, whose variant is a built-in class."""
+
+    name = "mine"

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from sottovoce.launch.rehearsal import rehearse
+from sottovoce.messages import UsageError
 from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
 from sottovoce.runs.guard import TOO_LONG, TOO_SLOW
-from sottovoce.runs.job import Job
+from sottovoce.runs.job import Job, instantiate
 from sottovoce.runs.record import Guard, Rehearsal, RunRecord, Unaccounted
 from sottovoce.runs.replay import UNREACHED
 from sottovoce.runs.threads import run_on_threads
@@ -234,3 +235,9 @@ def test_a_part_that_never_reads_its_records_has_a_remark(name: str) -> None:
     played(name)
     _, report = played(name)
     assert any("never read me.records" in text for text in report.warnings)
+
+
+def test_a_subclass_that_would_run_as_a_built_in_class_is_refused() -> None:
+    """What it overrides would be ignored without a word."""
+    with pytest.raises(UsageError, match=r"variant\(\) of Mine to pick a class of its own"):
+        instantiate(job_of("Mine"))
