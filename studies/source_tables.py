@@ -31,6 +31,8 @@ _RANGES: Final = {
     "hours-per-week": (1, 99),
 }
 """Ranges of Adult's numbers, over all of its 48,842 rows."""
+IDENTIFIERS: Final = {"healthcare": ("case_id", "patientid")}
+"""Columns of a dataset that name rows or people; no schema has them."""
 ADULT_SCHEMA: Final = Schema(
     {
         name: Bins.equal(*_RANGES[name], bins=16)
@@ -77,6 +79,7 @@ def read_source(file: DatasetFile) -> SourceTable:
             for name in table.columns
         }
         return SourceTable(table.assign(**clean), ADULT_SCHEMA, user_schema=False)
-    rules = {**merge([infer(blocks(table))]).attributes}
+    people = table.drop(columns=[*IDENTIFIERS.get(file.dataset, ())])
+    rules = {**merge([infer(blocks(people))]).attributes}
     rules |= {name: rule for name, column in described.items() if (rule := column.rule)}
     return SourceTable(table, Schema(rules), user_schema=False)

@@ -223,7 +223,7 @@ def test_a_folder_that_takes_nothing_is_refused_before_anything_starts(tmp_path:
 
 def test_a_schema_to_edit(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(
-        "age,job\n" + "".join(f"{age},{'cook' if age % 2 else '?'}\n" for age in range(99))
+        "age,job\n" + "".join(f"{age},{'cook' if age % 2 else '?'}\n" for age in 2 * [*range(99)])
     )
     ran = sottovoce("schema", "people.csv", "--out", "schema.json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr

@@ -32,7 +32,7 @@ from sottovoce.report.not_accounted import MARK, unaccounted_texts
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.sentences import lead
 from sottovoce.report.report import Privacy, parse_report, report_json
-from sottovoce.report.reported import ReportedRun, pack_run
+from sottovoce.report.reported import ReportedRun, pack_run, unpack_run
 from sottovoce.report.summary import summary_lines
 from sottovoce.report.terminal import print_comparison, print_summary, print_sweep
 from sottovoce.runs.record import Unaccounted
@@ -273,7 +273,7 @@ def test_comparisons_say_it(unaccounted: ReportedRun, capsys: pytest.CaptureFixt
 def test_a_sweep_says_it(
     unaccounted: ReportedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cell: Any = SimpleNamespace(factors={}, also={})
+    cell: Any = SimpleNamespace(factors={}, also={}, run_of=unpack_run)
     reported = {"leaky": unaccounted, "sums": run("one-way", aggregator="masks").reported}
     rows = []
     for name, of_run in reported.items():

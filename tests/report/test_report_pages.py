@@ -922,7 +922,7 @@ def test_a_page_that_fails_loses_nothing(
         "synthetic.csv"
     ]
     warnings = json.loads((tmp_path / "run" / "report.json").read_text())["warnings"]
-    assert "there is no report.html: ZeroDivisionError: division by zero" in warnings
+    assert "there is no report.html: ZeroDivisionError" in warnings
 
 
 def test_the_command_has_the_schema_where_it_lies(
