@@ -128,7 +128,9 @@ def test_messages_that_no_replay_reached_are_not_accounted() -> None:
 
 
 def test_a_replay_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.1)
+    # Time enough to come to a table on which it is endless, however slow the machine is.
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 2.0)
+    monkeypatch.setattr("sottovoce.runs.guard.SLOWER", 0.5)
     record, report = played("Endless")
     assert all(notes.guard and TOO_SLOW in notes.guard.remarks for notes in record.roles[1:])
     assert report.privacy.not_accounted == []  # records that were drawn anew reach the end
