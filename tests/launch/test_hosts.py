@@ -228,6 +228,7 @@ def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str)
     notes.mkdir()
     ran = hosts.run(
         "troubles:Trouble",
+        "--no-rehearsal",
         "--rows",
         "60",
         "--out",
