@@ -17,10 +17,9 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from ..evaluation.distinguishing import lower_bound
-from ..privacy import Mechanism
 from ..privacy.taping import ReleasePair
 
-__all__ = ["CONFIDENCE", "bound_epsilon", "draw_pair", "has_low_bits", "is_own"]
+__all__ = ["CONFIDENCE", "bound_epsilon", "draw_pair", "has_low_bits"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -30,11 +29,6 @@ MAX_ANSWERS: Final = 10_000
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
 MIN_ANSWERS: Final = 3000
-
-
-def is_own(mechanism: Mechanism[Any]) -> bool:
-    """Tell whether the mechanism is from outside of sottovoce."""
-    return type(mechanism).__module__.partition(".")[0] != __name__.partition(".")[0]
 
 
 def draw_pair(pair: ReleasePair, *, seconds: float) -> tuple[list[Numbers], list[Numbers]]:

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from ..privacy.exact_value import Inspectable
 from ..privacy.taping import ReleasePair
-from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits, is_own
+from ..runs.job import is_built_in
+from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits
 from .release_scope import ChangedRelease, scope_violation_of
 
 __all__ = ["ReleaseFindings", "check_releases"]
@@ -22,6 +23,8 @@ DRAWING_SECONDS: Final = 0.3
 """Time for the answers of one mechanism on one pair of tables."""
 INSPECTED_ANSWERS: Final = 100
 """Number of answers whose precision is looked at."""
+MAX_BOUNDED: Final = 6
+"""Pairs on which the epsilon of one class is bounded."""
 
 
 @dataclass
@@ -40,10 +43,6 @@ class ReleaseChange(NamedTuple):
     sensitivity: float
 
 
-MAX_BOUNDED: Final = 6
-"""Pairs on which the epsilon of one class is bounded."""
-
-
 def check_releases(
     findings: ReleaseFindings, pairs_of_tables: Sequence[Sequence[ReleasePair]], *, by_label: bool
 ) -> list[str]:
@@ -55,6 +54,10 @@ def check_releases(
         by_label: whether neighbours differ in a label alone. The tables differ in whole records
             then, so sensitivities cannot be checked.
     """
+    if by_label and any(pairs_of_tables):
+        findings.remarks[
+            "sensitivities were not checked, as neighbouring tables differ in a label alone"
+        ] = None
     false: dict[str, None] = {}
     largest: dict[str, ReleaseChange] = {}
     for pairs in pairs_of_tables:
@@ -111,7 +114,7 @@ def _weak_mechanisms(pairs: Sequence[ReleasePair], findings: ReleaseFindings) ->
     """Find mechanisms of another author that lose more than they state, one of each class."""
     for number, pair in enumerate(pairs):
         kind = type(pair.first)
-        if not is_own(pair.first) or findings.bounded.get(kind, 0) >= MAX_BOUNDED:
+        if is_built_in(kind) or findings.bounded.get(kind, 0) >= MAX_BOUNDED:
             continue
         findings.bounded[kind] = findings.bounded.get(kind, 0) + 1
         first, second = draw_pair(pair, seconds=DRAWING_SECONDS)

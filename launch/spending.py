@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from ..messages import SottovoceError, UsageError
 from ..report.making import privacy_of
 from ..report.spending import loss_by_party
-from ..runs.budget import Reservation, reserve
 from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
 from ..runs.job import Job, instantiate
 from ..runs.record import RunRecord
+from ..runs.reservation import Reservation, reserve
 
 if TYPE_CHECKING:
     import pandas as pd

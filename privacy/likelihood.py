@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from functools import singledispatch
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,14 @@ from .shares import SharedLaplace, shape_of
 from .sparse_vector import SparseVector, ThresholdMechanism, log_probability
 
 __all__ = ["UnknownLaw", "log_ratio"]
+
+
+@runtime_checkable
+class DeclaredLaw(Protocol):
+    """A mechanism of a plug-in that declares its law."""
+
+    def log_likelihood(self, answer: Any) -> float:
+        """Compute ln P[answer], up to a constant that is the same for neighbouring datasets."""
 
 
 class UnknownLaw(Exception):
@@ -48,13 +56,14 @@ def log_ratio(mechanism: Any, neighbour: Any, answer: Any) -> float:
     Raises:
         UnknownLaw: the mechanism declares no likelihood.
     """
-    declared = getattr(mechanism, "log_likelihood", None)
-    if declared is None:
+    if not isinstance(mechanism, DeclaredLaw):
         raise UnknownLaw(
             f"expected a mechanism that declares its law, found {mechanism.name}: "
             "give it a method log_likelihood(answer)"
         )
-    return difference(float(declared(answer)), float(neighbour.log_likelihood(answer)))
+    return difference(
+        float(mechanism.log_likelihood(answer)), float(neighbour.log_likelihood(answer))
+    )
 
 
 def difference(first: float, second: float) -> float:

@@ -8,9 +8,9 @@ depends on records.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass, replace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -56,6 +56,15 @@ class ReleasePair(NamedTuple):
     part: PartPath
     phase: str
     to: int
+
+
+@runtime_checkable
+class Paged(Protocol):
+    """A mechanism whose exact values come page by page."""
+
+    @property
+    def pages(self) -> Iterable[Any]:
+        """The exact values."""
 
 
 class ExtraRelease(BaseException):
@@ -157,12 +166,14 @@ class ReplayedAccountant(Accountant):
 
 def readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
     """Copy a mechanism's pages of exact values, which can otherwise be read only once."""
-    if is_dataclass(mechanism) and not isinstance(mechanism, type):
-        pages = getattr(mechanism, "pages", None)
-        if isinstance(pages, Iterator):
-            return cast(
-                "Mechanism[T]", replace(mechanism, pages=[np.array(page) for page in pages])
-            )
+    if (
+        is_dataclass(mechanism)
+        and not isinstance(mechanism, type)
+        and isinstance(mechanism, Paged)
+        and isinstance(mechanism.pages, Iterator)
+    ):
+        pages = [np.array(page) for page in mechanism.pages]
+        return cast("Mechanism[T]", replace(mechanism, pages=pages))
     return mechanism
 
 

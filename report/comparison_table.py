@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
+from ..runs.infinity import in_json
 from .claims import NOT_ACCOUNTED
 from .comparison import BASELINE, Cell, Comparison
 from .formats import epsilon_text
-from .report import in_json
 
 __all__ = ["claim_warnings", "comparison_json", "comparison_table", "legend"]
 

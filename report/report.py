@@ -8,16 +8,15 @@ Infinity is a float in memory; in JSON, which has no such number, it is the word
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 
 from ..messages import UsageError
 from ..privacy import Release
 from ..protocols.protocol import UserTraffic
+from ..runs.infinity import from_json, in_json
 from ..runs.record import Unaccounted, of_numpy
 
 __all__ = [
@@ -36,13 +35,11 @@ __all__ = [
     "Sums",
     "Traffic",
     "as_dictionary",
-    "in_json",
     "parse_report",
     "read_report",
     "report_json",
 ]
 
-INFINITY: Final = "infinity"
 Bound = Annotated[
     float, msgspec.Meta(description='a privacy loss; "infinity" where no bound holds')
 ]
@@ -255,11 +252,6 @@ def report_json(report: Report) -> bytes:
     return (json.dumps(in_json(as_dictionary(report)), indent=2) + "\n").encode()
 
 
-def in_json(value: Any) -> Any:
-    """Write infinity as the word, since JSON has no such number."""
-    return _replaced(value, _word)
-
-
 def read_report(folder: Path) -> Report:
     """Read the report.json of a run's folder; what is wrong with it is a `UsageError`."""
     expected = f"expected report.json of a run in {folder}"
@@ -278,24 +270,5 @@ def read_report(folder: Path) -> Report:
 def parse_report(read: Any) -> Report:
     """Make a report of what `in_json` wrote; a wrong structure is a `msgspec.ValidationError`."""
     if isinstance(read, dict) and "privacy" in read:
-        read = {**read, "privacy": _replaced(read["privacy"], _number)}
+        read = {**read, "privacy": from_json(read["privacy"])}
     return msgspec.convert(read, Report)
-
-
-def _replaced(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """Apply a function to every leaf of nested dictionaries and lists."""
-    if isinstance(value, Mapping):
-        return {key: _replaced(item, leaf) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_replaced(item, leaf) for item in value]
-    return leaf(value)
-
-
-def _word(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value).replace("inf", INFINITY)
-    return value
-
-
-def _number(value: Any) -> Any:
-    return math.inf if value == INFINITY else value

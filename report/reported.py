@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from ..evaluation import Utility
+from ..runs.infinity import in_json
 from .judgement import Judgement, read_judgement
-from .report import Report, as_dictionary, in_json, parse_report, read_report
+from .report import Report, as_dictionary, parse_report, read_report
 
 __all__ = ["ReportedRun", "pack_run", "read_run", "unpack_run"]
 

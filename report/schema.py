@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from .report import INFINITY, Report
+from ..runs.infinity import INFINITY
+from .report import Report
 
 __all__ = ["report_schema"]
 

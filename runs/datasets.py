@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..parties import DEMO, digest_of
+from ..protocols.survey import SurveyOptions
 from .job import Job, instantiate
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def draws_users(job: Job) -> bool:
     Epsilon then holds for each user. A record may stand behind several, so its loss is not bounded.
     """
     protocol = instantiate(job)
-    return protocol.budget_of == "user" and bool(getattr(protocol.parameters, "users", 0))
+    return isinstance(protocol.parameters, SurveyOptions) and bool(protocol.parameters.users)
 
 
 def cost_of(dataset: Dataset, by_party: Mapping[int, float]) -> float:

@@ -191,8 +191,8 @@ def instantiate(job: Job) -> AnyProtocol:
     return protocol
 
 
-def is_built_in(kind: type[AnyProtocol]) -> bool:
-    """Tell whether a protocol is one of sottovoce's own."""
+def is_built_in(kind: type) -> bool:
+    """Tell whether a class, of a protocol or a mechanism, is one of sottovoce's own."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

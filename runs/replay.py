@@ -15,6 +15,7 @@ The replay cannot see three things:
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,10 +36,7 @@ from .time_limit import call_within
 
 __all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
 
-
 UNREACHED: Final = "on all other records that were tried, its part ends before this message"
-
-
 KEPT: Final = (
     "it read its records in the run and not when it was played again, so it keeps something from "
     "one play to the next, and its messages could not be checked"
@@ -46,12 +44,15 @@ KEPT: Final = (
 
 
 class TapedParty(Party):
-    """A party whose progress is noted, since whoever starts a run sees it; and its reading."""
+    """A party that notes how often it reads its records, and the progress that it shows."""
 
-    shown: list[tuple[str, float, float]]
-    """Phase and figures of every call of `progress`, but for those while an answer is drawn."""
     reads = 0
     """Number of accesses to the records."""
+
+    @functools.cached_property
+    def shown(self) -> list[tuple[str, float, float]]:
+        """Phase and figures of every call of `progress`, but for those while an answer is drawn."""
+        return []
 
     @property
     def records(self) -> Records:
@@ -99,11 +100,6 @@ class Replay:
     same_records: bool = False
     """Whether it was played on the party's own records."""
 
-    @property
-    def unaccounted(self) -> bool:
-        """Whether anything depends on records that no release covers."""
-        return bool(self.differences or self.doubts)
-
 
 def tape_part(
     wire: Wire,
@@ -133,7 +129,6 @@ def tape_part(
         identity=identity,
         pinned=pinned,
     )
-    party.shown = []
     return PartTape(
         party=party,
         wire=tape,
@@ -176,7 +171,6 @@ def replay_part(
         identity=tape.identity,
         pinned=tape.pinned,
     )
-    party.shown = []
     doubts: list[str] = []
     error = call_within(lambda: protocol.party(party), seconds=seconds)
     # The part may have caught these two and gone on.

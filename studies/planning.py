@@ -37,7 +37,7 @@ import msgspec
 from ..messages import SottovoceError, UsageError
 from ..protocols import find
 from ..report.judgement import Judging
-from ..runs.budget import read_budget
+from ..runs.budget_file import read_budget
 from ..runs.job import Job, Placement, instantiate
 from ..runs.settings import settings
 from .cells import Cell, Start, key_of

@@ -11,7 +11,8 @@ import typer
 from ...messages import UsageError
 from ...report.formats import epsilon_text, quantity
 from ...report.printing import print_table
-from ...runs.budget import Budget, create_budget, read_budget
+from ...runs.budget import Budget
+from ...runs.budget_file import create_budget, read_budget
 from .app import app
 
 

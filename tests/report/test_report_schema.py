@@ -9,8 +9,9 @@ import jsonschema
 import pytest
 
 import sottovoce
-from sottovoce.report.report import as_dictionary, in_json, parse_report
+from sottovoce.report.report import as_dictionary, parse_report
 from sottovoce.report.schema import report_schema
+from sottovoce.runs.infinity import in_json
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.json"
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}

@@ -22,10 +22,12 @@ from sottovoce.messages import SottovoceError
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.head_count import HeadCount
 from sottovoce.report.spending import joint_costs, loss_by_party
-from sottovoce.runs.budget import Budget, create_budget, read_budget, reserve
+from sottovoce.runs.budget import Budget
+from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.datasets import Dataset, cost_of, datasets_of
 from sottovoce.runs.job import Job, Placement
 from sottovoce.runs.record import Unaccounted
+from sottovoce.runs.reservation import reserve
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 

@@ -17,7 +17,7 @@ import pytest
 
 from sottovoce.launch.run import start_run
 from sottovoce.messages import UsageError
-from sottovoce.runs.budget import create_budget, read_budget
+from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.failure import RunFailed
 from sottovoce.studies.planning import plan_of, read_plan
 from sottovoce.studies.sweep import RunCell, sweep

@@ -53,12 +53,12 @@ def modules_of(root: Path, names: Iterable[str]) -> list[str]:
     for name in names:
         path = root / name
         if path.is_dir():
-            found = sorted(set(path.rglob("*.py")) - set(path.rglob(SUITES)))
+            files = sorted(set(path.rglob("*.py")) - set(path.rglob(SUITES)))
         else:
-            found = [path if path.suffix == ".py" else path.with_suffix(".py")]
-        if not found or not all(module.is_file() for module in found):
+            files = [path if path.suffix == ".py" else path.with_suffix(".py")]
+        if not files or not all(module.is_file() for module in files):
             raise ValueError(f"expected a folder or a module of the tree, found {name}")
-        modules += [module.relative_to(root).as_posix() for module in found]
+        modules += [module.relative_to(root).as_posix() for module in files]
     return [*dict.fromkeys(modules)]
 
 

@@ -82,8 +82,7 @@ def mutations(source: str) -> list[Mutation]:
     >>> [mutation.after("x = a < 1") for mutation in mutations("x = a < 1")]
     ['x = a <= 1', 'x = a >= 1', 'x = a < 0', 'x = a < 2']
     """
-    found = _Finder(source).all()
-    return sorted(set(found), key=lambda m: (m.start, m.end, m.kind, m.replacement))
+    return sorted(set(_Finder(source).all()), key=lambda m: (m.start, m.end, m.kind, m.replacement))
 
 
 class Statement(NamedTuple):
@@ -108,8 +107,8 @@ def statement_of(source: str, line: int) -> Statement:
 def _innermost(node: ast.AST, line: int, *, in_function: bool) -> Statement | None:
     for child in ast.iter_child_nodes(node):
         inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if found := _innermost(child, line, in_function=inside):
-            return found
+        if statement := _innermost(child, line, in_function=inside):
+            return statement
         if isinstance(child, ast.stmt):
             body = getattr(child, "body", None)
             last = body[0].lineno - 1 if body else child.end_lineno or child.lineno
