@@ -98,6 +98,7 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/roles.py
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/paillier.py
+	$(BIN)/python benchmarks/modulus_proof.py
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/judging.py

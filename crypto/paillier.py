@@ -21,9 +21,9 @@ agree with this module in both directions. These are the differences, and their 
   assumption, and are twenty times slower.
 - The *owner* of the secret key computes modulo p^2 and q^2 (CRT), which needs no assumption.
 
-An encryptor chooses x itself, so it need not trust the key's maker for its randomisers. It does
-trust the maker for n. A curator that publishes a bad n endangers sums that it could decrypt anyway.
-It also endangers values that it should protect from the other parties.
+An encryptor chooses x itself, so it need not trust the key's maker for its randomisers. `modulus`
+and `modulus_proof` check n. It does trust the maker to keep the factors secret, and to choose them
+so that nobody else finds them.
 """
 
 from __future__ import annotations

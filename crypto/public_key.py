@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from phe import paillier as phe
 
 from ..messages import BigInts
+from .modulus import require_modulus
 
 __all__ = ["PublicKey"]
 
@@ -37,11 +38,18 @@ class PublicKey:
 
     @classmethod
     def received(cls, numbers: BigInts, *, bits: int) -> PublicKey:
-        """Read a key of the length that was agreed; anything else is a `ValueError`."""
+        """Read a key of the length that was agreed.
+
+        A key without a proof is checked for mistakes. `modulus_proof.proven_key` reads a key from a
+        curator that need not be trusted to make a sound one.
+
+        Raises:
+            ValueError: the modulus cannot be a product of two large primes of equal length.
+        """
         moduli = list(numbers)
-        if len(moduli) != 1 or moduli[0].bit_length() != bits or not moduli[0] % 2:
-            lengths = ", ".join(str(modulus.bit_length()) for modulus in moduli)
+        if len(moduli) != 1:
             raise ValueError(
-                f"expected one odd Paillier modulus of {bits} bits, found {lengths or 'none'} bits"
+                f"expected one odd Paillier modulus of {bits} bits, found {len(moduli)} numbers"
             )
+        require_modulus(moduli[0], bits=bits)
         return cls(moduli[0])
