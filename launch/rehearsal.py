@@ -4,6 +4,7 @@ All roles play on threads of this process, with small keys. Then every party's p
 on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It looks for
 
 - messages, phases and progress that depend on records without a release;
+- answers outside of a secure sum that only a secure sum may carry;
 - releases that do not keep what their accounting rests on (`launch.release_checks`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
@@ -43,6 +44,7 @@ from ..protocols import AnyProtocol
 from ..runs.failure import describe
 from ..runs.guard import TOO_LONG, errors_in, repeat_part, replays_of
 from ..runs.job import Job, instantiate
+from ..runs.open_shares import replay_other_answers
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
 from ..runs.roles import make_curator
@@ -114,6 +116,7 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
         if not any(isinstance(replay.error, TimeUp) for replay in replays):
             close, pairs = _neighbouring(tape, records=table, seconds=seconds, longest=longest)
             replays += close
+        replays += replay_other_answers(tape, records=table, seconds=seconds, longest=longest)
         count += len(replays)
         if any(replay.differences for replay in replays):
             replays.insert(0, repeat_part(tape, records=table, seconds=longest))

@@ -11,8 +11,10 @@ if and only if its content does.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from types import FrameType
 from typing import Final, NamedTuple, NoReturn
 
 from .errors import PeerFailedError
@@ -40,6 +42,8 @@ class SentFrame(NamedTuple):
     phase: str
     length: int
     digest: bytes
+    author: str
+    """Name of the module whose code sent it."""
 
 
 class Difference(NamedTuple):
@@ -73,7 +77,7 @@ class WireTape:
             digest.update(part)
         length = sum(map(len, parts))
         names = _names(parts)
-        self.sent[to].append(SentFrame(*names, length, digest.digest()))
+        self.sent[to].append(SentFrame(*names, length, digest.digest(), _author()))
 
     def note_arrived(self, source: int, frame: memoryview) -> None:
         """Keep a frame that arrives; control frames are left out."""
@@ -111,6 +115,16 @@ class WireTape:
                     Difference(to, number, kind, OTHER_NUMBER) for number in numbers or [len(first)]
                 ]
         return differences
+
+
+def _author() -> str:
+    """Name the module whose code called a role's verb: the first on the stack that is not ours."""
+    here = sys._getframe(1)  # noqa: SLF001
+    room = __name__.rpartition(".")[0]
+    frame: FrameType | None = here
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(f"{room}."):
+        frame = frame.f_back
+    return "" if frame is None else str(frame.f_globals.get("__name__"))
 
 
 def _names(parts: Sequence[Buffer]) -> tuple[str, str]:

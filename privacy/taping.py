@@ -8,14 +8,16 @@ depends on records.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from ..crypto import RandomStream
 from .accountant import Accountant
+from .answers import copy_answer
 from .composition import WHOLE, PartPath
 from .mechanism import Mechanism, UserRange
 
@@ -107,7 +109,7 @@ class TapedAccountant(Accountant):
         self.tape.append(
             TapedRelease(
                 mechanism,
-                answer if pages is None else pages,
+                copy_answer(answer if pages is None else pages),
                 pages is not None,
                 users,
                 part,
@@ -121,7 +123,22 @@ class TapedAccountant(Accountant):
 class ReplayedAccountant(Accountant):
     """An accountant that answers from a tape."""
 
-    def __init__(self, accountant: TapedAccountant, *, parties: int, budget: float) -> None:
+    def __init__(
+        self,
+        accountant: TapedAccountant,
+        *,
+        parties: int,
+        budget: float,
+        answers: Mapping[int, object] = MappingProxyType({}),
+    ) -> None:
+        """Make the accountant of a replay.
+
+        Args:
+            accountant: the accountant with the tape.
+            parties: the number of parties.
+            budget: the party's budget.
+            answers: answers instead of those on the tape, by the number of the release.
+        """
         super().__init__(
             party=accountant.party,
             parties=parties,
@@ -133,6 +150,7 @@ class ReplayedAccountant(Accountant):
         self.exceeded = False
         """Whether the replay made a release that the tape does not have."""
         self._tape = accountant.tape
+        self._answers = answers
 
     def release(
         self,
@@ -148,7 +166,8 @@ class ReplayedAccountant(Accountant):
             self.exceeded = True
             raise ExtraRelease
         mechanism = readable_twice(mechanism)
-        taped = self._tape[len(self.pairs)]
+        number = len(self.pairs)
+        taped = self._tape[number]
         # The release is checked and recorded, but nothing is drawn.
         super().release(
             SilentMechanism(mechanism),
@@ -161,7 +180,9 @@ class ReplayedAccountant(Accountant):
         self.pairs.append(
             ReleasePair(taped.mechanism, mechanism, taped.answer, users, part, phase, to)
         )
-        return cast("T", iter(taped.answer) if taped.by_pages else taped.answer)
+        answer: Any = self._answers.get(number, taped.answer)
+        # A part may change an array in place, and the tape must stay as it is.
+        return cast("T", map(copy_answer, answer) if taped.by_pages else copy_answer(answer))
 
 
 def readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:

@@ -15,12 +15,14 @@ import numpy as np
 
 from ..parties import Records
 from ..parties.alternatives import alternatives
+from .open_shares import replay_other_answers
 from .record import Guard
 from .replay import PartTape, Replay, count_unaccounted, replay_part
 from .time_limit import TimeUp
 
 __all__ = ["errors_in", "guard_part", "repeat_part", "replays_of"]
 
+OTHER_ANSWERS: Final = "with other answers of its releases its part ends in {}"
 RANDOM_ELSEWHERE: Final = (
     "it differs even on the same records: its randomness is not from me.release or me.randomness"
 )
@@ -50,6 +52,7 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:
     seconds = max(MIN_SECONDS, seconds)
     longest = SLOWER * seconds
     replays = replays_of(tape, records=records, seconds=seconds, longest=longest)
+    replays += replay_other_answers(tape, records=records, seconds=seconds, longest=longest)
     if any(replay.differences for replay in replays):
         replays.insert(0, repeat_part(tape, records=records, seconds=longest))
     return Guard(
@@ -103,6 +106,11 @@ def errors_in(replays: list[Replay]) -> list[str]:
         if isinstance(replay.error, TimeUp)
         else f"on other records its part ends in {type(replay.error).__name__}"
         for replay in replays
-        if replay.error is not None
+        if replay.error is not None and not replay.other_answers
     )
+    with_answers = [replay for replay in replays if replay.other_answers]
+    if all(replay.error is not None for replay in with_answers):
+        remarks |= dict.fromkeys(
+            OTHER_ANSWERS.format(type(replay.error).__name__) for replay in with_answers
+        )
     return [*remarks]

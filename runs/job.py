@@ -19,7 +19,7 @@ from ..parties import ColumnChoice, Schema, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode
 
-__all__ = ["Job", "Placement", "Transport", "instantiate", "is_built_in"]
+__all__ = ["Job", "Placement", "Transport", "instantiate", "is_built_in", "is_own_module"]
 
 Transport = Literal["threads", "mpi"]
 
@@ -193,7 +193,12 @@ def instantiate(job: Job) -> AnyProtocol:
 
 def is_built_in(kind: type) -> bool:
     """Tell whether a class, of a protocol or a mechanism, is one of sottovoce's own."""
-    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return is_own_module(kind.__module__)
+
+
+def is_own_module(name: str) -> bool:
+    """Tell whether a module of this name is one of sottovoce's own."""
+    return name.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:

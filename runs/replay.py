@@ -20,6 +20,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from ..crypto import Keypair
@@ -99,6 +100,8 @@ class Replay:
     """The error in which the replay ended, while the part itself ended well."""
     same_records: bool = False
     """Whether it was played on the party's own records."""
+    other_answers: bool = False
+    """Whether releases had other answers than on the tape."""
 
 
 def tape_part(
@@ -146,6 +149,8 @@ def replay_part(
     records: Records,
     protocol: AnyProtocol | None = None,
     seconds: float | None = None,
+    answers: Mapping[int, object] = MappingProxyType({}),
+    cause: str = "its records",
 ) -> Replay:
     """Play a taped part again with these records.
 
@@ -154,11 +159,15 @@ def replay_part(
         records: the records of the replay.
         protocol: an instance to play it; by default a new one.
         seconds: the time after which the replay is ended; by default it is not.
+        answers: answers of releases instead of those on the tape, by the number of the release.
+        cause: what the replay changes, for the sentences about what it did otherwise.
     """
     job = tape.job
     protocol = instantiate(job) if protocol is None else protocol
     wire = ReplayedWire(tape.wire, rank=tape.party.rank, size=tape.party.size)
-    accountant = ReplayedAccountant(tape.accountant, parties=job.parties, budget=protocol.epsilon)
+    accountant = ReplayedAccountant(
+        tape.accountant, parties=job.parties, budget=protocol.epsilon, answers=answers
+    )
     party = make_party_as(
         TapedParty,
         wire,
@@ -175,15 +184,15 @@ def replay_part(
     error = call_within(lambda: protocol.party(party), seconds=seconds)
     # The part may have caught these two and gone on.
     if wire.ended:
-        doubts.append("how many messages it waits for depends on its records")
+        doubts.append(f"how many messages it waits for depends on {cause}")
     if accountant.exceeded:
-        doubts.append("the number of its releases depends on its records")
+        doubts.append(f"the number of its releases depends on {cause}")
     cut_off = isinstance(error, TapeEnd | ExtraRelease)
     if cut_off:
         error = None
     differences = tape.wire.differences(wire.tape, to_the_end=error is None)
     if error is None and not cut_off:
-        doubts += _doubts(tape, party, accountant, same_messages=not differences)
+        doubts += _doubts(tape, party, accountant, same_messages=not differences, cause=cause)
     return Replay(
         differences=differences,
         pairs=accountant.pairs,
@@ -218,7 +227,7 @@ def _unreached(tape: PartTape, replays: list[Replay]) -> Iterator[tuple[tuple[in
 
     Nothing is known of these messages. Gives each one's receiver and number, and its kind.
     """
-    others = [replay for replay in replays if not replay.same_records]
+    others = [replay for replay in replays if not (replay.same_records or replay.other_answers)]
     if not others or any(replay.error is None for replay in others):
         return
     for to, frames in tape.wire.sent.items():
@@ -228,27 +237,32 @@ def _unreached(tape: PartTape, replays: list[Replay]) -> Iterator[tuple[tuple[in
 
 
 def _doubts(
-    tape: PartTape, party: TapedParty, accountant: ReplayedAccountant, *, same_messages: bool
+    tape: PartTape,
+    party: TapedParty,
+    accountant: ReplayedAccountant,
+    *,
+    same_messages: bool,
+    cause: str,
 ) -> Iterator[str]:
     """List what depends on records beside the messages."""
     if tape.party.reads and not party.reads:
         yield KEPT
     first, second = tape.accountant.releases, accountant.releases
     if len(second) < len(first):
-        yield "the number of its releases depends on its records"
+        yield f"the number of its releases depends on {cause}"
     for number, (release, other) in enumerate(zip(first, second, strict=False)):
         fields = _different_fields(release, other)
         if fields:
             yield (
                 f"{' and '.join(fields)} of its release {number} ({release.mechanism} in phase "
-                f"{release.phase}) depends on its records"
+                f"{release.phase}) depends on {cause}"
             )
     if list(tape.party.phase_seconds) != list(party.phase_seconds):
-        yield "the names of its phases depend on its records"
+        yield f"the names of its phases depend on {cause}"
     if same_messages and _order(tape.party) != _order(party):
-        yield "the order of its messages depends on its records"
+        yield f"the order of its messages depends on {cause}"
     if same_messages and tape.party.shown != party.shown:
-        yield "the progress that it shows depends on its records"
+        yield f"the progress that it shows depends on {cause}"
 
 
 def _different_fields(first: Release, second: Release) -> list[str]:

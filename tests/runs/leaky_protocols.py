@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
@@ -14,7 +15,12 @@ import numpy.typing as npt
 
 from sottovoce import Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
 from sottovoce.crypto import RandomStream
+from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace, views
+from sottovoce.privacy.shares import excess
 from sottovoce.protocols.calm.protocol import CALM
+from sottovoce.protocols.noisy_marginals import NoisyMarginals
+from sottovoce.protocols.secure_sum import SecureSums
+from sottovoce.protocols.secure_sum.clear import PartyInTheClear
 
 Numbers = npt.NDArray[np.float64]
 
@@ -479,3 +485,222 @@ class Mine(CALM):
     """A subclass of a built-in protocol, whose variant is a built-in class."""
 
     name = "mine"
+
+
+class OpenShare(Protocol[LeakyParameters]):
+    """A share of the noise that only a secure sum may carry, in a message of one's own."""
+
+    name = "open-share"
+    summary = "the number of people of each sex"
+    trust = "nobody"
+    neighbours = "replace-one"
+    needs_schema = True
+    uses = (SecureSums,)
+
+    @message
+    class Cells:
+        cells: npt.NDArray[np.int64]
+
+    @property
+    def colluding(self) -> int:
+        return 0
+
+    def batch(self, me: Party) -> Batch:
+        return Batch(
+            cells=2,
+            sensitivity=2,
+            epsilon=self.parameters.epsilon,
+            rows=len(me.records) * len(me.parties),
+            parties=len(me.parties),
+            colluding=0,
+        )
+
+    def pages(self, me: Party) -> list[npt.NDArray[np.int64]]:
+        return [np.asarray(me.records.marginal(["sex"]))]
+
+    def share(self, me: Party) -> npt.NDArray[np.int64]:
+        mechanism = SharedLaplace(
+            pages=self.pages(me), batch=self.batch(me), seen={"public": self.parameters.epsilon}
+        )
+        return np.asarray(next(me.release(mechanism, to=0)))
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            self.carry(me, self.share(me))
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        me.send(self.Cells(cells=cells), to=0)
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("count"):
+            for party in desk.parties:
+                self.collect(desk, party)
+        return Outcome(summary={})
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(self.Cells, source=party)
+
+
+class ExactBesideNoise(OpenShare):
+    """The exact counts that only an encrypted sum with selected noise may carry."""
+
+    name = "exact-beside-noise"
+
+    def share(self, me: Party) -> npt.NDArray[np.int64]:
+        mechanism = SelectedNoise(pages=self.pages(me), batch=self.batch(me), seen={})
+        ((counts, _),) = me.release(mechanism, to=0)
+        return np.asarray(counts)
+
+
+class DifferenceOfShares(OpenShare):
+    """The difference of two cells, each with a share of the noise."""
+
+    name = "difference-of-shares"
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        me.send(self.Cells(cells=cells[:1] - cells[1:]), to=0)
+
+
+class ComparisonOfShares(OpenShare):
+    """Which of two cells is larger, each with a share of the noise."""
+
+    name = "comparison-of-shares"
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        me.send(self.Cells(cells=np.array([int(np.argmax(cells))])), to=0)
+
+
+class ThresholdOfShare(OpenShare):
+    """Whether a cell with a share of the noise is above a threshold."""
+
+    name = "threshold-of-share"
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        me.send(self.Cells(cells=np.array([int(cells[0] > 10_000)])), to=0)
+
+
+class ShareInAFrameworkMessage(OpenShare):
+    """A share, unmasked in the message that has masked cells elsewhere."""
+
+    name = "share-in-a-framework-message"
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        me.send(SecureSums.Masked(0, 0, cells.astype(np.int64).view(np.uint8)), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(SecureSums.Masked, source=party)
+
+
+class ShareInTheClear(OpenShare):
+    """A share that the framework sends in the clear, with the loss of a secure sum stated."""
+
+    name = "share-in-the-clear"
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            PartyInTheClear(me).contribute(
+                self.pages(me), self.batch(me), number=0, seen={"public": self.parameters.epsilon}
+            )
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(SecureSums.Unprotected, source=party)
+
+
+class SeenByNobody(FloatingPoint):
+    """A mechanism of one's own that states no loss, as if a sum hid its answer."""
+
+    name = "seen-by-nobody"
+
+    def mechanism(self, me: Party) -> TextbookLaplace:
+        nobody = dict.fromkeys(views(len(me.parties)), 0.0)
+        return TextbookLaplace(value=float((ages(me) > 40).sum()), seen=nobody)
+
+
+class Opaque:
+    """An answer that nothing can change."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+class OpaqueLaplace(TextbookLaplace):
+    """A mechanism whose answer is an object of a class of its own."""
+
+    def draw(self, randomness: RandomStream) -> Opaque:  # type: ignore[override]
+        return Opaque(super().draw(randomness))
+
+
+class OpaqueAnswer(SeenByNobody):
+    """A mechanism that states no loss, and whose answer cannot be changed."""
+
+    name = "opaque-answer"
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            noisy = me.release(OpaqueLaplace(*self.mechanism(me)), to=0)
+            me.send(self.Count(value=0), to=0)
+            me.send(self.Figure(value=getattr(noisy, "value")), to=0)  # noqa: B009
+
+
+class NumberOfShareMessages(OpenShare):
+    """As many messages as the sign of a share says."""
+
+    name = "number-of-share-messages"
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        me.send(self.Cells(cells=np.zeros(1, np.int64)), to=0)
+        if cells[0] > 0:
+            me.send(self.Cells(cells=np.zeros(2, np.int64)), to=0)
+        me.send(self.Cells(cells=np.zeros(0, np.int64)), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        while len(desk.receive(self.Cells, source=party).cells):
+            pass
+
+
+class PhaseOfShare(OpenShare):
+    """The name of a phase says which of two cells is larger."""
+
+    name = "phase-of-share"
+
+    def carry(self, me: Party, cells: npt.NDArray[np.int64]) -> None:
+        with me.phase("more women" if cells[0] > cells[1] else "more men"):
+            pass
+        me.send(self.Cells(cells=np.zeros(1, np.int64)), to=0)
+
+
+class FullShare(OpenShare):
+    """A release that states the loss of the share alone in each view."""
+
+    name = "full-share"
+
+    @property
+    def epsilon(self) -> float:
+        return 1.0
+
+    def share(self, me: Party) -> npt.NDArray[np.int64]:
+        batch = self.batch(me)
+        loss = batch.epsilon * excess(rate=float(batch.rate), shape=1 / batch.parties)
+        seen = dict.fromkeys(views(batch.parties), loss)
+        return np.asarray(
+            next(me.release(SharedLaplace(pages=self.pages(me), batch=batch, seen=seen), to=0))
+        )
+
+
+class ChangedInPlace(OpenShare):
+    """An honest protocol that changes the answer of a release in place."""
+
+    name = "changed-in-place"
+
+    def share(self, me: Party) -> npt.NDArray[np.int64]:
+        alone = replace(self.batch(me), parties=1)
+        mechanism = SharedLaplace(pages=self.pages(me), batch=alone, seen={})
+        noisy = next(me.release(mechanism, to=0))
+        noisy += 5
+        return noisy
+
+
+class OwnTables(NoisyMarginals):
+    """A subclass of a built-in protocol, whose secure sums stay the framework's."""
+
+    name = "own-tables"

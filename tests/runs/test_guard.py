@@ -33,6 +33,15 @@ COUNTED_BY_KIND = {
     "NoiseOfTheSystem": "Figure",
     "RareLabel": "Figure",
     "NothingIsReleased": "Count",
+    "OpenShare": "Cells",
+    "ExactBesideNoise": "Cells",
+    "DifferenceOfShares": "Cells",
+    "ComparisonOfShares": "Cells",
+    "ThresholdOfShare": "Cells",
+    "ShareInAFrameworkMessage": "Masked",
+    "ShareInTheClear": "Unprotected",
+    "NumberOfShareMessages": "Cells",
+    "SeenByNobody": "Figure",
 }
 """Protocols of `leaky_protocols`, and the kind of message that leaks."""
 BESIDE_MESSAGES = {
@@ -40,6 +49,8 @@ BESIDE_MESSAGES = {
     "PhaseName": "phases",
     "OrderOfMessages": "order",
     "SensitivityOfTheData": "sensitivity",
+    "PhaseOfShare": "phases",
+    "OpaqueAnswer": "could not be checked",
 }
 """Protocols that leak beside messages, and a word of the reason."""
 
@@ -87,6 +98,36 @@ def test_an_honest_protocol_has_its_figures(seed: int | None) -> None:
     assert report.privacy.epsilon["public"] == 1.0
     assert not [text for text in report.warnings if "NOT ACCOUNTED" in text]
     assert all(notes.guard and notes.guard.replays for notes in record.roles[1:])
+
+
+@pytest.mark.parametrize("name", ["FullShare", "ChangedInPlace"])
+def test_an_answer_in_the_open_with_its_full_loss_is_accounted(name: str) -> None:
+    _, report = played(name)
+    assert report.privacy.not_accounted == []
+    rehearsal = rehearse(job_of(name))
+    assert (rehearsal.failure, rehearsal.unaccounted) == (None, [])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"aggregator": "masks"}, {"aggregator": "paillier"}, {"aggregator": "clear"}],
+    ids=lambda parameters: parameters["aggregator"],
+)
+def test_secure_sums_of_a_protocol_of_ones_own_carry_its_shares(
+    parameters: dict[str, str],
+) -> None:
+    """In the clear, too, where the release states the curator's whole loss."""
+    job = Job(
+        protocol="leaky_protocols:OwnTables",
+        parameters={"ways": 1, **parameters},
+        rows=300,
+        seed=3,
+        key_bits=1024,
+        insecure_test_keys=True,
+    )
+    report = make_report(run_on_threads(job))
+    assert report.privacy.not_accounted == []
+    assert rehearse(job).unaccounted == []
 
 
 def test_one_message_in_many_is_counted_alone() -> None:
