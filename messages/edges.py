@@ -7,6 +7,7 @@ message that crosses is checked on both sides and noted for the ledger.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NoReturn, Protocol, TypeVar
 
@@ -60,14 +61,15 @@ class Edges:
         self._clock = clock
         self._start = clock()
         self._limit = limit
-        self._received = [0] * wire.size
-        others = [rank for rank in range(wire.size) if rank != wire.rank]
-        self._digests = {to: hashlib.sha256() for to in others} if transcript else {}
+        self._received: dict[int, int] = defaultdict(int)
+        self._transcript = transcript
+        self._digests: dict[int, hashlib._Hash] = defaultdict(hashlib.sha256)
 
     @property
     def transcript(self) -> dict[str, str]:
-        """Digest of all bytes sent on each edge, if digests were asked for."""
-        return {f"{self._rank}->{to}": digest.hexdigest() for to, digest in self._digests.items()}
+        """Digest of all bytes sent on each edge that was used, if digests were asked for."""
+        digests = sorted(self._digests.items())
+        return {f"{self._rank}->{to}": digest.hexdigest() for to, digest in digests}
 
     def send(self, message: object, *, to: int) -> None:
         """Send one message."""
@@ -90,9 +92,10 @@ class Edges:
         else:
             parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
         self.frames.send_message(parts, to=to, kind=kind)
-        if to in self._digests:
+        if self._transcript:
+            digest = self._digests[to]
             for part in parts:
-                self._digests[to].update(part)
+                digest.update(part)
         self._note(
             to,
             sequence,

@@ -5,17 +5,21 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 
 - A send waits until the receiver takes frames in, which it does in every verb. It never waits for
   the receiver to ask for this very message.
-- Every wait for a message has a limit. It fails at once if the sender has ended its part, and after
-  about two seconds if roles wait for each other in a circle (`deadlock`).
+- Every wait for a message has a limit. It fails if the sender has ended its part: at once where one
+  of the two is the curator, otherwise after about a second. It fails after some seconds if roles
+  wait for each other in a circle (`deadlock`).
+- What a role keeps for each other role is made when it is first needed. A role of a thousand mostly
+  has few neighbours.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NoReturn
 
-from .deadlock import PROBE_AFTER, DeadlockDetector, Probe
+from .closing import counts_by_receiver, pack_counts, unpack_counts
+from .deadlock import MAX_PROBE_INTERVAL, PROBE_AFTER, DeadlockDetector, Probe
 from .errors import (
     DeadlockError,
     LedgerError,
@@ -29,6 +33,13 @@ from .phases import Phases
 from .wire import Buffer, Wire, WireTimeout
 
 __all__ = ["FrameExchange"]
+
+HUB: Final = 0
+"""The rank that collects the numbers of messages when the conversation closes: the curator's."""
+LONG_WAIT: Final = 60.0
+"""Seconds after which a wait without a limit looks around. Nothing depends on it."""
+LATE_AFTER: Final = 60.0
+"""Seconds that a message may still travel when its sender has ended its part."""
 
 
 class FrameExchange:
@@ -54,7 +65,7 @@ class FrameExchange:
             clock: returns seconds.
             limit: the longest frame that is accepted, in bytes.
         """
-        self.sent = [0] * wire.size
+        self.sent: dict[int, int] = defaultdict(int)
         """Number of messages sent to each rank."""
         self.sent_bytes = 0
         self.received_bytes = 0
@@ -64,11 +75,15 @@ class FrameExchange:
         self._timeout = timeout
         self._clock = clock
         self._limit = limit
-        self._arrived = [0] * wire.size
-        self._messages: list[deque[memoryview]] = [deque() for _ in range(wire.size)]
+        self._arrived: dict[int, int] = defaultdict(int)
+        self._messages: dict[int, deque[memoryview]] = defaultdict(deque)
         self._control_payloads: dict[tuple[FrameKind, int], memoryview] = {}
-        # How many messages each role that has ended its part has sent here.
-        self._final_counts: dict[int, int] = {}
+        # Roles that have ended their part, and how many messages they say that they have sent.
+        self._final_counts: dict[int, dict[int, int]] = {}
+        self._has_ended = False
+        # Roles that wait for this one, or that know that it has ended.
+        self._waiting: set[int] = set()
+        self._notified: set[int] = set()
         self._detector = DeadlockDetector(wire.rank)
 
     # ---- messages
@@ -97,7 +112,7 @@ class FrameExchange:
 
     def _wait_for_message(self, kind: str, source: int) -> None:
         started = self._clock()
-        next_probe = PROBE_AFTER
+        next_probe = interval = PROBE_AFTER
         self._detector.begin(kind, source=source)
         while not self._messages[source]:
             waited = self._clock() - started
@@ -114,16 +129,17 @@ class FrameExchange:
                 )
             if waited >= next_probe:
                 self._send_probe(self._detector.probe(arrived=self._arrived))
-                next_probe = waited + PROBE_AFTER
+                interval = min(2 * interval, MAX_PROBE_INTERVAL)
+                next_probe = waited + interval
             self._take_in(min(next_probe, self._timeout) - waited)
         self._detector.end()
 
     # ---- control frames
 
-    def send_control(self, kind: FrameKind, payload: bytes, *, to: int, sequence: int = 0) -> None:
+    def send_control(self, kind: FrameKind, payload: bytes, *, to: int) -> None:
         """Send a control frame: no message of the protocol, and not in the ledger."""
         header = pack_header(
-            Header(kind, len(payload), sequence, self._wire.rank, to, self._protocol, "", "")
+            Header(kind, len(payload), 0, self._wire.rank, to, self._protocol, "", "")
         )
         self._send([header, payload], to=to, content="a control frame")
 
@@ -133,10 +149,10 @@ class FrameExchange:
         The wait has no limit: the other role may still compute for hours, and its death ends all.
         """
         while (kind, source) not in self._control_payloads:
-            self._take_in(PROBE_AFTER)
+            self._take_in(LONG_WAIT)
         return self._control_payloads.pop((kind, source))
 
-    def end(self, *, received: Sequence[int]) -> None:
+    def end(self, *, received: Mapping[int, int]) -> None:
         """End this role's part, and wait until all others have ended theirs.
 
         Args:
@@ -145,12 +161,10 @@ class FrameExchange:
         Raises:
             LedgerError: some messages were not read, or did not arrive.
         """
-        others = [rank for rank in range(self._wire.size) if rank != self._wire.rank]
-        for other in others:
-            self.send_control(FrameKind.END, b"", to=other, sequence=self.sent[other])
-        while len(self._final_counts) < len(others):
-            self._take_in(PROBE_AFTER)
-        for source in others:
+        self._has_ended = True
+        expected = self._close() if self._wire.rank == HUB else self._await_closing()
+        self._await_late_messages(expected)
+        for source in sorted(self._messages.keys() | expected.keys() | received.keys()):
             unread = self._messages[source]
             if unread:
                 header = self.unpack(unread[0], source=source).header
@@ -159,12 +173,54 @@ class FrameExchange:
                     f"{header.kind} of phase {header.phase} was never received",
                     where=self._phases.where,
                 )
-            if self._final_counts[source] != received[source]:
+            if expected.get(source, 0) != received.get(source, 0):
                 raise LedgerError(
-                    f"expected {self._final_counts[source]} messages from {role_name(source)}, "
-                    f"found {received[source]}",
+                    f"expected {expected.get(source, 0)} messages from {role_name(source)}, "
+                    f"found {received.get(source, 0)}",
                     where=self._phases.where,
                 )
+
+    def _close(self) -> dict[int, int]:
+        """Collect the numbers of all messages, and tell each role those that are for it."""
+        others = [rank for rank in range(self._wire.size) if rank != HUB]
+        for other in others:
+            self._send_end(b"", to=other)
+        while len(self._final_counts) < len(others):
+            self._take_in(LONG_WAIT)
+        counts = counts_by_receiver({**self._final_counts, HUB: self.sent})
+        for other in others:
+            self.send_control(FrameKind.CLOSING, pack_counts(counts.get(other, {})), to=other)
+        return counts.get(HUB, {})
+
+    def _await_closing(self) -> dict[int, int]:
+        Roles that wait for this one learn that it has ended, as their wait is in vain.
+
+        Roles that wait for this one, whose wait is in vain, are told that it has ended.
+        """
+        self._send_end(pack_counts(self.sent), to=HUB)
+        for waiting in self._waiting - {HUB}:
+            self._send_end(b"", to=waiting)
+        return self._read_counts(self.await_control(FrameKind.CLOSING, source=HUB), source=HUB)
+
+    def _await_late_messages(self, expected: Mapping[int, int]) -> None:
+        """Wait a while for messages that are still on their way: edges do not wait for another."""
+        until = self._clock() + min(self._timeout, LATE_AFTER)
+        while any(self._arrived[source] < count for source, count in expected.items()):
+            left = until - self._clock()
+            if left <= 0:
+                return
+            self._take_in(left)
+
+    def _send_end(self, payload: bytes, *, to: int) -> None:
+        if to not in self._notified:
+            self._notified.add(to)
+            self.send_control(FrameKind.END, payload, to=to)
+
+    def _read_counts(self, payload: memoryview, *, source: int) -> dict[int, int]:
+        try:
+            return unpack_counts(payload, size=self._wire.size)
+        except MessageError as error:
+            self._refuse(*error.parts, f", from {role_name(source)}")
 
     # ---- frames
 
@@ -215,9 +271,13 @@ class FrameExchange:
             )
         kind = FrameKind(frame.header.frame_kind)
         if kind is FrameKind.PROBE:
-            self._follow(frame.payload, source)
+            self._waiting.add(source)
+            if self._has_ended:
+                self._send_end(b"", to=source)
+            else:
+                self._follow(frame.payload, source)
         elif kind is FrameKind.END:
-            self._final_counts[source] = frame.header.sequence
+            self._final_counts[source] = self._read_counts(frame.payload, source=source)
         else:
             self._control_payloads[kind, source] = frame.payload
 

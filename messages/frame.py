@@ -3,12 +3,12 @@
     offset  bytes
          0      2   "sv"
          2      1   version, 1
-         3      1   frame kind: 0 a message, 1 the end of an edge, 2 a deadlock probe,
-                    3 closing minutes, 4 dismissal
+         3      1   frame kind: 0 a message, 1 the end of a role's part, 2 a deadlock probe,
+                    3 closing minutes, 4 dismissal, 5 the closing of the conversation
          4      4   header length H, a multiple of 16
          8      8   payload length
         16      8   sequence number of the message on this edge (sender to receiver), from 0 on; in
-                    the end of an edge, how many messages there were; in other control frames 0
+                    control frames 0
         24      2   sender's rank
         26      2   receiver's rank
         28      3   lengths of the three names that follow
@@ -62,6 +62,7 @@ class FrameKind(IntEnum):
     PROBE = 2
     MINUTES = 3
     DISMISSAL = 4
+    CLOSING = 5
 
 
 _FRAME_KINDS: Final = frozenset(int(kind) for kind in FrameKind)

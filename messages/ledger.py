@@ -8,7 +8,7 @@ length, or the run fails. What the numbers mean, to the byte:
     frame       header and payload, which are handed to the transport. TCP, IP, Ethernet and MPI add
                 headers of their own (see the documentation of the ledger). Control frames of the
                 layer itself are not messages of the protocol and are not in the ledger: ends of
-                edges, deadlock probes, closing minutes
+                parts, deadlock probes, closing minutes
     ciphertext  payload bytes of fields marked CIPHERTEXT
     user bits   bits that simulated users send in the message, by fields marked USER_BITS. These are
                 their reports, without a cohort's gaps and headers, which no user sends

@@ -142,7 +142,7 @@ class Role:
 
     @property
     def transcript(self) -> dict[str, str]:
-        """Digest of all bytes sent to each other role, if digests were asked for."""
+        """Digest of all bytes sent to each role that was sent any, if digests were asked for."""
         return self._edges.transcript
 
     @property

@@ -8,7 +8,7 @@ from .partition import Split, read_split
 from .parts import Part
 from .party import Party
 from .raw import RawTable, join_tables
-from .records import Records, load, unite
+from .records import Records, load, load_shares, unite
 from .rules import Bins, Categories
 from .schema import Schema
 from .schema_file import SCHEMA_FILE, read_schema, write_schema
@@ -33,6 +33,7 @@ __all__ = [
     "infer",
     "join_tables",
     "load",
+    "load_shares",
     "merge",
     "read_schema",
     "read_split",

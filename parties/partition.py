@@ -13,7 +13,7 @@ see all rows first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -56,11 +56,13 @@ class Split:
                 " rows",
             )
 
-    def of_block(self, *, party: int, rows: int, before: int, number: int, seed: int) -> Indices:
-        """Find a party's rows of a block, in rising order.
+    def of_block(
+        self, *, parties: Iterable[int], rows: int, before: int, number: int, seed: int
+    ) -> dict[int, Indices]:
+        """Find the rows of a block of each of these parties, in rising order.
 
         Args:
-            party: The party's number.
+            parties: Numbers of parties.
             rows: Number of rows of the block.
             before: Number of rows of all earlier blocks.
             number: The number of the block.
@@ -68,16 +70,19 @@ class Split:
         """
         ends = self.ends(before + rows) - self.ends(before)
         order = _generator(seed, number).permutation(rows)
-        return np.sort(order[ends[party - 1] : ends[party]])
+        return {party: np.sort(order[ends[party - 1] : ends[party]]) for party in parties}
 
-    def of_sorted(self, keys: Sequence[SortKey], *, party: int, rows: int, seed: int) -> Indices:
-        """Find a party's rows of the whole table, sorted by keys; the first key comes first."""
+    def of_sorted(
+        self, keys: Sequence[SortKey], *, parties: Iterable[int], rows: int, seed: int
+    ) -> dict[int, Indices]:
+        """Find the rows of the whole table of each party, sorted by keys; the first comes first."""
         generator = _generator(seed, 0)
         place = np.empty(rows)
         place[np.lexsort((generator.random(rows), *reversed(keys)))] = np.arange(rows) / rows
         mixed = self.strength * place + (1 - self.strength) * generator.random(rows)
+        order = np.argsort(mixed, kind="stable")
         ends = self.ends(rows)
-        return np.sort(np.argsort(mixed, kind="stable")[ends[party - 1] : ends[party]])
+        return {party: np.sort(order[ends[party - 1] : ends[party]]) for party in parties}
 
 
 def _generator(seed: int, number: int) -> np.random.Generator:

@@ -23,7 +23,7 @@ from .sources import blocks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "load", "unite"]
+__all__ = ["Records", "load", "load_shares", "unite"]
 
 
 class Records:
@@ -146,16 +146,82 @@ def load(
     choice: ColumnChoice = ALL_COLUMNS,
     note: TableNote | None = None,
 ) -> Records:
-    """Read a table, or a party's part of it under a public `split`.
+    """Read a table, or a party's share of it under a public `split`.
 
-    With a schema the file is read in blocks and kept as codes, a byte or two for each value. A
-    split by attributes has to see all rows first. Any other keeps only the rows of the party.
-    Without a schema the columns of `choice` are kept. `note` is given the file's digest.
+    With a schema the file is read in blocks and kept as codes, a byte or two for each value.
+    Without one the columns of `choice` are kept. `note` is given the file's digest.
     """
+    if split is None:
+        tables = _tables(source, schema=schema, rows=rows, seed=seed, choice=choice, note=note)
+        return Records(_join([*tables]))
+    shares = load_shares(
+        source,
+        split=split,
+        parties=[party],
+        schema=schema,
+        rows=rows,
+        seed=seed,
+        choice=choice,
+        note=note,
+    )
+    return shares[party]
+
+
+def load_shares(
+    source: str | pd.DataFrame,
+    *,
+    split: Split,
+    parties: Sequence[int],
+    schema: Schema | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    choice: ColumnChoice = ALL_COLUMNS,
+    note: TableNote | None = None,
+) -> dict[int, Records]:
+    """Read a table once, and give these parties their shares of it under a public split.
+
+    A split by attributes has to see all rows first. Any other keeps only the rows of the parties.
+    """
+    tables = _tables(source, schema=schema, rows=rows, seed=seed, choice=choice, note=note)
+    if split.by:
+        whole = _join([*tables])
+        split.check(len(whole))
+        keys = [_sort_key(whole, name) for name in split.by]
+        sorted_rows = split.of_sorted(keys, parties=parties, rows=len(whole), seed=seed)
+        return {
+            party: Records(whole.take(chosen), numbers=chosen)
+            for party, chosen in sorted_rows.items()
+        }
+    parts: dict[int, list[CodedTable | RawTable]] = {party: [] for party in parties}
+    indices: dict[int, list[npt.NDArray[np.int64]]] = {party: [] for party in parties}
+    before = 0
+    for number, table in enumerate(tables):
+        rows_of_block = split.of_block(
+            parties=parties, rows=len(table), before=before, number=number, seed=seed
+        )
+        for party, chosen in rows_of_block.items():
+            parts[party].append(table.take(chosen))
+            indices[party].append(before + chosen)
+        before += len(table)
+    split.check(before)
+    return {
+        party: Records(_join(parts[party]), numbers=np.concatenate(indices[party]))
+        for party in parties
+    }
+
+
+def _tables(
+    source: str | pd.DataFrame,
+    *,
+    schema: Schema | None,
+    rows: int | None,
+    seed: int,
+    choice: ColumnChoice,
+    note: TableNote | None,
+) -> Iterator[CodedTable | RawTable]:
+    """Read a table block by block, and encode it if there is a schema."""
     domain = None if schema is None else schema.domain
-    tables: list[CodedTable | RawTable] = []
-    indices: list[npt.NDArray[np.int64]] = []
-    before = rows_read = 0
+    rows_read = rows_kept = 0
     source_blocks = blocks(
         source,
         rows=rows,
@@ -165,33 +231,20 @@ def load(
         note=note,
         numeric=() if schema is None else schema.numeric,
     )
-    for number, block in enumerate(source_blocks):
+    for block in source_blocks:
         table: CodedTable | RawTable = block
         if schema is not None and domain is not None:
             table = CodedTable(schema.encode(block, before=rows_read), domain)
         rows_read += len(block)
-        size = len(table)
-        if split is not None and not split.by:
-            chosen = split.of_block(party=party, rows=size, before=before, number=number, seed=seed)
-            table = table.take(chosen)
-            indices.append(before + chosen)
-        before += size
-        tables.append(table)
-    if not before:
+        rows_kept += len(table)
+        yield table
+    if not rows_kept:
         name = source if isinstance(source, str) else "the table"
         raise UsageError(
             f"expected at least one row without missing values in {name}, found ",
             Private(rows_read),
             " rows with some",
         )
-    whole = _join(tables)
-    if split is not None:
-        split.check(before)
-        if split.by:
-            keys = [_sort_key(whole, name) for name in split.by]
-            indices = [split.of_sorted(keys, party=party, rows=before, seed=seed)]
-            whole = whole.take(indices[0])
-    return Records(whole, numbers=np.concatenate(indices) if indices else None)
 
 
 def unite(tables: Sequence[Records]) -> Records:

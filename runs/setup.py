@@ -6,7 +6,7 @@ The same for threads and for MPI ranks. The curator's process calls none of this
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..messages import UsageError
 from ..parties import (
@@ -19,12 +19,13 @@ from ..parties import (
     digest_of,
     infer,
     load,
+    load_shares,
     merge,
     read_split,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -34,9 +35,12 @@ __all__ = [
     "agree_on_schema",
     "contribute_schema",
     "cores_for_each",
+    "load_all_records",
     "load_records",
     "require_one_table",
 ]
+
+T = TypeVar("T")
 
 
 def contribute_schema(
@@ -80,9 +84,9 @@ def load_records(
     """
     split = read_split(job.split, parties=job.parties) if _is_shared(job, tables) else None
     table = _source(job, party=party, tables=tables)
-    reading = TableNote()
-    try:
-        records = load(
+
+    def read(reading: TableNote) -> Records:
+        return load(
             table,
             schema=schema,
             rows=job.rows,
@@ -92,14 +96,58 @@ def load_records(
             choice=job.choice,
             note=reading,
         )
+
+    return _read_unchanged(table, read, note=TableNote() if note is None else note)
+
+
+def load_all_records(
+    job: Job,
+    *,
+    schema: Schema | None,
+    tables: tuple[pd.DataFrame, ...] = (),
+    notes: Mapping[int, TableNote],
+) -> dict[int, Records]:
+    """Load the records of all parties in one process. A table that they share is read once.
+
+    `notes` are what the readings for the schema left, by party; see `load_records`.
+    """
+    parties = range(1, job.parties + 1)
+    if not _is_shared(job, tables):
+        return {
+            party: load_records(job, party=party, schema=schema, tables=tables, note=notes[party])
+            for party in parties
+        }
+    table = _source(job, party=1, tables=tables)
+
+    def read(reading: TableNote) -> dict[int, Records]:
+        return load_shares(
+            table,
+            split=read_split(job.split, parties=job.parties),
+            parties=parties,
+            schema=schema,
+            rows=job.rows,
+            seed=job.public_seed,
+            choice=job.choice,
+            note=reading,
+        )
+
+    return _read_unchanged(table, read, note=notes[1])
+
+
+def _read_unchanged(
+    table: str | pd.DataFrame, read: Callable[[TableNote], T], *, note: TableNote
+) -> T:
+    """Read a table, and refuse it if it is not the one that `note` is of."""
+    reading = TableNote()
+    try:
+        records = read(reading)
     except UsageError:
-        if note is not None and note.digest and digest_of(table) != note.digest:
+        if note.digest and digest_of(table) != note.digest:
             raise _changed(table) from None  # it is why the schema does not fit
         raise
-    if note is not None:
-        if note != TableNote() and note != reading:
-            raise _changed(table)
-        note.digest, note.rows = reading.digest, reading.rows
+    if note != TableNote() and note != reading:
+        raise _changed(table)
+    note.digest, note.rows = reading.digest, reading.rows
     return records
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..messages import (
@@ -26,8 +27,7 @@ from .setup import (
     agree_on_schema,
     contribute_schema,
     cores_for_each,
-    load_records,
-    require_one_table,
+    load_all_records,
 )
 
 if TYPE_CHECKING:
@@ -69,11 +69,9 @@ def run_on_threads(
             transport="threads",
         )
 
-    def position() -> None:
-        show({rank: role.position for rank, role in list(roles.items())})
-
+    positions = _Positions(roles)
     try:
-        results = play_on_threads(wires, play, meanwhile=position)
+        results = play_on_threads(wires, play, meanwhile=lambda: show(positions))
     except KeyboardInterrupt:
         where = f"{roles[CURATOR].where}: " if CURATOR in roles else ""
         line = f"{where}interrupted; all roles were ended and nothing was written"
@@ -110,12 +108,24 @@ def _set_up(
             for party in parties
         ]
     )
-    records = [
-        load_records(job, party=party, schema=schema, tables=tables, note=notes[party])
-        for party in parties
-    ]
-    require_one_table(job, notes)
-    return schema, [None, *records]
+    records = load_all_records(job, schema=schema, tables=tables, notes=notes)
+    return schema, [None, *(records[party] for party in parties)]
+
+
+class _Positions(Mapping[int, Position]):
+    """The positions of roles by rank, each found when it is read."""
+
+    def __init__(self, roles: Mapping[int, Role]) -> None:
+        self._roles = roles
+
+    def __getitem__(self, rank: int) -> Position:
+        return self._roles[rank].position
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([*self._roles])
+
+    def __len__(self) -> int:
+        return len(self._roles)
 
 
 class RoleError(Exception):
@@ -140,6 +150,8 @@ def play_on_threads(
     """
     results: dict[int, T] = {}
     errors: list[RoleError] = []
+    ended: list[int] = []
+    done = threading.Event()
 
     def target(rank: int) -> None:
         try:
@@ -149,6 +161,10 @@ def play_on_threads(
         except BaseException as error:  # noqa: BLE001 - raised below, after the others were ended
             errors.append(RoleError(rank, error))
             _abort(wires)
+        finally:
+            ended.append(rank)
+            if errors or len(ended) == len(wires):
+                done.set()
 
     threads = [
         threading.Thread(target=target, args=(rank,), daemon=True, name=f"rank {rank}")
@@ -157,14 +173,13 @@ def play_on_threads(
     for thread in threads:
         thread.start()
     try:
-        while not errors and any(thread.is_alive() for thread in threads):
-            for thread in threads:
-                thread.join(timeout=LOOK_EVERY if thread.is_alive() else 0)
+        while not done.wait(LOOK_EVERY):
             meanwhile()
     finally:
         _abort(wires)  # a role that computes goes on until its next verb; nobody waits for it
+        until = time.monotonic() + 2 * LOOK_EVERY
         for thread in threads:
-            thread.join(timeout=2 * LOOK_EVERY)
+            thread.join(timeout=max(0.0, until - time.monotonic()))
     if errors:
         raise errors[0]
     return results

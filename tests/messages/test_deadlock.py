@@ -1,6 +1,7 @@
 """Circles of waiting roles are detected, and nothing else is taken for one."""
 
 import contextlib
+import math
 import random
 import threading
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from sottovoce.messages import DeadlockError, PeerFailedError, Role, exchange, message, thread_wires
+from sottovoce.messages.deadlock import DeadlockDetector
 
 
 @message
@@ -99,3 +101,45 @@ def test_a_circle_after_an_exchange_is_detected(eager: None, earlier: int) -> No
     assert errors
     assert all(isinstance(error, DeadlockError) for error in errors)
     assert str(errors[0]).count("waits for Word") == 3
+
+
+def chase(sources: dict[int, int]) -> tuple[int, list[int]]:
+    """Let every waiting role start one probe; count probes, and list roles that find a circle."""
+    detectors = {rank: DeadlockDetector(rank) for rank in sources}
+    for rank, source in sources.items():
+        detectors[rank].begin("Word", source=source)
+    probes = [detectors[rank].probe(arrived={}) for rank in sources]
+    sent, finders = 0, []
+    while probes:
+        probe = probes.pop()
+        if probe is None:
+            continue
+        sent += 1
+        if probe.to in detectors:
+            try:
+                probes.append(
+                    detectors[probe.to].follow(memoryview(probe.payload), sent=0, arrived={})
+                )
+            except DeadlockError:
+                finders.append(probe.to)
+    return sent, finders
+
+
+@pytest.mark.parametrize("direction", [-1, 1])
+@pytest.mark.parametrize("length", [10, 100, 1000])
+def test_a_row_of_waiting_roles_sends_few_probes(length: int, direction: int) -> None:
+    """The average way of a probe grows as the logarithm; half of the row would be linear."""
+    sent, finders = chase({rank: rank + direction for rank in range(1, length + 1)})
+    assert finders == []
+    assert sent <= length * (1 + 2 * math.log(length))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_circle_is_found_by_one_role(seed: int) -> None:
+    randomness = random.Random(seed)
+    ranks = randomness.sample(range(2000), randomness.randrange(2, 200))
+    circle = dict(zip(ranks, ranks[1:] + ranks[:1], strict=True))
+    outside = {rank: randomness.choice(ranks) for rank in range(3000, 3010)}
+    _, finders = chase({**circle, **outside})
+    assert len(finders) == 1
+    assert finders[0] in circle

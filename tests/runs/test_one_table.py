@@ -17,13 +17,19 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.parties import TableNote
+from sottovoce.parties import TableNote, blocks, read_schema, records
 from sottovoce.runs import threads
 from sottovoce.runs.job import Job
-from sottovoce.runs.setup import contribute_schema, load_records, require_one_table
+from sottovoce.runs.setup import (
+    contribute_schema,
+    load_all_records,
+    load_records,
+    require_one_table,
+)
 
 OLD = "sex,age\n" + "f,31\nm,40\n" * 60
 NEW = "sex,age\n" + "f,31\nm,31\n" * 60
+SCHEMA = {"sex": ["f", "m"], "age": ["17", "31", "40"]}
 OTHER_AGES = "sex,age\n" + "f,31\nm,17\n" * 60
 
 
@@ -56,31 +62,40 @@ def test_a_file_that_changes_between_two_readings_is_refused(
 
     def late(*arguments: Any, **options: Any) -> Any:
         change(table, content)
-        return load_records(*arguments, **options)
+        return load_all_records(*arguments, **options)
 
-    monkeypatch.setattr(threads, "load_records", late)
+    monkeypatch.setattr(threads, "load_all_records", late)
     with pytest.raises(
         UsageError, match=rf"expected {table} to stay as it is, found that it changed after the sch"
     ):
         run(table)
 
 
-@pytest.mark.parametrize("content", [NEW, OLD + "f,31\n"])
-def test_a_file_that_changes_between_two_parties_is_refused(
-    table: Path, content: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("split", ["even", "sizes:1,2,3,4", "by:sex@0.5"])
+def test_threads_read_the_table_of_all_parties_once(
+    table: Path, split: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def late(*arguments: Any, **options: Any) -> Any:
-        if options["party"] == 2:
-            replace(table, content)
-        return load_records(*arguments, **options)
+    """No party of a process can have another version, and each has the share that a rank has."""
+    job = Job(
+        protocol="one-way", data=(str(table),), parties=4, split=split, schema=read_schema(SCHEMA)
+    )
+    notes = {party: TableNote() for party in range(1, 5)}
+    readings: list[object] = []
 
-    monkeypatch.setattr(threads, "load_records", late)
-    with pytest.raises(
-        UsageError,
-        match=rf"expected one table in {table} at all parties, found one version read by rank 1, "
-        "another by rank 2: start again",
-    ):
-        run(table, schema={"sex": ["f", "m"], "age": ["17", "31", "40"]})
+    def counted(*arguments: Any, **options: Any) -> Any:
+        readings.append(arguments)
+        return blocks(*arguments, **options)
+
+    monkeypatch.setattr(records, "blocks", counted)
+    together = load_all_records(job, schema=job.schema, notes=notes)
+    assert len(readings) == 1
+    assert sum(map(len, together.values())) == 120
+    for party, share in together.items():
+        alone = load_records(job, party=party, schema=job.schema)
+        assert [*share.codes("age")] == [*alone.codes("age")]
+        assert share.numbers is not None
+        assert alone.numbers is not None
+        assert [*share.numbers] == [*alone.numbers]
 
 
 def test_three_versions_are_named_with_their_readers() -> None:
