@@ -193,9 +193,9 @@ class FrameExchange:
         return counts.get(HUB, {})
 
     def _await_closing(self) -> dict[int, int]:
-        Roles that wait for this one learn that it has ended, as their wait is in vain.
+        """Wait until all roles have ended, and learn how many messages each has sent to this one.
 
-        Roles that wait for this one, whose wait is in vain, are told that it has ended.
+        Roles that wait for this one learn that it has ended, as their wait is in vain.
         """
         self._send_end(pack_counts(self.sent), to=HUB)
         for waiting in self._waiting - {HUB}:
