@@ -26,7 +26,7 @@ from .exponential import STEPS, ExponentialChoice
 from .laplace import DiscreteLaplace
 from .noisy_scores import GaussianScores, LaplaceScores
 from .share_law import noise_log_ratio
-from .shares import SharedLaplace, shape_of
+from .shares import SelectedNoise, SharedLaplace, shape_of
 from .sparse_vector import SparseVector, ThresholdMechanism, log_probability
 
 __all__ = ["UnknownLaw", "log_ratio"]
@@ -87,6 +87,13 @@ def _(mechanism: SharedLaplace, neighbour: SharedLaplace, answer: Any) -> float:
     batch = mechanism.batch
     shape = shape_of(parties=batch.parties, colluding=batch.colluding)
     return noise_log_ratio(noisy - exact, other - exact, shape=float(shape), rate=batch.rate)
+
+
+@log_ratio.register
+def _(mechanism: SelectedNoise, neighbour: SelectedNoise, answer: Any) -> float:  # noqa: ARG001 - exact
+    """Compare for an adversary that sees this party's counts, which are exact beside the noise."""
+    pages = zip(mechanism.pages, neighbour.pages, strict=True)
+    return 0.0 if all(np.array_equal(*pair) for pair in pages) else math.inf
 
 
 @log_ratio.register

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +25,20 @@ from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.protocol import AnyProtocol
-from ..runs.job import Job
-from ..runs.replay import Replay, replay_part, tape_part
+from ..runs.job import Job, instantiate, is_built_in
+from ..runs.open_shares import replay_other_answers
+from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
 
 __all__ = ["PairedRun", "play_pair"]
 
 Counts = npt.NDArray[np.int64]
+
+SECONDS: Final = 1.0
+"""Time after which no further replay with other answers begins."""
+MAX_SECONDS: Final = 60.0
+"""Longest time of a replay with other answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class PairedRun:
     """The sums that the curator received, see `Curator.sums`."""
     accounted: tuple[Release, ...]
     """The audited party's releases as its accountant recorded them."""
+    in_the_open: bool
+    """Whether something else than a secure sum carries an answer that only such a sum may carry."""
     difference: str
     """What differs without a release; empty if nothing does."""
     messages: tuple[object, ...]
@@ -109,10 +118,22 @@ def play_pair(
         {rank: tuple(book.tape) for rank, book in books.items() if rank != party},
         tuple(sums),
         tuple(books[party].releases),
+        _is_in_the_open(tapes[party], records[party - 1]),
         _difference(replay),
         tuple(messages),
         protocols[0],
     )
+
+
+def _is_in_the_open(tape: PartTape, records: Records) -> bool:
+    """Tell whether something else carries answers that need a secure sum.
+
+    Protocols that are built in have been checked.
+    """
+    if is_built_in(type(instantiate(tape.job))):
+        return False
+    replays = replay_other_answers(tape, records=records, seconds=SECONDS, longest=MAX_SECONDS)
+    return any(replay.differences or replay.doubts for replay in replays)
 
 
 def _difference(replay: Replay) -> str:

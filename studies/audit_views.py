@@ -116,16 +116,16 @@ class _Releases:
         )
         for release in self._run.releases:
             mechanism = release.first
-            if isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
-                others = {rank: tables[shared] for rank, tables in self._shared.items()}
+            if self._run.in_the_open and isinstance(mechanism, SharedLaplace | SelectedNoise):
+                # No sum hides it: whoever receives it may pass it on to everybody.
+                yield _figures_of(release)
+            elif isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
+                others = _same_batch(self._shared, shared, cells=mechanism.batch.cells)
                 shared += 1
-                yield shared_figures(_apart(release), others, list(unknown))
+                hidden_by = [rank for rank in unknown if rank == self._party or rank in others]
+                yield shared_figures(_apart(release), others, hidden_by)
             elif isinstance(mechanism, SelectedNoise):
-                others = {
-                    rank: tables[chosen]
-                    for rank, tables in self._chosen.items()
-                    if chosen < len(tables)
-                }
+                others = _same_batch(self._chosen, chosen, cells=None)
                 chosen += 1
                 if mechanism.name == "replaced-laplace":
                     later = {rank: other for rank, other in others.items() if rank > self._party}
@@ -133,12 +133,16 @@ class _Releases:
                     yield replaced_figures(_apart(release), later, kept, adversary)
                 else:
                     total = _total(sums, mechanism.batch.cells)
-                    yield selected_figures(_apart(release), others, total, adversary)
+                    yield (
+                        ViewFigures(None, ())
+                        if total is None
+                        else selected_figures(_apart(release), others, total, adversary)
+                    )
             elif release.to == CURATOR or adversary.size:
                 yield _figures_of(release)
             else:
                 # What another party was sent shows in that party's releases alone.
-                tape = self._run.others[release.to]
+                tape = self._run.others.get(release.to, ())
                 yield ViewFigures(None, tuple(_flatten([later.answer for later in tape])))
 
 
@@ -157,11 +161,25 @@ def _tables(
     ]
 
 
-def _total(sums: Iterator[Counts], cells: int) -> Counts:
-    """Take the pages of one batch's sum."""
+def _same_batch(
+    tables: Mapping[int, list[NoisyTables]], number: int, *, cells: int | None
+) -> dict[int, NoisyTables]:
+    """Take the other parties' tables of the same batch; a part may release fewer or others."""
+    return {
+        rank: batches[number]
+        for rank, batches in tables.items()
+        if number < len(batches) and cells in (None, batches[number].batch.cells)
+    }
+
+
+def _total(sums: Iterator[Counts], cells: int) -> Counts | None:
+    """Take the pages of one batch's sum; `None` where the curator kept none."""
     pages = [np.zeros(0, np.int64)]
     while sum(map(len, pages)) < cells:
-        pages.append(next(sums))
+        page = next(sums, None)
+        if page is None:
+            return None
+        pages.append(page)
     return np.concatenate(pages)
 
 

@@ -10,9 +10,21 @@ import numpy as np
 
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, message
 from sottovoce.crypto import RandomStream
+from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
+from sottovoce.protocols.secure_sum import (
+    CuratorSums,
+    PartySums,
+    SecureSums,
+    SumBatch,
+    SumOptions,
+)
 
 
 class CountOptions(Options):
+    epsilon: Epsilon = 1.0
+
+
+class CountSumOptions(SumOptions):
     epsilon: Epsilon = 1.0
 
 
@@ -94,3 +106,66 @@ class SlightlySmallNoise(Count):
 class HonestNoise(Count):
     def answer(self, me: Party, exact: int) -> float:
         return me.release(DeclaredLaplace(exact, self.parameters.epsilon, 1.0), to=CURATOR)
+
+
+class OpenShare(Count):
+    """A share of the noise, which only a secure sum may carry."""
+
+    def batch(self, me: Party) -> Batch:
+        return Batch(
+            cells=1,
+            sensitivity=1,
+            epsilon=self.parameters.epsilon,
+            rows=len(me.records) * len(me.parties),
+            parties=len(me.parties),
+            colluding=0,
+        )
+
+    def answer(self, me: Party, exact: int) -> float:
+        share = SharedLaplace(
+            pages=[np.array([exact])],
+            batch=self.batch(me),
+            seen={"public": self.parameters.epsilon},
+        )
+        return float(next(me.release(share, to=CURATOR))[0])
+
+
+class ShareOfOneParty(OpenShare):
+    """Party 1 sends a share, and the others have none."""
+
+    def answer(self, me: Party, exact: int) -> float:
+        return super().answer(me, exact) if me.number == 1 else 0.0
+
+
+class ExactBesideNoise(OpenShare):
+    """The exact count, which only an encrypted sum with selected noise may carry."""
+
+    def answer(self, me: Party, exact: int) -> float:
+        mechanism = SelectedNoise(pages=[np.array([exact])], batch=self.batch(me), seen={})
+        ((counts, _),) = me.release(mechanism, to=CURATOR)
+        return float(np.asarray(counts)[0])
+
+
+class SumOfItsOwn(Protocol[CountSumOptions]):
+    """A sum with selected noise, which the curator decrypts without keeping it."""
+
+    name = "sum-of-its-own"
+    summary = "a count"
+    trust = "no one"
+    neighbours = "replace-one"
+    needs_schema = True
+    uses = (SecureSums,)
+
+    def batch(self) -> SumBatch:
+        return SumBatch(cells=2, sensitivity=2, epsilon=self.parameters.epsilon)
+
+    def party(self, me: Party) -> None:
+        with me.phase("count"):
+            sums = PartySums(me, self.parameters, noise="selected")
+            sums.contribute(me.records.marginals([("label",)]), self.batch())
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("count"):
+            sums = CuratorSums(desk, self.parameters, noise="selected")
+            (total,) = sums.key_holder.collect(sums.noisy(self.batch()), number=0)
+            return Outcome(summary={"count": int(total[0])})

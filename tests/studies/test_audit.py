@@ -25,6 +25,7 @@ from sottovoce.launch.audit import plan_audit
 from sottovoce.launch.audit_processes import chunks_here, chunks_in_processes
 from sottovoce.privacy import laplace
 from sottovoce.privacy.likelihood import log_ratio
+from sottovoce.privacy.shares import excess
 from sottovoce.protocols.registry import available, find
 from sottovoce.report.audit_report import AuditLine, judge_line
 from sottovoce.runs.failure import RunFailed
@@ -148,9 +149,15 @@ def _plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PLUG_INS)
 
 
-def _audit_of(name: str, *, runs: int) -> dict[str, AuditLine]:
+def _audit_of(name: str, *, runs: int, **parameters: Any) -> dict[str, AuditLine]:
     result = sottovoce.audit(
-        f"audited:{name}", data="made-up", runs=runs, seed=11, processes=1, epsilon=1.0
+        f"audited:{name}",
+        data="made-up",
+        runs=runs,
+        seed=11,
+        processes=1,
+        epsilon=1.0,
+        **parameters,
     )
     return {line.view: line for line in result.lines}
 
@@ -170,6 +177,30 @@ def test_a_scale_five_per_cent_too_small_is_found_exactly() -> None:
     line = _audit_of("SlightlySmallNoise", runs=64)["curator"]
     assert line.verdict == "ABOVE WHAT IS ACCOUNTED"
     assert line.largest_loss == pytest.approx(1 / 0.95)
+
+
+@pytest.mark.usefixtures("_plug_ins")
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        ("OpenShare", excess(rate=1.0, shape=1 / 2)),
+        ("ShareOfOneParty", excess(rate=1.0, shape=1 / 2)),
+        ("ExactBesideNoise", math.inf),
+    ],
+)
+def test_answers_that_no_sum_hides_have_their_own_loss(name: str, loss: float) -> None:
+    """The largest loss of a lone share is where its noise is 0, which 64 runs meet often."""
+    for line in _audit_of(name, runs=64).values():
+        assert line.verdict == "ABOVE WHAT IS ACCOUNTED"
+        assert line.largest_loss == pytest.approx(loss)
+
+
+@pytest.mark.usefixtures("_plug_ins")
+def test_a_sum_that_the_curator_does_not_keep_has_no_law() -> None:
+    lines = _audit_of("SumOfItsOwn", runs=8, aggregator="paillier")
+    assert lines["other_party"].accounted == math.inf
+    assert {line.verdict for line in lines.values()} == {"not refuted", "no claim"}
+    assert {line.largest_loss for line in lines.values()} == {None}
 
 
 @pytest.mark.usefixtures("_plug_ins")
