@@ -63,7 +63,7 @@ class Grid:
     rows: int
     columns: int
     full: Grid | None = None
-    """The grid of each full row; `None` when a row has one attribute."""
+    """The grid of each row but the last; `None` when a row has one attribute."""
     last: Grid | None = None
     """The grid of the last row."""
 
@@ -80,10 +80,9 @@ class Grid:
                 if len(block) > 1:
                     yield block
         for start in range(0, len(attributes), n):
-            row = attributes[start : start + n]
-            inner = self.full if len(row) == n else self.last
+            inner = self.full if start + n < len(attributes) else self.last
             if inner is not None:
-                yield from inner.blocks(row)
+                yield from inner.blocks(attributes[start : start + n])
 
 
 def blocks_of(design: Grid | None, attributes: int) -> list[Block]:
@@ -120,7 +119,7 @@ def _cells(block: Block, sizes: Sequence[int] | None) -> int:
     return 2 ** len(block) if sizes is None else prod(sizes[place] for place in block)
 
 
-def best_design(attributes: int, *, largest: int = 16, primes_only: bool = False) -> list[Block]:
+def best_design(attributes: int, *, largest: int, primes_only: bool = False) -> list[Block]:
     """Find the design of bits with the least pair error: grids within grids, and planes.
 
     `largest` bounds the attributes of a block; `primes_only` keeps to the paper's grids. Beyond 80

@@ -267,4 +267,4 @@ def test_e8_overlapping_views_are_fewer_than_those_of_prime_grids() -> None:
 
 @pytest.mark.parametrize("attributes", [0, 1])
 def test_fewer_than_two_attributes_have_no_pairs(attributes: int) -> None:
-    assert best_design(attributes) == []
+    assert best_design(attributes, largest=12) == []
