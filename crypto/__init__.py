@@ -5,8 +5,17 @@ those who encrypt: loading phe takes longer than a small protocol takes to run.
 """
 
 from .feistel import Permutation
+from .identified_role import IdentifiedRole
 from .randomness import RandomStream, RandomTree
 from .sealed import Channel, Keypair
 from .user_words import UserWords
 
-__all__ = ["Channel", "Keypair", "Permutation", "RandomStream", "RandomTree", "UserWords"]
+__all__ = [
+    "Channel",
+    "IdentifiedRole",
+    "Keypair",
+    "Permutation",
+    "RandomStream",
+    "RandomTree",
+    "UserWords",
+]

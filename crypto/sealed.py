@@ -1,19 +1,20 @@
-"""Sealed channels: nobody else can read, change, repeat or reorder what two parties send.
+"""Sealed channels: nobody else can read, change, repeat or reorder what two roles send.
 
-*Handshake.* Every party has an identity, an X25519 key pair of its own from a file, or made for the
-run. It makes one ephemeral pair for each run, and sends its peers both public keys. Two parties
+*Handshake.* Every role has an identity, an X25519 key pair of its own from a file, or made for the
+run. It makes one ephemeral pair for each run, and sends its peers both public keys. Two roles
 combine three Diffie-Hellman results: ephemeral with ephemeral, and each one's identity with the
 other's ephemeral. Signal's X3DH and the pattern KK of the Noise framework do the same:
 
-    low = the party of lower rank                 e = ephemeral, s = identity
+    low = the role of lower rank                  e = ephemeral, s = identity
     secret = DH(e_low, e_high) | DH(s_low, e_high) | DH(e_low, s_high)
-    salt   = SHA-256(protocol, ranks, all four public keys)
+    salt   = SHA-256(protocol, digest of the job, ranks, all four public keys)
     key    = HKDF-SHA256(secret, salt, info = purpose)
 
 The first term gives forward secrecy. The other two ensure that only the holders of the identities
 can compute the key. If a peer's public identity is pinned, which means that it was known before the
 run, a man in the middle fails. Identities made for the run stop an adversary that reads, but not
-one that replaces messages on the way: trust at first use is no trust.
+one that replaces messages on the way: trust at first use is no trust. Each end takes the digest of
+the job that it was given, so two roles with different jobs have no key in common.
 
 *Messages.* AES-256-GCM, with a key for each direction. The nonce is the message's number on this
 edge, so none is used twice. The whole frame header is authenticated with it (protocol, phase, kind,
@@ -79,8 +80,8 @@ class Channel:
 
     Args:
         secret: the three Diffie-Hellman results.
-        transcript: the digest of both ends' ranks and public keys.
-        first: whether this end is the party of lower rank.
+        transcript: the digest of the job, and of both ends' ranks and public keys.
+        first: whether this end is the role of lower rank.
         piece: payload bytes that are sealed at once.
     """
 
@@ -99,7 +100,7 @@ class Channel:
 
     def _derive(self, label: str) -> bytes:
         """Derive a key that both ends, and nobody else, can compute."""
-        info = b"sottovoce sealed v1 " + label.encode()
+        info = b"sottovoce sealed v2 " + label.encode()
         return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=self._transcript, info=info).derive(
             self._secret
         )
@@ -173,8 +174,19 @@ def agree(
     peer_identity: bytes,
     peer_ephemeral: bytes,
     context: str,
+    job_digest: bytes = b"",
 ) -> Channel:
     """Agree on a channel with a peer whose public keys were received.
+
+    Args:
+        rank: this role's rank.
+        identity: this role's identity.
+        ephemeral: its key pair for this run.
+        peer: the peer's rank.
+        peer_identity: the identity that was received.
+        peer_ephemeral: the ephemeral key that was received.
+        context: the protocol's name.
+        job_digest: the digest of the job that this role was given.
 
     Raises:
         ValueError: the peer's keys are not usable.
@@ -185,14 +197,15 @@ def agree(
         lengths = ", ".join(str(len(key)) for key in peer_public)
         raise ValueError(f"expected keys of {KEY_BYTES} bytes, found {lengths}")
     if peer_ephemeral == ephemeral.public or peer_identity == identity.public:
-        raise ValueError("expected a peer's keys, found this party's own: they were sent back")
+        raise ValueError("expected a peer's keys, found this role's own: they were sent back")
     low, high = (public, peer_public) if first else (peer_public, public)
-    # First comes the lower party's identity with the higher one's ephemeral key, then the reverse.
+    # First comes the lower role's identity with the higher one's ephemeral key, then the reverse.
     crossed = [identity.meet(peer_ephemeral), ephemeral.meet(peer_identity)]
     secret = ephemeral.meet(peer_ephemeral) + b"".join(crossed if first else crossed[::-1])
-    digest = hashlib.sha256(b"sottovoce sealed v1")
+    digest = hashlib.sha256(b"sottovoce sealed v2")
     for part in (
         context.encode(),
+        job_digest,
         str(min(rank, peer)).encode(),
         str(max(rank, peer)).encode(),
         *low,

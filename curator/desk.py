@@ -5,19 +5,21 @@ It sees what parties send, and publishes what it computes from that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 import numpy.typing as npt
 
-from ..crypto import RandomStream, RandomTree
+from ..crypto import IdentifiedRole, Keypair, RandomTree
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
-from ..messages import MisuseError, Role, Wire
+from ..messages import MisuseError, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy.domain import Domain
 
 __all__ = ["Curator"]
 
 
-class Curator(Role):
+class Curator(IdentifiedRole):
     """The curator's role in a protocol.
 
     This folder cannot import `parties`, so no line here can reach a record.
@@ -28,23 +30,31 @@ class Curator(Role):
         wire: Wire,
         *,
         protocol: str,
-        kinds: tuple[type, ...],
+        kinds: Iterable[type],
         randomness: RandomTree,
         domain: Domain | None = None,
         key_bits: int = DEFAULT_KEY_BITS,
         workers: int = 1,
+        identity: Keypair | None = None,
+        pinned: Mapping[int, bytes] | None = None,
+        job_digest: bytes = b"",
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
         super().__init__(
-            wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript
+            wire,
+            protocol=protocol,
+            kinds=kinds,
+            randomness=randomness,
+            key_bits=key_bits,
+            workers=workers,
+            identity=identity,
+            pinned=pinned,
+            job_digest=job_digest,
+            timeout=timeout,
+            transcript=transcript,
         )
-        self._randomness = randomness
         self._domain = domain
-        self.workers = workers
-        """Number of threads that it may use."""
-        self.key_bits = key_bits
-        """Length of the Paillier key that it makes."""
         self.sums: list[tuple[int, npt.NDArray[np.int64]]] | None = None
         """Sums that it received, in order, where an audit keeps them; else `None`.
 
@@ -62,7 +72,3 @@ class Curator(Role):
         """Keep a sum for the audit, if there is one. No secure sum is known to anyone else."""
         if self.sums is not None:
             self.sums.append((party, np.array(cells, np.int64)))
-
-    def randomness(self, purpose: str) -> RandomStream:
-        """Make the random stream for a purpose within the current phase."""
-        return self._randomness.stream(phase=self.current_phase, purpose=purpose)

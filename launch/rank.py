@@ -115,12 +115,13 @@ def be_a_rank(
     try:
         agree_on_arguments(comm, job, tell_errors=tell_errors)
         are_shown = tell_errors
-        records, schema = set_up(comm, job)
+        records, schema, credentials = set_up(comm, job)
         record = play_role(
             MPIWire(comm),
             job,
             records=records,
             schema=schema,
+            credentials=credentials,
             cores=_cores(comm),
             watch=watch,
             transport="mpi",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..messages import CURATOR, SottovoceError, UsageError
 from ..messages.mpi import wait_until
 from ..parties import Records, Schema, TableNote
-from ..runs.identities import read_identities
+from ..runs.identities import Credentials, read_identity
 from ..runs.job import Job, instantiate
 from ..runs.setup import agree_on_schema, contribute_schema, load_records, require_one_table
 from .library import brief_version, conflict
@@ -71,20 +71,21 @@ def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
         _together(comm, refuse_other_hosts)
 
 
-def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
-    """Agree on the schema, and load this party's records.
+def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Credentials]:
+    """Agree on the schema, and load this role's identity and this party's records.
 
     The curator has no records and opens no file.
     """
     size, rank = comm.Get_size(), comm.Get_rank()
 
     note = TableNote()
+    credentials = _together(
+        comm, lambda: read_identity(job.identities, rank=rank, parties=size - 1)
+    )
 
     def contribute() -> Schema | None:
         if rank == CURATOR:
             return None
-        # A mistake must be found here, where all ranks learn of it. The keys are read again later.
-        read_identities(job.identities, party=rank, parties=size - 1)
         needs_schema = instantiate(job).needs_schema
         return contribute_schema(job, party=rank, needed=needs_schema, note=note)
 
@@ -113,7 +114,7 @@ def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None]:
     notes = [] if rank == CURATOR else _exchange(parties, note, kind=TableNote)
     parties.Free()
     _together(comm, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
-    return records, schema
+    return records, schema, credentials
 
 
 def ranks_on_this_host(comm: MPI.Comm) -> npt.NDArray[np.int64]:

@@ -43,6 +43,7 @@ from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
 from ..runs.guard import TOO_LONG, errors_in, repeat_part, replays_of
+from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job, instantiate
 from ..runs.open_shares import replay_other_answers
 from ..runs.record import Rehearsal, Unaccounted
@@ -202,11 +203,11 @@ def _play(
     def play(rank: int) -> None:
         if rank == CURATOR:
             curator = make_curator(wires[CURATOR], protocol, job, schema=schema, cores=1)
-            protocol.curator(curator)
+            play_desk(curator, protocol, job)
             curator.end()
         else:
             party = tapes[rank - 1].party
-            instantiate(job).party(party)
+            play_part(party, instantiate(job), job)
             party.end()
 
     def look() -> None:

@@ -52,6 +52,8 @@ class Edges:
         )
         self.acts: list[Act] = []
         """Messages that this role has sent and received, in its order."""
+        self.unsealed_kind: str | None = None
+        """The only kind of message that may cross without a seal; `None` where all may."""
         self.seals: dict[int, Seal] = {}
         self._rank = wire.rank
         self._size = wire.size
@@ -103,7 +105,7 @@ class Edges:
             sent=True,
             payload=size,
             frame=length,
-            ciphertext=payload.ciphertext if seal is None else size,
+            ciphertext=payload.ciphertext,
             user_bits=payload.user_bits,
         )
 
@@ -187,6 +189,13 @@ class Edges:
         if not 0 <= peer < self._size or peer == self._rank:
             raise MisuseError(
                 f"expected another role's rank, 0 to {self._size - 1}, found {peer}",
+                where=self._phases.where,
+            )
+        if self.unsealed_kind not in (None, kind.__name__) and peer not in self.seals:
+            raise MisuseError(
+                f"expected a seal between this role and {role_name(peer)} before {kind.__name__}, "
+                "as identities were given, found none: both must be introduced first "
+                "(parties_talk of the protocol, or introduce)",
                 where=self._phases.where,
             )
 

@@ -208,6 +208,13 @@ class Role:
             )
         self._edges.seals[peer] = seal
 
+    def require_seals(self, *, but: type) -> None:
+        """Refuse from now on to send or receive on an edge without a seal, but for one kind.
+
+        There is no way back.
+        """
+        self._edges.unsealed_kind = but.__name__
+
     def progress(self, done: float, *, of: float) -> None:
         """Report how far a long computation is."""
         self._progress = (done, of)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
 
-from ..crypto import Channel, Keypair, RandomStream, RandomTree, UserWords
+from ..crypto import IdentifiedRole, Keypair, RandomTree, UserWords
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
-from ..messages import MisuseError, Role, Wire
+from ..messages import MisuseError, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy import Accountant, Mechanism
 from ..privacy.exact import unmark
@@ -21,7 +21,7 @@ __all__ = ["Party"]
 T = TypeVar("T")
 
 
-class Party(Role):
+class Party(IdentifiedRole):
     """A party's role in a protocol."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Party(Role):
         wire: Wire,
         *,
         protocol: str,
-        kinds: tuple[type, ...],
+        kinds: Iterable[type],
         records: Records,
         accountant: Accountant,
         randomness: RandomTree,
@@ -37,25 +37,25 @@ class Party(Role):
         workers: int = 1,
         identity: Keypair | None = None,
         pinned: Mapping[int, bytes] | None = None,
+        job_digest: bytes = b"",
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
         super().__init__(
-            wire, protocol=protocol, kinds=kinds, timeout=timeout, transcript=transcript
+            wire,
+            protocol=protocol,
+            kinds=kinds,
+            randomness=randomness,
+            key_bits=key_bits,
+            workers=workers,
+            identity=identity,
+            pinned=pinned,
+            job_digest=job_digest,
+            timeout=timeout,
+            transcript=transcript,
         )
         self.records = records
         self.accountant = accountant
-        self._randomness = randomness
-        self.workers = workers
-        """Number of threads that it may use."""
-        self.key_bits = key_bits
-        """Length that the curator's Paillier key must have."""
-        self.identity = identity or Keypair.new(randomness.stream(phase="", purpose="identity"))
-        """The key pair by which peers know this party: its own, or one made for the run."""
-        self.pinned = dict(pinned or {})
-        """The public identities of peers that were configured before the run."""
-        self.channels: dict[int, Channel] = {}
-        """Sealed channels to its peers, after the introductions (`protocols.introductions`)."""
 
     @property
     def number(self) -> int:
@@ -66,10 +66,6 @@ class Party(Role):
     def peers(self) -> list[int]:
         """Ranks of the other parties."""
         return [rank for rank in self.parties if rank != self.rank]
-
-    def randomness(self, purpose: str) -> RandomStream:
-        """Make the random stream for a purpose within the current phase."""
-        return self._randomness.stream(phase=self.current_phase, purpose=purpose)
 
     def words_of_users(self, purpose: str) -> UserWords:
         """Make the random words of users for a purpose within the current phase.

@@ -49,6 +49,7 @@ class HeadCount(Protocol[HeadCountParameters]):
     paper = "Dwork, McSherry, Nissim, Smith 2006"
     trust = "nobody: noise at each party"
     neighbours = "add-or-remove-one"
+    parties_talk = False
 
     @message
     class NoisyCount:

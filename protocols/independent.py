@@ -71,6 +71,7 @@ class Independent(Protocol[IndependentParameters]):
     trust = "nobody: noise at each party"
     neighbours = "replace-one"
     needs_schema = True
+    parties_talk = False
 
     @message
     class Model:

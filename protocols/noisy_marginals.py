@@ -6,7 +6,7 @@
                 aggregator=paillier the curator must not collude with a party; with
                 aggregator=masks it may.
     who learns  The curator and the public learn the noisy tables.
-    messages    keys: K^2 numbers of rows, K(K-1) introductions, K keys; count: K for each page
+    messages    keys: K(K+1) introductions, K^2 numbers of rows, K keys; count: K for each page
     rounds      paillier: 2 + K; masks and clear: 3 and 2
     privacy     epsilon for each record; neighbours replace a record. That changes each marginal by
                 at most 2 in L1, so M marginals have sensitivity 2 M.

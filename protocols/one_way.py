@@ -4,7 +4,7 @@
                 see nothing of each other.
     collusion   As for any secure sum: see `noisy_marginals`.
     who learns  The curator and the public learn the noisy tables of single attributes.
-    messages    keys: K^2 numbers of rows, K(K-1) introductions, K keys; count: K for each page
+    messages    keys: K(K+1) introductions, K^2 numbers of rows, K keys; count: K for each page
     rounds      as `noisy_marginals`
     privacy     epsilon for each record; neighbours replace a record. d tables have sensitivity 2 d.
     error       that of the noise; all dependence is lost

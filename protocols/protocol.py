@@ -297,6 +297,15 @@ class Protocol(ABC, Generic[ParametersT]):
         return None
 
     @property
+    def parties_talk(self) -> bool:
+        """Whether parties send each other messages without a call of `introduce` before.
+
+        If identities were given, they are then introduced to each other before the protocol begins.
+        This takes K(K - 1) messages. Where parties only talk with the curator, set it to `False`.
+        """
+        return not any(getattr(part, "introduces", False) for part in self.uses)
+
+    @property
     def epsilon(self) -> float:
         """The epsilon that the run claims for each record.
 

@@ -16,6 +16,7 @@ from ..messages import Entry, communication
 from ..privacy import epsilon_by_view
 from ..privacy.releases import PrivacyLoss
 from ..protocols import AnyProtocol, Cost, Public
+from ..runs.introduced import predict_run
 from ..runs.job import Job, instantiate, is_built_in
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
@@ -67,7 +68,7 @@ def make_report(record: RunRecord) -> Report:
     formulas: list[Formulas] = []
     chosen: dict[str, str | int | float | bool | None] = {}
     try:
-        predicted = _predicted(protocol, record.entries, public)
+        predicted = _predicted(protocol, record, public)
         formulas = _formulas(protocol, record.entries, public)
     except Exception as error:  # noqa: BLE001 - whatever is wrong, the result must not be lost
         warnings.append(f"the cost could not be predicted: {type(error).__name__}: {error}")
@@ -233,23 +234,26 @@ def _marginals_size(table: Table) -> MarginalsSize:
 
 
 def _predicted(
-    protocol: AnyProtocol, entries: Sequence[Entry], public: Public
+    protocol: AnyProtocol, record: RunRecord, public: Public
 ) -> list[PredictedCost] | None:
     """Put each line of the predicted cost beside what was measured.
 
     A line that depends on what was learnt, such as the length of a frontier, follows from the model
     and was not known before the run.
     """
-    lines: Sequence[Cost] | None = protocol.predict(public)
+    identities = record.job.identities is not None
+    lines = predict_run(protocol, public, identities=identities)
     if lines is None:
         return None
     beforehand: Sequence[Cost] = ()
     with contextlib.suppress(Exception):  # a plug-in's forecast may need the model
-        beforehand = protocol.predict(replace(public, model=None)) or ()
+        beforehand = predict_run(protocol, replace(public, model=None), identities=identities) or ()
     beside = []
     for line in lines:
         measured = [
-            entry for entry in entries if (entry.phase, entry.kind) == (line.phase, line.kind)
+            entry
+            for entry in record.entries
+            if (entry.phase, entry.kind) == (line.phase, line.kind)
         ]
         beside.append(
             PredictedCost(

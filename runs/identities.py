@@ -1,33 +1,48 @@
-"""The parties' key pairs in a folder, as PEM files.
+"""The roles' key pairs in a folder, as PEM files.
 
-Only party N's host holds `party-N.key`. Every party holds all files `party-N.pub`.
+Only party N's host holds `party-N.key`, and only the curator's host holds `curator.key`. Every role
+holds `curator.pub` and all files `party-N.pub`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from ..crypto import Keypair, RandomTree
-from ..messages import UsageError
+from ..messages import CURATOR, UsageError, role_name
 
-__all__ = ["read_identities", "write_identity"]
+__all__ = ["Credentials", "read_identities", "read_identity", "write_identity"]
 
 
-def write_identity(folder: Path, *, party: int) -> tuple[Path, Path]:
-    """Make a party's key pair. An existing one is not replaced."""
-    private, public = folder / f"party-{party}.key", folder / f"party-{party}.pub"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """What a role brings to its introductions."""
+
+    pair: Keypair | None = None
+    """Its own key pair; without one it makes one for the run."""
+    pinned: Mapping[int, bytes] = field(default_factory=dict)
+    """The public identities of all roles, by rank, if they were given before the run."""
+    job_digest: bytes = b""
+    """The digest of the job that it was given."""
+
+
+def write_identity(folder: Path, *, rank: int) -> tuple[Path, Path]:
+    """Make a role's key pair. An existing one is not replaced."""
+    private, public = folder / f"{_stem(rank)}.key", folder / f"{_stem(rank)}.pub"
     for path in (private, public):
         if path.exists():
             raise UsageError(
-                f"expected no identity of party {party} in {folder} yet, "
+                f"expected no identity of {role_name(rank)} in {folder} yet, "
                 f"found {path.name}: remove it first"
             )
     from cryptography.hazmat.primitives import serialization as pem
 
-    pair = Keypair.new(RandomTree(None, role=party).stream(phase="", purpose="identity"))
+    pair = Keypair.new(RandomTree(None, role=rank).stream(phase="", purpose="identity"))
     key = pair.private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,34 +60,63 @@ def write_identity(folder: Path, *, party: int) -> tuple[Path, Path]:
     return private, public
 
 
-def read_identities(
-    folder: str | None, *, party: int, parties: int
-) -> tuple[Keypair | None, dict[int, bytes]]:
-    """Read this party's private key and all public keys. A party's process calls it."""
+def read_identity(folder: str | None, *, rank: int, parties: int) -> Credentials:
+    """Read one role's private key and all public keys. The process of the role calls it."""
     if folder is None:
-        return None, {}
-    private = _load(Path(folder) / f"party-{party}.key")
+        return Credentials()
+    pinned = _read_public(Path(folder), parties=parties)
+    return Credentials(pair=_read_private(Path(folder), rank=rank, pinned=pinned), pinned=pinned)
+
+
+def read_identities(folder: str | None, *, parties: int) -> list[Credentials]:
+    """Read the identities of all roles by rank, where all of them are in this process."""
+    ranks = range(parties + 1)
+    if folder is None:
+        return [Credentials() for _ in ranks]
+    pinned = _read_public(Path(folder), parties=parties)
+    return [
+        Credentials(pair=_read_private(Path(folder), rank=rank, pinned=pinned), pinned=pinned)
+        for rank in ranks
+    ]
+
+
+def _read_private(folder: Path, *, rank: int, pinned: Mapping[int, bytes]) -> Keypair:
+    path = folder / f"{_stem(rank)}.key"
+    private = _load(path, rank=rank)
     if not isinstance(private, X25519PrivateKey):
+        raise UsageError(f"expected an X25519 private key in {path}, found another kind")
+    if pinned[rank] != private.public_key().public_bytes_raw():
         raise UsageError(
-            f"expected an X25519 private key in {folder}/party-{party}.key, found another kind"
+            f"expected {_stem(rank)}.key and {_stem(rank)}.pub in {folder} to be one key pair, "
+            "found another role's public key"
         )
-    public_keys = {}
-    for peer in range(1, parties + 1):
-        public = _load(Path(folder) / f"party-{peer}.pub")
+    return Keypair(private)
+
+
+def _read_public(folder: Path, *, parties: int) -> dict[int, bytes]:
+    pinned: dict[int, bytes] = {}
+    holders: dict[bytes, int] = {}
+    for rank in range(parties + 1):
+        path = folder / f"{_stem(rank)}.pub"
+        public = _load(path, rank=rank)
         if not isinstance(public, X25519PublicKey):
+            raise UsageError(f"expected an X25519 public key in {path}, found another kind")
+        pinned[rank] = public.public_bytes_raw()
+        holder = holders.setdefault(pinned[rank], rank)
+        if holder != rank:
             raise UsageError(
-                f"expected an X25519 public key in {folder}/party-{peer}.pub, found another kind"
+                f"expected a key of its own for each role in {folder}, found the same one in "
+                f"{_stem(holder)}.pub and {path.name}"
             )
-        public_keys[peer] = public.public_bytes_raw()
-    if public_keys[party] != private.public_key().public_bytes_raw():
-        raise UsageError(
-            f"expected party-{party}.key and party-{party}.pub in {folder} to be one key pair, "
-            "found another party's public key"
-        )
-    return Keypair(private), public_keys
+    return pinned
 
 
-def _load(path: Path) -> object:
+def _stem(rank: int) -> str:
+    """Name a role's files without their ending."""
+    return "curator" if rank == CURATOR else f"party-{rank}"
+
+
+def _load(path: Path, *, rank: int) -> object:
     from cryptography.hazmat.primitives import serialization as pem
 
     try:
@@ -81,9 +125,11 @@ def _load(path: Path) -> object:
             return pem.load_pem_private_key(data, password=None)
         return pem.load_pem_public_key(data)
     except OSError as error:
+        option = "--curator" if rank == CURATOR else f"--party {rank}"
         raise UsageError(
             f"expected an identity at {path}, found {error.strerror}: "
-            "`sottovoce identity` makes one"
+            f"`sottovoce identity {path.parent} {option}` makes it on the host of "
+            f"{role_name(rank)}, and {path.stem}.pub is copied to all"
         ) from None
     except (ValueError, TypeError):
         raise UsageError(

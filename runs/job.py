@@ -53,7 +53,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     identities: Annotated[
         str | None, msgspec.Meta(description="folder of `sottovoce identity`")
     ] = None
-    """Each party's own key and everybody's public ones. Without it they are made for the run."""
+    """Each role's own key and everybody's public ones. Without it they are made for the run."""
     key_bits: Annotated[
         int,
         msgspec.Meta(ge=64, description=f"bits of the Paillier key (default {DEFAULT_KEY_BITS})"),

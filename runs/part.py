@@ -11,6 +11,7 @@ import contextlib
 import platform
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -22,9 +23,12 @@ from ..messages.frame import FrameKind
 from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..protocols import AnyProtocol, Outcome
+from .closing import await_closing, close_to
 from .guard import guard_part
-from .identities import read_identities
+from .identities import Credentials
+from .introduced import play_desk, play_part
 from .job import Job, instantiate, is_built_in
+from .job_digest import digest_job
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
 from .roles import make_curator, make_party
@@ -38,6 +42,7 @@ def play_role(
     *,
     records: Records | None,
     schema: Schema | None,
+    credentials: Credentials,
     cores: int,
     watch: Callable[[Role], None],
     transport: str,
@@ -50,11 +55,15 @@ def play_role(
     """
     started = time.perf_counter()
     protocol = instantiate(job)
+    digest = digest_job(job, protocol, schema=schema)
+    credentials = replace(credentials, job_digest=digest)
     if records is None:
-        curator = make_curator(wire, protocol, job, schema=schema, cores=cores)
+        curator = make_curator(
+            wire, protocol, job, schema=schema, cores=cores, credentials=credentials
+        )
         watch(curator)
         with _placing_errors(curator):
-            outcome = protocol.curator(curator)
+            outcome = play_desk(curator, protocol, job)
             curator.end()
         return _conclude(
             curator,
@@ -66,7 +75,9 @@ def play_role(
             transport=transport,
             library=library,
         )
-    party, guard = _play_party(wire, protocol, job, records=records, cores=cores, watch=watch)
+    party, guard = _play_party(
+        wire, protocol, job, records=records, cores=cores, credentials=credentials, watch=watch
+    )
     secret = protocol.neighbours == "add-or-remove-one"
     notes = _notes(
         party,
@@ -74,8 +85,8 @@ def play_role(
         rows=None if secret else len(records),
         guard=guard,
     )
-    party.send_control(FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
-    party.await_control(FrameKind.DISMISSAL, source=CURATOR)
+    close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
+    await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
     return None
 
 
@@ -86,28 +97,26 @@ def _play_party(
     *,
     records: Records,
     cores: int,
+    credentials: Credentials,
     watch: Callable[[Role], None],
 ) -> tuple[Party, Guard | None]:
     """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
-    identity, pinned = read_identities(job.identities, party=wire.rank, parties=job.parties)
     if is_built_in(type(protocol)):
         party = make_party(
-            wire, protocol, job, records=records, cores=cores, identity=identity, pinned=pinned
+            wire, protocol, job, records=records, cores=cores, credentials=credentials
         )
-        _play(party, protocol, watch=watch)
+        _play(party, protocol, job, watch=watch)
         return party, None
-    tape = tape_part(
-        wire, protocol, job, records=records, cores=cores, identity=identity, pinned=pinned
-    )
+    tape = tape_part(wire, protocol, job, records=records, cores=cores, credentials=credentials)
     started = time.perf_counter()
-    _play(tape.party, protocol, watch=watch)
+    _play(tape.party, protocol, job, watch=watch)
     return tape.party, guard_part(tape, records=records, seconds=time.perf_counter() - started)
 
 
-def _play(party: Party, protocol: AnyProtocol, *, watch: Callable[[Role], None]) -> None:
+def _play(party: Party, protocol: AnyProtocol, job: Job, *, watch: Callable[[Role], None]) -> None:
     watch(party)
     with _placing_errors(party):
-        protocol.party(party)
+        play_part(party, protocol, job)
         party.end()
 
 
@@ -127,7 +136,7 @@ def _conclude(
     """Collect the parties' notes, reconcile the ledger and dismiss the parties."""
     roles = [_notes(curator, releases=[], rows=None, guard=None)]
     roles += [
-        _NOTES.decode(curator.await_control(FrameKind.MINUTES, source=party))
+        _NOTES.decode(await_closing(curator, FrameKind.MINUTES, source=party))
         for party in curator.parties
     ]
     entries = reconcile([notes.acts for notes in roles])
@@ -143,7 +152,7 @@ def _conclude(
         ended=datetime.now(UTC),
     )
     for party in curator.parties:
-        curator.send_control(FrameKind.DISMISSAL, b"", to=party)
+        close_to(curator, FrameKind.DISMISSAL, b"", to=party)
     return record
 
 

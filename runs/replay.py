@@ -23,16 +23,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from ..crypto import Keypair
 from ..messages import Wire
 from ..messages.tape import Difference, ReplayedWire, TapedWire, TapeEnd, WireTape
 from ..parties import Party, Records
 from ..privacy import Release
 from ..privacy.taping import ExtraRelease, ReleasePair, ReplayedAccountant, TapedAccountant
 from ..protocols import AnyProtocol
+from .identities import Credentials
+from .introduced import play_part
 from .job import Job, instantiate
 from .record import Unaccounted
-from .roles import make_accountant, make_party_as
+from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as
 from .time_limit import call_within
 
 __all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
@@ -81,8 +82,7 @@ class PartTape:
     seed: int
     """Seed of the party's random streams: the job's, or one drawn for this tape."""
     job: Job
-    identity: Keypair | None
-    pinned: Mapping[int, bytes] | None
+    credentials: Credentials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +111,7 @@ def tape_part(
     *,
     records: Records,
     cores: int,
-    identity: Keypair | None = None,
-    pinned: Mapping[int, bytes] | None = None,
+    credentials: Credentials = MADE_FOR_THE_RUN,
 ) -> PartTape:
     """Make a party whose part is taped; the caller plays it."""
     tape = WireTape()
@@ -129,8 +128,7 @@ def tape_part(
         accountant=accountant,
         seed=seed,
         cores=cores,
-        identity=identity,
-        pinned=pinned,
+        credentials=credentials,
     )
     return PartTape(
         party=party,
@@ -138,8 +136,7 @@ def tape_part(
         accountant=accountant,
         seed=seed,
         job=job,
-        identity=identity,
-        pinned=pinned,
+        credentials=credentials,
     )
 
 
@@ -177,11 +174,10 @@ def replay_part(
         accountant=accountant,
         seed=tape.seed,
         cores=tape.party.workers,
-        identity=tape.identity,
-        pinned=tape.pinned,
+        credentials=tape.credentials,
     )
     doubts: list[str] = []
-    error = call_within(lambda: protocol.party(party), seconds=seconds)
+    error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
     # The part may have caught these two and gone on.
     if wire.ended:
         doubts.append(f"how many messages it waits for depends on {cause}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from ..crypto import Keypair, RandomTree
+from ..crypto import RandomTree
 from ..curator import Curator
 from ..messages import Wire
 from ..parties import Party, Records, Schema
 from ..privacy import Accountant
 from ..protocols import AnyProtocol
+from .identities import Credentials
+from .introduced import kinds_of
 from .job import Job
 
 __all__ = ["make_accountant", "make_curator", "make_party", "make_party_as"]
@@ -18,19 +19,31 @@ __all__ = ["make_accountant", "make_curator", "make_party", "make_party_as"]
 AccountantT = TypeVar("AccountantT", bound=Accountant)
 PartyT = TypeVar("PartyT", bound=Party)
 
+MADE_FOR_THE_RUN: Final = Credentials()
+"""No identity from before the run, and no digest of a job: for tests."""
+
 
 def make_curator(
-    wire: Wire, protocol: AnyProtocol, job: Job, *, schema: Schema | None, cores: int
+    wire: Wire,
+    protocol: AnyProtocol,
+    job: Job,
+    *,
+    schema: Schema | None,
+    cores: int,
+    credentials: Credentials = MADE_FOR_THE_RUN,
 ) -> Curator:
     """Make the curator's role at this end of the wire."""
     return Curator(
         wire,
         protocol=protocol.name,
-        kinds=protocol.kinds(),
+        kinds=kinds_of(protocol, job),
         randomness=RandomTree(job.seed, role=wire.rank),
         domain=None if schema is None else schema.domain,
         key_bits=job.key_bits,
         workers=cores,
+        identity=credentials.pair,
+        pinned=credentials.pinned,
+        job_digest=credentials.job_digest,
         timeout=job.timeout,
         transcript=job.transcript,
     )
@@ -56,8 +69,7 @@ def make_party(
     *,
     records: Records,
     cores: int,
-    identity: Keypair | None = None,
-    pinned: Mapping[int, bytes] | None = None,
+    credentials: Credentials = MADE_FOR_THE_RUN,
 ) -> Party:
     """Make a party's role at this end of the wire, with its records and its budget."""
     accountant = make_accountant(Accountant, protocol, party=wire.rank, parties=job.parties)
@@ -70,8 +82,7 @@ def make_party(
         accountant=accountant,
         seed=job.seed,
         cores=cores,
-        identity=identity,
-        pinned=pinned,
+        credentials=credentials,
     )
 
 
@@ -85,8 +96,7 @@ def make_party_as(
     accountant: Accountant,
     seed: int | None,
     cores: int,
-    identity: Keypair | None = None,
-    pinned: Mapping[int, bytes] | None = None,
+    credentials: Credentials = MADE_FOR_THE_RUN,
 ) -> PartyT:
     """Make a party of a kind of its own, with its own accountant and random streams.
 
@@ -95,14 +105,15 @@ def make_party_as(
     return kind(
         wire,
         protocol=protocol.name,
-        kinds=protocol.kinds(),
+        kinds=kinds_of(protocol, job),
         records=records,
         accountant=accountant,
         randomness=RandomTree(seed, role=wire.rank),
         key_bits=job.key_bits,
         workers=cores,
-        identity=identity,
-        pinned=pinned,
+        identity=credentials.pair,
+        pinned=credentials.pinned,
+        job_digest=credentials.job_digest,
         timeout=job.timeout,
         transcript=job.transcript,
     )

@@ -19,7 +19,7 @@ from ..messages import (
 )
 from ..parties import TableNote
 from .failure import INTERRUPTED, RunFailed, describe
-from .identities import read_identities
+from .identities import Credentials, read_identities
 from .job import Job, instantiate
 from .part import play_role
 from .record import RunRecord
@@ -51,7 +51,7 @@ def run_on_threads(
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile."""
     try:
-        schema, records = _set_up(job, tables=tables)
+        schema, records, credentials = _set_up(job, tables=tables)
     except SottovoceError as mistake:
         mistake.before_start = True
         raise
@@ -64,6 +64,7 @@ def run_on_threads(
             job,
             records=records[rank],
             schema=schema,
+            credentials=credentials[rank],
             cores=cores_for_each(roles=1 if rank == CURATOR else job.parties),
             watch=lambda role: roles.__setitem__(rank, role),
             transport="threads",
@@ -93,12 +94,11 @@ def run_on_threads(
 
 def _set_up(
     job: Job, *, tables: tuple[pd.DataFrame, ...]
-) -> tuple[Schema | None, list[Records | None]]:
-    """Agree on the schema and load the records of each rank; the curator has none."""
+) -> tuple[Schema | None, list[Records | None], list[Credentials]]:
+    """Agree on the schema, and load each rank's identity and each party's records."""
     protocol = instantiate(job)
     parties = range(1, job.parties + 1)
-    for party in parties:  # read again by the party; a missing file is found before anything starts
-        read_identities(job.identities, party=party, parties=job.parties)
+    credentials = read_identities(job.identities, parties=job.parties)
     notes = {party: TableNote() for party in parties}
     schema = agree_on_schema(
         [
@@ -109,7 +109,7 @@ def _set_up(
         ]
     )
     records = load_all_records(job, schema=schema, tables=tables, notes=notes)
-    return schema, [None, *(records[party] for party in parties)]
+    return schema, [None, *(records[party] for party in parties)], credentials
 
 
 class _Positions(Mapping[int, Position]):

@@ -25,6 +25,7 @@ from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.protocol import AnyProtocol
+from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job, instantiate, is_built_in
 from ..runs.open_shares import replay_other_answers
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
@@ -96,7 +97,7 @@ def play_pair(
             desk = make_curator(wires[rank], protocol, job, schema=schema, cores=1)
             desk.sums = sums
             try:
-                protocol.curator(_stopped_curator(desk, finish))
+                play_desk(_stopped_curator(desk, finish), protocol, job)
             except _FinishedError:
                 return
             return
@@ -104,7 +105,7 @@ def play_pair(
         finish.parties[rank] = me
         if rank == party:
             _keep_messages(me, messages)
-        protocol.party(me)
+        play_part(me, protocol, job)
         finish.ended.add(rank)
 
     try:

@@ -30,6 +30,7 @@ from sottovoce.privacy import Domain
 from sottovoce.privacy.accountant import Neighbours
 from sottovoce.protocols import AnyProtocol, Options, Outcome, Protocol
 from sottovoce.protocols.noise_replacement import NoiseReplacement
+from sottovoce.runs.identities import Credentials
 from sottovoce.runs.job import Job
 from sottovoce.runs.roles import make_curator, make_party
 from sottovoce.runs.threads import RoleError, play_on_threads
@@ -151,14 +152,24 @@ class Heard:
 
 
 @dataclass
+class Opened:
+    """A message as its receiver read it, after it was opened."""
+
+    sender: int
+    to: int
+    message: Any
+
+
+@dataclass
 class Talk:
-    """What came of a conversation: what each role returned, released, and what went over the
-    wire.
+    """What came of a conversation: what each role returned, released and read, and what went over
+    the wire.
     """
 
     results: dict[int, Any] = field(default_factory=dict)
     roles: dict[int, Role] = field(default_factory=dict)
     heard: list[Heard] = field(default_factory=list)
+    opened: list[Opened] = field(default_factory=list)
 
     @property
     def curator(self) -> Any:
@@ -171,6 +182,8 @@ class Talk:
 
 
 Converse = Callable[..., Talk]
+DIGEST = bytes(32)
+"""The digest of the job that all roles of a conversation were told."""
 
 
 @pytest.fixture
@@ -192,6 +205,7 @@ def _converse(
     neighbours: Neighbours = "replace-one",
     kinds: tuple[type, ...] | None = None,
     pinned: dict[int, dict[int, bytes]] | None = None,
+    digests: dict[int, bytes] | None = None,
 ) -> Talk:
     """Run `party` at every party and `curator` at the curator; the first error of any role is
     raised.
@@ -211,8 +225,13 @@ def _converse(
 
     def play(rank: int) -> None:
         role: Role
+        credentials = Credentials(
+            pinned=(pinned or {}).get(rank, {}), job_digest=(digests or {}).get(rank, DIGEST)
+        )
         if rank == 0:
-            role = make_curator(wires[0], stand_in, job, schema=schema, cores=1)
+            role = make_curator(
+                wires[0], stand_in, job, schema=schema, cores=1, credentials=credentials
+            )
         else:
             table = pd.DataFrame({"x": range(rows)}) if tables is None else tables[rank - 1]
             role = make_party(
@@ -221,9 +240,10 @@ def _converse(
                 job,
                 records=Records(table, schema=schema),
                 cores=1,
-                pinned=(pinned or {}).get(rank),
+                credentials=credentials,
             )
         talk.roles[rank] = role
+        _listen(role, talk.opened)
         talk.results[rank] = curator(role) if isinstance(role, Curator) else party(role)
         role.end()
 
@@ -257,6 +277,17 @@ def _stand_in(
             raise AssertionError
 
     return StandIn(Options(), mode="rigorous")
+
+
+def _listen(role: Role, opened: list[Opened]) -> None:
+    receive = role._edges.receive
+
+    def heard(kind: type[Any], *, source: int) -> Any:
+        message = receive(kind, source=source)
+        opened.append(Opened(source, role.rank, message))
+        return message
+
+    role._edges.receive = heard  # type: ignore[method-assign]
 
 
 def _tap(wire: Any, heard: list[Heard]) -> None:

@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "budget": ("budgeting", "Make a budget that outlives runs, or show what runs have spent."),
     "audit": ("auditing", "Measure what every view of a protocol loses, over many runs."),
     "doctor": ("preparing", "Say which MPI is used, and prove by an exchange that it works."),
-    "identity": ("preparing", "Make the key pair by which the other parties know this one."),
+    "identity": ("preparing", "Make the key pair by which the other roles know this one."),
     "new": ("preparing", "Write a working protocol package with a test, to start from."),
 }
 """The module of each command, and its summary, in the order of `sottovoce --help`."""

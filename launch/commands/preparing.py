@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ...messages import UsageError
+from ...messages import CURATOR, UsageError, role_name
 from ...parties import DEMO, DEMO_SCHEMA, ColumnChoice, blocks, infer, merge, write_schema
 from ...runs.identities import write_identity
 from ...runs.settings import split_names
@@ -65,13 +65,21 @@ def doctor_command(
 @app.command("identity")
 def identity_command(
     folder: Annotated[Path, typer.Argument(help="folder for the keys")],
-    party: Annotated[int, typer.Option(help="which party's", min=1, max=65_535)],
+    party: Annotated[
+        int | None, typer.Option(help="make that of this party", min=1, max=65_535)
+    ] = None,
+    curator: Annotated[bool, typer.Option("--curator", help="make that of the curator")] = False,
 ) -> None:
-    """Make the key pair by which the other parties know this one."""
-    private, public = write_identity(folder, party=party)
+    """Make the key pair by which the other roles know this one."""
+    if (party is None) != curator:
+        raise UsageError(
+            f"expected --party N or --curator, found {'both' if curator else 'neither'}"
+        )
+    rank = CURATOR if party is None else party
+    private, public = write_identity(folder, rank=rank)
     sys.stdout.write(
-        f"{private}: keep it on party {party}'s host alone\n"
-        f"{public}: copy it into every party's folder\n"
+        f"{private}: keep it on the host of {role_name(rank)} alone\n"
+        f"{public}: copy it into the folder of every other role\n"
     )
 
 

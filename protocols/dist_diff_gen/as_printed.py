@@ -30,7 +30,6 @@ from typing import Final
 
 import numpy as np
 
-from ...crypto.sealed import TAG_BYTES
 from ...curator import Curator
 from ...curator.marginal import Numbers
 from ...curator.projections import norm_mul
@@ -67,8 +66,8 @@ class AsPrinted(Variant):
     def party(self, me: Party) -> None:
         plan = self.plan(me.records.domain)
         with me.phase("keys"):
+            introduce(me, others=me.others)  # P_2's counts are sealed with every aggregator
             sums = PartySums(me, self.parameters, noise=self.noise)
-            introduce(me)  # the message from P_2 to P_1 is sealed with every aggregator
         if me.number == 1:
             with me.phase("tables"):  # 1
                 tables = add_counts(me, plan)
@@ -86,6 +85,7 @@ class AsPrinted(Variant):
     def curator(self, desk: Curator) -> Outcome:
         plan = self.plan(desk.domain)
         with desk.phase("keys"):
+            introduce(desk, others=desk.others)
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         with desk.phase("specialisation"):  # 2
             cuts = receive_cuts(desk, plan, source=1)
@@ -110,12 +110,12 @@ class AsPrinted(Variant):
         plan = self.plan(public.domain)
         lines = predict_keys(self.parameters, public, phase="keys")
         if self.parameters.aggregator == "clear":  # its keys have no introductions
-            lines.append(predict_introductions(parties=public.parties, phase="keys"))
+            edges = public.parties * (public.parties + 1) // 2
+            lines.append(predict_introductions(edges=edges, phase="keys"))
         counts = Messages.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))
-        size = encoded_size(counts) + TAG_BYTES
+        size = encoded_size(counts)
         lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=size))
-        # The message of cuts to P_2 is sealed, the one to T is not.
-        return [*lines, *predict_cuts(plan, sealed=TAG_BYTES)]
+        return [*lines, *predict_cuts(plan)]
 
     def warnings(self, public: Public) -> list[str]:
         return [

@@ -86,4 +86,4 @@ class NoisyTables(Variant):
         plan = self.plan(public.domain)
         tables = plan.tables.predict(self.parameters, public, noise=self.noise, phase="tables")
         keys = predict_keys(self.parameters, public, phase="keys")
-        return [*keys, *tables, *predict_cuts(plan, sealed=0)]
+        return [*keys, *tables, *predict_cuts(plan)]

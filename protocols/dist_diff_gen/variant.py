@@ -65,11 +65,8 @@ def receive_cuts(role: Role, plan: SpecialisationPlan, *, source: int) -> Cuts:
         ) from None
 
 
-def predict_cuts(plan: SpecialisationPlan, *, sealed: int) -> list[Cost]:
-    """Predict the two messages with cuts, where their size does not depend on the choices.
-
-    `sealed` is the number of bytes that sealing adds.
-    """
+def predict_cuts(plan: SpecialisationPlan) -> list[Cost]:
+    """Predict the two messages with cuts, where their size does not depend on the choices."""
     if (number := plan.certain_specialisations) is None:
         return []
     first, *others = ((0, 0) for _ in plan.predictors)
@@ -79,7 +76,7 @@ def predict_cuts(plan: SpecialisationPlan, *, sealed: int) -> list[Cost]:
             phase="specialisation",
             kind="Specialised",
             messages=2,
-            payload_bytes=2 * size + sealed,
+            payload_bytes=2 * size,
         )
     ]
 

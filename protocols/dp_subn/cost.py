@@ -23,7 +23,6 @@ from collections.abc import Sequence
 from math import comb
 from typing import Final
 
-from ...crypto.sealed import TAG_BYTES
 from ...messages import encoded_size
 from ...privacy import Domain
 from ..protocol import Cost, Formula, Public, add_up
@@ -49,17 +48,14 @@ ARRAY: Final = 16
 def predict_turns(initial: Sequence[Family], *, parties: int) -> list[Cost]:
     """Predict N_0's way from party to party: each message has all choices so far.
 
-    Messages between parties are sealed. In the order of choice the first attribute stands alone,
-    and every parent stands before its children.
+    In the order of choice the first attribute stands alone, and every parent stands before its
+    children.
     """
     lines, chosen = [], 1
-    for turn, quota in enumerate(quotas(len(initial) - 1, parties=parties), start=1):
+    for quota in quotas(len(initial) - 1, parties=parties):
         chosen += quota
         size = encoded_size(Messages.Chosen(tuple(initial[:chosen])))
-        seal = TAG_BYTES if turn < parties else 0
-        lines.append(
-            Cost(phase="initialisation", kind="Chosen", messages=1, payload_bytes=size + seal)
-        )
+        lines.append(Cost(phase="initialisation", kind="Chosen", messages=1, payload_bytes=size))
     return add_up(lines)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...crypto.sealed import TAG_BYTES
 from ...messages import encoded_size
 from ...privacy import Domain
 from ..protocol import Cost, Public, add_up
@@ -47,7 +46,7 @@ def predict_replacement(
             cells = sum(domain.cells(plan.families[index]) for index in indices)
             ciphertexts = BIGINTS + packing.plaintexts(cells) * 2 * -(-public.key_bits // 8)
             if owner:
-                add("Negated", ciphertexts + TAG_BYTES)
+                add("Negated", ciphertexts)
             add("Replaced", ciphertexts)
         contributors = {
             family: () if source is None else sums[source].contributors

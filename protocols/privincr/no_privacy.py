@@ -101,6 +101,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
     modes = ("rigorous", "paper")  # they are the same: the paper claims no privacy
     neighbours = "replace-one"
     needs_schema = True
+    parties_talk = False
 
     @message
     class Counts:

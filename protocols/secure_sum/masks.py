@@ -82,7 +82,7 @@ class MaskingParty:
 
     def __init__(self, me: Party) -> None:
         self._me = me
-        introduce(me)
+        introduce(me, others=me.others)
 
     def contribute(
         self,
@@ -119,6 +119,7 @@ class UnmaskingCurator:
 
     def __init__(self, desk: Curator) -> None:
         self._desk = desk
+        introduce(desk, others=desk.others)
 
     def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
         desk, width = self._desk, masked_width(batch)

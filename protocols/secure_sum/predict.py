@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...crypto.sealed import TAG_BYTES
 from ...privacy.shares import Batch
 from ..introductions import predict_introductions
 from ..protocol import Cost, Public
@@ -24,11 +23,11 @@ This holds for an array that starts 16 bytes after the start of its message.
 
 
 def predict_keys(options: SumOptions, public: Public, *, phase: str) -> list[Cost]:
-    """Predict the messages of making `PartySums` and `CuratorSums`."""
+    """Predict the messages of making `PartySums` and `CuratorSums`, without seals."""
     parties = public.parties
     lines = [Cost(phase=phase, kind="Rows", messages=parties**2, payload_bytes=8 * parties**2)]
-    if options.aggregator != "clear" and parties > 1:
-        lines.append(predict_introductions(parties=parties, phase=phase))
+    if options.aggregator != "clear":
+        lines.append(predict_introductions(edges=parties * (parties + 1) // 2, phase=phase))
     if options.aggregator == "paillier":
         size = BIGINTS + -(-public.key_bits // 8)
         lines.append(
@@ -40,7 +39,7 @@ def predict_keys(options: SumOptions, public: Public, *, phase: str) -> list[Cos
 def predict_sum(
     options: SumOptions, public: Public, batch: SumBatch, *, noise: NoiseKind, phase: str
 ) -> list[Cost]:
-    """Predict the messages of one batch."""
+    """Predict the messages of one batch, without seals."""
     colluders = colluding(options, parties=public.parties)
     noisy = batch.among(parties=public.parties, rows=public.rows, colluding=colluders)
     if options.aggregator == "paillier":
@@ -74,22 +73,20 @@ def _predict_ring(batch: Batch, *, noise: NoiseKind, key_bits: int, phase: str) 
                     phase=phase,
                     kind="Permutation",
                     messages=parties - 1,
-                    payload_bytes=(parties - 1) * (8 + 32 + TAG_BYTES),
+                    payload_bytes=(parties - 1) * (8 + 32),
                 )
             )
     pages = page_sizes(batch.cells, size=PAGE * packing.slots)
     sizes = [packing.plaintexts(cells) for cells in pages]
     one_way = sum(24 + BIGINTS + count * ciphertext for count in sizes)
-    # The hops between parties are sealed; the last one, to the curator, is not.
-    payload = parties * one_way + (parties - 1) * TAG_BYTES * len(sizes)
+    payload = parties * one_way
     if (waits := windows(len(sizes))) > 0:
-        sealed = TAG_BYTES * (parties - 1) * waits
         lines.append(
             Cost(
                 phase=phase,
                 kind="Continue",
                 messages=parties * waits,
-                payload_bytes=8 * parties * waits + sealed,
+                payload_bytes=8 * parties * waits,
             )
         )
     return [

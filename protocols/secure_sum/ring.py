@@ -80,7 +80,7 @@ class RingParty:
 
     def __init__(self, me: Party, *, exponent: Exponent) -> None:
         self.me = me
-        introduce(me)
+        introduce(me, others=me.others)
         modulus = me.receive(SecureSums.EncryptionKey, source=CURATOR).modulus
         try:
             self.key = PublicKey.received(modulus, bits=me.key_bits)
@@ -155,6 +155,7 @@ class KeyHolder:
 
     def __init__(self, desk: Curator) -> None:
         self.desk = desk
+        introduce(desk, others=desk.others)
         self.private = new_key(desk.key_bits, randomness=desk.randomness("paillier key"))
         desk.broadcast(SecureSums.EncryptionKey(self.private.public.travel()))
 

@@ -26,5 +26,9 @@ class SummingProtocol(Protocol[SumOptionsT]):
         super().__init__(parameters, mode=mode)
         self.noise = choose_noise(parameters, mode=mode)
 
+    @property
+    def parties_talk(self) -> bool:
+        return self.parameters.aggregator == "clear"  # otherwise they introduce themselves
+
     def warnings(self, public: Public) -> list[str]:
         return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)

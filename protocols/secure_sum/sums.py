@@ -12,6 +12,7 @@ from ...curator import Curator
 from ...messages import MisuseError
 from ...parties import Party
 from ...privacy.shares import Batch
+from ..introductions import introduce
 from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .collusion import loss_by_view
@@ -59,6 +60,10 @@ class PartySums:
         self._noise = noise
         self._aggregator = options.aggregator
         self._batches = 0
+        if options.aggregator != "clear":
+            introduce(
+                me, others=me.others
+            )  # before anything else is sent, the numbers of rows included
         self.rows = self._count_rows() if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._side: Contributor
@@ -117,6 +122,8 @@ class CuratorSums:
         self._colluding = colluding(options, parties=len(desk.parties))
         self._by_shares = noise == "shares"
         self._batches = 0
+        if options.aggregator != "clear":
+            introduce(desk, others=desk.others)
         self.rows_by_party: list[int] = []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         if rows is None:

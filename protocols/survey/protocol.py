@@ -24,6 +24,7 @@ class SurveyProtocol(Protocol[SurveyOptionsT]):
     neighbours: ClassVar[Neighbours] = "replace-one"
     budget_of: ClassVar[BudgetHolder] = "user"
     needs_schema = True
+    parties_talk = False
     uses: ClassVar[tuple[type, ...]] = (SurveyMessages,)
 
     def warnings(self, public: Public) -> list[str]:  # noqa: ARG002 - part of the signature

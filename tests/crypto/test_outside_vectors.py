@@ -140,10 +140,10 @@ def test_the_keys_of_a_channel_are_those_of_rfc_5869() -> None:
     secret, transcript = bytes(range(96)), sha256(b"transcript").digest()
     channel = Channel(secret, transcript, first=True)
     for number in (1, 2):
-        info = f"sottovoce sealed v1 key {number} for masks".encode()
+        info = f"sottovoce sealed v2 key {number} for masks".encode()
         expected = expand(secret, salt=transcript, info=info, size=KEY_BYTES)
         assert channel.next_key("masks") == expected
-    info = b"sottovoce sealed v1 direction from the lower"
+    info = b"sottovoce sealed v2 direction from the lower"
     key = AESGCM(expand(secret, salt=transcript, info=info, size=KEY_BYTES))
     nonce = (5).to_bytes(8, "little") + (0).to_bytes(2, "little") + (1).to_bytes(2, "little")
     assert channel.seal(b"text", header=b"header", number=5) == key.encrypt(

@@ -16,15 +16,15 @@ from sottovoce.curator import Curator
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Party
 from sottovoce.protocols.introductions import introduce
-from sottovoce.runs.identities import read_identities, write_identity
+from sottovoce.runs.identities import read_identity, write_identity
 
 RUN: dict[str, Any] = {"rows": 60, "marginals": "sex", "aggregator": "masks", "seed": 1}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for party in (1, 2, 3):
-        write_identity(tmp_path, party=party)
+    for rank in range(4):
+        write_identity(tmp_path, rank=rank)
     return tmp_path
 
 
@@ -43,7 +43,7 @@ def test_keys_are_readable_by_their_owner_alone(folder: Path) -> None:
 def test_an_identity_is_not_replaced(folder: Path) -> None:
     before = (folder / "party-2.key").read_bytes()
     with pytest.raises(UsageError, match=r"no identity of party 2 .* yet, found party-2\.key"):
-        write_identity(folder, party=2)
+        write_identity(folder, rank=2)
     assert (folder / "party-2.key").read_bytes() == before
 
 
@@ -57,8 +57,8 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
     ):
         sottovoce.run("noisy-marginals", identities=folder, **RUN)
     (folder / "party-3.pub").write_bytes((folder / "party-2.pub").read_bytes())
-    with pytest.raises(UsageError, match="to be one key pair"):
-        read_identities(str(folder), party=3, parties=3)
+    with pytest.raises(UsageError, match=r"same one in party-2\.pub and party-3\.pub"):
+        read_identity(str(folder), rank=3, parties=3)
 
 
 def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
@@ -67,15 +67,49 @@ def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
 
     def party(me: Party) -> None:
         with me.phase("keys"):
-            introduce(me)
+            introduce(me, others=me.others)
 
-    def curator(desk: Curator) -> None: ...
+    def curator(desk: Curator) -> None:
+        with desk.phase("keys"):
+            introduce(desk, others=desk.others)
 
     with pytest.raises(
         MessageError,
         match=r"expected the key 0101010101010101\.\.\. of party 1, found .*: a wrong peer",
     ):
         converse(party, curator, pinned=talk_to)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "more", "messages"),
+    [
+        ("head-count", {}, 2 * 3),
+        ("one-way-ldp", {"rows": 300}, 2 * 3),
+        ("noisy-marginals", RUN, 2 * 6),
+        ("noisy-marginals", RUN | {"aggregator": "clear"}, 2 * 6),
+        ("dp-subn", {"rows": 60, "columns": ["sex", "race", "income"], "aggregator": "masks"}, 12),
+        ("dist-diff-gen", {"parties": 2, "mode": "paper", "aggregator": "clear", "rows": 60}, 6),
+    ],
+)
+def test_with_identities_everything_is_sealed_and_predicted(
+    folder: Path, protocol: str, more: dict[str, Any], messages: int
+) -> None:
+    run = sottovoce.run(protocol, identities=folder, judge=False, **more)
+    ledger = run.ledger
+    introductions = ledger[ledger["kind"] == "Introduction"]
+    assert len(introductions) == messages
+    # Nothing leaves before it: the curator and every party begin with the phase of their own.
+    assert set(ledger["phase"].iloc[: 2 * int(run.report["parties"])]) == {"introductions"}
+    predicted = run.report["communication"]["predicted"]
+    assert predicted
+    for line in predicted:
+        assert line["messages"] == line["measured_messages"], line
+        assert line["payload_bytes"] == line["measured_payload_bytes"], line
+
+
+def test_without_identities_protocols_without_secure_sums_have_no_introductions() -> None:
+    run = sottovoce.run("head-count", judge=False, seed=1)
+    assert "Introduction" not in set(run.ledger["kind"])
 
 
 @pytest.mark.mpi
@@ -90,10 +124,14 @@ def test_from_the_command_line(tmp_path: Path) -> None:
             check=False,
         )
 
-    for party in ("1", "2"):
-        made = sottovoce_command("identity", "keys", "--party", party)
+    for role in (["--party", "1"], ["--party", "2"], ["--curator"]):
+        made = sottovoce_command("identity", "keys", *role)
         assert made.returncode == 0
-        assert f"keys/party-{party}.key: keep it" in made.stdout
+        assert f"keys/{'-'.join(role)[2:].replace('--', '')}.key: keep it" in made.stdout
+    for wrong in ([], ["--party", "1", "--curator"]):
+        refused = sottovoce_command("identity", "keys", *wrong)
+        assert refused.returncode == 2
+        assert "expected --party N or --curator, found" in refused.stderr
     words = (
         "run",
         "noisy-marginals",
@@ -107,6 +145,16 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         "aggregator=masks",
     )
     assert sottovoce_command(*words, "--identities", "keys", "--out", "good").returncode == 0
+    head_count = ("run", "head-count", "--parties", "2", "--rows", "60")
+    assert sottovoce_command(*head_count, "--identities", "keys").returncode == 0
+    (tmp_path / "keys" / "curator.pub").rename(tmp_path / "curator.pub")
+    missing = sottovoce_command(*head_count, "--identities", "keys")
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1
+    assert "`sottovoce identity keys --curator` makes it on the host of the curator" in (
+        missing.stderr
+    )
+    (tmp_path / "curator.pub").rename(tmp_path / "keys" / "curator.pub")
     (tmp_path / "keys" / "party-1.key").unlink()
     bad = sottovoce_command(*words, "--identities", "keys", "--out", "bad")
     assert bad.returncode == 2

@@ -41,7 +41,7 @@ def test_a_sealed_message_is_unreadable_and_counted_with_its_seal(converse: Conv
     (frame,) = talk.heard
     assert b"hush" not in frame.payload
     (act,) = talk.roles[1].acts
-    assert (act.payload, act.ciphertext) == (12 + 16, 12 + 16)
+    assert (act.payload, act.ciphertext) == (12 + 16, 0)
     assert talk.roles[1].sealed == {2}
 
 
