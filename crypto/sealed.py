@@ -22,6 +22,9 @@ sender, receiver, number, length). Payloads above 1 GiB are sealed in pieces. Th
 piece's number and whether it is the last (STREAM; Hoang, Reyhanitabar, Rogaway, Vizar 2015). So a
 message cut at a piece's end does not open either.
 
+*Secrets.* The three results are overwritten when the channel is dropped, and in forked processes.
+These can neither seal messages nor derive keys with their parent's channels.
+
 An adversary that listens still sees who sends to whom, when, which kind of message, and its length.
 """
 
@@ -40,7 +43,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ..messages import MisuseError
-from .randomness import RandomStream
+from .randomness import RandomStream, forget_after_fork, wipe
 
 __all__ = ["TAG_BYTES", "Channel", "Keypair", "agree"]
 
@@ -88,7 +91,7 @@ class Channel:
     def __init__(
         self, secret: bytes, transcript: bytes, *, first: bool, piece: int = MAX_PIECE_BYTES
     ) -> None:
-        self._secret = secret
+        self._secret = bytearray(secret)
         self._transcript = transcript
         self._piece = piece
         self._next = 0
@@ -97,6 +100,27 @@ class Channel:
             AESGCM(self._derive(f"direction from the {end}")) for end in ("lower", "higher")
         ]
         self._sealing, self._opening = directions if first else directions[::-1]
+        self._closed = False
+        forget_after_fork(self, Channel._close)
+
+    def __del__(self) -> None:
+        wipe(self._secret)
+
+    def _close(self) -> None:
+        """Forget the secret in a forked process.
+
+        It would seal other messages with the same keys and numbers, which undoes GCM, and mask
+        other cells with the same masks.
+        """
+        wipe(self._secret)
+        self._closed = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise MisuseError(
+                "expected a channel in the process that agreed on it, found a forked one: "
+                "send and receive in the process that plays the role"
+            )
 
     def _derive(self, label: str) -> bytes:
         """Derive a key that both ends, and nobody else, can compute."""
@@ -110,6 +134,7 @@ class Channel:
 
         Both ends must ask for the same purposes in the same order.
         """
+        self._require_open()
         self._keys[purpose] += 1
         return self._derive(f"key {self._keys[purpose]} for {purpose}")
 
@@ -122,6 +147,7 @@ class Channel:
 
         Numbers must rise: one that is used twice would undo GCM.
         """
+        self._require_open()
         if number < self._next:
             raise MisuseError(
                 f"expected to seal message {self._next} or a later one, found {number} again"

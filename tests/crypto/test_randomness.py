@@ -1,8 +1,6 @@
 """No two paths share a stream, no stream repeats, and draws are unbiased."""
 
 import gc
-import subprocess
-import sys
 import weakref
 from collections import Counter
 
@@ -80,40 +78,6 @@ def test_the_numpy_generator_follows_from_the_stream() -> None:
         for _ in range(2)
     ]
     assert draws[0] == draws[1]
-
-
-FORK = """
-import os, sys
-import numpy as np
-from sottovoce.crypto import RandomTree, UserWords
-
-tree = RandomTree({seed}, role=1)
-streams = [tree.stream(phase="p", purpose=name) for name in "ab"]
-words = UserWords(tree.key_of_users(phase="p", purpose="w"))
-for stream in streams:
-    stream.draw(5)  # what was read beyond that is kept
-reader, writer = os.pipe()
-child = os.fork() == 0
-drawn = [stream.draw(16).hex() for stream in streams for _ in range(2)]
-drawn.append(words.of(np.arange(3)).take(words=2).tobytes().hex())
-if child:
-    os.write(writer, " ".join(drawn).encode())
-    os._exit(0)
-os.wait()
-theirs = os.read(reader, 1 << 16).decode().split()
-sys.stdout.write(f"{{sum(first == second for first, second in zip(drawn, theirs, strict=True))}}")
-"""
-"""Prints how many draws a forked process has in common with its parent."""
-
-
-@pytest.mark.parametrize(("seed", "common"), [(None, "0"), (7, "5")])
-def test_a_forked_process_draws_other_bytes(seed: int | None, common: str) -> None:
-    """With a seed all is the same, as promised; without one nothing is."""
-    script = FORK.format(seed=seed)
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert result.stdout == common, result.stderr
 
 
 def test_a_stream_that_is_forgotten_takes_no_memory() -> None:
