@@ -1,7 +1,7 @@
 """Mechanisms, the domain they are defined on, and the accountant of their privacy loss."""
 
 from .accountant import Accountant, BudgetHolder, Neighbours
-from .adversary import Members, coalition, members, views, with_curator
+from .adversary import Members, coalition, coalition_sizes, members, views, with_curator
 from .binary import BinaryEncoding
 from .composition import PartPath, PartStep
 from .domain import Domain, read_marginal_table
@@ -27,6 +27,7 @@ __all__ = [
     "SharedLaplace",
     "UserCost",
     "coalition",
+    "coalition_sizes",
     "epsilon_by_view",
     "laplace",
     "members",

@@ -31,7 +31,7 @@ from typing import Literal, TypeVar
 
 from ..crypto import RandomStream
 from ..messages import BudgetError, MisuseError
-from .adversary import views
+from .adversary import losses_in, views
 from .composition import WHOLE, PartPath, PartStep, overlap, total_loss
 from .mechanism import Mechanism, UserRange, require_complete
 from .releases import Release
@@ -66,12 +66,14 @@ class Accountant:
         budget: float,
         neighbours: Neighbours,
         budget_of: BudgetHolder = "record",
+        threshold: int | None = None,
     ) -> None:
         self.neighbours = neighbours
         self.budget_of = budget_of
         self.releases: list[Release] = []
         self.party = party
-        self._views = views(parties)
+        self._parties = parties
+        self._views = views(parties, threshold=threshold)
         self._budget = budget
         self._parts: set[PartPath] = {WHOLE}
         self._partitions = 0
@@ -195,11 +197,6 @@ class Accountant:
         phase: str,
     ) -> Release:
         """Write down what a release would record."""
-        unknown = mechanism.seen.keys() - set(self._views)
-        if unknown:
-            raise ValueError(
-                f"expected views among {', '.join(self._views)}, found {', '.join(sorted(unknown))}"
-            )
         return Release(
             party=self.party,
             phase=phase,
@@ -208,7 +205,9 @@ class Accountant:
             scale=mechanism.scale,
             epsilon=epsilon,
             to=to,
-            seen=dict.fromkeys(self._views, epsilon) | dict(mechanism.seen),
+            seen=losses_in(
+                dict.fromkeys(self._views, epsilon), mechanism.seen, parties=self._parties
+            ),
             users=users,
             delta=float(mechanism.delta),
             whole_record=whole,

@@ -7,13 +7,31 @@
     curator_and_c   the curator together with c other parties
 
 Every view includes what is published.
+
+Of up to 33 parties all sizes of coalitions are listed. Of more, sizes are thinned out, or a report
+of a thousand parties would have two million figures. A coalition of a size that is not listed is
+part of one of the next larger size, whose loss bounds its own.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-__all__ = ["Members", "coalition", "members", "views", "with_curator"]
+__all__ = [
+    "Members",
+    "coalition",
+    "coalition_sizes",
+    "losses_in",
+    "members",
+    "views",
+    "with_curator",
+]
+
+MAX_SIZES: Final = 32
+"""Other parties of which coalitions of every size are listed."""
+SMALL_SIZES: Final = 8
+"""Sizes that are always listed, from 1 on."""
 
 
 class Members(NamedTuple):
@@ -53,18 +71,78 @@ def with_curator(size: int) -> str:
     return f"curator_and_{size}" if size else "curator"
 
 
-def views(parties: int) -> list[str]:
-    """List the views on one party's records.
+def coalition_sizes(parties: int, *, threshold: int | None = None) -> list[int]:
+    """List the sizes of coalitions of other parties whose losses are reported.
+
+    Args:
+        parties: the number of parties.
+        threshold: the collusion threshold up to which a claim holds, which is always listed.
+
+    >>> coalition_sizes(4)
+    [1, 2, 3]
+    >>> coalition_sizes(100, threshold=50)
+    [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 50, 64, 96, 99]
+    """
+    others = parties - 1
+    if others <= MAX_SIZES:
+        return [*range(1, parties)]
+    sizes = {*range(1, SMALL_SIZES + 1), others}
+    size = SMALL_SIZES
+    while size < others:
+        sizes |= {size, size + size // 2}
+        size *= 2
+    if threshold:
+        sizes.add(threshold)
+    return sorted(size for size in sizes if size <= others)
+
+
+def views(parties: int, *, threshold: int | None = None) -> list[str]:
+    """List the views on one party's records; `coalition_sizes` explains the threshold.
 
     A single party has no other party. Its report lists that view all the same.
 
     >>> views(3)
     ['public', 'curator', 'other_party', '2_parties', 'curator_and_1', 'curator_and_2']
     """
-    sizes = range(1, max(parties, 2))
+    sizes = coalition_sizes(parties, threshold=threshold)
     return [
         "public",
         with_curator(0),
-        *map(coalition, sizes),
-        *map(with_curator, range(1, parties)),
+        *map(coalition, sizes or [1]),
+        *map(with_curator, sizes),
     ]
+
+
+def losses_in(
+    listed: Mapping[str, float], losses: Mapping[str, float], *, parties: int
+) -> dict[str, float]:
+    """Put losses by view in place of those of listed views.
+
+    The loss of a view that is not listed raises that of the next larger coalition that is.
+
+    Raises:
+        ValueError: there is no such view of so many parties.
+
+    >>> losses_in({"curator": 1.0, "8_parties": 1.0}, {"7_parties": 2.0, "curator": 0.5}, parties=9)
+    {'curator': 0.5, '8_parties': 2.0}
+    """
+    seen = {**listed, **{view: loss for view, loss in losses.items() if view in listed}}
+    other = losses.keys() - listed.keys()
+    if not other:
+        return seen
+    by_members = sorted((members(view), view) for view in listed if view != "public")
+    for view in sorted(other):
+        larger = [name for who, name in by_members if _includes(who, view, parties=parties)]
+        if not larger:
+            raise ValueError(f"expected views among {', '.join(listed)}, found {view}")
+        seen[larger[0]] = max(seen[larger[0]], losses[view])
+    return seen
+
+
+def _includes(who: Members, view: str, *, parties: int) -> bool:
+    """Tell whether a listed coalition is one of the next size, with or without the curator."""
+    try:
+        smaller = members(view)
+    except ValueError:
+        return False
+    return smaller.curator == who.curator and 0 < smaller.parties <= who.parties < parties

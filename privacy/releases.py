@@ -66,9 +66,14 @@ class PrivacyLoss(TypedDict):
     """Loss of whole records; absent where no mechanism protects a part alone."""
 
 
-def epsilon_by_view(releases: Iterable[Release], *, parties: int) -> PrivacyLoss:
-    """Add up the losses of all releases, by party and by view."""
-    view_names = views(parties)
+def epsilon_by_view(
+    releases: Iterable[Release], *, parties: int, threshold: int | None = None
+) -> PrivacyLoss:
+    """Add up the losses of all releases, by party and by view.
+
+    `threshold` is the collusion threshold of the claim, as each accountant was given it.
+    """
+    view_names = views(parties, threshold=threshold)
     by_party: dict[int, list[Release]] = {party: [] for party in range(1, parties + 1)}
     for release in releases:
         by_party[release.party].append(release)

@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -55,6 +56,7 @@ def shape_of(*, parties: int, colluding: int) -> Fraction:
     return Fraction(1, parties - colluding)
 
 
+@lru_cache(maxsize=256)
 def noise_bound(
     *, sensitivity: int, epsilon: float, cells: int, parties: int = 1, colluding: int = 0
 ) -> int:
@@ -84,6 +86,7 @@ def noise_bound(
     )
 
 
+@lru_cache(maxsize=1024)
 def excess(*, rate: float, shape: float) -> float:
     """Compute the factor by which the loss exceeds the claim where shares have this total shape.
 

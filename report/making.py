@@ -158,7 +158,7 @@ def privacy_of(record: RunRecord) -> Privacy:
     """
     job = record.job
     protocol = instantiate(job)
-    views = epsilon_by_view(record.releases, parties=job.parties)
+    views = epsilon_by_view(record.releases, parties=job.parties, threshold=protocol.colluding)
     not_accounted = unaccounted_messages(record)
     if not_accounted:
         views = _unbounded(views, parties={line.party for line in not_accounted})

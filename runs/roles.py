@@ -59,6 +59,7 @@ def make_accountant(
         budget=protocol.epsilon,
         neighbours=protocol.neighbours,
         budget_of=protocol.budget_of,
+        threshold=protocol.colluding,
     )
 
 

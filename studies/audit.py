@@ -210,7 +210,7 @@ def _setup(plan: AuditPlan) -> _Setup:
 
 def _accounted(releases: Iterable[Release], setup: _Setup, *, party: int) -> dict[str, float]:
     """Give the audited party's loss by view, as the accountant recorded it."""
-    loss = epsilon_by_view(releases, parties=setup.job.parties)
+    loss = epsilon_by_view(releases, parties=setup.job.parties, threshold=setup.instance.colluding)
     accounted = dict(loss["by_party"][str(party)])
     if setup.instance.neighbours == "label-within-belief":
         # The adversaries of the audit know the attributes; one of them does not.

@@ -266,6 +266,10 @@ def _stand_in(
         uses = (NoiseReplacement,)
         epsilon = budget
 
+        @property
+        def colluding(self) -> None:
+            return None
+
         @classmethod
         def kinds(cls) -> tuple[type, ...]:
             return kinds or super().kinds()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import inf
 
-from ...privacy import Batch, coalition, with_curator
+from ...privacy import Batch, coalition, coalition_sizes, with_curator
 from ...privacy.shares import excess
 from .options import Aggregator, NoiseKind
 
@@ -28,7 +28,8 @@ def loss_by_view(
 
     With noise=selected a party may know the only noise there is: no epsilon holds.
     """
-    parties, others = batch.parties, range(1, batch.parties)
+    parties = batch.parties
+    others = coalition_sizes(parties, threshold=batch.colluding)
     if noise == "selected":
         return {view(size): inf for size in others for view in (coalition, with_curator)}
 
