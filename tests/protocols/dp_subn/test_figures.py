@@ -255,7 +255,7 @@ def test_degrees_are_bounded() -> None:
 def test_the_design_is_the_named_one() -> None:
     parameters = DPSUBNParameters(largest_view=3, block=4)
     blocks = {
-        name: pick_design(parameters, replace(PROFILE, views=name))(13)  # type: ignore[arg-type]
+        name: pick_design(parameters, replace(PROFILE, views=name))(13)
         for name in ("nocd", "algorithm-2", "priview", "pairs")
     }
     assert blocks["pairs"] == list(combinations(range(13), 2))
