@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sottovoce.crypto import Keypair
 from sottovoce.curator import Curator, Marginal, dependency_graph
 from sottovoce.messages import Role, thread_wires
 from sottovoce.messages.frame import unpack_header
@@ -182,6 +183,8 @@ class Talk:
 
 
 Converse = Callable[..., Talk]
+Network = Callable[[int, int, bytes], Iterable[bytes]]
+"""A network that meddles: of sender, receiver and frame it makes the frames that arrive."""
 DIGEST = bytes(32)
 """The digest of the job that all roles of a conversation were told."""
 
@@ -206,6 +209,8 @@ def _converse(
     kinds: tuple[type, ...] | None = None,
     pinned: dict[int, dict[int, bytes]] | None = None,
     digests: dict[int, bytes] | None = None,
+    pairs: dict[int, Keypair] | None = None,
+    network: Network | None = None,
 ) -> Talk:
     """Run `party` at every party and `curator` at the curator; the first error of any role is
     raised.
@@ -221,12 +226,17 @@ def _converse(
     )
     wires, talk = thread_wires(parties + 1), Talk()
     for wire in wires:
+        if network is not None:
+            intercept(wire, network)
         _tap(wire, talk.heard)
 
     def play(rank: int) -> None:
         role: Role
+        everybody = {other: pair.public for other, pair in (pairs or {}).items()}
         credentials = Credentials(
-            pinned=(pinned or {}).get(rank, {}), job_digest=(digests or {}).get(rank, DIGEST)
+            pair=(pairs or {}).get(rank),
+            pinned=(pinned or {}).get(rank, everybody),
+            job_digest=(digests or {}).get(rank, DIGEST),
         )
         if rank == 0:
             role = make_curator(
@@ -281,6 +291,17 @@ def _stand_in(
             raise AssertionError
 
     return StandIn(Options(), mode="rigorous")
+
+
+def intercept(wire: Any, network: Network) -> None:
+    """Let a network handle every frame that leaves on this wire."""
+    send = wire.send
+
+    def handled(parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        for frame in network(wire.rank, to, b"".join(parts)):
+            send([frame], to=to, timeout=timeout)
+
+    wire.send = handled
 
 
 def _listen(role: Role, opened: list[Opened]) -> None:
