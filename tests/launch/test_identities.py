@@ -13,8 +13,9 @@ import pytest
 
 import sottovoce
 from sottovoce.curator import Curator
-from sottovoce.messages import MessageError, UsageError
+from sottovoce.messages import MessageError, MisuseError, UsageError, message
 from sottovoce.parties import Party
+from sottovoce.protocols import Options, Outcome, Protocol
 from sottovoce.protocols.introductions import introduce
 from sottovoce.runs.identities import read_identity, write_identity
 
@@ -161,3 +162,60 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert bad.stderr.count("\n") == 1
     assert "expected an identity at keys/party-1.key" in bad.stderr
     assert not (tmp_path / "bad").exists()
+
+
+class Chain(Protocol[Options]):
+    """Party 1 passes a word on to party 2, and so on, to the curator."""
+
+    name = "chain"
+    summary = "a word"
+    trust = "nobody"
+    neighbours = "replace-one"
+    epsilon = 1.0
+
+    @message
+    class Word:
+        text: str
+
+    def party(self, me: Party) -> None:
+        with me.phase("talk"):
+            word = "hush" if me.number == 1 else me.receive(self.Word, source=me.rank - 1).text
+            me.send(self.Word(word), to=(me.rank + 1) % me.size)
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("talk"):
+            return Outcome(summary={"word": desk.receive(self.Word, source=len(desk.parties)).text})
+
+
+class Star(Chain):
+    """A chain that declares wrongly that its parties do not talk."""
+
+    name = "star"
+    parties_talk = False
+
+
+class Namesake(Chain):
+    """A chain with a message of the framework's name."""
+
+    name = "namesake"
+
+    @message
+    class Introduction:
+        text: str
+
+
+def run_plug_in(kind: type, folder: Path, patch: pytest.MonkeyPatch) -> sottovoce.Run:
+    patch.setattr("sottovoce.runs.job.find", lambda name: kind)
+    return sottovoce.run(
+        kind.__name__, identities=folder, rows=60, judge=False, no_rehearsal=True, seed=1
+    )
+
+
+def test_a_plug_in_whose_parties_talk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_plug_in(Chain, folder, monkeypatch)
+    assert run.report["outcome"]["word"] == "hush"
+    assert (run.ledger["kind"] == "Introduction").sum() == 12
+    with pytest.raises(MisuseError, match="expected a seal between this role and party 2 before"):
+        run_plug_in(Star, folder, monkeypatch)
+    with pytest.raises(MisuseError, match="expected no message of namesake to be named"):
+        run_plug_in(Namesake, folder, monkeypatch)

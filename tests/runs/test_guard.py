@@ -14,6 +14,7 @@ from sottovoce.messages import UsageError
 from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
 from sottovoce.runs.guard import TOO_LONG, TOO_SLOW
+from sottovoce.runs.identities import write_identity
 from sottovoce.runs.job import Job, instantiate
 from sottovoce.runs.record import Guard, Rehearsal, RunRecord, Unaccounted
 from sottovoce.runs.replay import UNREACHED
@@ -284,3 +285,21 @@ def test_a_subclass_that_would_run_as_a_built_in_class_is_refused() -> None:
     """What it overrides would be ignored without a word."""
     with pytest.raises(UsageError, match=r"variant\(\) of Mine to pick a class of its own"):
         instantiate(job_of("Mine"))
+
+
+@pytest.mark.parametrize("seed", [3, None])
+@pytest.mark.parametrize("name", ["Honest", "ExactStatistic", "SizeOfMessage", "OpenShare"])
+def test_sealed_messages_are_replayed(tmp_path: Path, name: str, seed: int | None) -> None:
+    """With identities every edge is sealed, those to the curator as well."""
+    for rank in range(4):
+        write_identity(tmp_path, rank=rank)
+    job = msgspec.structs.replace(job_of(name, seed=seed), identities=str(tmp_path))
+    record = run_on_threads(job)
+    assert {entry.kind for entry in record.entries} >= {"Introduction"}
+    counted = make_report(record).privacy.not_accounted
+    if name == "Honest":
+        assert counted == []
+        assert all(notes.guard is not None and notes.guard.replays for notes in record.roles[1:])
+    else:
+        assert {line.kind for line in counted} == {COUNTED_BY_KIND[name]}
+        assert {line.party for line in counted} == {1, 2, 3}
