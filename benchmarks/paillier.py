@@ -26,7 +26,7 @@ from sottovoce.crypto.fixed_base import cheapest_shape
 from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.shares import Batch, shape_of
-from sottovoce.protocols.secure_sum.ring import packing_of
+from sottovoce.protocols.secure_sum.keys import packing_of
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from .errors import (
     role_name,
 )
 from .ledger import Act, Entry, Totals, communication, reconcile, totals
-from .message import decode, encoded_size, message, to_bytes
+from .message import decode, encoded_size, message, personal, to_bytes
 from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
@@ -29,6 +29,7 @@ from .wire import Wire
 
 __all__ = [
     "message",
+    "personal",
     "BigInts",
     "Shape",
     "CIPHERTEXT",

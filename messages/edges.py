@@ -9,19 +9,22 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import NoReturn, Protocol, TypeVar
+from typing import Final, NoReturn, Protocol, TypeVar
 
 from .errors import MessageError, MisuseError, Private, role_name
 from .exchange import FrameExchange
 from .frame import FrameKind, Header, describe_mismatch, pack_header
 from .ledger import Act
-from .message import decode, encode, is_message
+from .message import decode, encode, is_message, is_personal
 from .phases import Phases
 from .wire import Buffer, Wire
 
-__all__ = ["Edges", "Seal"]
+__all__ = ["CURATOR", "Edges", "Seal"]
 
 M = TypeVar("M")
+
+CURATOR: Final = 0
+"""The curator's rank. Party i has rank i."""
 
 
 class Seal(Protocol):
@@ -66,6 +69,7 @@ class Edges:
         self._received: dict[int, int] = defaultdict(int)
         self._transcript = transcript
         self._digests: dict[int, hashlib._Hash] = defaultdict(hashlib.sha256)
+        self._told: dict[int, hashlib._Hash] = defaultdict(hashlib.sha256)
 
     @property
     def transcript(self) -> dict[str, str]:
@@ -73,11 +77,30 @@ class Edges:
         digests = sorted(self._digests.items())
         return {f"{self._rank}->{to}": digest.hexdigest() for to, digest in digests}
 
+    def told(self, peer: int) -> bytes:
+        """Digest all that the curator has told a party; `peer` is the role at the other end.
+
+        Both ends compute the same. Messages that may differ from party to party are left out.
+        """
+        return self._told[peer].digest()
+
+    def _note_told(self, kind: type, parts: Iterable[Buffer], *, peer: int) -> None:
+        if is_personal(kind):
+            return
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part)
+        label = f"{self._phases.current} {kind.__name__} ".encode()
+        # Each message has the digest of its bytes, so two lists of messages never look the same.
+        self._told[peer].update(label + digest.digest())
+
     def send(self, message: object, *, to: int) -> None:
         """Send one message."""
         self._check(type(message), to)
         kind = type(message).__name__
         payload = encode(message)
+        if self._rank == CURATOR:
+            self._note_told(type(message), payload.parts(), peer=to)
         sequence = self.frames.sent[to]
         seal = self.seals.get(to)
         size = payload.size if seal is None else seal.sealed_size(payload.size)
@@ -126,6 +149,8 @@ class Edges:
             if seal is not None:
                 body = seal.open(body, header=header, number=sequence)
             message = decode(kind, body)
+            if source == CURATOR:
+                self._note_told(kind, [body], peer=source)
         except ValueError as error:
             raise MessageError(
                 f"malformed {name} from {role_name(source)}: ",

@@ -7,6 +7,14 @@
 A message is frozen. It is checked when it is made, on both sides, since decoding makes it anew.
 Messages are compared by their bytes, and none shows its values when printed. A class may add a
 check of its own by a method `validate`, which raises `ValueError`.
+
+All parties are told the same by the curator, and secure sums fail where they were not. A message
+that may differ from party to party says so:
+
+    @personal
+    @message
+    class Turn:
+        place: int
 """
 
 from __future__ import annotations
@@ -27,7 +35,9 @@ __all__ = [
     "encoded_size",
     "is_message",
     "message",
+    "is_personal",
     "message_fields",
+    "personal",
     "to_bytes",
 ]
 
@@ -35,6 +45,29 @@ M = TypeVar("M")
 
 _RECORDS: Final[dict[type, RecordField]] = {}
 """Compiled layout of each message class; filled by the decorator, read by the codec."""
+
+
+_PERSONAL: Final[set[type]] = set()
+"""Message classes that the curator may send to each party with other content."""
+
+
+def personal(cls: type[M]) -> type[M]:
+    """Declare that the curator may tell each party something else in this message.
+
+    Parties do not compare what they learn from it, so it must not decide what they count, or with
+    how much noise.
+    """
+    if cls not in _RECORDS:
+        raise MisuseError(
+            f"expected @personal above @message, found {cls.__name__}, which is no message"
+        )
+    _PERSONAL.add(cls)
+    return cls
+
+
+def is_personal(kind: type) -> bool:
+    """Tell whether parties may be told different things in this message."""
+    return kind in _PERSONAL
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeVar
 
-from .edges import Edges, Seal
+from .edges import CURATOR, Edges, Seal
 from .errors import ConversationError, MisuseError, Where, role_name
 from .frame import FrameKind
 from .ledger import Act
@@ -30,8 +30,6 @@ __all__ = ["CURATOR", "DEFAULT_TIMEOUT", "Position", "Role"]
 
 M = TypeVar("M")
 
-CURATOR: Final = 0
-"""The curator's rank. Party i has rank i."""
 DEFAULT_TIMEOUT: Final = 3600.0
 
 
@@ -144,6 +142,14 @@ class Role:
     def transcript(self) -> dict[str, str]:
         """Digest of all bytes sent to each role that was sent any, if digests were asked for."""
         return self._edges.transcript
+
+    def told(self, peer: int) -> bytes:
+        """Digest all that the curator has told a party; `peer` is the role at the other end.
+
+        A party asks for the curator, and the curator for a party: both get the same digest, unless
+        something changed on the way. Messages declared `@personal` are left out.
+        """
+        return self._edges.told(peer)
 
     @property
     def acts(self) -> list[Act]:

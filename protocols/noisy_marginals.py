@@ -2,9 +2,8 @@
 
     trust       No one sees a record. The curator sees sums of all parties with full noise; parties
                 see nothing of each other.
-    collusion   Up to `colluding` parties may collude, each knowing its own noise. With
-                aggregator=paillier the curator must not collude with a party; with
-                aggregator=masks it may.
+    collusion   Up to `colluding` parties may collude, each knowing its own noise, also with
+                the curator.
     who learns  The curator and the public learn the noisy tables.
     messages    keys: K(K+1) introductions, K^2 numbers of rows, K keys; count: K for each page
     rounds      paillier: 2 + K; masks and clear: 3 and 2
@@ -98,7 +97,7 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
             return []
         batch = self.batch(public.domain)
         return [
-            *predict_keys(self.parameters, public, phase="keys"),
+            *predict_keys(self.parameters, public, noise=self.noise, phase="keys"),
             *predict_sum(self.parameters, public, batch, noise=self.noise, phase="count"),
         ]
 

@@ -60,7 +60,7 @@ class OneWay(SummingProtocol[OneWayParameters]):
         counted = self.tables(public.domain).predict(
             self.parameters, public, noise=self.noise, phase="count"
         )
-        return [*predict_keys(self.parameters, public, phase="keys"), *counted]
+        return [*predict_keys(self.parameters, public, noise=self.noise, phase="keys"), *counted]
 
     def tables(self, domain: Domain) -> Tables:
         """Describe the batch: a table of every attribute."""

@@ -50,10 +50,13 @@ def view_name(view: str) -> str:
 
 
 def claimed_for(view: str, privacy: Privacy) -> bool:
-    """Tell whether the claim covers a view: coalitions only up to the collusion threshold."""
-    parties, curator = members(view)
+    """Tell whether the claim covers a view: coalitions only up to the collusion threshold.
+
+    The curator may be in a coalition: it learns the sum of the parties outside, and no other sum.
+    """
+    parties, _ = members(view)
     threshold = privacy.claimed_coalition
-    return threshold is None or (parties <= threshold and not (curator and parties))
+    return threshold is None or parties <= threshold
 
 
 def scope(privacy: Privacy) -> str:
@@ -63,11 +66,8 @@ def scope(privacy: Privacy) -> str:
         return "all other roles together"
     if threshold == 0:
         return "the public and the curator"
-    return (
-        "single roles"
-        if threshold == 1
-        else f"the curator alone and up to {threshold} parties together"
-    )
+    others = "1 party" if threshold == 1 else f"up to {threshold} parties together"
+    return f"the curator together with {others}"
 
 
 def exceeds(accounted: float, claimed: float) -> bool:

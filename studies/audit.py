@@ -299,7 +299,7 @@ def _claim(protocol: AnyProtocol, view: str, *, parties: int, accounted: float) 
     adversary = next((other for other in adversaries(parties) if other.view == view), None)
     if adversary is None or not adversary.size or protocol.colluding is None:
         return protocol.epsilon
-    if adversary.curator or adversary.size > protocol.colluding:
+    if adversary.size > protocol.colluding:
         return None
     return protocol.epsilon
 

@@ -59,9 +59,7 @@ def adversaries(parties: int) -> list[Adversary]:
 def figures_by_view(run: PairedRun, *, party: int, parties: int) -> dict[str, ViewFigures]:
     """Give each view's loss in this run, and the numbers that it holds."""
     figures = {
-        adversary.view: _add_up(
-            run, _Releases(run, party=party, parties=parties).figures(adversary)
-        )
+        adversary.view: _add_up(run, _Releases(run, party=party).figures(adversary))
         for adversary in adversaries(parties)
     }
     if run.protocol.neighbours == "label-within-belief":
@@ -93,9 +91,9 @@ def _add_up(run: PairedRun, releases: Iterable[ViewFigures]) -> ViewFigures:
 class _Releases:
     """The audited party's releases, with the noise of the other parties beside them."""
 
-    def __init__(self, run: PairedRun, *, party: int, parties: int) -> None:
+    def __init__(self, run: PairedRun, *, party: int) -> None:
         self._run = run
-        self._party, self._parties = party, parties
+        self._party = party
         self._shared = {rank: _tables(tape, SharedLaplace) for rank, tape in run.others.items()}
         self._chosen = {rank: _tables(tape, SelectedNoise) for rank, tape in run.others.items()}
         parameters = run.protocol.parameters
@@ -107,13 +105,6 @@ class _Releases:
         """Give the figures of each release."""
         sums = iter([cells for owner, cells in self._run.sums if not owner])
         shared = chosen = 0
-        unknown = unknown_shares(
-            parties=self._parties,
-            party=self._party,
-            size=adversary.size,
-            curator=adversary.curator,
-            aggregator=self._aggregator,
-        )
         for release in self._run.releases:
             mechanism = release.first
             if self._run.in_the_open and isinstance(mechanism, SharedLaplace | SelectedNoise):
@@ -122,6 +113,13 @@ class _Releases:
             elif isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
                 others = _same_batch(self._shared, shared, cells=mechanism.batch.cells)
                 shared += 1
+                unknown = unknown_shares(
+                    mechanism.batch,
+                    party=self._party,
+                    size=adversary.size,
+                    curator=adversary.curator,
+                    aggregator=self._aggregator,
+                )
                 hidden_by = [rank for rank in unknown if rank == self._party or rank in others]
                 yield shared_figures(_apart(release), others, hidden_by)
             elif isinstance(mechanism, SelectedNoise):

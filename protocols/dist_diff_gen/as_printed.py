@@ -26,6 +26,7 @@ Everything that leaves the two parties is as in the paper.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import Final
 
 import numpy as np
@@ -66,7 +67,7 @@ class AsPrinted(Variant):
     def party(self, me: Party) -> None:
         plan = self.plan(me.records.domain)
         with me.phase("keys"):
-            introduce(me, others=me.others)  # P_2's counts are sealed with every aggregator
+            introduce(me, others=me.others)  # P_2's message to P_1 is sealed in any case
             sums = PartySums(me, self.parameters, noise=self.noise)
         if me.number == 1:
             with me.phase("tables"):  # 1
@@ -85,7 +86,7 @@ class AsPrinted(Variant):
     def curator(self, desk: Curator) -> Outcome:
         plan = self.plan(desk.domain)
         with desk.phase("keys"):
-            introduce(desk, others=desk.others)
+            introduce(desk, others=desk.parties)
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         with desk.phase("specialisation"):  # 2
             cuts = receive_cuts(desk, plan, source=1)
@@ -108,10 +109,9 @@ class AsPrinted(Variant):
         if public.domain is None:
             return []
         plan = self.plan(public.domain)
-        lines = predict_keys(self.parameters, public, phase="keys")
+        lines = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
         if self.parameters.aggregator == "clear":  # its keys have no introductions
-            edges = public.parties * (public.parties + 1) // 2
-            lines.append(predict_introductions(edges=edges, phase="keys"))
+            lines.append(predict_introductions(edges=comb(public.parties + 1, 2), phase="keys"))
         counts = Messages.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))
         size = encoded_size(counts)
         lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=size))

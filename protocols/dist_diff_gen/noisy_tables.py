@@ -6,8 +6,7 @@
     3  leaves           T learns every group by class, with noise of scale 4 / eps     eps / 2
     4  synthesis        T draws the table, inside a leaf all labels alike
 
-    trust       No one sees a record. With aggregator=paillier the curator must not collude with a
-                party; with aggregator=masks it may.
+    trust       No one sees a record. The curator may collude with `colluding` parties.
     collusion   As for any secure sum: see `noisy_marginals`.
     who learns  The curator and the public learn the noisy tables, the choices, so the leaves, and
                 their noisy counts.
@@ -85,5 +84,5 @@ class NoisyTables(Variant):
             return []
         plan = self.plan(public.domain)
         tables = plan.tables.predict(self.parameters, public, noise=self.noise, phase="tables")
-        keys = predict_keys(self.parameters, public, phase="keys")
+        keys = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
         return [*keys, *tables, *predict_cuts(plan)]

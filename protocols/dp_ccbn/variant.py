@@ -114,7 +114,7 @@ class Variant(SummingProtocol[DPCCBNParameters]):
         domain = self.form.domain(public.domain)
         plan = self.plan(domain, rows=public.rows, parties=public.parties)
         options, noise = self.parameters, self.noise
-        lines = predict_keys(options, public, phase="keys")
+        lines = predict_keys(options, public, noise=self.noise, phase="keys")
         for tables in self.structure_batches(plan, chosen):
             lines += tables.predict(options, public, noise=noise, phase="structure")
         parameters = plan.parameters(structure_of(domain, chosen))

@@ -92,7 +92,8 @@ class AsPrinted(Variant):
     def party(self, me: Party) -> None:
         records = me.records.binary()
         with me.phase("keys"):
-            sums = PartySums(me, self.parameters, noise=self.noise)
+            # Parties hand noise to one another, so all pairs are introduced.
+            sums = PartySums(me, self.parameters, noise=self.noise, all_pairs=True)
         plan = self.plan(records.domain, rows=sums.rows, parties=len(me.parties))
         with me.phase("correlations"):  # 1
             plan.correlations.contribute(records, sums)
@@ -106,7 +107,7 @@ class AsPrinted(Variant):
                 score="I",
             )
         with me.phase("update"):  # 3
-            replacement = PartyReplacement(sums.ring, domain=records.domain)
+            replacement = PartyReplacement(sums.keyed, domain=records.domain)
             for turn in me.parties:
                 replacement.round(turn, count=records.marginal, epsilon=plan.budget.update)
         with me.phase("parameters"):  # 4
@@ -122,7 +123,7 @@ class AsPrinted(Variant):
             views = plan.correlations.receive(sums)
         information = correlations_of(plan.domain, views, rows=sums.rows, averaged=False)
         with desk.phase("initialisation"):  # 2
-            initial = receive_structure(desk)
+            initial = receive_structure(desk, last=len(desk.parties))
             network = structure_of(plan.domain, initial)
         with desk.phase("update"):  # 3
             search = Search(plan, information, extended=False)
@@ -156,7 +157,7 @@ class AsPrinted(Variant):
             BinaryEncoding(public.domain).bits, rows=public.rows, parties=public.parties
         )
         lines = [
-            *predict_keys(self.parameters, public, phase="keys"),
+            *predict_keys(self.parameters, public, noise=self.noise, phase="keys", all_pairs=True),
             *plan.correlations.predict(
                 self.parameters, public, noise=self.noise, phase="correlations"
             ),

@@ -24,12 +24,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...curator import BayesianNetwork, Curator, Estimate, Marginal
-from ...messages import CURATOR, UsageError
+from ...messages import CURATOR, UsageError, encoded_size
 from ...parties import Party, Records
 from ..protocol import Cost, Mode, Public
 from ..secure_sum import CuratorSums, Family, PartySums
 from .bits_plan import BitsPlan, Frontiers
-from .cost import ARRAY, predict_candidates
+from .cost import ARRAY
 from .learning import Search
 from .messages import Messages
 from .on_bits import OnBits
@@ -60,7 +60,7 @@ class InTurn(OnBits):
         plan: BitsPlan,
     ) -> None:
         """Release the party's own tables in its turn. Called by every party."""
-        families = me.receive(Messages.Candidates, source=CURATOR).families
+        families = me.receive(Messages.CandidatesInTurn, source=CURATOR).families
         noisy = release_tables(me, records, families, rows=sums.rows, epsilon=plan.budget.update)
         me.send(Messages.Noisy(noisy), to=CURATOR)
 
@@ -77,7 +77,7 @@ class InTurn(OnBits):
         for turn in desk.parties:
             frontier = search.around(network)
             families = frontier.maximal_families
-            desk.send(Messages.Candidates(families), to=turn)
+            desk.send(Messages.CandidatesInTurn(families), to=turn)
             cells = desk.receive(Messages.Noisy, source=turn).cells
             tables = read_tables(search.plan.domain, families, cells, party=turn, where=desk.where)
             totals = add_tables(totals, tables)
@@ -93,8 +93,9 @@ class InTurn(OnBits):
         plan: BitsPlan,
     ) -> list[Cost]:
         cells = sum(plan.domain.cells(family) for family in frontier)
+        size = encoded_size(Messages.CandidatesInTurn(tuple(frontier)))
         return [
-            predict_candidates(frontier, receivers=1),
+            Cost(phase="update", kind="CandidatesInTurn", messages=1, payload_bytes=size),
             Cost(phase="update", kind="Noisy", messages=1, payload_bytes=ARRAY + 8 * cells),
         ]
 

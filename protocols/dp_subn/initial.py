@@ -17,7 +17,7 @@ K > d: spec E9.)
 *Edges*: a party picks any edge that closes no circle. The score of an edge is its distance from
 independence less the noise that its table will have. This distance has a far smaller sensitivity
 than mutual information, relative to its range. At most as many edges are picked as are worth their
-noise.
+noise. At most six parties take a turn, as each turn is a round.
 """
 
 from __future__ import annotations
@@ -47,8 +47,12 @@ __all__ = [
     "pick_parents",
     "quotas",
     "receive_structure",
+    "turns_in",
 ]
 
+
+MAX_TURNS: Final = 6
+"""Number of parties that choose edges, one after another."""
 
 NO_EDGE: Final[Family] = ()
 """The choice where no edge is worth its table's noise."""
@@ -68,7 +72,7 @@ def choose_parents(
 ) -> None:
     """Take the party's turn: choose attributes and their parents, up to the party's quota."""
     quota = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
-    chosen = _choices_before(me) or [first_attribute(me, records.domain)]
+    chosen = _choices_before(me, me.parties) or [first_attribute(me, records.domain)]
     _pass_on(
         me,
         pick_parents(
@@ -81,6 +85,7 @@ def choose_parents(
             epsilon=epsilon,
             score=score,
         ),
+        me.parties,
     )
 
 
@@ -124,15 +129,20 @@ def choose_edges(
     cell_noise: float,
     epsilon: float,
     score: Score,
+    order: Sequence[int],
 ) -> None:
     """Take the party's turn: choose edges of a forest, up to the party's quota of all `edges`.
 
-    `cell_noise` is the error of a cell in the table of an edge. What is subtracted for an edge's
-    noise is public, as is the number of its cells.
+    Of the parties in this order the first `MAX_TURNS` take a turn. `cell_noise` is the error of a
+    cell in the table of an edge. What is subtracted for an edge's noise is public, as is the number
+    of its cells.
     """
     domain = records.domain
-    quota = quotas(edges, parties=len(me.parties))[me.number - 1]
-    chosen = _choices_before(me)
+    turns = turns_in(order)
+    if me.number not in turns:
+        return
+    quota = quotas(edges, parties=len(turns))[turns.index(me.number)]
+    chosen = _choices_before(me, turns)
     tree_of = {name: name for name in domain.attributes}
     for first, second in chosen:
         _join(tree_of, first, second)
@@ -151,12 +161,17 @@ def choose_edges(
             chosen.append(edge)
             _join(tree_of, *edge)
         me.progress(pick + 1, of=quota)
-    _pass_on(me, chosen)
+    _pass_on(me, chosen, turns)
 
 
-def receive_structure(desk: Curator) -> list[Family]:
-    """Receive N_0. Called by the curator."""
-    return list(desk.receive(Messages.Chosen, source=len(desk.parties)).families)
+def turns_in(order: Sequence[int]) -> list[int]:
+    """List the parties that choose edges, in their turns; each turn is a round."""
+    return list(order[:MAX_TURNS])
+
+
+def receive_structure(desk: Curator, *, last: int) -> list[Family]:
+    """Receive N_0 from the party that had the last turn. Called by the curator."""
+    return list(desk.receive(Messages.Chosen, source=last).families)
 
 
 def _choose(
@@ -174,17 +189,18 @@ def _choose(
     return candidates[me.release(choice, to=CURATOR)]
 
 
-def _choices_before(me: Party) -> list[Family]:
+def _choices_before(me: Party, turns: Sequence[int]) -> list[Family]:
     """Receive what the earlier parties chose; the first party has nothing to receive."""
-    if me.number == 1:
+    turn = turns.index(me.number)
+    if not turn:
         return []
-    return list(me.receive(Messages.Chosen, source=me.rank - 1).families)
+    return list(me.receive(Messages.Chosen, source=turns[turn - 1]).families)
 
 
-def _pass_on(me: Party, chosen: Sequence[Family]) -> None:
+def _pass_on(me: Party, chosen: Sequence[Family], turns: Sequence[int]) -> None:
     """Send all choices to the next party, or from the last party to the curator."""
-    successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
-    me.send(Messages.Chosen(tuple(chosen)), to=successor)
+    after = turns.index(me.number) + 1
+    me.send(Messages.Chosen(tuple(chosen)), to=turns[after] if after < len(turns) else CURATOR)
 
 
 def _join(tree_of: dict[str, str], first: str, second: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np  # noqa: TC002 - read at run time, as an annotation of a message
 from numpy.typing import NDArray  # noqa: TC002 - the same
 
-from ...messages import message
+from ...messages import message, personal
 from ..secure_sum import SecureSums
 
 __all__ = ["Messages"]
@@ -26,6 +26,13 @@ class Messages(SecureSums):
     @message
     class Candidates:
         """Phase 3: the families of the search frontier, whose tables are counted."""
+
+        families: tuple[tuple[str, ...], ...]
+
+    @personal
+    @message
+    class CandidatesInTurn:
+        """Phase 3, sequential updates: the frontier of one party's turn, to that party alone."""
 
         families: tuple[tuple[str, ...], ...]
 

@@ -11,9 +11,8 @@
     5  synthesis         T makes the tables agree, and draws the table
 
     trust       No one sees a record. T sees sums of all parties with full noise.
-    collusion   Up to `colluding` parties may collude, each knowing its own noise. With
-                aggregator=paillier the curator must not collude with a party; with
-                aggregator=masks it may.
+    collusion   Up to `colluding` parties may collude, each knowing its own noise, also with
+                the curator.
     who learns  T learns the noisy tables, parties learn the frontier's families and the network,
                 the public learns the network, its frontier and the synthetic table.
     rounds      a secure sum for each of the phases 1, 3 and 4
@@ -130,7 +129,7 @@ class OnBits(Variant):
             BinaryEncoding(public.domain).bits, rows=public.rows, parties=public.parties
         )
         lines = [
-            *predict_keys(options, public, phase="keys"),
+            *predict_keys(options, public, noise=self.noise, phase="keys"),
             *plan.correlations.predict(options, public, noise=noise, phase="correlations"),
         ]
         structure = public.published(Structure) if plan.degree else None

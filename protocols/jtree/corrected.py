@@ -108,7 +108,7 @@ class CorrectedJTree(JTreeVariant):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        lines = predict_keys(self.parameters, public, phase="keys")
+        lines = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
         ranking = self.ranking(public.domain, self.budget(public.domain, parties=public.parties))
         if ranking.pairs:
             lines += ranking.predict(public, noise=self.noise)

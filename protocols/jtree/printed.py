@@ -137,7 +137,7 @@ class PrintedJTree(JTreeVariant):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        keys = predict_keys(self.parameters, public, phase="keys")
+        keys = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
         return [*keys, *predict_clusters(self, public, weighted=False)]
 
     def warnings(self, public: Public) -> list[str]:

@@ -150,7 +150,7 @@ class TreeJTree(JTreeVariant):
         budget = self.budget(public.domain, parties=public.parties)
         search = self.search(public.domain, budget, parties=public.parties)
         single = single_tables(public.domain, budget)
-        lines = predict_keys(parameters, public, phase="keys")
+        lines = predict_keys(parameters, public, noise=self.noise, phase="keys")
         lines += single.predict(parameters, public, noise=noise, phase="single attributes")
         if search.pairs:
             lines += search.predict(parameters, public, noise=noise)

@@ -10,7 +10,7 @@ from ...curator import Estimate, Marginal
 from ...messages import MessageError, MisuseError
 from ...privacy import Domain
 from ..secure_sum import Family
-from ..secure_sum.ring import KeyHolder
+from ..secure_sum.keys import KeyHolder
 from .messages import NoiseReplacement
 from .rounds import RunningSum, by_owner, packing_of, plan_round, read_ciphertexts, sum_out
 

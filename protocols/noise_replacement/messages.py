@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ...messages import CIPHERTEXT, BigInts, message
+from ...messages import CIPHERTEXT, BigInts, message, personal
 from ..secure_sum import SecureSums
 
 __all__ = ["NoiseReplacement"]
@@ -13,6 +13,7 @@ __all__ = ["NoiseReplacement"]
 class NoiseReplacement(SecureSums):
     """The messages of noise replacement; a protocol that replaces noise names it in `uses`."""
 
+    @personal
     @message
     class Frontier:
         """To the party whose turn it is: what to count, and the owner of each table (0: none)."""
@@ -21,6 +22,7 @@ class NoiseReplacement(SecureSums):
         owners: tuple[int, ...]
         bound: int
 
+    @personal
     @message
     class Handover:
         """To an earlier party: which noise of its own to hand over, summed out of which tables."""

@@ -11,7 +11,7 @@ from ...messages import CURATOR, MessageError, Private
 from ...privacy import Domain, coalition, with_curator
 from ...privacy.shares import SelectedNoise
 from ..secure_sum import Family
-from ..secure_sum.ring import RingParty
+from ..secure_sum.keys import KeyedParty
 from .messages import NoiseReplacement
 from .rounds import batch_of, by_owner, packing_of, read_ciphertexts, sum_out
 
@@ -21,12 +21,12 @@ Counts = npt.NDArray[np.int64]
 
 
 class PartyReplacement:
-    """A party's side of noise replacement, under the key of the ring."""
+    """A party's side of noise replacement, under the key of the run."""
 
-    def __init__(self, ring: RingParty, *, domain: Domain) -> None:
-        self._me = ring.me
+    def __init__(self, keyed: KeyedParty, *, domain: Domain) -> None:
+        self._me = keyed.me
         self._domain = domain
-        self._ring = ring
+        self._keyed = keyed
         self._noise: dict[Family, Counts] = {}
 
     def round(self, turn: int, *, count: Callable[[Family], Counts], epsilon: float) -> None:
@@ -37,7 +37,7 @@ class PartyReplacement:
             self._hand_over(turn)
 
     def _add(self, count: Callable[[Family], Counts], epsilon: float) -> None:
-        me, ring = self._me, self._ring
+        me, keyed = self._me, self._keyed
         frontier = me.receive(NoiseReplacement.Frontier, source=CURATOR)
         shapes = [self._domain.shape(family) for family in frontier.families]
         batch = batch_of(
@@ -47,7 +47,7 @@ class PartyReplacement:
             rows=frontier.bound,
             parties=len(me.parties),
         )
-        packing = packing_of(frontier.bound, key_bits=ring.key.bits)
+        packing = packing_of(frontier.bound, key_bits=keyed.key.bits)
         later = len(me.parties) - me.number
         # The printed claim is epsilon. In fact every later round replaces this noise, with these
         # records in the sum.
@@ -69,19 +69,19 @@ class PartyReplacement:
         for family, shape, (counts, noise) in zip(frontier.families, shapes, released, strict=True):
             self._noise[family] = noise.reshape(shape)
             noisy.append(counts + noise)
-        encryptor = ring.encryptor(uses=2 * packing.plaintexts(batch.cells))
+        encryptor = keyed.encryptor(uses=2 * packing.plaintexts(batch.cells))
         for owner, indices in by_owner(frontier.owners):
             cells = np.concatenate([noisy[index] for index in indices])
             fresh = encryptor.encrypt(packing.pack(cells))
             if owner:
                 negated = me.receive(NoiseReplacement.Negated, source=owner)
                 fresh = fresh + read_ciphertexts(
-                    me, ring.key, negated.cells, count=packing.plaintexts(len(cells))
+                    me, keyed.key, negated.cells, count=packing.plaintexts(len(cells))
                 )
             me.send(NoiseReplacement.Replaced(fresh.travel()), to=CURATOR)
 
     def _hand_over(self, turn: int) -> None:
-        me, ring = self._me, self._ring
+        me, keyed = self._me, self._keyed
         handover = me.receive(NoiseReplacement.Handover, source=CURATOR)
         if not handover.families:
             return
@@ -92,13 +92,13 @@ class PartyReplacement:
                     Private("*".join(source)),
                     where=me.where,
                 )
-        packing = packing_of(handover.bound, key_bits=ring.key.bits)
+        packing = packing_of(handover.bound, key_bits=keyed.key.bits)
         negated = [
             -sum_out(self._noise[source], family=family, source=source).reshape(-1)
             for family, source in zip(handover.families, handover.sources, strict=True)
         ]
         plain = packing.pack(np.concatenate(negated))
-        encrypted = ring.encryptor(uses=len(plain)).encrypt(plain)
+        encrypted = keyed.encryptor(uses=len(plain)).encrypt(plain)
         # This message is sealed, as the curator could decrypt it.
         me.send(NoiseReplacement.Negated(encrypted.travel()), to=turn)
 

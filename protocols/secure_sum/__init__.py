@@ -18,11 +18,10 @@ curator's side). The keys are exchanged once for all batches. One batch is one r
 
 The `aggregator` hides a party's table until it is in the sum:
 
-    paillier    a ring: each party multiplies fresh ciphertexts of its own into the running product
-                and passes it on over a sealed channel. The last party hands it to the curator, who
-                has the key and sees nothing else
-    masks       a star: each party adds masks that cancel in the sum of all parties, and sends the
-                result to the curator
+    paillier    a star: each party adds masks that cancel in the sum of all parties, encrypts under
+                the curator's key, and sends the result to the curator (`hidden_plaintexts`). Mode
+                paper with noise=selected passes a product from party to party instead (`ring`)
+    masks       the same without encryption (`hidden_words`): far cheaper, and as private
     clear       no protection: for tests, and as a baseline of cost
 
 The `noise` hides a record within the sum. It is `shares` or `selected`, see `privacy.shares`;
@@ -30,8 +29,8 @@ The `noise` hides a record within the sum. It is `shares` or `selected`, see `pr
 
 Few parties are special cases:
 
-    K = 1       The curator gets the party's noisy table, as in the central model. There is no ring,
-                there are no masks, and there is no party to collude with.
+    K = 1       The curator gets the party's noisy table, as in the central model. There are no
+                masks, and there is no party to collude with.
     K = 2       With `shares` each party adds full noise (r = 1), so the variance doubles. Each
                 party is protected against the other by its own noise alone. With `selected` the
                 first party's noise is in the sum with probability 1/2. That party then knows the

@@ -18,7 +18,7 @@ from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
 from ...privacy.shares import Batch, SharedLaplace
-from .masks import MASKED_PAGE
+from .hidden_words import WORDS_PAGE
 from .options import SecureSums
 from .pages import await_window, open_window, page_sizes, recut
 
@@ -42,7 +42,7 @@ class PartyInTheClear:
         seen: Mapping[str, float],
     ) -> None:
         me = self._me
-        pages = recut(tables, cells=batch.cells, size=MASKED_PAGE)
+        pages = recut(tables, cells=batch.cells, size=WORDS_PAGE)
         noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
             await_window(me, page, receiver=CURATOR)
@@ -58,7 +58,7 @@ class CuratorInTheClear:
 
     def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
         desk = self._desk
-        for page, cells in enumerate(page_sizes(batch.cells, size=MASKED_PAGE)):
+        for page, cells in enumerate(page_sizes(batch.cells, size=WORDS_PAGE)):
             open_window(desk, page, senders=desk.parties)
             total = np.zeros(cells, np.int64)
             answers = desk.gather(SecureSums.Unprotected)

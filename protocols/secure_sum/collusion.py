@@ -7,6 +7,7 @@ from math import inf
 
 from ...privacy import Batch, coalition, coalition_sizes, with_curator
 from ...privacy.shares import excess
+from .graph import degree
 from .options import Aggregator, NoiseKind
 
 __all__ = ["loss_by_view", "unknown_shares"]
@@ -20,11 +21,10 @@ def loss_by_view(
     c other parties subtract their own shares. K - c shares of 1 / (K - colluding) remain over the
     records. If the curator colludes with them, the loss depends on the aggregator:
 
-        masks       The coalition learns the sum of the parties outside it, and nothing more.
-        paillier    P_(k+1) gives the curator the product up to P_k, and P_(k-1) what comes after.
-                    One of them leaves the shorter end of the ring, two leave party k alone with
-                    its share.
-        clear       The curator alone has party k's table with its share.
+        masks, paillier     The coalition learns the sum of the parties outside it, and nothing
+                            more. From about 34 parties on, d or more parties can be all that share
+                            masks with party k: then its share is left alone (`graph.degree`).
+        clear               The curator alone has party k's table with its share.
 
     With noise=selected a party may know the only noise there is: no epsilon holds.
     """
@@ -39,7 +39,7 @@ def loss_by_view(
 
     def unknown(size: int, *, curator: bool) -> int:
         members = unknown_shares(
-            parties=parties, party=party, size=size, curator=curator, aggregator=aggregator
+            batch, party=party, size=size, curator=curator, aggregator=aggregator
         )
         return len(members)
 
@@ -51,23 +51,19 @@ def loss_by_view(
 
 
 def unknown_shares(
-    *, parties: int, party: int, size: int, curator: bool, aggregator: Aggregator
+    batch: Batch, *, party: int, size: int, curator: bool, aggregator: Aggregator
 ) -> Collection[int]:
     """List the parties whose shares hide a party's table from the worst coalition of this size.
 
     Args:
-        parties: the number of parties.
+        batch: the batch, for the number of parties and the collusion threshold.
         party: the party whose table is hidden.
         size: the number of other parties in the coalition.
         curator: whether the curator is in it, too.
         aggregator: what hides the tables.
     """
-    if curator and aggregator == "clear":
-        return range(party, party + 1)
-    if curator and aggregator == "paillier" and size:
-        if size > 1:
-            return range(party, party + 1)
-        before, after = range(1, party + 1), range(party, parties + 1)
-        return before if len(before) <= len(after) else after
-    others = [rank for rank in range(1, parties + 1) if rank != party]
+    sharing = degree(parties=batch.parties, colluding=batch.colluding)
+    if curator and (aggregator == "clear" or size >= sharing):
+        return [party]
+    others = [rank for rank in range(1, batch.parties + 1) if rank != party]
     return [party, *others[size:]]

@@ -11,7 +11,7 @@ import numpy as np  # noqa: TC002 - read at run time, as annotations of messages
 from numpy.typing import NDArray  # noqa: TC002 - the same
 
 from ...crypto.paillier import Exponent
-from ...messages import CIPHERTEXT, BigInts, UsageError, message
+from ...messages import CIPHERTEXT, BigInts, UsageError, message, personal
 from ...privacy import Members
 from ..introductions import Introductions
 from ..protocol import Mode, Options
@@ -35,7 +35,9 @@ class SumOptions(Options):
 
     aggregator: Annotated[
         Aggregator,
-        msgspec.Meta(description="what hides a party's table: a ring, a star, or nothing"),
+        msgspec.Meta(
+            description="what hides a party's table: masks under encryption, masks, or nothing"
+        ),
     ] = "paillier"
     noise: Annotated[
         NoiseKind | None,
@@ -60,11 +62,10 @@ class SumOptions(Options):
         """Say which options make the claim cover these adversaries, and at which price.
 
         The noise of all shares together has K / (K - c) times the variance of the noise that is
-        needed, where c is `colluding`. With masks the curator learns nothing but the sum.
+        needed, where c is `colluding`.
         """
         threshold = min(self.colluding, parties - 1)
         larger = sorted({size for size, _ in adversaries if size > threshold})
-        with_curator = any(curator for _, curator in adversaries)
         texts = []
         if larger:
             prices = {
@@ -78,12 +79,8 @@ class SumOptions(Options):
             else:
                 each = ", ".join(f"{price} for {size}" for size, price in prices.items())
                 texts.append(f"--set colluding=C covers C parties together, at {each}")
-        if with_curator and self.aggregator != "masks":
-            size = max(*(size for size, _ in adversaries), 0)
-            partners = f" with up to {size} parties" if size > 1 else " with 1 party" * size
-            if larger:
-                partners = " with as many"
-            texts.append(f"--set aggregator=masks covers the curator{partners}")
+        if self.aggregator == "clear" and any(curator for _, curator in adversaries):
+            texts.append("--set aggregator=masks covers the curator, also with as many parties")
         return "; ".join(texts)
 
 
@@ -127,12 +124,25 @@ class SecureSums(Introductions):
 
     @message
     class Rows:
-        """The number of a party's records.
+        """The number of a party's records, to the curator.
 
         It is public where neighbours replace a record, and it bounds the counts in a slot.
         """
 
         rows: int
+
+    @message
+    class RowsByParty:
+        """From the curator: the number of every party's records. Each party finds its own in it."""
+
+        rows: NDArray[np.int64]
+
+    @message
+    class Agreement:
+        """The digest of a batch and of all that a party was told before it."""
+
+        batch: int
+        digest: bytes
 
     @message
     class EncryptionKey:
@@ -149,6 +159,16 @@ class SecureSums(Introductions):
         width: int
         cells: Annotated[BigInts, CIPHERTEXT]
 
+    @message
+    class Encrypted:
+        """A page of a party's packed and masked cells, encrypted."""
+
+        batch: int
+        page: int
+        width: int
+        cells: Annotated[BigInts, CIPHERTEXT]
+
+    @personal
     @message
     class Continue:
         """To a sender: its pages have been read, and more may come."""

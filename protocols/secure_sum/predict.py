@@ -1,15 +1,22 @@
-"""The predicted cost of secure sums, as formulas of public figures."""
+"""The predicted cost of secure sums, as formulas of public figures.
+
+Bytes are those of messages before they are sealed; `predict_seals` adds the seals.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...messages import encoded_size
 from ...privacy.shares import Batch
 from ..introductions import predict_introductions
 from ..protocol import Cost, Public
 from .batch import SumBatch
-from .masks import MASKED_PAGE, check_cells, masked_width
-from .options import NoiseKind, SumOptions, colluding
+from .graph import Circle
+from .hidden_words import WORDS_PAGE, check_cells, masked_width
+from .keys import PAGE, packing_of
+from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .pages import page_sizes, windows
-from .ring import PAGE, packing_of
 
 __all__ = ["predict_keys", "predict_sum"]
 
@@ -22,12 +29,27 @@ This holds for an array that starts 16 bytes after the start of its message.
 """
 
 
-def predict_keys(options: SumOptions, public: Public, *, phase: str) -> list[Cost]:
-    """Predict the messages of making `PartySums` and `CuratorSums`, without seals."""
+def predict_keys(
+    options: SumOptions,
+    public: Public,
+    *,
+    noise: NoiseKind,
+    phase: str,
+    all_pairs: bool = False,
+) -> list[Cost]:
+    """Predict the messages of making `PartySums` and `CuratorSums`."""
     parties = public.parties
-    lines = [Cost(phase=phase, kind="Rows", messages=parties**2, payload_bytes=8 * parties**2)]
+    table = encoded_size(SecureSums.RowsByParty(np.zeros(parties, np.int64)))
+    lines = [
+        Cost(phase=phase, kind="Rows", messages=parties, payload_bytes=8 * parties),
+        Cost(phase=phase, kind="RowsByParty", messages=parties, payload_bytes=parties * table),
+    ]
     if options.aggregator != "clear":
-        lines.append(predict_introductions(edges=parties * (parties + 1) // 2, phase=phase))
+        pairs = parties * (parties - 1) // 2
+        if noise == "shares" and not all_pairs:
+            threshold = colluding(options, parties=parties)
+            pairs = Circle.of(parties=parties, colluding=threshold, seed=b"").edges
+        lines.insert(0, predict_introductions(edges=parties + pairs, phase=phase))
     if options.aggregator == "paillier":
         size = BIGINTS + -(-public.key_bits // 8)
         lines.append(
@@ -39,57 +61,66 @@ def predict_keys(options: SumOptions, public: Public, *, phase: str) -> list[Cos
 def predict_sum(
     options: SumOptions, public: Public, batch: SumBatch, *, noise: NoiseKind, phase: str
 ) -> list[Cost]:
-    """Predict the messages of one batch, without seals."""
+    """Predict the messages of one batch."""
     colluders = colluding(options, parties=public.parties)
     noisy = batch.among(parties=public.parties, rows=public.rows, colluding=colluders)
-    if options.aggregator == "paillier":
-        return _predict_ring(noisy, noise=noise, key_bits=public.key_bits, phase=phase)
-    masked = options.aggregator == "masks"
-    kind, width = ("Masked", masked_width(noisy)) if masked else ("Unprotected", 8)
-    pages = len(page_sizes(noisy.cells, size=MASKED_PAGE))
-    checked = check_cells(width) * pages if masked else 0
-    # The numbers of batch and page take 16 bytes; the array follows.
-    payload = public.parties * (pages * (16 + ARRAY) + width * (noisy.cells + checked))
-    messages, waits = public.parties * pages, public.parties * windows(pages)
-    lines = [Cost(phase=phase, kind=kind, messages=messages, payload_bytes=payload)]
-    if waits:
-        lines.append(Cost(phase=phase, kind="Continue", messages=waits, payload_bytes=8 * waits))
-    return lines
-
-
-def _predict_ring(batch: Batch, *, noise: NoiseKind, key_bits: int, phase: str) -> list[Cost]:
-    parties = batch.parties
-    packing = packing_of(batch, shares=noise == "shares", key_bits=key_bits)
-    ciphertext = 2 * -(-key_bits // 8)
-    lines = []
     if noise == "selected":
-        indicator = 8 + BIGINTS + parties * ciphertext
+        return _predict_ring(noisy, key_bits=public.key_bits, phase=phase)
+    if options.aggregator == "paillier":
+        packing = packing_of(noisy, shares=True, key_bits=public.key_bits)
+        pages = page_sizes(noisy.cells, size=PAGE * packing.slots)
+        ciphertexts = sum(packing.plaintexts(cells) for cells in pages)
+        ciphertext = 2 * -(-public.key_bits // 8)
+        kind, size = "Encrypted", len(pages) * (24 + BIGINTS) + ciphertexts * ciphertext
+    else:
+        masked = options.aggregator == "masks"
+        kind, width = ("Masked", masked_width(noisy)) if masked else ("Unprotected", 8)
+        pages = page_sizes(noisy.cells, size=WORDS_PAGE)
+        checked = check_cells(width) * len(pages) if masked else 0
+        # The numbers of batch and page take 16 bytes; the array follows.
+        size = len(pages) * (16 + ARRAY) + width * (noisy.cells + checked)
+    parties = public.parties
+    lines = []
+    if options.aggregator != "clear":
+        digests = parties * (2 if parties > 1 else 1)
+        digest = encoded_size(SecureSums.Agreement(0, bytes(32)))
         lines.append(
-            Cost(phase=phase, kind="Indicator", messages=parties, payload_bytes=parties * indicator)
+            Cost(phase=phase, kind="Agreement", messages=digests, payload_bytes=digests * digest)
         )
-        if parties > 1:
-            lines.append(
-                Cost(
-                    phase=phase,
-                    kind="Permutation",
-                    messages=parties - 1,
-                    payload_bytes=(parties - 1) * (8 + 32),
-                )
-            )
+    lines.append(
+        Cost(phase=phase, kind=kind, messages=parties * len(pages), payload_bytes=parties * size)
+    )
+    return [*lines, *_predict_windows(len(pages), parties=parties, phase=phase)]
+
+
+def _predict_windows(pages: int, *, parties: int, phase: str) -> list[Cost]:
+    """Predict the messages by which receivers of so many pages ask for more."""
+    waits = parties * windows(pages)
+    return (
+        [Cost(phase=phase, kind="Continue", messages=waits, payload_bytes=8 * waits)]
+        if waits
+        else []
+    )
+
+
+def _predict_ring(batch: Batch, *, key_bits: int, phase: str) -> list[Cost]:
+    parties = batch.parties
+    packing = packing_of(batch, shares=False, key_bits=key_bits)
+    ciphertext = 2 * -(-key_bits // 8)
+    indicator = 8 + BIGINTS + parties * ciphertext
+    lines = [
+        Cost(phase=phase, kind="Indicator", messages=parties, payload_bytes=parties * indicator)
+    ]
+    if parties > 1:
+        seeds = parties - 1
+        lines.append(
+            Cost(phase=phase, kind="Permutation", messages=seeds, payload_bytes=seeds * (8 + 32))
+        )
     pages = page_sizes(batch.cells, size=PAGE * packing.slots)
     sizes = [packing.plaintexts(cells) for cells in pages]
-    one_way = sum(24 + BIGINTS + count * ciphertext for count in sizes)
-    payload = parties * one_way
-    if (waits := windows(len(sizes))) > 0:
-        lines.append(
-            Cost(
-                phase=phase,
-                kind="Continue",
-                messages=parties * waits,
-                payload_bytes=8 * parties * waits,
-            )
-        )
+    payload = parties * sum(24 + BIGINTS + count * ciphertext for count in sizes)
     return [
         *lines,
+        *_predict_windows(len(sizes), parties=parties, phase=phase),
         Cost(phase=phase, kind="Product", messages=parties * len(sizes), payload_bytes=payload),
     ]

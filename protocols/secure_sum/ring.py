@@ -1,14 +1,14 @@
-"""The ring: the running product under the curator's Paillier key passes from party to party.
+"""The ring of mode paper: the running product passes from party to party.
 
     T        -> all      n
-    P_1      -> P_2      z_1                    z_k = Enc(pack(counts_k + share_k))
+    P_1      -> P_2      z_1                    z_k hides P_k's counts (`selected`)
     P_k      -> P_(k+1)  z_1 * ... * z_k
-    P_K      -> T        z_1 * ... * z_K        T decrypts: the sum of all counts and all shares
+    P_K      -> T        z_1 * ... * z_K        T decrypts the sum of all counts and of the noise
 
 Who learns what. P_(k+1) sees a product under a key that it does not have. T has the key, so *a
-partial product must never reach T*: it holds some parties' exact counts with less than the full
-noise. So every hop between parties is sealed (`introductions`). If T colludes with P_k, it learns
-the product of the first k - 1 parties; `masks` protects against that.
+partial product must never reach T*: it holds some parties' exact counts. So every hop between
+parties is sealed (`introductions`). If T colludes with P_k, it learns the product of the first
+k - 1 parties. The star (`star`) has no partial sum that means anything to anybody.
 
 Each party multiplies fresh ciphertexts of its own into what it passes on. So a listener cannot
 relate what a party sends to what it received. T decrypts the product and may compute its
@@ -21,38 +21,23 @@ it passes it on gives others' counts more weight than their noise allows, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from ...crypto.ciphertexts import Ciphertexts
 from ...crypto.packing import Packing
-from ...crypto.paillier import Encryptor, Exponent, new_key
 from ...crypto.public_key import PublicKey
-from ...curator import Curator
-from ...messages import CURATOR, MessageError, Private, Role, UsageError, role_name
-from ...parties import Party
-from ...privacy.shares import Batch, SharedLaplace
-from ..introductions import introduce
+from ...messages import CURATOR, MessageError, Private, Role, role_name
+from ...privacy.shares import Batch
+from .keys import PAGE, KeyedParty, KeyHolder, packing_of
 from .options import SecureSums
-from .pages import await_window, open_window, page_sizes, recut
+from .pages import await_window, open_window, page_sizes
 
-__all__ = ["PAGE", "KeyHolder", "RingParty", "packing_of", "receive_product"]
+__all__ = ["pass_on", "receive_product", "receive_total"]
 
 Counts = npt.NDArray[np.int64]
-
-PAGE: Final = 256
-"""Ciphertexts on a page: a party works on one while the next works on the one before."""
-
-
-def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
-    """Choose slots with room for the rows and the noise of a batch. All roles compute the same."""
-    try:
-        return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def receive_product(
@@ -75,113 +60,59 @@ def receive_product(
         ) from None
 
 
-class RingParty:
-    """A party's side in the ring."""
+def pass_on(
+    keyed: KeyedParty,
+    fresh: Ciphertexts,
+    *,
+    packing: Packing,
+    batch: int,
+    page: int,
+    cells: int,
+) -> None:
+    """Multiply the predecessor's product by a party's ciphertexts, and pass it on.
 
-    def __init__(self, me: Party, *, exponent: Exponent) -> None:
-        self.me = me
-        introduce(me, others=me.others)
-        modulus = me.receive(SecureSums.EncryptionKey, source=CURATOR).modulus
+    The last party's successor is the curator.
+    """
+    me, product = keyed.me, fresh
+    if me.number > 1:
+        open_window(me, page, senders=[me.rank - 1])
+        product = fresh + receive_product(
+            me,
+            source=me.rank - 1,
+            key=keyed.key,
+            packing=packing,
+            batch=batch,
+            page=page,
+            cells=cells,
+        )
+    successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
+    await_window(me, page, receiver=successor)
+    # The next party gets it over a sealed channel; the curator gets only the product of all.
+    me.send(SecureSums.Product(batch, page, packing.width, product.travel()), to=successor)
+
+
+def receive_total(holder: KeyHolder, batch: Batch, *, number: int) -> Iterator[Counts]:
+    """Receive the product of all parties, page by page, and decrypt it."""
+    desk, key = holder.desk, holder.private.public
+    packing = packing_of(batch, shares=False, key_bits=key.bits)
+    done = 0
+    for page, cells in enumerate(page_sizes(batch.cells, size=PAGE * packing.slots)):
+        open_window(desk, page, senders=[len(desk.parties)])
+        product = receive_product(
+            desk,
+            source=len(desk.parties),
+            key=key,
+            packing=packing,
+            batch=number,
+            page=page,
+            cells=cells,
+        )
         try:
-            self.key = PublicKey.received(modulus, bits=me.key_bits)
-        except ValueError as error:
-            raise MessageError(Private(error), ", from the curator", where=me.where) from None
-        self._exponent = exponent
-        self._encryptor: Encryptor | None = None
-        self._uses = 0
-
-    def encryptor(self, *, uses: int) -> Encryptor:
-        """Give this party's encryptor.
-
-        Its table of powers serves all batches; a new one is made for a batch that is much larger.
-        """
-        if self._encryptor is None or uses > 8 * self._uses:
-            self._uses = uses
-            self._encryptor = Encryptor(
-                self.key,
-                randomness=self.me.randomness("encryption"),
-                uses=uses,
-                exponent=self._exponent,
-                workers=self.me.workers,
-            )
-        return self._encryptor
-
-    def contribute(
-        self,
-        tables: Iterable[npt.ArrayLike],
-        batch: Batch,
-        *,
-        number: int,
-        seen: Mapping[str, float],
-    ) -> None:
-        packing = packing_of(batch, shares=True, key_bits=self.key.bits)
-        encryptor = self.encryptor(uses=packing.plaintexts(batch.cells))
-        pages = recut(tables, cells=batch.cells, size=PAGE * packing.slots)
-        noisy = self.me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
-        for page, cells in enumerate(noisy):
-            fresh = encryptor.encrypt(packing.pack(cells))
-            self.pass_on(fresh, packing=packing, batch=number, page=page, cells=len(cells))
-            self.me.progress(page * PAGE * packing.slots + len(cells), of=batch.cells)
-
-    def pass_on(
-        self, fresh: Ciphertexts, *, packing: Packing, batch: int, page: int, cells: int
-    ) -> None:
-        """Multiply the predecessor's product by this party's ciphertexts, and pass it on.
-
-        The last party's successor is the curator.
-        """
-        me, product = self.me, fresh
-        if me.number > 1:
-            open_window(me, page, senders=[me.rank - 1])
-            product = fresh + receive_product(
-                me,
-                source=me.rank - 1,
-                key=self.key,
-                packing=packing,
-                batch=batch,
-                page=page,
-                cells=cells,
-            )
-        successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
-        await_window(me, page, receiver=successor)
-        # The next party gets it over a sealed channel; the curator gets only the product of all.
-        me.send(SecureSums.Product(batch, page, packing.width, product.travel()), to=successor)
-
-
-class KeyHolder:
-    """The curator's side: it makes the key and decrypts the product of all parties."""
-
-    shares = True
-
-    def __init__(self, desk: Curator) -> None:
-        self.desk = desk
-        introduce(desk, others=desk.others)
-        self.private = new_key(desk.key_bits, randomness=desk.randomness("paillier key"))
-        desk.broadcast(SecureSums.EncryptionKey(self.private.public.travel()))
-
-    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
-        desk = self.desk
-        packing = packing_of(batch, shares=self.shares, key_bits=self.private.public.bits)
-        done = 0
-        for page, cells in enumerate(page_sizes(batch.cells, size=PAGE * packing.slots)):
-            open_window(desk, page, senders=[len(desk.parties)])
-            product = receive_product(
-                desk,
-                source=len(desk.parties),
-                key=self.private.public,
-                packing=packing,
-                batch=number,
-                page=page,
-                cells=cells,
-            )
-            try:
-                yield packing.unpack(
-                    self.private.decrypt(product, workers=desk.workers), cells=cells
-                )
-            except OverflowError as error:
-                raise MessageError(
-                    f"{error}: a party's counts exceed its rows, or noise its bound",
-                    where=desk.where,
-                ) from None
-            done += cells
-            desk.progress(done, of=batch.cells)
+            yield packing.unpack(holder.private.decrypt(product, workers=desk.workers), cells=cells)
+        except OverflowError as error:
+            raise MessageError(
+                f"{error}: a party's counts exceed its rows, or noise its bound",
+                where=desk.where,
+            ) from None
+        done += cells
+        desk.progress(done, of=batch.cells)

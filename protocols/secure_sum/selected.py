@@ -34,27 +34,19 @@ from ...curator import Curator
 from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
 from ...privacy.shares import Batch, SelectedNoise
+from .graph import shuffle
+from .keys import PAGE, KeyedParty, KeyHolder, packing_of
 from .options import SecureSums
 from .pages import recut
-from .ring import PAGE, KeyHolder, RingParty, packing_of
+from .ring import pass_on, receive_total
 
-__all__ = ["SelectingCurator", "SelectingParty", "permutation"]
+__all__ = ["SelectingCurator", "SelectingParty"]
 
 
 Counts = npt.NDArray[np.int64]
 
 
-def permutation(seed: bytes, *, parties: int) -> list[int]:
-    """Shuffle 0 .. K-1 (Fisher and Yates) by the keystream of a seed, without bias."""
-    stream = RandomStream(seed)
-    order = list(range(parties))
-    for last in range(parties - 1, 0, -1):
-        other = stream.below(last + 1)
-        order[last], order[other] = order[other], order[last]
-    return order
-
-
-class SelectingParty(RingParty):
+class SelectingParty(KeyedParty):
     """A party's side in the ring; its noise may be the one that enters."""
 
     def __init__(self, me: Party) -> None:
@@ -76,7 +68,7 @@ class SelectingParty(RingParty):
         packing = packing_of(batch, shares=False, key_bits=self.key.bits)
         uses = packing.plaintexts(batch.cells)
         indicator = self._receive_indicator(number, parties=parties)
-        order = permutation(self._agree_on_seed(), parties=parties)
+        order = shuffle(RandomStream(self._agree_on_seed()), size=parties)
         place = order[me.number - 1]
         multiples = Multiples(indicator[place : place + 1], uses=uses)
         encryptor = self.encryptor(uses=uses)
@@ -86,7 +78,7 @@ class SelectingParty(RingParty):
         ):
             selected = multiples.of(packing.pack(noise), workers=me.workers)
             fresh = selected + encryptor.encrypt(packing.pack(counts))
-            self.pass_on(fresh, packing=packing, batch=number, page=page, cells=len(counts))
+            pass_on(self, fresh, packing=packing, batch=number, page=page, cells=len(counts))
             me.progress(page * PAGE * packing.slots + len(counts), of=batch.cells)
 
     def _receive_indicator(self, number: int, *, parties: int) -> Ciphertexts:
@@ -113,8 +105,6 @@ class SelectingParty(RingParty):
 class SelectingCurator(KeyHolder):
     """The curator's side: it places the 1 without learning whose noise it selects."""
 
-    shares = False
-
     def __init__(self, desk: Curator, *, exponent: Exponent) -> None:
         super().__init__(desk)
         self._encryptor = Encryptor(
@@ -128,4 +118,4 @@ class SelectingCurator(KeyHolder):
         owner = self.desk.randomness("indicator").below(batch.parties)
         encrypted = self._encryptor.encrypt([int(place == owner) for place in range(batch.parties)])
         self.desk.broadcast(SecureSums.Indicator(number, encrypted.travel()))
-        yield from super().collect(batch, number=number)
+        yield from receive_total(self, batch, number=number)

@@ -16,7 +16,7 @@ SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
 class SummingProtocol(Protocol[SumOptionsT]):
     """A protocol whose parameters extend `SumOptions`; its claim covers `colluding` parties."""
 
-    trust = "nobody with a record; paillier: the curator colludes with no party"
+    trust = "nobody with a record; the curator may collude with `colluding` parties"
     modes = ("rigorous", "paper")
     neighbours = "replace-one"
     needs_schema = True

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import MisuseError
+from ...messages import CURATOR, MessageError, MisuseError, role_name
 from ...parties import Party
 from ...privacy.shares import Batch
 from ..introductions import introduce
 from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .collusion import loss_by_view
-from .masks import MaskingParty, UnmaskingCurator
+from .graph import Circle
+from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
+from .hidden_words import HiddenWords
+from .keys import KeyedParty, KeyHolder
 from .options import NoiseKind, SecureSums, SumOptions, colluding
-from .ring import KeyHolder, RingParty
 from .selected import SelectingCurator, SelectingParty
+from .star import StarCurator, StarParty
 
-__all__ = ["CuratorSums", "PartySums"]
+__all__ = ["CuratorSums", "PartySums", "mask_graph"]
 
 Counts = npt.NDArray[np.int64]
 Tables: TypeAlias = Iterable[npt.ArrayLike]
@@ -41,6 +45,11 @@ class Collector(Protocol):
     def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]: ...
 
 
+def mask_graph(options: SumOptions, *, parties: int, seed: bytes) -> Circle:
+    """Draw the graph of parties that share masks. All roles draw the same."""
+    return Circle.of(parties=parties, colluding=colluding(options, parties=parties), seed=seed)
+
+
 class PartySums:
     """A party's side of secure sums.
 
@@ -48,42 +57,54 @@ class PartySums:
         me: The party, within the phase in which keys are exchanged.
         options: Which aggregator hides the party's tables, see `SumOptions`.
         noise: Which noise hides the records.
-        rows: A public bound on all parties' rows together. Without it each party sends its number
-            of rows. That number is public where neighbours replace a record, and secret elsewhere.
+        rows: A public bound on all parties' rows together. Without it each party tells the curator
+            its number of rows. That number is public where neighbours replace a record, and secret
+            elsewhere.
+        all_pairs: Whether all pairs of parties are introduced, because the protocol sends messages
+            of its own between them. By default the pairs that share masks are.
     """
 
     def __init__(
-        self, me: Party, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
+        self,
+        me: Party,
+        options: SumOptions,
+        *,
+        noise: NoiseKind,
+        rows: int | None = None,
+        all_pairs: bool = False,
     ) -> None:
         self._me = me
         self._colluding = colluding(options, parties=len(me.parties))
         self._noise = noise
         self._aggregator = options.aggregator
         self._batches = 0
+        self.circle = mask_graph(options, parties=len(me.parties), seed=me.job_digest)
+        """The order in which parties stand on the mask graph; neighbours are introduced."""
         if options.aggregator != "clear":
-            introduce(
-                me, others=me.others
-            )  # before anything else is sent, the numbers of rows included
+            sparse = noise == "shares" and not all_pairs
+            peers = self.circle.neighbours(me.rank) if sparse else me.peers
+            introduce(me, others=[CURATOR, *peers])
         self.rows = self._count_rows() if rows is None else rows
         """Rows of all parties, or the bound on them."""
+        self._keyed: KeyedParty | None = None
         self._side: Contributor
         if options.aggregator == "clear":
             self._side = PartyInTheClear(me)
         elif options.aggregator == "masks":
-            self._side = MaskingParty(me)
+            self._side = StarParty(me, circle=self.circle, hiding=HiddenWords.of)
         elif noise == "selected":
-            self._side = SelectingParty(me)
+            self._side = self._keyed = SelectingParty(me)
         else:
-            self._side = RingParty(me, exponent=options.randomness)
+            self._keyed = KeyedParty(me, exponent=options.randomness)
+            hiding = partial(HiddenPlaintexts.of, keyed=self._keyed)
+            self._side = StarParty(me, circle=self.circle, hiding=hiding)
 
     @property
-    def ring(self) -> RingParty:
-        """The party's place in the ring, for sub-protocols under the same key."""
-        if not isinstance(self._side, RingParty):
-            raise MisuseError(
-                "expected aggregator=paillier, found no ring and no key", where=self._me.where
-            )
-        return self._side
+    def keyed(self) -> KeyedParty:
+        """The party with the curator's key, for sub-protocols under the same key."""
+        if self._keyed is None:
+            raise MisuseError("expected aggregator=paillier, found no key", where=self._me.where)
+        return self._keyed
 
     def contribute(self, tables: Tables, batch: SumBatch) -> None:
         """Add this party's tables to a batch, with this party's part of the noise.
@@ -107,13 +128,26 @@ class PartySums:
                 f"{me.accountant.neighbours} neighbours, found none: say rows=",
                 where=me.where,
             )
-        me.broadcast(SecureSums.Rows(len(me.records)))
-        others = me.gather(SecureSums.Rows, sources=me.peers)
-        return len(me.records) + sum(message.rows for message in others)
+        me.send(SecureSums.Rows(len(me.records)), to=CURATOR)
+        rows = me.receive(SecureSums.RowsByParty, source=CURATOR).rows
+        if rows.shape != (len(me.parties),) or rows.min() < 0:
+            raise MessageError(
+                f"expected the rows of {len(me.parties)} parties from {role_name(CURATOR)}, "
+                "found something else",
+                where=me.where,
+            )
+        if rows[me.number - 1] != len(me.records):
+            raise MessageError(
+                f"expected that {role_name(CURATOR)} tells all parties the number of rows that "
+                f"{role_name(me.rank)} has, found another number: the curator, or the network, "
+                "changed it",
+                where=me.where,
+            )
+        return int(rows.sum())
 
 
 class CuratorSums:
-    """The curator's side of secure sums; the arguments are those of `PartySums`."""
+    """The curator's side of secure sums; its arguments are among those of `PartySums`."""
 
     def __init__(
         self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
@@ -122,30 +156,36 @@ class CuratorSums:
         self._colluding = colluding(options, parties=len(desk.parties))
         self._by_shares = noise == "shares"
         self._batches = 0
+        self.circle = mask_graph(options, parties=len(desk.parties), seed=desk.job_digest)
+        """The order in which parties stand on the mask graph; neighbours are introduced."""
         if options.aggregator != "clear":
-            introduce(desk, others=desk.others)
+            introduce(desk, others=desk.parties)
         self.rows_by_party: list[int] = []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         if rows is None:
             self.rows_by_party = [message.rows for message in desk.gather(SecureSums.Rows)]
+            desk.broadcast(SecureSums.RowsByParty(np.array(self.rows_by_party, np.int64)))
         self.rows = sum(self.rows_by_party) if rows is None else rows
         """Rows of all parties, or the bound on them."""
+        self._holder: KeyHolder | None = None
         self._side: Collector
         if options.aggregator == "clear":
             self._side = CuratorInTheClear(desk)
         elif options.aggregator == "masks":
-            self._side = UnmaskingCurator(desk)
+            self._side = StarCurator(desk, revealing=HiddenWords.of)
         elif noise == "selected":
-            self._side = SelectingCurator(desk, exponent=options.randomness)
+            self._side = self._holder = SelectingCurator(desk, exponent=options.randomness)
         else:
-            self._side = KeyHolder(desk)
+            self._holder = KeyHolder(desk)
+            revealing = partial(RevealedPlaintexts.of, holder=self._holder)
+            self._side = StarCurator(desk, revealing=revealing)
 
     @property
     def key_holder(self) -> KeyHolder:
         """The curator with its key, for sub-protocols under the same key."""
-        if not isinstance(self._side, KeyHolder):
+        if self._holder is None:
             raise MisuseError("expected aggregator=paillier, found no key", where=self._desk.where)
-        return self._side
+        return self._holder
 
     def pages(self, batch: SumBatch) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""

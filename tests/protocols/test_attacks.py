@@ -6,14 +6,14 @@ Statistical ones fail by chance with probability below 1e-6, at fixed seeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sottovoce.crypto import RandomStream
+from sottovoce.crypto import Channel, RandomStream
 from sottovoce.crypto.ciphertexts import Ciphertexts
 from sottovoce.curator import Curator
 from sottovoce.messages import MessageError, decode
@@ -26,10 +26,12 @@ from sottovoce.protocols.secure_sum import (
     SecureSums,
     SumBatch,
     SumOptions,
-    ring,
+    sums,
 )
-from sottovoce.protocols.secure_sum import sums as sums_module
-from sottovoce.protocols.secure_sum.masks import purpose_of
+from sottovoce.protocols.secure_sum.hidden_plaintexts import RevealedPlaintexts, hide_modulo
+from sottovoce.protocols.secure_sum.hidden_words import HiddenWords
+from sottovoce.protocols.secure_sum.keys import packing_of
+from sottovoce.protocols.secure_sum.star import Mask
 
 Converse = Callable[..., Any]
 COUNT = 16
@@ -47,6 +49,7 @@ def talk(
     aggregator: str = "paillier",
     epsilon: float = 0.05,
     batches: int = 1,
+    **more: Any,
 ) -> Any:
     """Sum three parties' cells; the curator's result is its private key's holder and the totals."""
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
@@ -66,15 +69,15 @@ def talk(
             totals = [sums.total(batch) for _ in range(batches)]
         return sums, totals
 
-    return converse(party, curator)
+    return converse(party, curator, **more)
 
 
-def decrypted(spoken: Any, product: SecureSums.Product, *, shares: bool) -> np.ndarray:
-    """Decrypt a product with the curator's key."""
+def decrypted(spoken: Any, product: SecureSums.Product) -> np.ndarray:
+    """Decrypt a product of the ring with the curator's key."""
     sums, _ = spoken.curator
     batch = sums.noisy(BATCH)
-    packing = ring.packing_of(batch, shares=shares, key_bits=256)
-    private = sums._side.private
+    packing = packing_of(batch, shares=False, key_bits=256)
+    private = sums.key_holder.private
     taken = Ciphertexts.received(private.public, product.cells, count=packing.plaintexts(COUNT))
     return packing.unpack(private.decrypt(taken), cells=COUNT)
 
@@ -87,13 +90,12 @@ def test_an_open_ring_shows_the_curator_exact_counts(
 ) -> None:
     """Without sealed channels the curator reads a single party's table off the wire.
 
-    With `selected` it is exact for K - 1 of K parties.
+    It is exact for K - 1 of K parties.
     """
-    for module in (ring, sums_module):
-        monkeypatch.setattr(module, "introduce", lambda role, others: {})
+    monkeypatch.setattr(sums, "introduce", lambda role, *, others: {})
     spoken = talk(converse, noise="selected")
     hop = next(heard for heard in spoken.heard if heard.kind == "Product" and heard.sender == 1)
-    stolen = decrypted(spoken, decode(SecureSums.Product, memoryview(hop.payload)), shares=False)
+    stolen = decrypted(spoken, decode(SecureSums.Product, memoryview(hop.payload)))
     _, (total,) = spoken.curator
     exact = sum(cells_of(party) for party in (1, 2, 3))
     # Seed 1: the noise is not party 1's own, so its table lies open, although epsilon is 0.05.
@@ -102,21 +104,16 @@ def test_an_open_ring_shows_the_curator_exact_counts(
 
 
 def test_a_sealed_ring_does_not(converse: Converse) -> None:
-    for noise in ("selected", "shares"):
-        spoken = talk(converse, noise=noise)
-        hops = [
-            heard
-            for heard in spoken.heard
-            if heard.kind in ("Product", "Permutation") and heard.to != 0
-        ]
-        assert len(hops) >= 2
-        for hop in hops:
-            with pytest.raises(MessageError):
-                decode(SecureSums.Product, memoryview(hop.payload))
+    spoken = talk(converse, noise="selected")
+    hops = [heard for heard in spoken.heard if heard.kind in ("Product", "Permutation")]
+    assert len(hops) == 5
+    for hop in hops:
+        with pytest.raises(MessageError):
+            decode(SecureSums.Product, memoryview(hop.payload))
 
 
 def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Converse) -> None:
-    """With `paillier` party 2 and the curator learn party 1's table with one noise share.
+    """In mode paper party 2 and the curator read party 1's table, exactly in two cases of three.
 
     Party 2 gives the curator what it received.
     """
@@ -130,46 +127,114 @@ def test_the_curator_with_a_party_opens_partial_sums_of_the_ring(converse: Conve
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Ciphertexts, "received", classmethod(spied))
-        drawn = _spy_shares(patch)
-        spoken = talk(converse)
+        spoken = talk(converse, noise="selected")
     sums, _ = spoken.curator
-    packing = ring.packing_of(sums.noisy(BATCH), shares=True, key_bits=256)
-    partial = [int(p) for p in sums._side.private.decrypt(received[0])]
-    values = packing.unpack(partial, cells=COUNT)
-    assert np.array_equal(values, cells_of(1) + drawn[1][0])
+    packing = packing_of(sums.noisy(BATCH), shares=False, key_bits=256)
+    products = [row for row in received if len(row) == packing.plaintexts(COUNT)]
+    partial = sums.key_holder.private.decrypt(products[0])
+    assert np.array_equal(packing.unpack(partial, cells=COUNT), cells_of(1))
 
 
-def test_the_curator_with_a_party_opens_nothing_of_masks(converse: Converse) -> None:
+@pytest.mark.parametrize("coalition", [(), (2,), (3,)])
+def test_the_curator_with_parties_opens_no_partial_sum_of_the_star(
+    converse: Converse, coalition: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Party 1's plaintext stays spread over all of Z_n, whoever helps the curator but both others.
+
+    The plaintext modulo n is divided into 64 ranges. Masks of the coalition are removed.
+    """
+    taken: list[tuple[str, bytes]] = []
+    plain = Channel.next_key
+
+    def spied(self: Channel, purpose: str) -> bytes:
+        key = plain(self, purpose)
+        taken.append((purpose, key))
+        return key
+
+    pages: list[Sequence[SecureSums.Encrypted]] = []
+    reveal = RevealedPlaintexts.reveal
+
+    def kept(self: RevealedPlaintexts, sent: Sequence[SecureSums.Encrypted], *, cells: int) -> Any:
+        pages.append(sent)
+        return reveal(self, sent, cells=cells)
+
+    monkeypatch.setattr(Channel, "next_key", spied)
+    monkeypatch.setattr(RevealedPlaintexts, "reveal", kept)
+    ranges = []
+    for seed in range(60):
+        taken.clear()
+        spoken = talk(converse, seed=seed)
+        sums, _ = spoken.curator
+        private = sums.key_holder.private
+        n = private.public.n
+        cells = pages[-1][0].cells
+        ciphertexts = Ciphertexts.received(private.public, cells, count=len(cells))
+        plaintexts = private.decrypt(ciphertexts)
+        keys = mask_keys(spoken, taken)
+        for party in coalition:
+            masks = [Mask(RandomStream(keys[frozenset((1, party))]), -1)]
+            plaintexts = hide_modulo(plaintexts, masks, n=n)
+        ranges += [int(plaintext % n * 8 // n) for plaintext in plaintexts]
+        # The referee of this test: with both others nothing hides party 1's noisy table.
+        both = [Mask(RandomStream(keys[frozenset((1, party))]), -1) for party in (2, 3)]
+        bare = hide_modulo(private.decrypt(ciphertexts), both, n=n)
+        packing = packing_of(sums.noisy(BATCH), shares=True, key_bits=256)
+        assert np.abs(packing.unpack(bare, cells=COUNT) - cells_of(1)).max() < 10_000
+    # 8 ranges of equal size: chi-squared with 7 degrees of freedom is above 50 in 1 of 1e8 cases.
+    counts = np.bincount(ranges, minlength=8)
+    assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 50
+
+
+def test_the_curator_with_a_party_opens_nothing_of_masks(
+    converse: Converse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With `masks` party 2 and the curator learn nothing of party 1's table.
 
     They remove the masks of their pair, and party 1's cells stay uniform.
     """
+    taken: list[tuple[str, bytes]] = []
+    pages: list[Sequence[SecureSums.Masked]] = []
+    plain, reveal = Channel.next_key, HiddenWords.reveal
+
+    def spied(self: Channel, purpose: str) -> bytes:
+        taken.append((purpose, plain(self, purpose)))
+        return taken[-1][1]
+
+    def kept(self: HiddenWords, sent: Sequence[SecureSums.Masked], *, cells: int) -> Any:
+        pages.append(sent)
+        return reveal(self, sent, cells=cells)
+
+    monkeypatch.setattr(Channel, "next_key", spied)
+    monkeypatch.setattr(HiddenWords, "reveal", kept)
     spoken = talk(converse, aggregator="masks")
-    said = {
-        opened.sender: opened.message
-        for opened in spoken.opened
-        if isinstance(opened.message, SecureSums.Masked)
+    keys = mask_keys(spoken, taken)
+    hiding = HiddenWords.of(spoken.curator[0].noisy(BATCH))
+
+    def without(*peers: int) -> np.ndarray:
+        """Remove party 1's masks with these peers."""
+        words = hiding._widen(pages[0][0].cells)
+        for peer in peers:
+            octets = RandomStream(keys[frozenset((1, peer))]).draw(hiding.width * len(words))
+            words = words - hiding._widen(np.frombuffer(octets, np.uint8))
+        unused = np.uint64(64 - 8 * hiding.width)
+        signed: np.ndarray = (words << unused).view(np.int64) >> unused.astype(np.int64)
+        return signed[:COUNT]
+
+    # What is left is counts + share + the mask with party 3: spread over the whole range.
+    assert np.ptp(without(2)) > 256**hiding.width / 3
+    assert np.ptp(without(3)) > 256**hiding.width / 3
+    assert np.abs(without(2, 3)).max() < 256**hiding.width / 8  # only both keys uncover them
+
+
+def mask_keys(spoken: Any, taken: list[tuple[str, bytes]]) -> dict[frozenset[int], bytes]:
+    """Find each pair's key of the first batch: both ends have derived the same."""
+    purpose = next(purpose for purpose, _ in taken if purpose.startswith("masks"))
+    return {
+        frozenset((party, peer)): spoken.party(party).channels[peer]._derive(f"key 1 for {purpose}")
+        for party in (1, 2)
+        for peer in (2, 3)
+        if peer > party
     }
-    width = said[1].cells.size // COUNT
-    name = f"key 1 for {purpose_of(spoken.curator[0].noisy(BATCH))}"
-    key = spoken.party(2).channels[1]._derive(name)
-    mask = np.frombuffer(RandomStream(key).draw(width * COUNT), np.uint8)
-
-    def number(octets: np.ndarray) -> np.ndarray:
-        wide = np.zeros((COUNT, 8), np.uint8)
-        wide[:, :width] = octets[: COUNT * width].reshape(COUNT, width)
-        return wide.view("<i8").reshape(-1)
-
-    unmasked = (number(said[1].cells) - number(mask)) % 256**width
-    # What is left is counts + share + the mask with party 3: spread over the whole range, not near
-    # the counts.
-    assert np.ptp(unmasked) > 256**width / 3
-    other = np.frombuffer(
-        RandomStream(spoken.party(3).channels[1]._derive(name)).draw(width * COUNT), np.uint8
-    )
-    signed = (unmasked - number(other)) % 256**width
-    signed = np.where(signed >= 256**width // 2, signed - 256**width, signed)
-    assert np.abs(signed).max() < 256**width / 8  # only party 3's key uncovers them
 
 
 # ---- 2. an insider subtracts its own noise
@@ -302,8 +367,9 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
     import pandas as pd
 
     from sottovoce.parties import read_schema
+    from sottovoce.protocols.introductions import introduce
     from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
-    from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
+    from sottovoce.protocols.secure_sum.keys import KeyedParty, KeyHolder
 
     attributes = [f"x{i}" for i in range(600)]
     schema = read_schema({name: ["0", "1"] for name in attributes})
@@ -312,13 +378,15 @@ def test_what_the_curator_holds_is_what_the_attack_needs(converse: Converse) -> 
 
     def party(me: Party) -> None:
         with me.phase("keys"):
-            part = PartyReplacement(RingParty(me, exponent="half"), domain=me.records.domain)
+            introduce(me, others=me.others)
+            part = PartyReplacement(KeyedParty(me, exponent="half"), domain=me.records.domain)
         with me.phase("update"):
             for turn in me.parties:
                 part.round(turn, count=me.records.marginal, epsilon=epsilon)
 
     def curator(desk: Curator) -> list[np.ndarray]:
         with desk.phase("keys"):
+            introduce(desk, others=desk.others)
             part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=30)
         held = []
         with desk.phase("update"):

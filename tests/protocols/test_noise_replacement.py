@@ -13,13 +13,14 @@ from sottovoce.curator import Curator
 from sottovoce.messages import MisuseError
 from sottovoce.parties import Party, read_schema
 from sottovoce.privacy.shares import SelectedNoise
+from sottovoce.protocols.introductions import introduce
 from sottovoce.protocols.noise_replacement import (
     CuratorReplacement,
     NoiseReplacement,
     PartyReplacement,
 )
 from sottovoce.protocols.noise_replacement.rounds import batch_of, sum_out
-from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
+from sottovoce.protocols.secure_sum.keys import KeyedParty, KeyHolder
 
 Converse = Callable[..., Any]
 SCHEMA = read_schema(
@@ -71,7 +72,8 @@ def replace(
 
     def party(me: Party) -> None:
         with me.phase("keys"):
-            part = PartyReplacement(RingParty(me, exponent="half"), domain=me.records.domain)
+            introduce(me, others=me.others)
+            part = PartyReplacement(KeyedParty(me, exponent="half"), domain=me.records.domain)
         for turn in me.parties:
             with me.phase("update"):
                 part.round(turn, count=me.records.marginal, epsilon=epsilon)
@@ -80,6 +82,7 @@ def replace(
 
     def curator(desk: Curator) -> list[Any]:
         with desk.phase("keys"):
+            introduce(desk, others=desk.others)
             part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=90)
         kept = []
         for turn, frontier in zip(desk.parties, frontiers, strict=True):

@@ -18,6 +18,7 @@ from sottovoce.protocols.secure_sum import (
     SumBatch,
     SumOptions,
 )
+from sottovoce.protocols.secure_sum.selected import SelectingCurator
 
 
 class CountOptions(Options):
@@ -167,5 +168,7 @@ class SumOfItsOwn(Protocol[CountSumOptions]):
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("count"):
             sums = CuratorSums(desk, self.parameters, noise="selected")
-            (total,) = sums.key_holder.collect(sums.noisy(self.batch()), number=0)
+            holder = sums.key_holder
+            assert isinstance(holder, SelectingCurator)
+            (total,) = holder.collect(sums.noisy(self.batch()), number=0)
             return Outcome(summary={"count": int(total[0])})

@@ -242,7 +242,7 @@ def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int
 
     def curator(desk: Curator) -> Any:
         with desk.phase("initialisation"):
-            return receive_structure(desk)
+            return receive_structure(desk, last=3)
 
     tables = [people(rows, seed=seed) for seed in range(3)]
     return converse(party, curator, tables=tables, schema=SCHEMA, kinds=Forest.kinds())
@@ -250,7 +250,15 @@ def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int
 
 def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
     def act(me: Party, records: Records) -> None:
-        choose_edges(me, records, edges=4, cell_noise=0.004, epsilon=20.0, score="R")
+        choose_edges(
+            me,
+            records,
+            edges=4,
+            cell_noise=0.004,
+            epsilon=20.0,
+            score="R",
+            order=me.parties,
+        )
 
     talk = play(converse, act)
     # c and e belong to nobody: an edge to them is not worth its table.

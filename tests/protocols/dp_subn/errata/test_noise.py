@@ -29,9 +29,10 @@ from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
 from sottovoce.protocols.dp_subn import learning
 from sottovoce.protocols.dp_subn.learning import select_parents
 from sottovoce.protocols.dp_subn.usefulness import Sizes
+from sottovoce.protocols.introductions import introduce
 from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
-from sottovoce.protocols.secure_sum.ring import KeyHolder, RingParty
+from sottovoce.protocols.secure_sum.keys import KeyedParty, KeyHolder
 
 Converse = Callable[..., Any]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
@@ -401,7 +402,8 @@ def test_e20_who_knows_the_noise_reads_a_record_off_the_structure(
 
         def party(me: Party) -> None:
             with me.phase("keys"):
-                part = PartyReplacement(RingParty(me, exponent="half"), domain=me.records.domain)
+                introduce(me, others=me.others)
+                part = PartyReplacement(KeyedParty(me, exponent="half"), domain=me.records.domain)
             with me.phase("update"):
                 for turn in me.parties:
                     part.round(turn, count=me.records.marginal, epsilon=1.0)
@@ -410,6 +412,7 @@ def test_e20_who_knows_the_noise_reads_a_record_off_the_structure(
 
         def curator(desk: Curator) -> np.ndarray:
             with desk.phase("keys"):
+                introduce(desk, others=desk.others)
                 part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=2000)
             with desk.phase("update"):
                 for turn in desk.parties:

@@ -1,0 +1,99 @@
+"""The mask graph: which parties share masks, and in which order parties stand on its circle.
+
+Parties stand on a circle in a random order that everyone can compute. Each shares masks with the
+d / 2 parties before it and the d / 2 parties after it (a Harary graph; Bell, Bonawitz, Gascon,
+Lepoint and Raykova, "Secure single-server aggregation with (poly)logarithmic overhead", CCS 2020,
+use the same graph). Below about 34 parties all pairs share masks.
+
+*Who can read what.* The curator and a coalition of parties learn the sum of each connected
+component of the other parties, and nothing more. The others are connected unless the coalition
+holds two runs of d / 2 neighbouring places on the circle. So
+
+- a coalition of fewer than d parties never parts the others, whoever it chose
+- a coalition of any third of the parties that was chosen without knowing the order parts them with
+  a probability below 2**-40: there are K (K - 1) / 2 pairs of places where two runs can begin, and
+  d given places are all in the coalition with a probability of at most (1/3)**d
+- a coalition of d parties or more that was chosen with knowledge of the order can be the
+  neighbours of one party. The accountant states this worst case
+
+Nobody is left out of a run, so the graph cannot make a sum wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from math import comb
+from typing import Final, NamedTuple
+
+from ...crypto import RandomStream
+
+__all__ = ["Circle", "degree", "shuffle"]
+
+FAILURE_BITS: Final = 40
+"""A random third of the parties parts the others with a probability below 2**-40."""
+COALITION: Final = 3
+"""The bound holds for coalitions of one party in three."""
+
+
+def degree(*, parties: int, colluding: int) -> int:
+    """Choose with how many others each party shares masks; all of them where parties are few.
+
+    >>> [degree(parties=parties, colluding=1) for parties in (3, 30, 100, 1000)]
+    [2, 29, 34, 38]
+    """
+    pairs = comb(parties, 2)
+    size = 2 * (colluding // 2 + 1)  # more than `colluding`, and even
+    while COALITION**size < pairs << FAILURE_BITS:
+        size += 2
+    return min(size, parties - 1)
+
+
+class Circle(NamedTuple):
+    """The parties in their order on the circle, and how many neighbours share masks with each."""
+
+    order: tuple[int, ...]
+    degree: int
+
+    @classmethod
+    def of(cls, *, parties: int, colluding: int, seed: bytes) -> Circle:
+        """Draw the circle from a public seed. All roles draw the same."""
+        size = degree(parties=parties, colluding=colluding)
+        if size >= parties - 1:
+            return cls(tuple(range(1, parties + 1)), size)
+        key = hashlib.sha256(b"sottovoce mask graph v1" + seed).digest()
+        order = shuffle(RandomStream(key), size=parties)
+        return cls(tuple(place + 1 for place in order), size)
+
+    @property
+    def parties(self) -> int:
+        return len(self.order)
+
+    def neighbours(self, party: int) -> list[int]:
+        """List the parties with which a party shares masks, by rank."""
+        if self.degree >= self.parties - 1:
+            return sorted(set(self.order) - {party})
+        place, half = self.order.index(party), self.degree // 2
+        steps = [*range(-half, 0), *range(1, half + 1)]
+        return sorted(self.order[(place + step) % self.parties] for step in steps)
+
+    def after(self, party: int) -> int:
+        """Give the next party on the circle, which shares masks with this one."""
+        return self.order[(self.order.index(party) + 1) % self.parties]
+
+    def before(self, party: int) -> int:
+        """Give the party before this one on the circle."""
+        return self.order[self.order.index(party) - 1]
+
+    @property
+    def edges(self) -> int:
+        """Number of pairs that share masks."""
+        return self.parties * min(self.degree, self.parties - 1) // 2
+
+
+def shuffle(stream: RandomStream, *, size: int) -> list[int]:
+    """Shuffle 0 .. size - 1 (Fisher and Yates), without bias."""
+    order = list(range(size))
+    for last in range(size - 1, 0, -1):
+        other = stream.below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order

@@ -1,0 +1,65 @@
+"""The Paillier key of a run: the curator makes it, and every party encrypts under it."""
+
+from __future__ import annotations
+
+from ...crypto.packing import Packing
+from ...crypto.paillier import Encryptor, Exponent, new_key
+from ...crypto.public_key import PublicKey
+from ...curator import Curator
+from ...messages import CURATOR, MessageError, Private, UsageError
+from ...parties import Party
+from ...privacy.shares import Batch
+from .options import SecureSums
+
+__all__ = ["PAGE", "KeyHolder", "KeyedParty", "packing_of"]
+
+PAGE = 256
+"""Ciphertexts on a page: while a party works on one, the next role works on the one before."""
+
+
+def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
+    """Choose slots with room for the rows and the noise of a batch. All roles compute the same."""
+    try:
+        return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+class KeyedParty:
+    """A party that has received the curator's modulus."""
+
+    def __init__(self, me: Party, *, exponent: Exponent) -> None:
+        self.me = me
+        modulus = me.receive(SecureSums.EncryptionKey, source=CURATOR).modulus
+        try:
+            self.key = PublicKey.received(modulus, bits=me.key_bits)
+        except ValueError as error:
+            raise MessageError(Private(error), ", from the curator", where=me.where) from None
+        self._exponent = exponent
+        self._encryptor: Encryptor | None = None
+        self._uses = 0
+
+    def encryptor(self, *, uses: int) -> Encryptor:
+        """Give this party's encryptor.
+
+        Its table of powers serves all batches; a new one is made for a batch that is much larger.
+        """
+        if self._encryptor is None or uses > 8 * self._uses:
+            self._uses = uses
+            self._encryptor = Encryptor(
+                self.key,
+                randomness=self.me.randomness("encryption"),
+                uses=uses,
+                exponent=self._exponent,
+                workers=self.me.workers,
+            )
+        return self._encryptor
+
+
+class KeyHolder:
+    """The curator with its private key."""
+
+    def __init__(self, desk: Curator) -> None:
+        self.desk = desk
+        self.private = new_key(desk.key_bits, randomness=desk.randomness("paillier key"))
+        desk.broadcast(SecureSums.EncryptionKey(self.private.public.travel()))

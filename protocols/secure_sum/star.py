@@ -1,0 +1,169 @@
+"""The star: every party sends its masked table straight to the curator, in one round.
+
+    P_k -> T    hide(counts_k + share_k + sum of m_kj over j > k - sum of m_jk over j < k)
+    T           reveals the sum of all that it received: the masks cancel
+
+m_kj is a keystream (AES-256-CTR) whose key only P_k and P_j can compute. Every batch has another
+key, which derives from everything that the two were told (`agreement`). Each pair of parties that
+are neighbours in the mask graph (`graph`) has a mask. `hide` is encryption under the curator's
+Paillier key (`hidden_plaintexts`), or nothing (`hidden_words`).
+
+Who learns what. To an adversary without the keys of the parties left out, any smaller sum is
+uniformly distributed. So the curator, even together with parties, learns of the others only their
+sum. It does not help to multiply, repeat or replace what a party sends: the masks are multiplied as
+well and do not cancel.
+
+If a party fails, the others' masks stay in the sum, which is then random: the run fails and
+publishes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...crypto import RandomStream
+from ...curator import Curator
+from ...messages import CURATOR, MessageError, role_name
+from ...parties import Party
+from ...privacy.shares import Batch, SharedLaplace
+from .agreement import digest_of, require_agreement, send_agreement, take_agreements
+from .graph import Circle
+from .pages import await_window, open_window, page_sizes, recut
+
+__all__ = ["Hiding", "Mask", "MaskedPage", "Revealing", "StarCurator", "StarParty"]
+
+Counts = npt.NDArray[np.int64]
+
+
+class Mask(NamedTuple):
+    """The keystream that a party shares with another one, and the sign with which it adds it."""
+
+    stream: RandomStream
+    sign: int
+
+
+class MaskedPage(Protocol):
+    """A message with a page of a party's hidden cells."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def page(self) -> int: ...
+
+
+PageT = TypeVar("PageT", bound=MaskedPage)
+
+
+class Hiding(Protocol):
+    """How a party hides a page of a batch."""
+
+    @property
+    def page_cells(self) -> int:
+        """Cells on a page."""
+
+    def hide(self, cells: Counts, masks: Sequence[Mask], *, batch: int, page: int) -> object:
+        """Add the masks, and make the message of a page."""
+
+
+class Revealing(Protocol, Generic[PageT]):
+    """How the curator reads the sum of all parties' pages."""
+
+    @property
+    def page_cells(self) -> int:
+        """Cells on a page."""
+
+    @property
+    def kind(self) -> type[PageT]:
+        """The message of a page."""
+
+    def reveal(self, pages: Sequence[PageT], *, cells: int) -> Counts:
+        """Add the parties' pages up.
+
+        Raises:
+            ValueError: a page has another size than expected, or the masks do not cancel.
+        """
+
+
+class StarParty:
+    """A party's side.
+
+    Args:
+        me: the party, which is introduced to its neighbours.
+        circle: the mask graph.
+        hiding: makes the way in which a batch is hidden.
+    """
+
+    def __init__(self, me: Party, *, circle: Circle, hiding: Callable[[Batch], Hiding]) -> None:
+        self._me = me
+        self._circle = circle
+        self._hiding = hiding
+
+    def contribute(
+        self,
+        tables: Iterable[npt.ArrayLike],
+        batch: Batch,
+        *,
+        number: int,
+        seen: Mapping[str, float],
+    ) -> None:
+        me, hiding = self._me, self._hiding(batch)
+        digest = digest_of(batch, number=number, told=me.told(CURATOR))
+        # Every pair and batch has its own key. A keystream used twice would show the difference of
+        # the two tables that it masked.
+        masks = [
+            Mask(
+                RandomStream(me.channels[peer].next_key(f"masks {digest.hex()}")),
+                1 if peer > me.rank else -1,
+            )
+            for peer in (self._circle.neighbours(me.rank) if me.peers else [])
+        ]
+        pages = recut(tables, cells=batch.cells, size=hiding.page_cells)
+        noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
+        send_agreement(me, self._circle, number=number, digest=digest)
+        done = 0
+        for page, cells in enumerate(noisy):
+            message = hiding.hide(cells, masks, batch=number, page=page)
+            await_window(me, page, receiver=CURATOR)
+            me.send(message, to=CURATOR)
+            done += len(cells)
+            me.progress(done, of=batch.cells)
+        require_agreement(me, self._circle, number=number, digest=digest)
+
+
+class StarCurator:
+    """The curator's side: it can read the sum of all pages, and nothing else.
+
+    Args:
+        desk: the curator.
+        revealing: makes the way in which the sum of a batch is read.
+    """
+
+    def __init__(self, desk: Curator, *, revealing: Callable[[Batch], Revealing[Any]]) -> None:
+        self._desk = desk
+        self._revealing = revealing
+
+    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
+        desk, revealing = self._desk, self._revealing(batch)
+        take_agreements(desk, batch, number=number)
+        done = 0
+        for page, cells in enumerate(page_sizes(batch.cells, size=revealing.page_cells)):
+            open_window(desk, page, senders=desk.parties)
+            answers = desk.gather(revealing.kind)
+            for party, answer in zip(desk.parties, answers, strict=True):
+                if (answer.batch, answer.page) != (number, page):
+                    raise MessageError(
+                        f"expected page {page} of batch {number} from {role_name(party)}, "
+                        f"found page {answer.page} of batch {answer.batch}",
+                        where=desk.where,
+                    )
+            try:
+                sums = revealing.reveal(answers, cells=cells)
+            except ValueError as error:
+                raise MessageError(str(error), where=desk.where) from None
+            yield sums
+            done += cells
+            desk.progress(done, of=batch.cells)
