@@ -56,7 +56,7 @@ SECURITY_BITS: Final = 128
 """An unsound modulus passes with a probability of at most 2^-128."""
 LABEL: Final = b"sottovoce modulus proof v1"
 
-_CHECKING: Final = threading.Lock()
+_CHECKING: Final = threading.RLock()
 # A process that is forked during a check would inherit a lock that nobody opens.
 os.register_at_fork(
     before=_CHECKING.acquire, after_in_parent=_CHECKING.release, after_in_child=_CHECKING.release

@@ -4,6 +4,7 @@ import gc
 import weakref
 from collections import Counter
 
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
@@ -108,3 +109,15 @@ def test_a_seeded_stream_is_a_keystream() -> None:
     expected = cipher.update(bytes(3 * 4096))
     stream = RandomStream(b"k" * 32)
     assert b"".join(stream.draw(24) for _ in range(512)) == expected
+
+
+def test_integers_and_generators_follow_from_a_keystream() -> None:
+    """No byte is drawn that is not needed, so a seed means the same in every version."""
+    octets = RandomStream(b"k" * 32).draw(64)
+    stream = RandomStream(b"k" * 32)
+    assert stream.below(1 << 16) == int.from_bytes(octets[:2], "little")
+    assert stream.below(1 << 3) == octets[2] >> 5
+    assert stream.draw(1) == octets[3:4]
+    expected = np.random.Generator(np.random.Philox(np.random.SeedSequence(list(octets[4:36]))))
+    assert stream.generator().integers(1 << 60) == expected.integers(1 << 60)
+    assert stream.draw(28) == octets[36:]
