@@ -25,7 +25,9 @@ alone, so a seeded run is the same on every machine.
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 import gmpy2
@@ -35,7 +37,7 @@ from gmpy2 import mpfr
 
 from ..crypto import RandomStream
 
-__all__ = ["NegativeBinomial"]
+__all__ = ["NegativeBinomial", "negative_binomial"]
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -51,6 +53,21 @@ MARGIN: Final = 1e-12
 """Relative margin; a power and two products in double precision are off by less than 1e-14."""
 MAX_BLOCKS: Final = 60
 """Number of blocks; values stay below 2**60, so that sums of a few fit into 64 bits."""
+_MAKING: Final = threading.Lock()
+
+
+def negative_binomial(*, shape: Fraction, rate: Fraction) -> NegativeBinomial:
+    """Give the law NB(shape, exp(-rate)); its tables are public, and made once in a process.
+
+    A thousand parties on threads draw from the same law. Each would spend 5 ms on its tables.
+    """
+    with _MAKING:
+        return _kept(shape, rate)
+
+
+@lru_cache(maxsize=64)
+def _kept(shape: Fraction, rate: Fraction) -> NegativeBinomial:
+    return NegativeBinomial(shape=shape, rate=rate)
 
 
 class NegativeBinomial:

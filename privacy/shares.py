@@ -198,9 +198,9 @@ class SharedLaplace:
     def draw(self, randomness: RandomStream) -> Iterator[Counts]:
         """Add a share of the noise to every cell. Called by `Accountant.release` alone."""
         shape = shape_of(parties=self.batch.parties, colluding=self.batch.colluding)
-        from .negative_binomial import NegativeBinomial
+        from .negative_binomial import negative_binomial
 
-        law = NegativeBinomial(shape=shape, rate=self.batch.rate)
+        law = negative_binomial(shape=shape, rate=self.batch.rate)
         for page in self.pages:
             positive = law.draw(len(page), randomness=randomness)
             yield np.asarray(page) + positive - law.draw(len(page), randomness=randomness)
@@ -242,9 +242,9 @@ class SelectedNoise:
 
         Counts and noise are returned apart, as they meet under encryption. The counts are exact.
         """
-        from .negative_binomial import NegativeBinomial
+        from .negative_binomial import negative_binomial
 
-        law = NegativeBinomial(shape=Fraction(1), rate=self.batch.rate)
+        law = negative_binomial(shape=Fraction(1), rate=self.batch.rate)
         for page in self.pages:
             positive = law.draw(len(page), randomness=randomness)
             noise = positive - law.draw(len(page), randomness=randomness)
