@@ -153,7 +153,7 @@ class LabelDP(SurveyProtocol[LabelDPParameters]):
 def _read(message: LabelDP.Clear, encoding: ClearAttributes) -> ReportBatch[Tables]:
     """Count the labels and values in packed reports."""
     users, size = message.users, len(message.packed)
-    if users < 0 or message.bits != users * encoding.bits or not (users or message.last):
+    if message.bits != users * encoding.bits or not (users or message.last):
         raise ValueError(
             f"expected {encoding.bits} bits of each of some users, found {message.bits} of {users}"
         )

@@ -128,11 +128,7 @@ def collect(
 
 def _read(message: FilterMessages.Reports, filters: BloomFilters) -> ReportBatch[Reports]:
     users, size = message.users, len(message.packed)
-    if (
-        not 0 <= users <= 8 * size
-        or message.bits != users * filters.bits
-        or not (users or message.last)
-    ):
+    if message.bits != users * filters.bits or not (users or message.last):
         raise ValueError(
             f"expected {filters.bits} bits of each of some users, found {message.bits} of {users}"
         )
