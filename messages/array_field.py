@@ -89,9 +89,9 @@ class ArrayField:
         code, axes = reader.take(2)
         if code != self.code:
             name = DTYPES.get(code) or f"unknown type {code}"
-            raise MessageError(f"expected an array of {self.dtype}, found {name}")
+            raise MessageError(f"expected an array of {self.dtype}, found ", Private(name))
         if axes > MAX_AXES:
-            raise MessageError(f"expected at most {MAX_AXES} axes, found {axes}")
+            raise MessageError(f"expected at most {MAX_AXES} axes, found ", Private(axes))
         shape = _AXES[axes].unpack(reader.take(8 * axes))
         if self.shape is not None and not self.shape.admits(shape):
             raise MessageError(f"expected an array of shape {self.shape}, found ", Private(shape))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from .errors import MessageError
+from .errors import MessageError, Private
 
 __all__ = ["MIN_SEPARATE_BYTES", "Reader", "Writer"]
 
@@ -63,7 +63,11 @@ class Reader:
         """Read the next bytes."""
         if length > len(self._buffer) - self._position:
             raise MessageError(
-                f"expected {length} more bytes, found {self.left}: the message is truncated"
+                "expected ",
+                Private(length),
+                " more bytes, found ",
+                Private(self.left),
+                ": the message is truncated",
             )
         start, self._position = self._position, self._position + length
         return self._buffer[start : self._position]

@@ -67,8 +67,11 @@ class SequenceField(Generic[T]):
         count = reader.u64()
         if count * self.item.min_bytes > reader.left:
             raise MessageError(
-                f"expected {count} items, found {reader.left} bytes for them: "
-                "the message is truncated"
+                "expected ",
+                Private(count),
+                " items, found ",
+                Private(reader.left),
+                " bytes for them: the message is truncated",
             )
         return tuple([self.item.read(reader) for _ in range(count)])
 

@@ -108,7 +108,8 @@ class Edges:
         length = len(header) + size
         if length > self._limit:
             raise MisuseError(
-                f"expected frames of at most {self._limit} bytes, found {kind} of {length}",
+                f"expected frames of at most {self._limit} bytes, found {kind} of ",
+                Private(length),
                 where=self._phases.where,
             )
         parts: list[Buffer] = [header]

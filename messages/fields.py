@@ -115,7 +115,9 @@ class IntField:
         number = value if type(value) is int else self._as_integer(value)
         if not -(1 << 63) <= number < 1 << 63:
             raise MisuseError(
-                f"expected an int of 64 bits, found one of {number.bit_length()} bits: use BigInts"
+                "expected an int of 64 bits, found one of ",
+                Private(number.bit_length()),
+                " bits: use BigInts",
             )
         return number
 
@@ -219,7 +221,7 @@ class StrField:
             return str(reader.take(reader.u64()), "utf-8")
         except UnicodeDecodeError as error:
             raise MessageError(
-                f"expected UTF-8, found {error.reason} at byte {error.start}"
+                "expected UTF-8, found ", Private(f"{error.reason} at byte {error.start}")
             ) from None
 
     def sample(self) -> str:

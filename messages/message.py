@@ -157,7 +157,9 @@ def decode(kind: type[M], payload: memoryview) -> M:
         raise MessageError(f"malformed {kind.__name__}: ", Private(error)) from None
     if reader.left:
         raise MessageError(
-            f"malformed {kind.__name__}: expected its end, found {reader.left} bytes left over"
+            f"malformed {kind.__name__}: expected its end, found ",
+            Private(reader.left),
+            " bytes left over",
         )
     message: M = decoded
     return message

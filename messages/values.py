@@ -75,7 +75,9 @@ class BigInts:
             # Received bytes are a read-only view already. Bytes that may still change are copied.
             object.__setattr__(self, "data", view if view.readonly else bytes(view))
         if len(self.data) % self.width:
-            raise MisuseError(f"expected a multiple of {self.width} bytes, found {len(self.data)}")
+            raise MisuseError(
+                f"expected a multiple of {self.width} bytes, found ", Private(len(self.data))
+            )
 
     @classmethod
     def of(cls, numbers: Iterable[int], *, width: int) -> BigInts:

@@ -32,8 +32,8 @@ class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
             for name in chosen:
                 if name not in names:
                     raise UsageError(
-                        f"expected columns of {where} for {option}, found {name!r}"
-                        f"{_hint(name, names)}"
+                        f"expected columns of {where} for {option}, found {name!r}",
+                        *_hint_parts(name, names),
                     )
         kept = [name for name in names if not self.columns or name in self.columns]
         kept = [name for name in kept if name not in self.drop]
@@ -57,15 +57,16 @@ def select_columns(
         raise UsageError(
             f"expected a column {missing[0]!r} in {where}, as the schema says, found ",
             Private(shown + more),
-            _hint(missing[0], names),
+            *_hint_parts(missing[0], names),
         )
     return [name for name in names if name in only]
 
 
-def _hint(name: str, names: Sequence[str]) -> str:
+def _hint_parts(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Ask whether a similar column was meant; the names of columns stay with the party."""
     folded = {other.casefold(): other for other in names}
     close = [folded[text] for text in difflib.get_close_matches(name.casefold(), folded, n=3)]
-    return f": did you mean {' or '.join(close)}?" if close else ""
+    return (": did you mean ", Private(" or ".join(close)), "?") if close else ()
 
 
 def check_header(names: Sequence[str], *, where: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -140,6 +140,9 @@ class CheckedLines(io.RawIOBase):
     def _refuse(self, line: int, content: str) -> None:
         if self.problem is None:
             self.problem = UsageError(
-                f"expected {self._fields} fields in line {line} of {self._where}, as in its "
-                f"header, found {content}: complete the line, or leave it out"
+                "expected ",
+                Private(self._fields),
+                f" fields in line {line} of {self._where}, as in its header, found ",
+                Private(content),
+                ": complete the line, or leave it out",
             )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import Private, UsageError
 from ..privacy import PartPath
 from .records import Records
 
@@ -52,7 +52,8 @@ def parts_by_value(records: Records, *, by: str) -> tuple[list[str], list[Indice
     if by not in records.domain.attributes:
         raise UsageError(
             f"expected an attribute of the schema ({', '.join(records.domain.attributes)}) to "
-            f"split by, found {by!r}"
+            "split by, found ",
+            Private(repr(by)),
         )
     codes = np.asarray(records.codes(by))
     labels = records.domain.labels[by]
@@ -75,7 +76,7 @@ def parts_by_place(
         seed: the public seed, and what tells partitions within partitions apart.
     """
     if into < 1:
-        raise UsageError(f"expected at least one part, found {into}")
+        raise UsageError("expected at least one part, found ", Private(into))
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([into, *seed])))
     part_of_row = generator.permutation(of) % into
     names = [f"part {number} of {into}" for number in range(1, into + 1)]

@@ -203,7 +203,8 @@ def _column(name: str, values: pa.Array, source: str) -> Any:
         or types.is_large_binary(values.type)
     ):
         raise UsageError(
-            f"expected texts and numbers in {source}, found {values.type} in column {name!r}"
+            f"expected texts and numbers in {source}, found ",
+            Private(f"{values.type} in column {name!r}"),
         )
     is_integer, is_float = types.is_integer(values.type), types.is_floating(values.type)
     if is_float or (is_integer and values.null_count == 0):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...crypto.ciphertexts import Ciphertexts
 from ...crypto.packing import Packing
 from ...crypto.public_key import PublicKey
-from ...messages import BigInts, MessageError, Role, UsageError
+from ...messages import BigInts, MessageError, Private, Role, UsageError
 from ...privacy import Batch, Domain
 from ..secure_sum import Family
 from .messages import NoiseReplacement
@@ -163,4 +163,4 @@ def read_ciphertexts(role: Role, key: PublicKey, numbers: BigInts, *, count: int
     try:
         return Ciphertexts.received(key, numbers, count=count)
     except ValueError as error:
-        raise MessageError(str(error), where=role.where) from None
+        raise MessageError(Private(error), where=role.where) from None
