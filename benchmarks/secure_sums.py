@@ -78,9 +78,7 @@ class OneSum(Protocol[OneSumParameters]):
         with desk.phase("count"):
             total = int(sums.total(self.batch).sum())
         seconds = time.perf_counter() - wall
-        return Outcome(
-            summary={"total": total, "wall": seconds, "cpu": time.process_time() - cpu}
-        )
+        return Outcome(summary={"total": total, "wall": seconds, "cpu": time.process_time() - cpu})
 
 
 def phe_seconds() -> tuple[float, float, float]:

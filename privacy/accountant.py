@@ -72,6 +72,7 @@ class Accountant:
         self.budget_of = budget_of
         self.releases: list[Release] = []
         self.party = party
+        self.threshold = threshold
         self._parties = parties
         self._views = views(parties, threshold=threshold)
         self._budget = budget
@@ -205,14 +206,17 @@ class Accountant:
             scale=mechanism.scale,
             epsilon=epsilon,
             to=to,
-            seen=losses_in(
-                dict.fromkeys(self._views, epsilon), mechanism.seen, parties=self._parties
-            ),
+            seen=self.stated_losses(mechanism, epsilon=epsilon),
             users=users,
             delta=float(mechanism.delta),
             whole_record=whole,
             part=part,
         )
+
+    def stated_losses(self, mechanism: Mechanism[object], *, epsilon: float) -> dict[str, float]:
+        """List the loss that a mechanism states in each view: `epsilon`, or what `seen` has."""
+        listed = dict.fromkeys(self._views, epsilon)
+        return losses_in(listed, mechanism.seen, parties=self._parties)
 
     def _check(self, release: Release) -> None:
         """Refuse a release that exceeds the budget."""

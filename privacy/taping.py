@@ -145,6 +145,7 @@ class ReplayedAccountant(Accountant):
             budget=budget,
             neighbours=accountant.neighbours,
             budget_of=accountant.budget_of,
+            threshold=accountant.threshold,
         )
         self.pairs: list[ReleasePair] = []
         self.exceeded = False

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Final
@@ -25,7 +25,7 @@ from ..messages.composed_fields import CiphertextField
 from ..messages.message import message_fields
 from ..messages.tape import Difference
 from ..parties import Records
-from ..privacy import Mechanism, SelectedNoise, SharedLaplace, members, views
+from ..privacy import Mechanism, SelectedNoise, SharedLaplace, members
 from ..privacy.answers import other_answers
 from ..privacy.shares import excess, shape_of
 from ..privacy.taping import TapedRelease
@@ -58,7 +58,7 @@ def replay_other_answers(
     releases = {
         number: release
         for number, release in enumerate(tape.accountant.tape)
-        if _understates(release, of=views(tape.job.parties))
+        if _understates(_losses(tape, release), release.mechanism)
     }
     replays: list[Replay] = []
     choices = {}
@@ -103,17 +103,22 @@ def _(mechanism: SelectedNoise) -> float:  # noqa: ARG001 - the counts are exact
     return math.inf
 
 
-def _understates(release: TapedRelease, *, of: Iterable[str]) -> bool:
-    """Tell whether a release states less in one of these views than its answer alone loses."""
+def _losses(tape: PartTape, release: TapedRelease) -> dict[str, float]:
+    """List the loss that a release states in each view."""
     mechanism = release.mechanism
-    least = min(mechanism.seen.get(view, mechanism.epsilon) for view in of)
+    return tape.accountant.stated_losses(mechanism, epsilon=mechanism.epsilon)
+
+
+def _understates(losses: Mapping[str, float], mechanism: Mechanism[object]) -> bool:
+    """Tell whether less is stated in one of these views than the answer alone loses."""
+    least = min(losses.values(), default=math.inf)
     return least < loss_of_answer(mechanism) * (1 - ROUNDING)
 
 
 def _only_open(tape: PartTape, replay: Replay, releases: Iterable[TapedRelease]) -> Replay:
     """Leave the differences that no secure sum covers."""
     kinds = {kind.__name__: kind for kind in instantiate(tape.job).kinds()}
-    every_view, understated = views(tape.job.parties), [*releases]
+    stated = [(_losses(tape, release), release.mechanism) for release in releases]
 
     def is_covered(difference: Difference) -> bool:
         kind, sent = kinds[difference.kind], tape.wire.sent[difference.to]
@@ -123,8 +128,13 @@ def _only_open(tape: PartTape, replay: Replay, releases: Iterable[TapedRelease])
             return False
         if any(isinstance(field, CiphertextField) for field in message_fields(kind).values()):
             return True
-        receivers = [view for view in every_view if _is_in(difference.to, view)]
-        return not any(_understates(release, of=receivers) for release in understated)
+        return not any(
+            _understates(
+                {view: loss for view, loss in losses.items() if _is_in(difference.to, view)},
+                mechanism,
+            )
+            for losses, mechanism in stated
+        )
 
     differences = [
         difference._replace(reason=CARRIES)

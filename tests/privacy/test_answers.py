@@ -9,7 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from sottovoce.crypto import RandomStream
+from sottovoce.privacy import laplace
 from sottovoce.privacy.answers import copy_answer, other_answers
+from sottovoce.privacy.taping import ReplayedAccountant, TapedAccountant
 
 
 class Pair(NamedTuple):
@@ -74,3 +77,15 @@ def test_a_copy_does_not_change_with_the_answer() -> None:
     assert copy[0].tolist() == [1, 2]
     generator = (number for number in range(3))
     assert copy_answer(generator) is generator  # nothing can copy it
+
+
+def test_a_replayed_release_has_the_views_of_the_first() -> None:
+    """With many parties some coalitions are listed only as a claim's threshold is among them."""
+    figures: dict[str, Any] = {"party": 1, "budget": 1.0, "neighbours": "replace-one"}
+    accountant = TapedAccountant(**figures, parties=100, threshold=50)
+    replayed = ReplayedAccountant(accountant, parties=100, budget=1.0)
+    for book in (accountant, replayed):
+        mechanism = laplace(3, sensitivity=1, epsilon=0.5)
+        book.release(mechanism, to=0, phase="count", randomness=RandomStream(b"k" * 32))
+    assert "50_parties" in accountant.releases[0].seen
+    assert replayed.releases == accountant.releases

@@ -199,7 +199,7 @@ def test_answers_that_no_sum_hides_have_their_own_loss(name: str, loss: float) -
 def test_a_sum_that_the_curator_does_not_keep_has_no_law() -> None:
     lines = _audit_of("SumOfItsOwn", runs=8, aggregator="paillier")
     assert lines["other_party"].accounted == math.inf
-    assert {line.verdict for line in lines.values()} == {"not refuted", "no claim"}
+    assert {line.verdict for line in lines.values()} <= {"not refuted", "no claim"}
     assert {line.largest_loss for line in lines.values()} == {None}
 
 
