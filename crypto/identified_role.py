@@ -7,6 +7,7 @@ from functools import cached_property
 
 from ..messages import Role, Wire
 from ..messages.role import DEFAULT_TIMEOUT
+from .kem import Encapsulated, KemKey, encapsulate
 from .key_sizes import DEFAULT_KEY_BITS
 from .randomness import RandomStream, RandomTree
 from .sealed import Channel, Keypair
@@ -27,6 +28,7 @@ class IdentifiedRole(Role):
         identity: its key pair; by default one is made for the run.
         pinned: the public identities of other roles, where they were given before the run.
         job_digest: the digest of the job that this role was given (`runs.job_digest`).
+        hybrid: whether channels also need ML-KEM (`crypto.kem`). All roles must agree on it.
         timeout: seconds that any wait for a message may last.
         transcript: whether to digest all bytes that are sent.
     """
@@ -43,6 +45,7 @@ class IdentifiedRole(Role):
         identity: Keypair | None = None,
         pinned: Mapping[int, bytes] | None = None,
         job_digest: bytes = b"",
+        hybrid: bool = False,
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
@@ -59,6 +62,8 @@ class IdentifiedRole(Role):
         """Public identities of other roles that were given before the run."""
         self.job_digest = job_digest
         """Digest of the job that this role was given. The introductions bind it."""
+        self.hybrid = hybrid
+        """Whether channels also need ML-KEM."""
         self.channels: dict[int, Channel] = {}
         """Sealed channels, after the introductions (`protocols.introductions`)."""
 
@@ -68,6 +73,19 @@ class IdentifiedRole(Role):
         if self._identity is not None:
             return self._identity
         return Keypair.new(self._randomness.stream(phase="", purpose="identity"))
+
+    @cached_property
+    def kem_key(self) -> KemKey:
+        """The role's key pair of ML-KEM, made for the run."""
+        return KemKey(self._randomness.stream(phase="", purpose="kem key"))
+
+    def encapsulate(self, public: bytes) -> Encapsulated:
+        """Draw a secret for the owner of a public key of ML-KEM. A replay gives it once more.
+
+        Raises:
+            ValueError: these bytes are no public key.
+        """
+        return encapsulate(public)
 
     def randomness(self, purpose: str) -> RandomStream:
         """Make the random stream for a purpose within the current phase."""

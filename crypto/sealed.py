@@ -6,8 +6,9 @@ combine three Diffie-Hellman results: ephemeral with ephemeral, and each one's i
 other's ephemeral. Signal's X3DH and the pattern KK of the Noise framework do the same:
 
     low = the role of lower rank                  e = ephemeral, s = identity
-    secret = DH(e_low, e_high) | DH(s_low, e_high) | DH(e_low, s_high)
-    salt   = SHA-256(protocol, digest of the job, ranks, all four public keys)
+    secret = DH(e_low, e_high) | DH(s_low, e_high) | DH(e_low, s_high) | secret of ML-KEM
+    salt   = SHA-256(protocol, digest of the job, ranks, all four public keys, ML-KEM's key
+             and ciphertext)
     key    = HKDF-SHA256(secret, salt, info = purpose)
 
 The first term gives forward secrecy. The other two ensure that only the holders of the identities
@@ -15,6 +16,9 @@ can compute the key. If a peer's public identity is pinned, which means that it 
 run, a man in the middle fails. Identities made for the run stop an adversary that reads, but not
 one that replaces messages on the way: trust at first use is no trust. Each end takes the digest of
 the job that it was given, so two roles with different jobs have no key in common.
+
+The part of ML-KEM is there in runs without a seed, where the library has it (`crypto.kem`). An
+adversary must then break X25519 and ML-KEM to read what it has kept.
 
 *Messages.* AES-256-GCM, with a key for each direction. The nonce is the message's number on this
 edge, so none is used twice. The whole frame header is authenticated with it (protocol, phase, kind,
@@ -45,7 +49,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from ..messages import MisuseError
 from .randomness import RandomStream, forget_after_fork, wipe
 
-__all__ = ["TAG_BYTES", "Channel", "Keypair", "agree"]
+__all__ = ["TAG_BYTES", "Channel", "KemShare", "Keypair", "agree"]
 
 TAG_BYTES: Final = 16
 """Bytes that a seal adds to each piece."""
@@ -78,11 +82,23 @@ class Keypair:
         return self.private.exchange(X25519PublicKey.from_public_bytes(public))
 
 
+@dataclass(frozen=True, slots=True)
+class KemShare:
+    """What two roles agreed on by ML-KEM: its public key, its ciphertext, and their secret."""
+
+    public: bytes = b""
+    ciphertext: bytes = b""
+    secret: bytes = field(default=b"", repr=False)
+
+
+NO_KEM: Final = KemShare()
+
+
 class Channel:
     """One end of a sealed channel, with which a role seals and opens messages by their numbers.
 
     Args:
-        secret: the three Diffie-Hellman results.
+        secret: the three Diffie-Hellman results, and the secret of ML-KEM.
         transcript: the digest of the job, and of both ends' ranks and public keys.
         first: whether this end is the role of lower rank.
         piece: payload bytes that are sealed at once.
@@ -201,6 +217,7 @@ def agree(
     peer_ephemeral: bytes,
     context: str,
     job_digest: bytes = b"",
+    kem: KemShare = NO_KEM,
 ) -> Channel:
     """Agree on a channel with a peer whose public keys were received.
 
@@ -213,6 +230,7 @@ def agree(
         peer_ephemeral: the ephemeral key that was received.
         context: the protocol's name.
         job_digest: the digest of the job that this role was given.
+        kem: what the two agreed on by ML-KEM; by default nothing.
 
     Raises:
         ValueError: the peer's keys are not usable.
@@ -228,6 +246,7 @@ def agree(
     # First comes the lower role's identity with the higher one's ephemeral key, then the reverse.
     crossed = [identity.meet(peer_ephemeral), ephemeral.meet(peer_identity)]
     secret = ephemeral.meet(peer_ephemeral) + b"".join(crossed if first else crossed[::-1])
+    secret += kem.secret
     digest = hashlib.sha256(b"sottovoce sealed v2")
     for part in (
         context.encode(),
@@ -236,6 +255,8 @@ def agree(
         str(max(rank, peer)).encode(),
         *low,
         *high,
+        kem.public,
+        kem.ciphertext,
     ):
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)

@@ -55,8 +55,8 @@ class Edges:
         )
         self.acts: list[Act] = []
         """Messages that this role has sent and received, in its order."""
-        self.unsealed_kind: str | None = None
-        """The only kind of message that may cross without a seal; `None` where all may."""
+        self.unsealed_kinds: frozenset[str] | None = None
+        """The kinds of messages that may cross without a seal; `None` where all may."""
         self.seals: dict[int, Seal] = {}
         self._rank = wire.rank
         self._size = wire.size
@@ -217,7 +217,11 @@ class Edges:
                 f"expected another role's rank, 0 to {self._size - 1}, found {peer}",
                 where=self._phases.where,
             )
-        if self.unsealed_kind not in (None, kind.__name__) and peer not in self.seals:
+        if not (
+            self.unsealed_kinds is None
+            or peer in self.seals
+            or kind.__name__ in self.unsealed_kinds
+        ):
             raise MisuseError(
                 f"expected a seal between this role and {role_name(peer)} before {kind.__name__}, "
                 "as identities were given, found none: both must be introduced first "

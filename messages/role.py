@@ -214,12 +214,12 @@ class Role:
             )
         self._edges.seals[peer] = seal
 
-    def require_seals(self, *, but: type) -> None:
-        """Refuse from now on to send or receive on an edge without a seal, but for one kind.
+    def require_seals(self, *, but: Iterable[type]) -> None:
+        """Refuse from now on to send or receive on an edge without a seal, but for these kinds.
 
         There is no way back.
         """
-        self._edges.unsealed_kind = but.__name__
+        self._edges.unsealed_kinds = frozenset(kind.__name__ for kind in but)
 
     def progress(self, done: float, *, of: float) -> None:
         """Report how far a long computation is."""

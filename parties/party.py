@@ -38,6 +38,7 @@ class Party(IdentifiedRole):
         identity: Keypair | None = None,
         pinned: Mapping[int, bytes] | None = None,
         job_digest: bytes = b"",
+        hybrid: bool = False,
         timeout: float = DEFAULT_TIMEOUT,
         transcript: bool = False,
     ) -> None:
@@ -51,6 +52,7 @@ class Party(IdentifiedRole):
             identity=identity,
             pinned=pinned,
             job_digest=job_digest,
+            hybrid=hybrid,
             timeout=timeout,
             transcript=transcript,
         )

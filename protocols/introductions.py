@@ -3,11 +3,14 @@
     with me.phase("keys"):                          with desk.phase("keys"):
         introduce(me, others=me.others)                 introduce(desk, others=desk.others)
 
-Two roles are introduced if each names the other. This takes one round of two messages of 120 bytes
-for every such pair. Keys and digests are public, so a role that relays or reads them learns
-nothing. Afterwards only the two roles can read what they send each other, whatever machine carries
-it. `crypto.sealed` explains what that protects against, and why identities from before the run
-protect better than those made for it.
+Two roles are introduced if each names the other. This takes one round of two messages of 128 bytes
+for every such pair. With ML-KEM (`crypto.kem`), which runs without a seed have, the lower rank's
+message has 1,184 bytes more. The other answers with a message of 1,096 bytes, in a second round.
+
+Keys and digests are public, so a role that relays or reads them learns nothing. Afterwards only the
+two roles can read what they send each other, whatever machine carries it. `crypto.sealed` explains
+what that protects against, and why identities from before the run protect better than those made
+for it.
 
 Each introduction has the digest of the job that its sender was given. A role whose own digest is
 another one ends the run, and names the two roles that disagree.
@@ -16,21 +19,32 @@ another one ends the run, and names the two roles that disagree.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from ..crypto import Channel, IdentifiedRole, Keypair
-from ..crypto.sealed import TAG_BYTES, agree
+from ..crypto.kem import CIPHERTEXT_BYTES, PUBLIC_BYTES
+from ..crypto.sealed import TAG_BYTES, KemShare, agree
 from ..messages import MessageError, MisuseError, Private, message, role_name
 from .protocol import Cost
 
-__all__ = ["Introductions", "introduce", "predict_introductions", "predict_seals"]
+__all__ = [
+    "HANDSHAKE",
+    "INTRODUCTION",
+    "Introductions",
+    "introduce",
+    "predict_handshakes",
+    "predict_introductions",
+]
 
-INTRODUCTION_BYTES: Final = 120
-"""Three fields of 32 bytes, each after its length."""
+LENGTH_BYTES: Final = 8
+"""The length before a field of bytes."""
+INTRODUCTION_BYTES: Final = 3 * (LENGTH_BYTES + 32) + LENGTH_BYTES
+"""Three fields of 32 bytes, and an empty one."""
 
 
 class Introductions:
-    """The message of introductions; a protocol that uses them names this class in `uses`."""
+    """The messages of introductions; a protocol that uses them names this class in `uses`."""
 
     introduces: ClassVar[bool] = True
     """Parties introduce themselves: `Protocol.parties_talk`."""
@@ -41,6 +55,20 @@ class Introductions:
         ephemeral: bytes
         job: bytes
         """Digest of the job that the sender was given."""
+        kem: bytes
+        """Public key of ML-KEM, from the lower rank to the higher; else empty."""
+
+    @message
+    class Encapsulation:
+        """The answer to a public key of ML-KEM."""
+
+        ciphertext: bytes
+
+
+HANDSHAKE: Final = (Introductions.Introduction, Introductions.Encapsulation)
+"""The messages that are not sealed."""
+INTRODUCTION: Final = Introductions.Introduction.__name__
+ENCAPSULATION: Final = Introductions.Encapsulation.__name__
 
 
 def introduce(role: IdentifiedRole, *, others: Sequence[int]) -> Mapping[int, Channel]:
@@ -68,12 +96,9 @@ def introduce(role: IdentifiedRole, *, others: Sequence[int]) -> Mapping[int, Ch
     if not new:
         return role.channels
     ephemeral = Keypair.new(role.randomness("ephemeral key"))
-    role.broadcast(
-        Introductions.Introduction(role.identity.public, ephemeral.public, role.job_digest), to=new
-    )
-    introductions = role.gather(Introductions.Introduction, sources=new)
-    for peer, introduction in zip(new, introductions, strict=True):
-        _check(role, peer, introduction)
+    introductions = _exchange(role, new, ephemeral=ephemeral)
+    shares = _encapsulate(role, introductions) if role.hybrid else {}
+    for peer, introduction in introductions.items():
         try:
             role.channels[peer] = agree(
                 rank=role.rank,
@@ -84,14 +109,64 @@ def introduce(role: IdentifiedRole, *, others: Sequence[int]) -> Mapping[int, Ch
                 peer_ephemeral=introduction.ephemeral,
                 context=role.where.protocol,
                 job_digest=role.job_digest,
+                kem=shares.get(peer, KemShare()),
             )
         except ValueError as error:
-            raise MessageError(
-                f"no channel to {role_name(peer)}: ", Private(error), where=role.where
-            ) from None
+            raise _no_channel(role, peer, error) from None
     for peer in new:
         role.seal(peer, role.channels[peer])
     return role.channels
+
+
+def _exchange(
+    role: IdentifiedRole, others: Sequence[int], *, ephemeral: Keypair
+) -> dict[int, Introductions.Introduction]:
+    """Send introductions to these roles, and gather and check theirs."""
+    lower = [rank for rank in others if rank < role.rank or not role.hybrid]
+    higher = [rank for rank in others if rank not in lower]
+    for ranks, with_kem in ((lower, False), (higher, True)):
+        if ranks:
+            introduction = Introductions.Introduction(
+                identity=role.identity.public,
+                ephemeral=ephemeral.public,
+                job=role.job_digest,
+                kem=role.kem_key.public if with_kem else b"",
+            )
+            role.broadcast(introduction, to=ranks)
+    introductions = dict(
+        zip(others, role.gather(Introductions.Introduction, sources=others), strict=True)
+    )
+    for peer, introduction in introductions.items():
+        _check(role, peer, introduction)
+    return introductions
+
+
+def _encapsulate(
+    role: IdentifiedRole, introductions: Mapping[int, Introductions.Introduction]
+) -> dict[int, KemShare]:
+    """Agree on a secret of ML-KEM with each role: answer lower ranks, and open others' answers."""
+    shares: dict[int, KemShare] = {}
+    for peer, introduction in introductions.items():
+        if peer < role.rank:
+            try:
+                secret, ciphertext = role.encapsulate(introduction.kem)
+            except ValueError as error:
+                raise _no_channel(role, peer, error) from None
+            shares[peer] = KemShare(introduction.kem, ciphertext, secret)
+            role.send(Introductions.Encapsulation(ciphertext), to=peer)
+    higher = [peer for peer in introductions if peer > role.rank]
+    answers = role.gather(Introductions.Encapsulation, sources=higher) if higher else []
+    for peer, answer in zip(higher, answers, strict=True):
+        try:
+            secret = role.kem_key.open(answer.ciphertext)
+        except ValueError as error:
+            raise _no_channel(role, peer, error) from None
+        shares[peer] = KemShare(role.kem_key.public, answer.ciphertext, secret)
+    return shares
+
+
+def _no_channel(role: IdentifiedRole, peer: int, error: ValueError) -> MessageError:
+    return MessageError(f"no channel to {role_name(peer)}: ", Private(error), where=role.where)
 
 
 def _check(role: IdentifiedRole, peer: int, introduction: Introductions.Introduction) -> None:
@@ -112,38 +187,53 @@ def _check(role: IdentifiedRole, peer: int, introduction: Introductions.Introduc
         raise MessageError(
             f"expected the job of {role_name(role.rank)} ({role.job_digest.hex()[:16]}...), found "
             f"that {role_name(peer)} was given another one ({introduction.job.hex()[:16]}...): "
-            "start all roles with the same protocol, parameters, schema and version of sottovoce",
+            "start all roles with the same protocol, parameters and schema, and with the same "
+            "versions of sottovoce and cryptography",
             where=role.where,
         )
 
 
 def predict_introductions(*, edges: int, phase: str) -> Cost:
-    """Predict the messages of introductions between so many pairs of roles."""
+    """Predict the messages of introductions between so many pairs of roles, without ML-KEM."""
     messages = 2 * edges
     return Cost(
         phase=phase,
-        kind=Introductions.Introduction.__name__,
+        kind=INTRODUCTION,
         messages=messages,
         payload_bytes=INTRODUCTION_BYTES * messages,
     )
 
 
-def predict_seals(lines: Sequence[Cost]) -> list[Cost]:
-    """Add the seals to a predicted cost: introduced roles seal all else that they send.
+def predict_handshakes(lines: Sequence[Cost], *, hybrid: bool) -> list[Cost]:
+    """Add ML-KEM and seals to a predicted cost: introduced roles seal all else that they send.
 
     Forecasts of protocols and sub-protocols give the sizes of messages without seals. A payload
     above 1 GiB would have more than one seal.
+
+    Args:
+        lines: the forecast.
+        hybrid: whether channels need ML-KEM.
     """
-    introduction = Introductions.Introduction.__name__
-    if all(line.kind != introduction for line in lines):
+    if all(line.kind != INTRODUCTION for line in lines):
         return [*lines]
-    return [line if line.kind == introduction else _sealed(line) for line in lines]
-
-
-def _sealed(line: Cost) -> Cost:
-    return Cost(
-        phase=line.phase,
-        kind=line.kind,
-        messages=line.messages,
-        payload_bytes=line.payload_bytes + TAG_BYTES * line.messages,
-    )
+    predicted = []
+    for line in lines:
+        if line.kind != INTRODUCTION:
+            size = line.payload_bytes + TAG_BYTES * line.messages
+            predicted.append(replace(line, payload_bytes=size))
+            continue
+        predicted.append(line)
+        if hybrid:
+            edges = line.messages // 2
+            size = line.payload_bytes + PUBLIC_BYTES * edges
+            predicted[-1] = replace(line, payload_bytes=size)
+            answer = LENGTH_BYTES + CIPHERTEXT_BYTES
+            predicted.append(
+                Cost(
+                    phase=line.phase,
+                    kind=ENCAPSULATION,
+                    messages=edges,
+                    payload_bytes=answer * edges,
+                )
+            )
+    return predicted

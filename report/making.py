@@ -16,6 +16,7 @@ from ..messages import Entry, communication
 from ..privacy import epsilon_by_view
 from ..privacy.releases import PrivacyLoss
 from ..protocols import AnyProtocol, Cost, Public
+from ..protocols.introductions import INTRODUCTION
 from ..runs.introduced import predict_run
 from ..runs.job import Job, instantiate, is_built_in
 from ..runs.record import RoleNotes, RunRecord
@@ -174,7 +175,15 @@ def privacy_of(record: RunRecord) -> Privacy:
         check=_check(protocol, record),
         key_bits=job.key_bits,
         identities=job.identities or "made for the run",
+        key_agreement=_key_agreement(record),
     )
+
+
+def _key_agreement(record: RunRecord) -> str:
+    """Say how the keys of sealed channels were agreed on."""
+    if all(entry.kind != INTRODUCTION for entry in record.entries):
+        return "none: no message was sealed"
+    return "X25519 and ML-KEM-768" if record.hybrid else "X25519"
 
 
 def _unbounded(loss: PrivacyLoss, *, parties: set[int]) -> PrivacyLoss:
@@ -242,12 +251,15 @@ def _predicted(
     and was not known before the run.
     """
     identities = record.job.identities is not None
-    lines = predict_run(protocol, public, identities=identities)
+    lines = predict_run(protocol, public, identities=identities, hybrid=record.hybrid)
     if lines is None:
         return None
     beforehand: Sequence[Cost] = ()
     with contextlib.suppress(Exception):  # a plug-in's forecast may need the model
-        beforehand = predict_run(protocol, replace(public, model=None), identities=identities) or ()
+        unknown = replace(public, model=None)
+        beforehand = (
+            predict_run(protocol, unknown, identities=identities, hybrid=record.hybrid) or ()
+        )
     beside = []
     for line in lines:
         measured = [

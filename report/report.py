@@ -201,6 +201,8 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """How it was checked that nothing left a party without a release."""
     key_bits: int
     identities: str
+    key_agreement: str
+    """How the keys of sealed channels were agreed on."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

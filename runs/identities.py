@@ -29,6 +29,8 @@ class Credentials:
     """The public identities of all roles, by rank, if they were given before the run."""
     job_digest: bytes = b""
     """The digest of the job that it was given."""
+    hybrid: bool = False
+    """Whether channels also need ML-KEM (`crypto.kem`)."""
 
 
 def write_identity(folder: Path, *, rank: int) -> tuple[Path, Path]:

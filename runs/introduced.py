@@ -20,10 +20,10 @@ from ..messages import CURATOR, MisuseError
 from ..parties import Party
 from ..protocols import AnyProtocol, Cost, Outcome, Public
 from ..protocols.introductions import (
-    Introductions,
+    HANDSHAKE,
     introduce,
+    predict_handshakes,
     predict_introductions,
-    predict_seals,
 )
 from .job import Job
 
@@ -40,15 +40,16 @@ def kinds_of(protocol: AnyProtocol, job: Job) -> tuple[type, ...]:
         MisuseError: the protocol has another message of that name.
     """
     kinds = protocol.kinds()
-    introduction = Introductions.Introduction
-    if job.identities is None or introduction in kinds:
+    if job.identities is None or set(HANDSHAKE) <= {*kinds}:
         return kinds
-    if any(kind.__name__ == introduction.__name__ for kind in kinds):
-        raise MisuseError(
-            f"expected no message of {protocol.name} to be named {introduction.__name__}, as runs "
-            "with identities have one, found one: give it another name"
-        )
-    return (*kinds, introduction)
+    names = {kind.__name__ for kind in kinds}
+    for kind in HANDSHAKE:
+        if kind.__name__ in names:
+            raise MisuseError(
+                f"expected no message of {protocol.name} to be named {kind.__name__}, as runs "
+                "with identities have one, found one: give it another name"
+            )
+    return (*kinds, *HANDSHAKE)
 
 
 def play_part(party: Party, protocol: AnyProtocol, job: Job) -> None:
@@ -67,28 +68,31 @@ def play_desk(curator: Curator, protocol: AnyProtocol, job: Job) -> Outcome:
 def _introduce(role: IdentifiedRole, job: Job, *, others: Sequence[int]) -> None:
     if job.identities is None:
         return
-    role.require_seals(but=Introductions.Introduction)
+    role.require_seals(but=HANDSHAKE)
     with role.phase(PHASE):
         introduce(role, others=others)
 
 
-def predict_run(protocol: AnyProtocol, public: Public, *, identities: bool) -> list[Cost] | None:
+def predict_run(
+    protocol: AnyProtocol, public: Public, *, identities: bool, hybrid: bool
+) -> list[Cost] | None:
     """Predict the cost of a run, with its introductions and its seals.
 
     Args:
         protocol: the protocol, whose forecast has no seals.
         public: the public figures.
         identities: whether identities were given before the run.
+        hybrid: whether channels need ML-KEM.
     """
     lines = protocol.predict(public)
     if lines is None:
         return None
     if not identities:
-        return predict_seals(lines)
+        return predict_handshakes(lines, hybrid=hybrid)
     parties = public.parties
     pairs = parties * (parties - 1) // 2 if protocol.parties_talk else 0
     first = predict_introductions(edges=parties + pairs, phase=PHASE)
-    return predict_seals([first, *_without(first, lines)])
+    return predict_handshakes([first, *_without(first, lines)], hybrid=hybrid)
 
 
 def _without(first: Cost, lines: Sequence[Cost]) -> list[Cost]:

@@ -5,6 +5,7 @@ it (`protocols.introductions`). It covers:
 
 - the protocol: its name, its class, and all its parameters, defaults included;
 - mode, number of parties, bits of the key, and whether identities were given;
+- whether keys are agreed on by ML-KEM, too;
 - the schema, attribute by attribute, and how one table is split among the parties;
 - the versions of sottovoce and of frames.
 
@@ -34,13 +35,16 @@ DIGEST_BYTES: Final = 32
 """Bytes of a digest."""
 
 
-def digest_job(job: Job, protocol: AnyProtocol, *, schema: Schema | None) -> bytes:
+def digest_job(
+    job: Job, protocol: AnyProtocol, *, schema: Schema | None, hybrid: bool = False
+) -> bytes:
     """Digest a job.
 
     Args:
         job: the job that this role was given.
         protocol: the protocol that the job names, with its parameters.
         schema: the schema that the roles agreed on, as this role has it.
+        hybrid: whether this role's channels need ML-KEM.
     """
     agreed = {
         "sottovoce": VERSION,
@@ -48,6 +52,7 @@ def digest_job(job: Job, protocol: AnyProtocol, *, schema: Schema | None) -> byt
         "protocol": protocol.name,
         "class": type(protocol).__qualname__,
         "parameters": msgspec.to_builtins(protocol.parameters),
+        "hybrid": hybrid,
         "mode": job.mode,
         "parties": job.parties,
         "key_bits": job.key_bits,

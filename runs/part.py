@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from ..crypto import kem
 from ..curator import Curator
 from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
 from ..messages.frame import FrameKind
@@ -55,8 +56,10 @@ def play_role(
     """
     started = time.perf_counter()
     protocol = instantiate(job)
-    digest = digest_job(job, protocol, schema=schema)
-    credentials = replace(credentials, job_digest=digest)
+    # Ciphertexts of ML-KEM are drawn by the operating system, so a seeded run would not repeat.
+    hybrid = job.seed is None and kem.is_available()
+    digest = digest_job(job, protocol, schema=schema, hybrid=hybrid)
+    credentials = replace(credentials, job_digest=digest, hybrid=hybrid)
     if records is None:
         curator = make_curator(
             wire, protocol, job, schema=schema, cores=cores, credentials=credentials
@@ -149,6 +152,7 @@ def _conclude(
         schema=schema,
         transport=transport,
         library=library,
+        hybrid=curator.hybrid,
         ended=datetime.now(UTC),
     )
     for party in curator.parties:

@@ -159,6 +159,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     transport: str
     library: str | None
     """The MPI library, where there is one."""
+    hybrid: bool
+    """Whether sealed channels needed ML-KEM, too."""
     ended: datetime
     rehearsal: Rehearsal | None = None
     """`None` for protocols that are built in, and where it was not wanted."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from ..crypto.kem import Encapsulated
 from ..messages import Wire
 from ..messages.tape import Difference, ReplayedWire, TapedWire, TapeEnd, WireTape
 from ..parties import Party, Records
@@ -55,6 +56,26 @@ class TapedParty(Party):
     def shown(self) -> list[tuple[str, float, float]]:
         """Phase and figures of every call of `progress`, but for those while an answer is drawn."""
         return []
+
+    @functools.cached_property
+    def encapsulated(self) -> list[Encapsulated]:
+        """Secrets of ML-KEM that the operating system drew, in their order."""
+        return []
+
+    @functools.cached_property
+    def tape_of_encapsulated(self) -> Iterator[Encapsulated] | None:
+        """Secrets that a replay gives once more; `None` while the part is taped."""
+        return None
+
+    def encapsulate(self, public: bytes) -> Encapsulated:
+        if self.tape_of_encapsulated is None:
+            self.encapsulated.append(super().encapsulate(public))
+            return self.encapsulated[-1]
+        # The replay gets the same public keys, as they are on the tape of messages.
+        encapsulated = next(self.tape_of_encapsulated, None)
+        if encapsulated is None:
+            raise TapeEnd
+        return encapsulated
 
     @property
     def records(self) -> Records:
@@ -176,6 +197,7 @@ def replay_part(
         cores=tape.party.workers,
         credentials=tape.credentials,
     )
+    party.tape_of_encapsulated = iter(tape.party.encapsulated)
     doubts: list[str] = []
     error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
     # The part may have caught these two and gone on.

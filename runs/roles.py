@@ -44,6 +44,7 @@ def make_curator(
         identity=credentials.pair,
         pinned=credentials.pinned,
         job_digest=credentials.job_digest,
+        hybrid=credentials.hybrid,
         timeout=job.timeout,
         transcript=job.transcript,
     )
@@ -115,6 +116,7 @@ def make_party_as(
         identity=credentials.pair,
         pinned=credentials.pinned,
         job_digest=credentials.job_digest,
+        hybrid=credentials.hybrid,
         timeout=job.timeout,
         transcript=job.transcript,
     )

@@ -211,6 +211,7 @@ def _converse(
     digests: dict[int, bytes] | None = None,
     pairs: dict[int, Keypair] | None = None,
     network: Network | None = None,
+    hybrid: bool = False,
 ) -> Talk:
     """Run `party` at every party and `curator` at the curator; the first error of any role is
     raised.
@@ -237,6 +238,7 @@ def _converse(
             pair=(pairs or {}).get(rank),
             pinned=(pinned or {}).get(rank, everybody),
             job_digest=(digests or {}).get(rank, DIGEST),
+            hybrid=hybrid,
         )
         if rank == 0:
             role = make_curator(

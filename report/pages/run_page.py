@@ -151,6 +151,7 @@ def _origin(report: Report) -> list[tuple[str, str]]:
         ("data", ", ".join(report.data)),
         ("keys", keys),
         ("identities", report.privacy.identities),
+        ("key agreement", report.privacy.key_agreement),
     ]
     return [(name, text) for name, text in rows if text]
 

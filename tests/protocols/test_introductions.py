@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from sottovoce.crypto import IdentifiedRole
+import sottovoce
+from sottovoce.crypto import IdentifiedRole, kem
 from sottovoce.curator import Curator
-from sottovoce.messages import CURATOR, MessageError, MisuseError, message
+from sottovoce.messages import (
+    CURATOR,
+    MessageError,
+    MisuseError,
+    decode,
+    message,
+    to_bytes,
+)
+from sottovoce.messages.frame import pack_header, unpack_header
 from sottovoce.parties import Party
 from sottovoce.protocols import Cost
 from sottovoce.protocols.introductions import (
+    HANDSHAKE,
     Introductions,
     introduce,
+    predict_handshakes,
     predict_introductions,
-    predict_seals,
 )
 
 Converse = Callable[..., Any]
@@ -27,7 +37,7 @@ class Word:
     text: str
 
 
-KINDS = (Word, Introductions.Introduction)
+KINDS = (Word, *HANDSHAKE)
 
 
 def everybody(role: IdentifiedRole) -> None:
@@ -132,7 +142,7 @@ def test_the_job_is_part_of_the_keys(converse: Converse) -> None:
 
 def test_nothing_crosses_without_a_seal_where_seals_are_required(converse: Converse) -> None:
     def party(me: Party) -> None:
-        me.require_seals(but=Introductions.Introduction)
+        me.require_seals(but=HANDSHAKE)
         with me.phase("keys"):
             introduce(me, others=[CURATOR])
             me.send(Word("sealed"), to=CURATOR)
@@ -154,8 +164,136 @@ def test_nothing_crosses_without_a_seal_where_seals_are_required(converse: Conve
 def test_seals_are_predicted_where_roles_are_introduced() -> None:
     words = Cost(phase="talk", kind="Word", messages=3, payload_bytes=30)
     keys = predict_introductions(edges=2, phase="keys")
-    assert predict_seals([words]) == [words]
-    assert predict_seals([keys, words]) == [
+    assert predict_handshakes([words], hybrid=False) == [words]
+    assert predict_handshakes([keys, words], hybrid=False) == [
         keys,
         Cost(phase="talk", kind="Word", messages=3, payload_bytes=30 + 3 * 16),
     ]
+
+
+needs_kem = pytest.mark.skipif(not kem.is_available(), reason="cryptography lacks ML-KEM")
+
+
+@needs_kem
+@pytest.mark.parametrize("parties", [1, 4])
+def test_with_ml_kem_the_predicted_cost_is_exact(converse: Converse, parties: int) -> None:
+    def play(role: IdentifiedRole) -> None:
+        everybody(role)
+        with role.phase("keys"):
+            role.broadcast(Word("hush"))
+            assert role.gather(Word) == [Word("hush")] * parties
+
+    talk = converse(play, play, parties=parties, kinds=KINDS, hybrid=True)
+    edges = parties * (parties + 1) // 2
+    words = Cost(phase="keys", kind="Word", messages=2 * edges, payload_bytes=2 * edges * (8 + 4))
+    lines = predict_handshakes(
+        [predict_introductions(edges=edges, phase="keys"), words], hybrid=True
+    )
+    assert {line.kind for line in lines} == {"Introduction", "Encapsulation", "Word"}
+    for line in lines:
+        sizes = [len(heard.payload) for heard in talk.heard if heard.kind == line.kind]
+        assert (line.messages, line.payload_bytes) == (len(sizes), sum(sizes)), line.kind
+
+
+@needs_kem
+@pytest.mark.parametrize("field", ["secret", "public", "ciphertext"])
+def test_both_ends_need_the_same_share_of_ml_kem(field: str) -> None:
+    from dataclasses import replace
+
+    from sottovoce.crypto import Keypair, RandomStream
+    from sottovoce.crypto.sealed import KemShare, agree
+
+    keys = {rank: Keypair.new(RandomStream(bytes([rank]) * 32)) for rank in (1, 2)}
+
+    def end(rank: int, share: KemShare) -> bytes:
+        return agree(
+            rank=rank,
+            identity=keys[rank],
+            ephemeral=keys[rank],
+            peer=3 - rank,
+            peer_identity=keys[3 - rank].public,
+            peer_ephemeral=keys[3 - rank].public,
+            context="p",
+            kem=share,
+        ).next_key("x")
+
+    share = KemShare(b"p" * 1184, b"c" * 1088, b"s" * 32)
+    assert end(1, share) == end(2, share)
+    assert end(1, share) != end(2, replace(share, **{field: b"x"}))
+    assert b"s" * 32 not in repr(share).encode()
+
+
+@needs_kem
+@pytest.mark.parametrize("kind", ["Introduction", "Encapsulation"])
+def test_a_key_or_ciphertext_of_ml_kem_that_is_changed_opens_nothing(
+    converse: Converse, kind: str
+) -> None:
+    def meddle(sender: int, to: int, frame: bytes) -> Iterator[bytes]:
+        taken = unpack_header(memoryview(frame), limit=1 << 20).header
+        if (taken.kind, sender, to) == (kind, *((1, 2) if kind == "Introduction" else (2, 1))):
+            # The last bytes of the field are the seed of the key's matrix, or of the ciphertext.
+            frame = frame[:-1] + bytes([frame[-1] ^ 1])
+        yield frame
+
+    def play(role: IdentifiedRole) -> None:
+        everybody(role)
+        with role.phase("talk"):
+            role.broadcast(Word("hush"))
+            role.gather(Word)
+
+    with pytest.raises(MessageError, match=r"malformed Word from party [12]: it was not sealed"):
+        converse(play, play, parties=2, kinds=KINDS, hybrid=True, network=meddle)
+
+
+@needs_kem
+@pytest.mark.parametrize(("kind", "length"), [("Introduction", 1184), ("Encapsulation", 1088)])
+def test_a_field_of_ml_kem_of_another_length_is_refused(
+    converse: Converse, kind: str, length: int
+) -> None:
+    def meddle(sender: int, to: int, frame: bytes) -> Iterator[bytes]:
+        taken = unpack_header(memoryview(frame), limit=1 << 20)
+        if taken.header.kind == kind and sender == (0 if kind == "Introduction" else 1):
+            if kind == "Introduction":
+                whole = decode(Introductions.Introduction, taken.payload)
+                changed: object = Introductions.Introduction(
+                    whole.identity, whole.ephemeral, whole.job, whole.kem[:-1]
+                )
+            else:
+                changed = Introductions.Encapsulation(
+                    decode(Introductions.Encapsulation, taken.payload).ciphertext[:-1]
+                )
+            payload = to_bytes(changed)
+            frame = pack_header(taken.header._replace(payload=len(payload))) + payload
+        yield frame
+
+    with pytest.raises(
+        MessageError, match=rf"no channel to .*expected a .* of {length} bytes, found {length - 1}"
+    ):
+        converse(everybody, everybody, parties=1, kinds=KINDS, hybrid=True, network=meddle)
+
+
+def test_a_library_without_ml_kem_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.mlkem", None)
+    kem.is_available.cache_clear()
+    try:
+        assert not kem.is_available()
+        run = sottovoce.run("noisy-marginals", marginals="sex", rows=60, judge=False)
+        assert run.report["privacy"]["key_agreement"] == "X25519"
+    finally:
+        kem.is_available.cache_clear()
+
+
+@needs_kem
+@pytest.mark.parametrize(
+    ("seed", "agreement", "answers"), [(None, "X25519 and ML-KEM-768", 6), (1, "X25519", 0)]
+)
+def test_a_run_without_a_seed_has_ml_kem(seed: int | None, agreement: str, answers: int) -> None:
+    run = sottovoce.run(
+        "noisy-marginals", marginals="sex", rows=60, aggregator="masks", judge=False, seed=seed
+    )
+    assert run.report["privacy"]["key_agreement"] == agreement
+    assert (run.ledger["kind"] == "Encapsulation").sum() == answers
+    for line in run.report["communication"]["predicted"]:
+        assert line["payload_bytes"] == line["measured_payload_bytes"], line

@@ -148,7 +148,9 @@ def test_nobody_else_is_introduced(converse: Converse, victim: int) -> None:
     def meddle(header: Header, payload: Payload) -> Iterator[tuple[Header, Payload]]:
         if header.kind == "Introduction" and header.sender == victim:
             heard = decode(Introductions.Introduction, memoryview(payload))
-            payload = to_bytes(Introductions.Introduction(own.public, own.public, heard.job))
+            payload = to_bytes(
+                Introductions.Introduction(own.public, own.public, heard.job, heard.kem)
+            )
         yield header, payload
 
     name = "the curator" if victim == 0 else f"party {victim}"
@@ -165,7 +167,9 @@ def test_an_identity_without_its_private_key_opens_nothing(converse: Converse) -
     def meddle(header: Header, payload: Payload) -> Iterator[tuple[Header, Payload]]:
         if header.kind == "Introduction" and header.sender == 0:
             heard = decode(Introductions.Introduction, memoryview(payload))
-            payload = to_bytes(Introductions.Introduction(heard.identity, own.public, heard.job))
+            payload = to_bytes(
+                Introductions.Introduction(heard.identity, own.public, heard.job, heard.kem)
+            )
         yield header, payload
 
     with pytest.raises(MessageError, match="it was not sealed by this peer"):
@@ -176,7 +180,7 @@ def test_a_digest_that_is_changed_on_the_way_stops_the_run(converse: Converse) -
     def meddle(header: Header, payload: Payload) -> Iterator[tuple[Header, Payload]]:
         if header.kind == "Introduction" and (header.sender, header.receiver) == (0, 3):
             heard = decode(Introductions.Introduction, memoryview(payload))
-            heard = Introductions.Introduction(heard.identity, heard.ephemeral, b"\1" * 32)
+            heard = Introductions.Introduction(heard.identity, heard.ephemeral, b"\1" * 32, b"")
             payload = to_bytes(heard)
         yield header, payload
 
@@ -194,7 +198,7 @@ def test_digests_that_are_made_alike_do_not_help(converse: Converse) -> None:
         if header.kind == "Introduction":
             heard = decode(Introductions.Introduction, memoryview(payload))
             digest = b"\3" * 32 if header.receiver == 3 else bytes(32)
-            heard = Introductions.Introduction(heard.identity, heard.ephemeral, digest)
+            heard = Introductions.Introduction(heard.identity, heard.ephemeral, digest, b"")
             payload = to_bytes(heard)
         yield header, payload
 
@@ -329,7 +333,7 @@ class Impostor:
                 job_digest=heard.job,
             )
             payload = to_bytes(
-                Introductions.Introduction(self.own.public, self.own.public, heard.job)
+                Introductions.Introduction(self.own.public, self.own.public, heard.job, b"")
             )
         else:
             packed, number = pack_header(header), header.sequence

@@ -443,7 +443,7 @@ def test_the_predicted_cost_of_many_pages_is_exact(
     converse: Converse, aggregator: str, noise: str, parties: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sottovoce.protocols import Public
-    from sottovoce.protocols.introductions import predict_seals
+    from sottovoce.protocols.introductions import predict_handshakes
     from sottovoce.protocols.secure_sum import predict_keys, predict_sum
 
     small_pages(monkeypatch)
@@ -451,7 +451,7 @@ def test_the_predicted_cost_of_many_pages_is_exact(
     talk = sum_up(converse, aggregator=aggregator, noise=noise, parties=parties, count=count)
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
     public = Public(parties=parties, rows=20 * parties, key_bits=256, domain=None)
-    lines = predict_seals(
+    lines = predict_handshakes(
         [
             *predict_keys(options, public, noise=noise, phase="keys"),  # type: ignore[arg-type]
             *predict_sum(
@@ -461,7 +461,8 @@ def test_the_predicted_cost_of_many_pages_is_exact(
                 noise=noise,  # type: ignore[arg-type]
                 phase="count",
             ),
-        ]
+        ],
+        hybrid=False,
     )
     expected = sorted((line.phase, line.kind, line.messages, line.payload_bytes) for line in lines)
     sent = [act for role in talk.roles.values() for act in role.acts if act.sent]

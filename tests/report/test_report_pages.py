@@ -330,6 +330,7 @@ def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_awa
         releases=[],
         key_bits=2048,
         identities="made for the run",
+        key_agreement="X25519",
     )
     shown = Page(document("privacy", "".join(privacy_panel(privacy)))).text.partition(
         "All 60 adversaries"
