@@ -1,6 +1,6 @@
 """The predicted cost of secure sums, as formulas of public figures.
 
-Bytes are those of messages before they are sealed; `predict_seals` adds the seals.
+Bytes are those of messages before they are sealed; `predict_handshakes` adds the seals.
 """
 
 from __future__ import annotations
