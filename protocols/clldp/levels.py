@@ -147,7 +147,7 @@ class LevelRounds:
             return None
         # k cells of several attributes lie within k cells of each attribute. So their omega is at
         # most that of each attribute.
-        curve = np.ones(max(1, min(values, cells // 2)))
+        curve = np.ones(values)  # a label has two classes, so that k is never larger
         for name in attributes:
             single = self.curves[name,][: len(curve)]
             curve[: len(single)] = np.minimum(curve[: len(single)], single)

@@ -516,6 +516,19 @@ def test_a_node_is_tested_where_a_later_attribute_helps() -> None:
     assert tested["a"] >= 2
 
 
+def test_a_leaf_does_not_end_the_level() -> None:
+    """Of two waiting branches the first has no test that helps, and the second has one."""
+    joint = np.zeros((2, 2, 3))
+    joint[0] = [[0.2, 0.2, 0.0], [0.1, 0.1, 0.0]]
+    joint[1] = [[0.0, 0.0, 0.1], [0.1, 0.1, 0.1]]
+    growth = growth_of(Exact(Marginal(("l", "a", "b"), joint)))
+    test = Split("b", (2,))
+    paths = [(Answer(test, yes=True),), (Answer(test, yes=False),)]
+    growth.waiting = list(paths)
+    growth.grow(last=True)
+    assert {path: tested.attribute for path, tested in growth.tests.items()} == {paths[1]: "a"}
+
+
 def test_a_node_is_a_leaf_if_its_mass_is_not_above_the_noise() -> None:
     """Two rows of variance v vary together by sqrt(2 v); twice that is the bound."""
     growth = growth_of()

@@ -42,7 +42,7 @@ from sottovoce.protocols.jtree.graph_messages import (
 )
 from sottovoce.protocols.jtree.growing import grow, grow_tree, highest
 from sottovoce.protocols.jtree.parameters import JTreeParameters
-from sottovoce.protocols.jtree.printed import draw_sample
+from sottovoce.protocols.jtree.printed import draw_sample, require_one
 from sottovoce.protocols.jtree.ranking import RANKINGS
 from sottovoce.protocols.jtree.score_sums import ScoreSum
 from sottovoce.protocols.jtree.scores import (
@@ -576,6 +576,12 @@ def test_the_tree_search_follows_epsilon_at_its_boundary() -> None:
         assert search.pairs == list(combinations("abc", 2))
 
 
+def test_the_paper_has_one_holder() -> None:
+    require_one(1)
+    with pytest.raises(UsageError, match="one trusted holder in mode paper, found 2 parties"):
+        require_one(2)
+
+
 def chosen_by(structure: Any, records: Records, **parameters: Any) -> tuple[list[Any], list[Any]]:
     """Let a party choose edges; return what it releases, and the edges without noise."""
     domain = records.domain
@@ -676,6 +682,7 @@ def test_pairs_without_votes_are_not_ranked() -> None:
         ({"structure": "top"}, {"keys", "clusters"}),
         ({}, {"keys", "single attributes", "graph", "clusters"}),
         ({"together": "votes"}, {"keys", "single attributes", "clusters"}),
+        ({"mode": "paper", "parties": 1, "phi": 0.5, "noise": "shares"}, {"keys", "clusters"}),
     ],
 )
 def test_every_secure_sum_is_predicted(parameters: dict[str, Any], phases: set[str]) -> None:
@@ -688,12 +695,11 @@ def test_every_secure_sum_is_predicted(parameters: dict[str, Any], phases: set[s
     result = sottovoce.run(
         "jtree",
         table,
-        parties=2,
         aggregator="masks",
         epsilon=50.0,
         seed=1,
         judge=False,
-        **parameters,
+        **{"parties": 2, **parameters},
     )
     predicted = result.report["communication"]["predicted"]
     assert {line["phase"] for line in predicted} == phases

@@ -30,6 +30,7 @@ from sottovoce.protocols.noise_replacement.rounds import (
     RunningSum,
     batch_of,
     by_owner,
+    packing_of,
     plan_round,
     sum_out,
 )
@@ -208,6 +209,15 @@ def test_as_many_users_report_as_planned(first: list[int], second: list[int], ma
         answers = survey.collect(plan)
         assert [answer.support.tolist() for answer in answers] == [[3, 0], [2, 0, 0]]
     assert survey.collect(None) == []
+
+
+def test_malformed_sums_end_a_survey() -> None:
+    survey = opened([6, 4], simulate="counts")
+    plan = survey.assign(asked(3, 2))
+    wrong = sums([1, 1], [2, 0, 0, 0, 0])
+    survey._desk = Desk(domain_of(2, 3), {1: [wrong], 2: [wrong]})  # type: ignore[assignment]
+    with pytest.raises(MessageError, match="malformed reports from cohort 1"):
+        survey.collect(plan)
 
 
 # ---- A cohort's side of a survey
@@ -422,11 +432,25 @@ def test_pairs_of_lopub_have_a_bounded_size() -> None:
     asked_for, filters = made.filters(domain_of(4, 1, 3), key=bytes(16))
     assert asked_for == ("a", "c")
     assert isinstance(filters, BloomFilters)
+    assert made.filters(domain_of(1024, 1024), key=bytes(16))[0] == ("a", "b")
+    assert made.filters(domain_of(4096, 2), key=bytes(16))[0] == ("a", "b")
     for sizes in ((4097, 2), (1025, 1024)):
         with pytest.raises(UsageError, match=r"attributes of at most 4,096 labels"):
             made.filters(domain_of(*sizes), key=bytes(16))
     with pytest.raises(UsageError, match="at least one attribute of two labels"):
         made.filters(domain_of(1, 1), key=bytes(16))
+
+
+def test_what_label_dp_sends() -> None:
+    """The label is the last attribute, and attributes of one label are left out."""
+    made: Any = instantiate(Job(protocol="label-dp", parameters={"epsilon": 0.7}, parties=1))
+    label, names, encoding = made.encoding(domain_of(3, 1, 2, 4))
+    assert (label, names) == ("d", ("a", "c"))
+    assert tuple(encoding.sizes) == (3, 2)
+    assert encoding.label.cells == 4
+    assert encoding.label.epsilon == 0.7
+    public = Public(parties=1, rows=5, key_bits=2048, domain=None)
+    assert made.warnings(public) == [label_dp.LEAK]
 
 
 # ---- Noise replacement
@@ -481,6 +505,12 @@ def test_a_round_continues_the_best_running_sums() -> None:
     assert handovers[2].sources == (("a", "b", "c"), ("b", "c"), ("b", "c"))
     assert {message.bound for message in handovers.values()} == {plan.bound}
     assert by_owner(plan.owners) == [(1, [0]), (2, [1, 2, 3])]
+
+
+def test_a_bound_fits_into_a_plaintext() -> None:
+    assert packing_of((1 << 62) - 1, key_bits=256).width > 62
+    with pytest.raises(UsageError, match="expected a bound from 1 to"):
+        packing_of(1 << 62, key_bits=256)
 
 
 def test_the_first_round_continues_nothing() -> None:
@@ -753,6 +783,20 @@ def test_the_best_splits_are_taken_in_order() -> None:
     assert pick_best([np.array([1.0, 1 + 1e-12, 0.5]), np.array([0.0, 2.0])]) == [0, 1]
 
 
+# ---- Names of protocols
+
+
+def test_only_protocols_are_found() -> None:
+    for reference, match in (
+        ("jtre", "did you mean jtree"),
+        ("xyz", "there are calm,"),
+        ("sottovoce.privacy:Domain", "a subclass of sottovoce.Protocol"),
+        ("sottovoce.protocols.registry:OWN_PROTOCOLS", "a subclass of sottovoce.Protocol"),
+    ):
+        with pytest.raises(UsageError, match=match):
+            find(reference)
+
+
 # ---- Defaults
 
 
@@ -772,6 +816,7 @@ def test_without_a_setting_epsilon_is_one() -> None:
         ("privincr", {"phi": 0.3, "alpha": 0.05, "graph_users": 0.5}),
         ("lopub", {"phi": 0.3, "hashes": 5, "bits_per_value": 8, "iterations": 300}),
         ("dp-ccbn", {"theta": 6.0, "most_parents": 2}),
+        ("calm", {"theta": 1e-4}),
         ("fourier", {"ways": 2}),
         ("dp-subn", {"updates": 1, "largest_view": 12, "block": 8}),
     ],

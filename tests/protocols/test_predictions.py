@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import sottovoce
+from sottovoce.privacy import Domain
 from sottovoce.protocols.protocol import Public
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
 from sottovoce.runs.job import Job, instantiate
@@ -34,6 +38,45 @@ def test_before_there_is_a_schema_little_is_predicted(variant: str, mode: Any) -
     protocol = instantiate(job)
     public = Public(parties=parties, rows=100, key_bits=2048, domain=None)
     lines = protocol.predict(public)
-    assert lines is None or all(line.messages > 0 <= line.payload_bytes for line in lines)
+    # These say that nothing is known before the run.
+    assert (lines is None) == (name in {"dp-ccbn", "independent"})
+    assert all(line.messages > 0 <= line.payload_bytes for line in lines or [])
     assert len(protocol.formulas(public)) == 0
     assert all(protocol.warnings(public))
+
+
+AFTER_THE_RUN = {"dp-ccbn", "independent", "no-incremental", "no-priv-jtree", "privincr"}
+"""Protocols whose messages follow from what was published."""
+DOMAIN = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "c": ("n", "p")})
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_with_a_schema_the_first_messages_are_predicted(variant: str) -> None:
+    name, parameters = VARIANTS[variant]
+    required = {"noisy-marginals": {"marginals": "a*b"}}.get(name, {})
+    job = Job(protocol=name, parameters={**required, **parameters}, parties=2)
+    public = Public(parties=2, rows=5000, key_bits=2048, domain=DOMAIN)
+    lines = list(instantiate(job).predict(public) or [])
+    assert bool(lines) == (name not in AFTER_THE_RUN)
+    assert all(line.messages > 0 < line.payload_bytes for line in lines)
+    first = {line.phase for line in lines}
+    if variant in {"one-way", "noisy-marginals", "dp-subn", "jtree", "dist-diff-gen"}:
+        assert len(first) > 1  # keys, and what is counted first
+
+
+def test_every_turn_of_noise_replacement_is_predicted() -> None:
+    """Handovers and negated noise of earlier parties are forecast with the frontiers."""
+    generator = np.random.default_rng(1)
+    a = generator.integers(0, 2, 300)
+    table = pd.DataFrame({"a": a, "b": a ^ (generator.random(300) < 0.1), "c": a})
+    options: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True, "noise": "shares"}
+    result = sottovoce.run(
+        "dp-subn", table, parties=3, mode="paper", epsilon=100.0, seed=1, judge=False, **options
+    )
+    lines = [
+        line for line in result.report["communication"]["predicted"] if line["phase"] == "update"
+    ]
+    assert {line["kind"] for line in lines} == {"Frontier", "Handover", "Negated", "Replaced"}
+    for line in lines:
+        assert line["messages"] == line["measured_messages"]
+        assert line["payload_bytes"] == line["measured_payload_bytes"]

@@ -20,7 +20,7 @@ from sottovoce.curator import (
     junction_tree,
 )
 from sottovoce.curator.association import association
-from sottovoce.curator.shrinkage import SPREADS, PairPosterior
+from sottovoce.curator.shrinkage import SPREADS, PairPosterior, shrink
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
@@ -35,8 +35,9 @@ from sottovoce.protocols.calm.design import (
     predicted_error,
     printed_design,
 )
-from sottovoce.protocols.local import PairTables, publishing
+from sottovoce.protocols.local import PairTables, estimate_pairs, publishing
 from sottovoce.protocols.local.publishing import check_marginals, user_counts
+from sottovoce.protocols.local.rows import pair_tree
 from sottovoce.protocols.privincr import cliques, no_privacy, planning
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, conditions_of, factorise
 from sottovoce.protocols.privincr.graph import CorrectedGraph, PrintedGraph
@@ -228,10 +229,11 @@ def test_the_predicted_error_by_hand() -> None:
     assert found == pytest.approx(error_by_hand(domain, ones, pairs))
 
 
-@pytest.mark.parametrize("users", [200, 1000, 20_000, 10**6, 10**8])
-def test_the_design_has_the_least_predicted_error(users: int) -> None:
+@pytest.mark.parametrize("sizes", [(3, 4, 2, 5), (2, 2, 2, 2), (16, 12, 3, 7)])
+@pytest.mark.parametrize("users", [200, 1000, 5000, 20_000, 10**5, 10**6, 10**8])
+def test_the_design_has_the_least_predicted_error(users: int, sizes: tuple[int, ...]) -> None:
     """Enumerate all covers with all shares; single attributes must be better by a tenth."""
-    domain = domain_of(3, 4, 2, 5)
+    domain = domain_of(*sizes)
     singles = [(name,) for name in domain.attributes]
     shares = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
     of_singles = {name: precision_by_hand(domain, singles, (name,)) for name in "abcd"}
@@ -359,6 +361,7 @@ def distance_by_hand(domain: Domain, groups: dict[tuple[str, ...], int]) -> floa
         {("a",): 5000, ("b",): 7000, ("c",): 1000},
         {("a",): 500, ("a", "b"): 9000, ("a", "b", "c"): 40_000},
         {("a", "b", "c"): 10**7},
+        {("a",): 3, ("b",): 2, ("c",): 5},
     ],
 )
 def test_the_predicted_distance_by_hand(groups: dict[tuple[str, ...], int]) -> None:
@@ -601,6 +604,12 @@ def test_a_clique_is_taken_apart_down_to_sigma(sigma: float) -> None:
     assert factors[0].given == ("a",)
 
 
+def test_a_pair_is_not_taken_apart() -> None:
+    """Two attributes stay together, however noisy their table is."""
+    (factor,) = factorise("ab", (), domain=ABCD, information=bits_of(ab=0.5), sigma=1.0)
+    assert (factor.heads, factor.given) == (("a", "b"), ())
+
+
 def test_the_bound_of_theorem_5_2_ends_at_the_entropy() -> None:
     """With hardly any users nothing is known of log2 of the fewer labels."""
     assert bound(0, left=4, right=2, alpha=0.1) == 1.0
@@ -790,6 +799,7 @@ def test_a_run_publishes_what_it_asked(learning: str) -> None:
     if learning != "adaptive":
         assert set(map(tuple, rounds[1]["asked"])) == set(map(tuple, rounds[0]["edges"]))
         assert result.model["cliques"]["asked"] or learning == "paper"
+        assert rounds[-1]["edges"]
     for line in result.report["communication"]["predicted"]:
         assert line["messages"] == line["measured_messages"]
 
@@ -871,3 +881,55 @@ def test_the_exact_graph_by_hand(base: str, unit: float) -> None:
             "no-priv-jtree", table, parties=1, seed=1, phi=phi, base=base, judge=False
         )
         assert len(result.model["edges"]) == edges
+
+
+def test_centres_of_a_pair_are_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each centre mixes the product of margins with latent classes, so it sums to 1."""
+    seen: list[Any] = []
+    original = shrink
+
+    def recorded(pairs: Any, centres: Any) -> Any:
+        seen.append(centres)
+        return original(pairs, centres)
+
+    monkeypatch.setattr("sottovoce.protocols.local.pairs.shrink", recorded)
+    joint = np.array([[0.35, 0.15], [0.15, 0.35]])
+    answers = [answer(("a", "b"), joint, 10**5), answer(("b", "c"), joint, 10**5)]
+    tables = estimate_pairs(
+        domain_of(2, 2, 2), answers, generator=np.random.default_rng(1), passes=1
+    )
+    first, second = seen
+    for centres in (*first.values(), *second.values()):
+        for centre in centres:
+            assert centre.sum() == pytest.approx(1.0)
+    product = np.outer(tables.singles["a"].values, tables.singles["b"].values)
+    for centre, half, most, nearly in second.values():
+        classes = 2 * half - centre
+        assert most == pytest.approx(0.1 * centre + 0.9 * classes)
+        assert nearly == pytest.approx(0.01 * centre + 0.99 * classes)
+    assert second["a", "b"][0] == pytest.approx(product)
+    assert tables.pairs["a", "b"].values == pytest.approx(joint, abs=0.02)  # noqa: PD011
+
+
+def test_weak_pairs_are_no_edges() -> None:
+    """An edge has a thousandth of a bit at least; four edges are tried for each attribute."""
+    domain = domain_of(2, 2, 2)
+    singles = {name: Marginal.uniform(domain, (name,)) for name in "abc"}
+
+    def pair(left: str, right: str, shift: float) -> Marginal:
+        even = np.full((2, 2), 0.25)
+        return Marginal((left, right), even + shift * np.array([[1, -1], [-1, 1]]))
+
+    def bits(shift: float) -> float:
+        cells = [0.25 + shift, 0.25 - shift] * 2
+        return sum(p * log2(4 * p) for p in cells)
+
+    weak = next(s for s in np.arange(0.001, 0.1, 0.0001).tolist() if bits(s) > 1e-3)
+    for shift, edges in ((weak - 0.0002, 1), (weak, 2)):
+        pairs: dict[tuple[str, ...], Marginal] = {
+            ("a", "b"): pair("a", "b", 0.2),
+            ("a", "c"): pair("a", "c", 0.0),
+            ("b", "c"): pair("b", "c", shift),
+        }
+        tree, _ = pair_tree(domain, pairs, singles)
+        assert sum(len(clique) - 1 for clique in tree.cliques) == edges

@@ -56,6 +56,7 @@ from sottovoce.protocols.dp_subn.usefulness import (
 )
 from sottovoce.protocols.protocol import Public
 from sottovoce.protocols.secure_sum import SumOptions
+from sottovoce.runs.job import Job, instantiate
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -136,6 +137,8 @@ def test_sizes_on_bits_may_be_required() -> None:
     assert (sizes.max_cells, degree) == (16, 3)
     sizes, degree = useful_sizes(bits(3), rows=10**6, max_parents=4, **figures)
     assert (sizes.max_cells, degree) == (8, 2)
+    sizes, degree = useful_sizes(bits(2), rows=10, max_parents=4, min_parents=2, **figures)
+    assert (sizes.max_cells, degree) == (4, 1)
     mixed = domain_of(2, 3, 4)
     sizes, degree = useful_sizes(mixed, rows=720, max_parents=1, **figures)
     assert (sizes.max_cells, degree) == (30, 1)
@@ -517,14 +520,13 @@ def test_the_formulas_of_dp_ccbn_by_hand() -> None:
 
 @pytest.mark.parametrize("parties", [1, 2, 3, 7])
 def test_the_way_of_the_choices_is_predicted(parties: int) -> None:
-    """Each message has the choices so far; all but the last are sealed, with 16 bytes each."""
+    """Each message has the choices so far."""
     initial = [("a",), ("a", "b"), ("a", "c"), ("b", "d"), ("a", "b", "e")]
     picks = [4 // parties + (number < 4 % parties) for number in range(parties)]
     chosen, size = 1, 0
-    for number, quota in enumerate(picks, start=1):
+    for quota in picks:
         chosen += quota
         size += encoded_size(Messages.Chosen(tuple(initial[:chosen])))
-        size += 16 * (number < parties)
     (line,) = cost.predict_turns(initial, parties=parties)
     assert (line.phase, line.kind) == ("initialisation", "Chosen")
     assert (line.messages, line.payload_bytes) == (parties, size)
@@ -770,3 +772,44 @@ def test_a_network_is_chosen_from_one_batch() -> None:
     for counted in (exact, [uniform, *exact], [*exact, uniform]):
         chosen = choose_all(counted, ("b",), plan=plan, rows=400)
         assert chosen == [("b",), ("b", "a"), ("a", "c")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "parameters", "is_weighted"),
+    [
+        ("rigorous", {}, True),
+        ("rigorous", {"attributes": "binary"}, False),
+        ("paper", {}, False),
+        ("rigorous", {"search": "oneshot"}, True),
+    ],
+)
+def test_tables_of_several_sizes_are_weighted(
+    mode: Any, parameters: dict[str, Any], is_weighted: bool
+) -> None:
+    """Half of epsilon decides how large a table may be."""
+    job = Job(protocol="dp-ccbn", mode=mode, parameters=parameters, parties=2)
+    made: Any = instantiate(job)
+    assert made.weighted == is_weighted
+    plan = made.plan(bits(4), rows=3000, parties=2)
+    inflation = inflation_of(made.parameters, noise=made.noise, parties=2)
+    least = binary_degree(rows=3000, attributes=4, epsilon=0.5, theta=6.0, inflation=inflation)
+    assert plan.degree == min(max(least, int(mode == "paper")), 2)
+    mixed = made.plan(domain_of(2, 3, 4), rows=3000, parties=2)
+    assert mixed.sizes.max_cells == max_cells(
+        rows=3000, attributes=3, epsilon=0.5, theta=6.0, inflation=inflation
+    )
+
+
+def test_a_run_describes_its_network() -> None:
+    generator = np.random.default_rng(1)
+    a = generator.integers(0, 2, 400)
+    table = pd.DataFrame({"a": a, "b": a, "c": generator.integers(0, 2, 400)})
+    table["d"] = a ^ table["c"]
+    options: dict[str, Any] = {"parties": 1, "aggregator": "clear", "seed": 1, "judge": False}
+    forest = sottovoce.run("dp-subn", table, epsilon=100.0, **options)
+    assert str(forest.report["outcome"]["network"]).endswith("edges, at most 1 parent")
+    wide = sottovoce.run("dp-subn", table, epsilon=1000.0, attributes="binary", **options)
+    assert str(wide.report["outcome"]["network"]).endswith("parents")
+    assert "rejected" not in forest.report["outcome"]
+    none = sottovoce.run("dp-subn", table, epsilon=0.01, **options)
+    assert none.report["outcome"]["network"] == "none worth its noise: one-way tables"
