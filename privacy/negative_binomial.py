@@ -25,9 +25,7 @@ alone, so a seeded run is the same on every machine.
 
 from __future__ import annotations
 
-import threading
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final
 
 import gmpy2
@@ -36,6 +34,7 @@ import numpy.typing as npt
 from gmpy2 import mpfr
 
 from ..crypto import RandomStream
+from .made_once import made_once
 
 __all__ = ["NegativeBinomial", "negative_binomial"]
 
@@ -53,20 +52,11 @@ MARGIN: Final = 1e-12
 """Relative margin; a power and two products in double precision are off by less than 1e-14."""
 MAX_BLOCKS: Final = 60
 """Number of blocks; values stay below 2**60, so that sums of a few fit into 64 bits."""
-_MAKING: Final = threading.Lock()
 
 
+@made_once
 def negative_binomial(*, shape: Fraction, rate: Fraction) -> NegativeBinomial:
-    """Give the law NB(shape, exp(-rate)); its tables are public, and made once in a process.
-
-    A thousand parties on threads draw from the same law. Each would spend 5 ms on its tables.
-    """
-    with _MAKING:
-        return _kept(shape, rate)
-
-
-@lru_cache(maxsize=64)
-def _kept(shape: Fraction, rate: Fraction) -> NegativeBinomial:
+    """Give the law NB(shape, exp(-rate)); its tables are made once in a process."""
     return NegativeBinomial(shape=shape, rate=rate)
 
 

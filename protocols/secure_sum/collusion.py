@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import inf
+from types import MappingProxyType
 
 from ...privacy import Batch, coalition, coalition_sizes, with_curator
+from ...privacy.made_once import made_once
 from ...privacy.shares import excess
 from .graph import degree
 from .options import Aggregator, NoiseKind
@@ -13,10 +15,11 @@ from .options import Aggregator, NoiseKind
 __all__ = ["loss_by_view", "unknown_shares"]
 
 
-def loss_by_view(
-    batch: Batch, *, party: int, aggregator: Aggregator, noise: NoiseKind
-) -> dict[str, float]:
+@made_once
+def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> Mapping[str, float]:
     """Give the privacy loss of a party's records by view, where it may exceed the batch's epsilon.
+
+    It is the same for every party, as no party has a place of its own.
 
     c other parties subtract their own shares. K - c shares of 1 / (K - colluding) remain over the
     records. If the curator colludes with them, the loss depends on the aggregator:
@@ -31,23 +34,23 @@ def loss_by_view(
     parties = batch.parties
     others = coalition_sizes(parties, threshold=batch.colluding)
     if noise == "selected":
-        return {view(size): inf for size in others for view in (coalition, with_curator)}
+        return MappingProxyType(
+            {view(size): inf for size in others for view in (coalition, with_curator)}
+        )
 
     def remaining(shares: int) -> float:
         shape = shares / (parties - batch.colluding)
         return batch.epsilon * excess(rate=float(batch.rate), shape=shape)
 
     def unknown(size: int, *, curator: bool) -> int:
-        members = unknown_shares(
-            batch, party=party, size=size, curator=curator, aggregator=aggregator
-        )
+        members = unknown_shares(batch, party=1, size=size, curator=curator, aggregator=aggregator)
         return len(members)
 
     losses = {coalition(size): remaining(unknown(size, curator=False)) for size in others}
     losses |= {with_curator(size): remaining(unknown(size, curator=True)) for size in others}
     if aggregator == "clear":
         losses[with_curator(0)] = remaining(1)
-    return losses
+    return MappingProxyType(losses)
 
 
 def unknown_shares(

@@ -26,6 +26,7 @@ from math import comb
 from typing import Final, NamedTuple
 
 from ...crypto import RandomStream
+from ...privacy.made_once import made_once
 
 __all__ = ["Circle", "degree", "shuffle"]
 
@@ -60,9 +61,7 @@ class Circle(NamedTuple):
         size = degree(parties=parties, colluding=colluding)
         if size >= parties - 1:
             return cls(tuple(range(1, parties + 1)), size)
-        key = hashlib.sha256(b"sottovoce mask graph v1" + seed).digest()
-        order = shuffle(RandomStream(key), size=parties)
-        return cls(tuple(place + 1 for place in order), size)
+        return cls(_order(parties, seed), size)
 
     @property
     def parties(self) -> int:
@@ -88,6 +87,12 @@ class Circle(NamedTuple):
     def edges(self) -> int:
         """Number of pairs that share masks."""
         return self.parties * min(self.degree, self.parties - 1) // 2
+
+
+@made_once
+def _order(parties: int, seed: bytes) -> tuple[int, ...]:
+    key = hashlib.sha256(b"sottovoce mask graph v1" + seed).digest()
+    return tuple(place + 1 for place in shuffle(RandomStream(key), size=parties))
 
 
 def shuffle(stream: RandomStream, *, size: int) -> list[int]:

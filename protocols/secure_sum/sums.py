@@ -114,9 +114,7 @@ class PartySums:
         """
         parties = len(self._me.parties)
         noisy = batch.among(parties=parties, rows=self.rows, colluding=self._colluding)
-        losses = loss_by_view(
-            noisy, party=self._me.number, aggregator=self._aggregator, noise=self._noise
-        )
+        losses = loss_by_view(noisy, aggregator=self._aggregator, noise=self._noise)
         self._side.contribute(tables, noisy, number=self._batches, seen=losses)
         self._batches += 1
 

@@ -115,7 +115,7 @@ def test_small_graphs_stand_in_the_order_of_ranks() -> None:
 def test_the_accounted_loss_is_the_worst_coalitions() -> None:
     """With the curator, d parties leave one party's share alone; fewer leave all outside."""
     batch = Batch(cells=1, sensitivity=2, epsilon=0.5, rows=10, parties=100, colluding=1)
-    seen = loss_by_view(batch, party=7, aggregator="paillier", noise="shares")
+    seen = loss_by_view(batch, aggregator="paillier", noise="shares")
     size = degree(parties=100, colluding=1)
 
     def loss(shares: int) -> float:
@@ -125,7 +125,7 @@ def test_the_accounted_loss_is_the_worst_coalitions() -> None:
     assert 32 < size <= 48  # sizes of coalitions that are listed
     assert seen[with_curator(32)] == pytest.approx(loss(100 - 32))
     assert seen[with_curator(48)] == pytest.approx(loss(1))
-    assert seen == loss_by_view(batch, party=7, aggregator="masks", noise="shares")
+    assert seen == loss_by_view(batch, aggregator="masks", noise="shares")
 
 
 def test_the_shuffle_is_uniform() -> None:
