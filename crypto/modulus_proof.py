@@ -12,11 +12,12 @@ noise. If the curator could send a unit outside H, the power would show the nois
 modulus has no such unit. It also makes sums right: they have one decryption.
 
 *What a proof does not change.* Pairwise masks are uniform modulo n, whatever n is. Where plaintexts
-carry them, the curator learns the sum and nothing else, with or without a proof. The curator may
-always tell others the factors of n, or choose n so that others can find them. So what hides
-plaintexts from everyone else rests on the curator. For this reason the number of primes is not
-proven. Three primes with gcd(n, phi(n)) = 1 are as good for the parties, and a proof of exactly two
-would take about 128 more roots (48 KiB at 3072 bits).
+carry them, the curator learns the sum and nothing else, with or without a proof. With
+noise=selected the curator may still select nobody's noise, by an indicator of zeros. It may always
+tell others the factors of n, or choose n so that others can find them. So what hides plaintexts
+from everyone else rests on the curator. For this reason the number of primes is not proven. Three
+primes with gcd(n, phi(n)) = 1 are as good for the parties, and a proof of exactly two would take
+about 128 more roots (48 KiB at 3072 bits).
 
 *The proof* (Goldberg, Reyzin, Sagga and Baldimtsi, "Efficient noninteractive certification of RSA
 moduli and beyond", ASIACRYPT 2019) is an n-th root of each of a few uniform units, which SHAKE-256
@@ -27,7 +28,7 @@ with a valid proof succeeds with a probability of at most 2^-128 for each n and 
 tries, if SHAKE-256 is a random oracle. The roots show nothing about the factors: anyone can make
 pairs of a uniform unit and its root by raising to n.
 
-The context, a digest of the run's job, keeps a proof from serving in another run.
+The context, a digest of the run's job, keeps a proof from serving another job.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def _require_roots(n: int, roots: tuple[int, ...], context: bytes) -> None:
     if any(root >= n for root in roots) or powers != challenges(n, context=context):
         raise ValueError(
             "expected a proof that the Paillier modulus is sound, found a wrong one: "
-            "the modulus is not sound, or the proof is of another run"
+            "the modulus is not sound, or the proof is of another job"
         )
 
 
