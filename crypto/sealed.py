@@ -26,7 +26,7 @@ sender, receiver, number, length). Payloads above 1 GiB are sealed in pieces. Th
 piece's number and whether it is the last (STREAM; Hoang, Reyhanitabar, Rogaway, Vizar 2015). So a
 message cut at a piece's end does not open either.
 
-*Secrets.* The three results are overwritten when the channel is dropped, and in forked processes.
+*Secrets.* The combined secret is overwritten when the channel is dropped, and in forked processes.
 These can neither seal messages nor derive keys with their parent's channels.
 
 An adversary that listens still sees who sends to whom, when, which kind of message, and its length.
