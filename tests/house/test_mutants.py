@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from pathlib import Path
+from typing import Any
 
 import mutants.mutation as mutation_module
 import pytest
@@ -111,6 +112,21 @@ def test_the_tests_of_a_line_run_first() -> None:
     assert on_import == chosen(2, text="y")
     assert set(on_import) == {"t.py::a", "t.py::C::d", "u.py::f", "t.py::C::e", "t.py::b"}
     assert reach.choose("other.py", Statement(range(1), False), text="x", most=60.0) == []
+
+
+def test_constants_are_tried_with_the_tests_of_their_folder() -> None:
+    """No test reaches a module of constants; whichever test imports a module reaches it first."""
+    reach = Reach()
+    lines = {"room/code.py": {1: [0], 5: [1], 6: [2]}, "other/code.py": {5: [3]}}
+    tests = {"t.py::a": 0.1, "t.py::b": 0.1, "u.py::c": 0.1, "v.py::d": 0.1}
+    reach.add({"tests": tests, "lines": lines, "digests": dict.fromkeys(lines, "x")})
+    on_import, within = Statement(range(1, 2), False), Statement(range(5, 6), True)
+    options: dict[str, Any] = {"text": "x", "most": 60.0}
+    of_room = ["t.py::a", "t.py::b", "u.py::c"]
+    assert reach.choose("room/constants.py", on_import, **options) == of_room
+    assert reach.choose("room/code.py", on_import, **options) == of_room
+    assert reach.choose("room/constants.py", within, **options) == []
+    assert reach.choose("room/code.py", within, **options)[0] == "t.py::b"
 
 
 @pytest.mark.parametrize(

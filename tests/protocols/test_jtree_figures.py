@@ -56,6 +56,7 @@ from sottovoce.protocols.jtree.scores import (
     sampled_epsilon,
 )
 from sottovoce.protocols.jtree.tables import believed_tables
+from sottovoce.protocols.jtree.tree import TreeJTree, receive_margins
 from sottovoce.protocols.jtree.tree_search import distances, tree_search
 from sottovoce.protocols.jtree.variant import merge_cliques, receive_clusters, trivial_tables
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions
@@ -530,6 +531,25 @@ def test_small_cliques_are_left_out() -> None:
     two = merge_cliques(tree, least=2, budgets="by size", way_out="phi")
     assert {name for family in one for name in family} == {"a", "b", "c"}
     assert [set(family) for family in two] == [{"a", "b"}]
+
+
+def test_margins_of_a_single_record_sum_to_one() -> None:
+    domain = domain_of(2, 3)
+    for cells, first in (([0, 1, 0, 0, 1], [0.0, 1.0]), ([0, 0, 1, 1, 0], [0.0, 0.0])):
+        message = TreeJTree.Margins(np.array(cells, np.int64))
+        margins = receive_margins(party_who_receives(domain, message))
+        assert margins["a"].tolist() == first
+
+
+@pytest.mark.parametrize(("share", "edges"), [(31, [("a", "b")]), (30, []), (29, [])])
+def test_an_edge_needs_three_tenths_of_the_votes(share: int, edges: list[Any]) -> None:
+    """A first vote counts by the party's share of the rows."""
+    parameters = JTreeParameters(together="votes")
+    budget = tree_budget(parameters, domain=ABC, parties=2)
+    search = tree_search(ABC, parameters, budget, parties=2)
+    desk = desk_of(ABC, [GraphMessages.Edges(((0, 1),), 1), GraphMessages.Edges((), 1)])
+    sums: Any = SimpleNamespace(rows=100, rows_by_party=[share, 100 - share])
+    assert search.curator(desk, sums) == (edges, budget.clusters)
 
 
 def party_who_receives(domain: Domain, message: Any) -> Any:

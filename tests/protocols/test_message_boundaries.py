@@ -813,11 +813,14 @@ def test_without_a_setting_epsilon_is_one() -> None:
     ("protocol", "constants"),
     [
         ("jtree", {"phi": 0.2, "delta": 1e-6, "least": 0.05, "sample": True}),
-        ("privincr", {"phi": 0.3, "alpha": 0.05, "graph_users": 0.5}),
+        ("privincr", {"phi": 0.3, "alpha": 0.05, "graph_users": 0.5, "synthetic_rows": 100_000}),
         ("lopub", {"phi": 0.3, "hashes": 5, "bits_per_value": 8, "iterations": 300}),
         ("dp-ccbn", {"theta": 6.0, "most_parents": 2}),
-        ("calm", {"theta": 1e-4}),
+        ("calm", {"theta": 1e-4, "ways": 2, "synthetic_rows": 100_000}),
         ("fourier", {"ways": 2}),
+        ("clldp-joint", {"sample": 0.1, "heads": 0}),
+        ("clldp-decision-tree", {"depth": 0}),
+        ("independent", {"beta": 0.3, "theta": 4.0, "most_parents": 3}),
         ("dp-subn", {"updates": 1, "largest_view": 12, "block": 8}),
     ],
 )
@@ -827,3 +830,5 @@ def test_constants_are_those_of_the_specification(
     """JTree takes phi 0.2, PrivIncr phi 0.3, alpha 0.05 and half of the users for the graph."""
     made: Any = instantiate(Job(protocol=protocol, parameters={}, parties=2))
     assert {name: getattr(made.parameters, name) for name in constants} == constants
+    public = Public(parties=2, rows=900, key_bits=2048, domain=domain_of(2, 3, 2))
+    assert all(line.messages > 0 for line in made.predict(public) or [])

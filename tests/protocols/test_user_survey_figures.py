@@ -284,6 +284,21 @@ def test_the_cells_of_all_marginals_are_bounded(monkeypatch: pytest.MonkeyPatch)
             check_marginals(domain, ways)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "is_refused"), [((5, 4310, 4630), False), ((9, 3964, 5025), True)]
+)
+def test_twenty_million_cells_are_the_most(sizes: tuple[int, ...], is_refused: bool) -> None:
+    """Their pairs have 20,000,000 and 20,000,001 cells."""
+    domain = domain_of(*sizes)
+    cells = sum(domain.cells(pair) for pair in combinations("abc", 2))
+    assert cells == 20_000_000 + is_refused
+    if is_refused:
+        with pytest.raises(UsageError, match="at most 20,000,000 cells in all"):
+            check_marginals(domain, 2)
+    else:
+        check_marginals(domain, 2)
+
+
 def test_counts_are_rounded_to_a_thousandth() -> None:
     table = Marginal(("a",), np.array([1 / 3, 2 / 3]))
     counts = user_counts(domain_of(2), [table], users=1000)["count"]
@@ -405,6 +420,26 @@ def test_users_are_shared_out_where_the_distance_is_least() -> None:
             assert plan.predict(moved) >= least * (1 - 2e-3)
     # Where every set would get fewer than 50, the largest stays.
     assert plan.share_out({}, 20)
+
+
+def test_a_set_has_at_least_fifty_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The set with the fewest users is kept from 50 users on."""
+    plan = planned(domain_of(2, 3, 4), SETS)
+
+    def fewest(users: int) -> tuple[float, int]:
+        with monkeypatch.context() as patch:
+            patch.setattr(planning, "MIN_USERS", 0)
+            shares = plan.share_out({}, users)
+        kept = {names: size for names, size in shares.items() if size > 1}
+        return min(kept.values()), len(kept)
+
+    low, high = 200, 20_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fewest(middle)[0] < 50 else (low, middle)
+    assert fewest(low)[0] < 50 <= fewest(high)[0] < 51
+    assert len(plan.share_out({}, high)) == fewest(high)[1]
+    assert len(plan.share_out({}, low)) < fewest(low)[1]
 
 
 def test_candidates_are_singles_pairs_and_covers() -> None:

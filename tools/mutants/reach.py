@@ -53,7 +53,8 @@ class Reach:
 
         First come the tests that reach the statement, then others of their classes and files,
         because what is computed once for several tests counts as the first one's. For a statement
-        that runs on import every test that reaches the module is chosen.
+        that runs on import every test that reaches the module is chosen, whichever of them imported
+        it first. Then come those that reach its folder: no test reaches a module of constants.
 
         Args:
             module: the module's path in the tree.
@@ -69,19 +70,35 @@ class Reach:
         direct = set().union(*reached) if exact else of_module
         classes = {test.rpartition("::")[0] for test in direct}
         beside = {test for test in of_module - direct if test.rpartition("::")[0] in classes}
+        if not statement.in_function:
+            beside = of_module - direct
         siblings = {
             test
             for test in self.seconds.keys() - direct - beside
             if test.count("::") > 1 and test.rpartition("::")[0] in classes
         }
+        folder = set[str]()
+        if not statement.in_function:
+            folder = self._of_folder(module) - direct - siblings - beside
         chosen: list[str] = []
         left = most
-        for tests in (direct, siblings, beside):
+        for tests in (direct, siblings - beside, beside, folder):
             for test in sorted(tests, key=self._order):
                 if self.seconds[test] <= left:
                     left -= self.seconds[test]
                     chosen.append(test)
         return chosen
+
+    def _of_folder(self, module: str) -> set[str]:
+        """Find the tests that reach any module in a module's folder."""
+        folder = module.rpartition("/")[0]
+        return {
+            test
+            for name, lines in self.lines.items()
+            if folder and name.rpartition("/")[0] == folder
+            for tests in lines.values()
+            for test in tests
+        }
 
     def _order(self, test: str) -> tuple[bool, float, str]:
         """Put quick tests first, file by file, then the slower ones by their length."""
