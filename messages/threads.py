@@ -1,16 +1,56 @@
-"""Roles as threads of one process, for tests, notebooks and debugging: same bytes, no MPI."""
+"""Roles as threads of one process: same bytes as over MPI, and up to thousands of roles.
+
+*Turns.* Threads of Python run one at a time, and each that could run asks for its turn 200 times a
+second. With a thousand of them the asking costs more than half as much as the work. So where there
+are many roles, only as many as there are cores run, and the others wait without a sound. A role
+gives its turn away while it waits for a frame. If a role blocks elsewhere, so that nobody got a
+turn for some seconds, another role runs in its place: turns cannot stop a run.
+"""
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NoReturn
 
 from .errors import PeerFailedError
 from .wire import Buffer
 
 __all__ = ["ThreadWire", "thread_wires"]
+
+
+MAX_FREE_ROLES: Final = 32
+"""Roles that run without turns."""
+STALLED_AFTER: Final = 2.0
+"""Seconds without a turn given to anybody, after which a role that waits for one runs."""
+
+
+class _Turns:
+    """Turns of roles, of which only some run at a time."""
+
+    def __init__(self, running: int) -> None:
+        self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._given = 0
+        self.add(running)
+
+    def add(self, turns: int = 1) -> None:
+        for _ in range(turns):
+            self._free.put(None)
+
+    def take(self) -> None:
+        """Wait for a turn."""
+        while True:
+            given = self._given
+            try:
+                self._free.get(timeout=STALLED_AFTER)
+            except queue.Empty:
+                if self._given != given:
+                    continue
+            self._given += 1
+            return
 
 
 class _Switchboard:
@@ -21,11 +61,16 @@ class _Switchboard:
             queue.SimpleQueue() for _ in range(size)
         ]
         self.closed = threading.Event()
+        self.turns: _Turns | None = None
+        if size > MAX_FREE_ROLES:
+            self.turns = _Turns(len(os.sched_getaffinity(0)))
 
     def close(self) -> None:
         self.closed.set()
         for inbox in self.inboxes:
             inbox.put(None)  # This wakes a role that waits.
+        if self.turns is not None:
+            self.turns.add(len(self.inboxes))
 
 
 class ThreadWire:
@@ -36,6 +81,17 @@ class ThreadWire:
         self.size = len(switchboard.inboxes)
         self._switchboard = switchboard
         self._inbox = switchboard.inboxes[rank]
+        self._has_turn = False
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Play a role in turns with the others, if there are many; without this it runs freely."""
+        self._take_turn()
+        try:
+            yield
+        finally:
+            if self._has_turn:
+                self._give_turn()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002 - a queue has room always
         self._check()
@@ -44,11 +100,38 @@ class ThreadWire:
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         self._check()
         try:
-            arrival = self._inbox.get(timeout=max(timeout, 0))
+            arrival = self._next_arrival(timeout)
         except queue.Empty:
             return None
         self._check()
         return None if arrival is None else (arrival[0], memoryview(arrival[1]))
+
+    def _next_arrival(self, timeout: float) -> tuple[int, bytes] | None:
+        if not self._has_turn:
+            return self._inbox.get(timeout=max(timeout, 0))
+        try:
+            return self._inbox.get_nowait()
+        except queue.Empty:
+            if timeout <= 0:
+                raise
+        self._give_turn()
+        try:
+            return self._inbox.get(timeout=timeout)
+        except queue.Empty:
+            pass
+        finally:
+            self._take_turn()
+        return self._inbox.get_nowait()  # Something may have come while it waited for its turn.
+
+    def _take_turn(self) -> None:
+        if self._switchboard.turns is not None:
+            self._switchboard.turns.take()
+            self._has_turn = True
+
+    def _give_turn(self) -> None:
+        if self._switchboard.turns is not None:
+            self._has_turn = False
+            self._switchboard.turns.add()
 
     def abort(self, status: int) -> NoReturn:
         self._switchboard.close()

@@ -59,16 +59,17 @@ def run_on_threads(
     roles: dict[int, Role] = {}
 
     def play(rank: int) -> RunRecord | None:
-        return play_role(
-            wires[rank],
-            job,
-            records=records[rank],
-            schema=schema,
-            credentials=credentials[rank],
-            cores=cores_for_each(roles=1 if rank == CURATOR else job.parties),
-            watch=lambda role: roles.__setitem__(rank, role),
-            transport="threads",
-        )
+        with wires[rank].playing():
+            return play_role(
+                wires[rank],
+                job,
+                records=records[rank],
+                schema=schema,
+                credentials=credentials[rank],
+                cores=cores_for_each(roles=1 if rank == CURATOR else job.parties),
+                watch=lambda role: roles.__setitem__(rank, role),
+                transport="threads",
+            )
 
     positions = _Positions(roles)
     try:
