@@ -58,7 +58,7 @@ class IdentifiedRole(Role):
         """Length of the curator's Paillier key: the curator makes it, parties check it."""
         self.workers = workers
         """Number of threads that it may use."""
-        self.pinned = dict(pinned or {})
+        self.pinned = pinned or {}
         """Public identities of other roles that were given before the run."""
         self.job_digest = job_digest
         """Digest of the job that this role was given. The introductions bind it."""
