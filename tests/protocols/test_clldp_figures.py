@@ -314,6 +314,23 @@ def test_the_label_needs_two_classes_and_company() -> None:
         label_of(domain.project(("a", "b")), "")
 
 
+@pytest.mark.parametrize("protocol", ["clldp-joint", "clldp-naive-bayes", "clldp-decision-tree"])
+def test_attributes_of_one_label_are_not_asked(protocol: str) -> None:
+    domain = Domain({"a": ("x", "y"), "one": ("x",), "b": ("x", "y", "z"), "l": ("n", "p")})
+    made: Any = instantiate(Job(protocol=protocol, parameters={}, parties=2))
+    assert made.sets(domain) == [("a",), ("b",)]
+
+
+def test_sets_are_named() -> None:
+    parameters = {"attributes": "a, b;b"}
+    made: Any = instantiate(Job(protocol="clldp-joint", parameters=parameters, parties=2))
+    assert made.sets(DOMAIN) == [("a", "b"), ("b",)]
+    for wrong in ("a,a", "a,l", "a;b,b"):
+        made = instantiate(Job(protocol="clldp-joint", parameters={"attributes": wrong}, parties=2))
+        with pytest.raises(UsageError, match="different attributes beside l in a set"):
+            made.sets(DOMAIN)
+
+
 # ---- Sharing out
 
 

@@ -471,7 +471,7 @@ def test_the_curve_of_a_pair_by_hand() -> None:
     even = np.array([[0.16, 0.09, 0.24, 0.21]])
     weight, alone = np.zeros((1, len(SPREADS))), np.zeros((1, len(SPREADS)))
     weight[0, 0], weight[0, 10] = 0.4, 0.6
-    alone[0, 12], alone[0, 25] = 3.0, 1.0
+    alone[0, 12], alone[0, 25] = 0.03, 0.01
     far = HALF * np.sqrt(SPREADS[25] * even).sum()
     shares = {10: 0.3, 12: 0.375, 25: 0.125}
     if far > 1:
