@@ -164,6 +164,27 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert not (tmp_path / "bad").exists()
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("protocol", ["head-count", "noisy-marginals"])
+def test_the_same_bytes_on_every_transport(folder: Path, protocol: str) -> None:
+    options: dict[str, Any] = {} if protocol == "head-count" else {"marginals": "sex"}
+    threads, mpi = (
+        sottovoce.run(
+            protocol,
+            identities=folder,
+            rows=60,
+            seed=1,
+            judge=False,
+            transcript=True,
+            transport=transport,
+            **options,
+        )
+        for transport in ("threads", "mpi")
+    )
+    assert threads.report["transcript"]
+    assert threads.report["transcript"] == mpi.report["transcript"]
+
+
 class Chain(Protocol[Options]):
     """Party 1 passes a word on to party 2, and so on, to the curator."""
 
