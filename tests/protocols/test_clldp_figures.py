@@ -828,3 +828,21 @@ def test_the_user_is_warned(parameters: dict[str, Any], starts: set[str]) -> Non
     assert len(warnings) == len(starts)
     for start in starts:
         assert any(text.startswith(start) for text in warnings)
+
+
+@pytest.mark.parametrize("learning", ["distilled", "levels"])
+def test_a_tree_has_a_test_less_than_leaves(learning: str) -> None:
+    """Every test has two branches, so a tree with n leaves has n - 1 tests."""
+    result = sottovoce.run(
+        "clldp-decision-tree",
+        demo_table(4000, seed=2)[["education", "relationship", "income"]],
+        learning=learning,
+        depth=3,
+        epsilon=20.0,
+        seed=1,
+        judge=False,
+    )
+    outcome = result.report["outcome"]
+    assert outcome["tests"] == outcome["ends"] - 1 > 0
+    assert outcome["learning"] == learning
+    assert outcome["users"] == 4000

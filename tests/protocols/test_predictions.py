@@ -80,3 +80,22 @@ def test_every_turn_of_noise_replacement_is_predicted() -> None:
     for line in lines:
         assert line["messages"] == line["measured_messages"]
         assert line["payload_bytes"] == line["measured_payload_bytes"]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"search": "oneshot"}])
+def test_every_batch_of_dp_ccbn_is_predicted(parameters: dict[str, Any]) -> None:
+    """Each phase with a secure sum has its lines, beside the families that are announced."""
+    generator = np.random.default_rng(1)
+    a = generator.integers(0, 2, 300)
+    table = pd.DataFrame({"a": a, "b": a ^ (generator.random(300) < 0.1), "c": a})
+    options: dict[str, Any] = {"aggregator": "masks", "parties": 2, "epsilon": 100.0, **parameters}
+    result = sottovoce.run("dp-ccbn", table, seed=1, judge=False, **options)
+    lines = result.report["communication"]["predicted"]
+    kinds: dict[str, set[str]] = {}
+    for line in lines:
+        kinds.setdefault(line["phase"], set()).add(line["kind"])
+        assert line["messages"] == line["measured_messages"]
+        assert line["payload_bytes"] == line["measured_payload_bytes"]
+    assert set(kinds) == {"keys", "structure", "parameters"}
+    assert kinds["structure"] == {"Chosen"} | kinds["parameters"]
+    assert "Chosen" not in kinds["parameters"]

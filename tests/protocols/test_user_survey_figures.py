@@ -968,3 +968,31 @@ def test_weak_pairs_are_no_edges() -> None:
         }
         tree, _ = pair_tree(domain, pairs, singles)
         assert sum(len(clique) - 1 for clique in tree.cliques) == edges
+
+
+@pytest.mark.parametrize("sizes", [(64, 64), (65, 64), (2, 2)])
+def test_a_pair_of_any_size_may_be_an_edge(sizes: tuple[int, int]) -> None:
+    """A clique has 4,096 cells at most, or as many as the pair that is added."""
+    domain = domain_of(*sizes)
+    joint = np.full(sizes, 0.5 / (sizes[0] * sizes[1]))
+    joint[0, 0] += 0.25
+    joint[1, 1] += 0.25
+    whole = Marginal(("a", "b"), joint)
+    pairs: dict[tuple[str, ...], Marginal] = {("a", "b"): whole}
+    tree, _ = pair_tree(domain, pairs, {name: whole.project((name,)) for name in "ab"})
+    assert [set(clique) for clique in tree.cliques] == [{"a", "b"}]
+
+
+def test_larger_cliques_are_bounded() -> None:
+    """16 * 16 * 16 cells are allowed, and 17 * 16 * 16 are not."""
+    for first, edges in ((16, 3), (17, 2)):
+        domain = domain_of(first, 16, 16)
+        joint = np.full((first, 16, 16), 1.0)
+        for index in range(16):
+            joint[index, index, index] += 500.0
+        whole = Marginal(("a", "b", "c"), joint / joint.sum())
+        pairs: dict[tuple[str, ...], Marginal] = {
+            pair: whole.project(pair) for pair in combinations("abc", 2)
+        }
+        tree, _ = pair_tree(domain, pairs, {name: whole.project((name,)) for name in "abc"})
+        assert max(map(len, tree.cliques)) == edges
