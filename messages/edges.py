@@ -69,7 +69,7 @@ class Edges:
         self._received: dict[int, int] = defaultdict(int)
         self._transcript = transcript
         self._digests: dict[int, hashlib._Hash] = defaultdict(hashlib.sha256)
-        self._told: dict[int, hashlib._Hash] = defaultdict(hashlib.sha256)
+        self._instructions: dict[int, hashlib._Hash] = defaultdict(hashlib.sha256)
 
     @property
     def transcript(self) -> dict[str, str]:
@@ -77,14 +77,14 @@ class Edges:
         digests = sorted(self._digests.items())
         return {f"{self._rank}->{to}": digest.hexdigest() for to, digest in digests}
 
-    def told(self, peer: int) -> bytes:
-        """Digest all that the curator has told a party; `peer` is the role at the other end.
+    def instructions(self, peer: int) -> bytes:
+        """Digest all that the curator has sent to a party; `peer` is the role at the other end.
 
         Both ends compute the same. Messages that may differ from party to party are left out.
         """
-        return self._told[peer].digest()
+        return self._instructions[peer].digest()
 
-    def _note_told(self, kind: type, parts: Iterable[Buffer], *, peer: int) -> None:
+    def _note_instruction(self, kind: type, parts: Iterable[Buffer], *, peer: int) -> None:
         if is_personal(kind):
             return
         digest = hashlib.sha256()
@@ -92,7 +92,7 @@ class Edges:
             digest.update(part)
         label = f"{self._phases.current} {kind.__name__} ".encode()
         # Each message has the digest of its bytes, so two lists of messages never look the same.
-        self._told[peer].update(label + digest.digest())
+        self._instructions[peer].update(label + digest.digest())
 
     def send(self, message: object, *, to: int) -> None:
         """Send one message."""
@@ -100,7 +100,7 @@ class Edges:
         kind = type(message).__name__
         payload = encode(message)
         if self._rank == CURATOR:
-            self._note_told(type(message), payload.parts(), peer=to)
+            self._note_instruction(type(message), payload.parts(), peer=to)
         sequence = self.frames.sent[to]
         seal = self.seals.get(to)
         size = payload.size if seal is None else seal.sealed_size(payload.size)
@@ -151,7 +151,7 @@ class Edges:
                 body = seal.open(body, header=header, number=sequence)
             message = decode(kind, body)
             if source == CURATOR:
-                self._note_told(kind, [body], peer=source)
+                self._note_instruction(kind, [body], peer=source)
         except ValueError as error:
             raise MessageError(
                 f"malformed {name} from {role_name(source)}: ",

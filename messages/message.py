@@ -8,7 +8,7 @@ A message is frozen. It is checked when it is made, on both sides, since decodin
 Messages are compared by their bytes, and none shows its values when printed. A class may add a
 check of its own by a method `validate`, which raises `ValueError`.
 
-All parties are told the same by the curator, and secure sums fail where they were not. A message
+All parties receive the same from the curator, and secure sums fail where they did not. A message
 that may differ from party to party says so:
 
     @personal
@@ -66,7 +66,7 @@ def personal(cls: type[M]) -> type[M]:
 
 
 def is_personal(kind: type) -> bool:
-    """Tell whether parties may be told different things in this message."""
+    """Tell whether parties may receive different contents in this message."""
     return kind in _PERSONAL
 
 

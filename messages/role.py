@@ -143,13 +143,13 @@ class Role:
         """Digest of all bytes sent to each role that was sent any, if digests were asked for."""
         return self._edges.transcript
 
-    def told(self, peer: int) -> bytes:
-        """Digest all that the curator has told a party; `peer` is the role at the other end.
+    def instructions(self, peer: int) -> bytes:
+        """Digest all that the curator has sent to a party; `peer` is the role at the other end.
 
         A party asks for the curator, and the curator for a party: both get the same digest, unless
         something changed on the way. Messages declared `@personal` are left out.
         """
-        return self._edges.told(peer)
+        return self._edges.instructions(peer)
 
     @property
     def acts(self) -> list[Act]:

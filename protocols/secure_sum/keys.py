@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from ...crypto.modulus_proof import prove, proven_key
 from ...crypto.packing import Packing
 from ...crypto.paillier import Encryptor, Exponent, new_key
-from ...crypto.public_key import PublicKey
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Private, UsageError
 from ...parties import Party
@@ -13,7 +15,7 @@ from .options import SecureSums
 
 __all__ = ["PAGE", "KeyHolder", "KeyedParty", "packing_of"]
 
-PAGE = 256
+PAGE: Final = 256
 """Ciphertexts on a page: while a party works on one, the next role works on the one before."""
 
 
@@ -30,9 +32,11 @@ class KeyedParty:
 
     def __init__(self, me: Party, *, exponent: Exponent) -> None:
         self.me = me
-        modulus = me.receive(SecureSums.EncryptionKey, source=CURATOR).modulus
+        received = me.receive(SecureSums.EncryptionKey, source=CURATOR)
         try:
-            self.key = PublicKey.received(modulus, bits=me.key_bits)
+            self.key = proven_key(
+                received.modulus, received.proof, bits=me.key_bits, context=me.job_digest
+            )
         except ValueError as error:
             raise MessageError(Private(error), ", from the curator", where=me.where) from None
         self._exponent = exponent
@@ -62,4 +66,5 @@ class KeyHolder:
     def __init__(self, desk: Curator) -> None:
         self.desk = desk
         self.private = new_key(desk.key_bits, randomness=desk.randomness("paillier key"))
-        desk.broadcast(SecureSums.EncryptionKey(self.private.public.travel()))
+        proof = prove(self.private, context=desk.job_digest)
+        desk.broadcast(SecureSums.EncryptionKey(self.private.public.travel(), proof))

@@ -139,16 +139,17 @@ class SecureSums(Introductions):
 
     @message
     class Agreement:
-        """The digest of a batch and of all that a party was told before it."""
+        """The digest of a batch and of all that the curator has sent before it."""
 
         batch: int
         digest: bytes
 
     @message
     class EncryptionKey:
-        """The curator's Paillier modulus, sent once a run."""
+        """The curator's Paillier modulus, sent once a run, and the proof that it is sound."""
 
         modulus: BigInts
+        proof: BigInts
 
     @message
     class Product:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...messages import encoded_size
+from ...crypto.modulus_proof import roots_needed
+from ...messages import BigInts, encoded_size
 from ...privacy.shares import Batch
 from ..introductions import predict_introductions
 from ..protocol import Cost, Public
@@ -51,7 +52,12 @@ def predict_keys(
             pairs = Circle.of(parties=parties, colluding=threshold, seed=b"").edges
         lines.insert(0, predict_introductions(edges=parties + pairs, phase=phase))
     if options.aggregator == "paillier":
-        size = BIGINTS + -(-public.key_bits // 8)
+        width, roots = -(-public.key_bits // 8), roots_needed(public.key_bits)
+        size = encoded_size(
+            SecureSums.EncryptionKey(
+                BigInts.of([1], width=width), BigInts.of([1] * roots, width=width)
+            )
+        )
         lines.append(
             Cost(phase=phase, kind="EncryptionKey", messages=parties, payload_bytes=parties * size)
         )

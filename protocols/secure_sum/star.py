@@ -4,9 +4,9 @@
     T           reveals the sum of all that it received: the masks cancel
 
 m_kj is a keystream (AES-256-CTR) whose key only P_k and P_j can compute. Every batch has another
-key, which derives from everything that the two were told (`agreement`). Each pair of parties that
-are neighbours in the mask graph (`graph`) has a mask. `hide` is encryption under the curator's
-Paillier key (`hidden_plaintexts`), or nothing (`hidden_words`).
+key, which derives from everything that the two have received from the curator (`agreement`). Each
+pair of parties that are neighbours in the mask graph (`graph`) has a mask. `hide` is encryption
+under the curator's Paillier key (`hidden_plaintexts`), or nothing (`hidden_words`).
 
 Who learns what. To an adversary without the keys of the parties left out, any smaller sum is
 uniformly distributed. So the curator, even together with parties, learns of the others only their
@@ -111,7 +111,7 @@ class StarParty:
         seen: Mapping[str, float],
     ) -> None:
         me, hiding = self._me, self._hiding(batch)
-        digest = digest_of(batch, number=number, told=me.told(CURATOR))
+        digest = digest_of(batch, number=number, instructions=me.instructions(CURATOR))
         # Every pair and batch has its own key. A keystream used twice would show the difference of
         # the two tables that it masked.
         masks = [

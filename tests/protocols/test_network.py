@@ -16,6 +16,7 @@ import pytest
 
 import sottovoce
 from sottovoce.crypto import Channel, Keypair, RandomStream
+from sottovoce.crypto.modulus_proof import prove
 from sottovoce.crypto.paillier import new_key
 from sottovoce.crypto.sealed import agree
 from sottovoce.curator import Curator
@@ -121,11 +122,12 @@ def test_a_changed_message_does_not_open(
     converse: Converse, kind: str, receiver: int, change: str
 ) -> None:
     """Rows may be raised by one, or the curator's modulus replaced by the network's own."""
-    own = new_key(256, randomness=RandomStream(b"n" * 32)).public
+    own = new_key(256, randomness=RandomStream(b"n" * 32))
+    proof = prove(own, context=b"")
     forged = {
         "Rows": to_bytes(SecureSums.Rows(21)),
         "RowsByParty": to_bytes(SecureSums.RowsByParty(np.array([21, 20, 20]))),
-        "EncryptionKey": to_bytes(SecureSums.EncryptionKey(own.travel())),
+        "EncryptionKey": to_bytes(SecureSums.EncryptionKey(own.public.travel(), proof)),
     }[kind]
 
     def meddle(header: Header, payload: Payload) -> Iterator[tuple[Header, Payload]]:

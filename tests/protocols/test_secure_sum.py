@@ -350,7 +350,7 @@ def test_different_parameters_of_roles_are_refused(converse: Converse) -> None:
                 SumBatch(cells=5, sensitivity=2, epsilon=1.0)
             )
 
-    with pytest.raises(MessageError, match="was told"):
+    with pytest.raises(MessageError, match=r"has received"):
         converse(party, curator)
 
 
@@ -540,23 +540,23 @@ AGREED = Batch(cells=4, sensitivity=2, epsilon=0.5, rows=90, parties=3, colludin
 )
 def test_the_digest_covers_every_figure_of_a_batch(lie: dict[str, Any]) -> None:
     """A curator that tells parties different figures gets masks of different keys."""
-    digest = digest_of(AGREED, number=0, told=b"same")
-    assert digest_of(replace(AGREED, **lie), number=0, told=b"same") != digest
-    assert digest_of(AGREED, number=1, told=b"same") != digest
-    assert digest_of(AGREED, number=0, told=b"other") != digest
-    assert digest_of(replace(AGREED), number=0, told=b"same") == digest
+    digest = digest_of(AGREED, number=0, instructions=b"same")
+    assert digest_of(replace(AGREED, **lie), number=0, instructions=b"same") != digest
+    assert digest_of(AGREED, number=1, instructions=b"same") != digest
+    assert digest_of(AGREED, number=0, instructions=b"other") != digest
+    assert digest_of(replace(AGREED), number=0, instructions=b"same") == digest
 
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])
 @pytest.mark.parametrize("lie", [{"sensitivity": 1}, {"epsilon": 0.3}])
-def test_a_party_that_was_told_another_batch_ends_the_run(
+def test_a_party_that_received_another_batch_ends_the_run(
     converse: Converse, lie: dict[str, Any], aggregator: str
 ) -> None:
     """The widths of cells stay the same here, so only the digests show the lie."""
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
-    told: dict[str, Any] = {"cells": 4, "sensitivity": 2, "epsilon": 0.29}
-    batch = SumBatch(**told)
-    other = SumBatch(**{**told, **lie})
+    figures: dict[str, Any] = {"cells": 4, "sensitivity": 2, "epsilon": 0.29}
+    batch = SumBatch(**figures)
+    other = SumBatch(**{**figures, **lie})
 
     def party(me: Party) -> None:
         with me.phase("keys"):
@@ -567,7 +567,7 @@ def test_a_party_that_was_told_another_batch_ends_the_run(
         with desk.phase("keys"):
             return CuratorSums(desk, options, noise="shares").total(batch)
 
-    with pytest.raises(MessageError, match=r"party [123] was told .*different things|told it"):
+    with pytest.raises(MessageError, match=r"has received (the same as|what)"):
         converse(party, curator)
 
 
