@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sottovoce
 from sottovoce.messages import MessageError, UsageError, encoded_size
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import BinaryEncoding, Domain
@@ -560,6 +561,36 @@ def test_marginals_have_a_bounded_number_of_cells() -> None:
     )
     batch = made.batch(domain_of(2, 3, 4))
     assert (batch.cells, batch.sensitivity, batch.epsilon) == (9 + 6 + 8 + 12, 12, 0.5)
+
+
+def test_every_marginal_is_published_by_its_counts() -> None:
+    """At epsilon 1,000 the noise of six tables is below one with a probability of e^-80."""
+    generator = np.random.default_rng(1)
+    columns = {
+        name: generator.integers(0, size, 80) for name, size in zip("abc", (2, 3, 4), strict=True)
+    }
+    table = pd.DataFrame(columns).astype(str)
+    result = sottovoce.run(
+        "noisy-marginals",
+        table,
+        parties=2,
+        aggregator="masks",
+        epsilon=1000.0,
+        seed=1,
+        judge=False,
+        ways="1,2",
+        schema={name: sorted(set(table[name])) for name in table},
+    )
+    published = result.marginals
+    assert published is not None
+    assert len(published) == 9 + 6 + 8 + 12
+    for row in published.to_dict("records"):
+        selected = np.ones(80, bool)
+        for number in (1, 2):
+            name = row.get(f"attribute_{number}")
+            if isinstance(name, str) and name:
+                selected &= (table[name] == str(row[f"value_{number}"])).to_numpy()
+        assert row["count"] == selected.sum()
 
 
 # ---- DistDiffGen
