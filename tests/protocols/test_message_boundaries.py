@@ -579,7 +579,7 @@ def test_every_marginal_is_published_by_its_counts() -> None:
         seed=1,
         judge=False,
         ways="1,2",
-        schema={name: sorted(set(table[name])) for name in table},
+        schema={str(name): sorted(set(table[name])) for name in table},
     )
     published = result.marginals
     assert published is not None
