@@ -123,7 +123,7 @@ class AsPrinted(Variant):
             views = plan.correlations.receive(sums)
         information = correlations_of(plan.domain, views, rows=sums.rows, averaged=False)
         with desk.phase("initialisation"):  # 2
-            initial = receive_structure(desk, last=len(desk.parties))
+            initial = receive_structure(desk)
             network = structure_of(plan.domain, initial)
         with desk.phase("update"):  # 3
             search = Search(plan, information, extended=False)

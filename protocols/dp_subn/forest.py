@@ -5,7 +5,7 @@ to count them. So the parties choose edges, and only the tables of these edges a
 phases keep the numbers of section VI-A; there is no phase 3.
 
     1  correlations      T learns noisy tables of single attributes        eps1    sum of all
-    2  initialisation    P_1 -> ... -> P_6 -> T: edges, chosen in turn     eps2    each party's
+    2  initialisation    five turns, then T: edges, chosen in turn          eps2    each party's
                                                                                    own records
     4  parameters        T -> all: the network; T learns noisy tables of   eps4    sum of all
                          its edges
@@ -17,7 +17,7 @@ phases keep the numbers of section VI-A; there is no phase 3.
                 curator.
     who learns  T learns the noisy tables, parties learn the edges. The public learns the network,
                 with its edges, and the synthetic table.
-    rounds      a secure sum for each of the phases 1 and 4, and at most six hops of phase 2
+    rounds      a secure sum for each of the phases 1 and 4, and at most five hops of phase 2
     privacy     epsilon for each record; neighbours replace a record. The phases compose
                 sequentially, the parties in parallel.
 
@@ -38,7 +38,7 @@ from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .budget import Budget
 from .cost import predict_parameters
 from .forest_plan import ForestPlan, plan_forest
-from .initial import choose_edges, receive_structure, turns_in
+from .initial import choose_edges, receive_edges, turns_of
 from .messages import Messages
 from .options import DPSUBNParameters, Profile
 from .structure import Structure, directed
@@ -115,7 +115,7 @@ class Forest(Variant):
                 network = BayesianNetwork(domain, {})
                 return publish(desk, network, tables, rows=rows, binary=None, structure=None)
         with desk.phase("initialisation"):  # 2
-            edges = receive_structure(desk, last=turns_in(sums.circle.order)[-1])
+            edges = receive_edges(desk, last=turns_of(sums.circle.order, edges=plan.edges)[-1])
             network = directed(domain, edges)
         with desk.phase("parameters"):  # 4
             families = plan.to_count(network)

@@ -17,13 +17,17 @@ K > d: spec E9.)
 *Edges*: a party picks any edge that closes no circle. The score of an edge is its distance from
 independence less the noise that its table will have. This distance has a far smaller sensitivity
 than mutual information, relative to its range. At most as many edges are picked as are worth their
-noise. At most six parties take a turn, as each turn is a round.
+noise.
+
+Each turn is a round, so there are at most five turns. Where more parties choose, several share a
+turn. They divide the candidates among them, and of edges that close a circle together the later
+ones are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, combinations, pairwise
 from typing import Final
 
 import numpy as np
@@ -44,15 +48,17 @@ __all__ = [
     "choose_edges",
     "choose_parents",
     "first_attribute",
+    "merge_edges",
     "pick_parents",
     "quotas",
+    "receive_edges",
     "receive_structure",
-    "turns_in",
+    "turns_of",
 ]
 
 
-MAX_TURNS: Final = 6
-"""Number of parties that choose edges, one after another."""
+MAX_TURNS: Final = 5
+"""Number of turns in which parties choose edges, one after another."""
 
 NO_EDGE: Final[Family] = ()
 """The choice where no edge is worth its table's noise."""
@@ -72,7 +78,7 @@ def choose_parents(
 ) -> None:
     """Take the party's turn: choose attributes and their parents, up to the party's quota."""
     quota = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
-    chosen = _choices_before(me, me.parties) or [first_attribute(me, records.domain)]
+    chosen = _choices_before(me) or [first_attribute(me, records.domain)]
     _pass_on(
         me,
         pick_parents(
@@ -85,7 +91,6 @@ def choose_parents(
             epsilon=epsilon,
             score=score,
         ),
-        me.parties,
     )
 
 
@@ -133,25 +138,25 @@ def choose_edges(
 ) -> None:
     """Take the party's turn: choose edges of a forest, up to the party's quota of all `edges`.
 
-    Of the parties in this order the first `MAX_TURNS` take a turn. `cell_noise` is the error of a
-    cell in the table of an edge. What is subtracted for an edge's noise is public, as is the number
-    of its cells.
+    `order` is that of the parties' turns. `cell_noise` is the error of a cell in the table of an
+    edge. What is subtracted for an edge's noise is public, as is the number of its cells.
     """
     domain = records.domain
-    turns = turns_in(order)
-    if me.number not in turns:
+    turns = turns_of(order, edges=edges)
+    turn = next((index for index, parties in enumerate(turns) if me.number in parties), None)
+    if turn is None:
         return
-    quota = quotas(edges, parties=len(turns))[turns.index(me.number)]
-    chosen = _choices_before(me, turns)
+    choosing = [party for parties in turns for party in parties]
+    quota = quotas(edges, parties=len(choosing))[choosing.index(me.number)]
+    before = me.gather(Messages.Chosen, sources=turns[turn - 1]) if turn else []
+    chosen = merge_edges(choices.families for choices in before)
     tree_of = {name: name for name in domain.attributes}
     for first, second in chosen:
         _join(tree_of, first, second)
+    place, sharing = turns[turn].index(me.number), len(turns[turn])
+    open_pairs = [pair for pair in combinations(domain.attributes, 2) if _apart(tree_of, pair)]
     for pick in range(quota):
-        candidates = [
-            (first, second)
-            for first, second in combinations(domain.attributes, 2)
-            if tree_of[first] != tree_of[second]
-        ]
+        candidates = [pair for pair in open_pairs[place::sharing] if _apart(tree_of, pair)]
         noise = np.array([domain.cells(pair) * cell_noise for pair in candidates])
         worth = np.append(score_families(records, candidates, score=score) - noise, 0.0)
         edge = _choose(
@@ -161,17 +166,43 @@ def choose_edges(
             chosen.append(edge)
             _join(tree_of, *edge)
         me.progress(pick + 1, of=quota)
-    _pass_on(me, chosen, turns)
+    after = turns[turn + 1] if turn + 1 < len(turns) else [CURATOR]
+    me.broadcast(Messages.Chosen(tuple(chosen)), to=after)
 
 
-def turns_in(order: Sequence[int]) -> list[int]:
-    """List the parties that choose edges, in their turns; each turn is a round."""
-    return list(order[:MAX_TURNS])
+def turns_of(order: Sequence[int], *, edges: int) -> list[list[int]]:
+    """List the parties of each turn. Nobody has a turn without an edge to choose.
+
+    >>> turns_of(range(1, 4), edges=13), turns_of(range(1, 101), edges=13)
+    ([[1], [2], [3]], [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11], [12, 13]])
+    """
+    choosing = list(order[:edges])
+    ends = list(accumulate(quotas(len(choosing), parties=min(MAX_TURNS, len(choosing)))))
+    return [choosing[start:end] for start, end in pairwise([0, *ends])]
 
 
-def receive_structure(desk: Curator, *, last: int) -> list[Family]:
-    """Receive N_0 from the party that had the last turn. Called by the curator."""
-    return list(desk.receive(Messages.Chosen, source=last).families)
+def merge_edges(lists: Iterable[Sequence[Family]]) -> list[Family]:
+    """Merge the choices of parties that shared a turn into a forest. All roles merge alike."""
+    chosen: list[Family] = []
+    tree_of: dict[str, str] = {}
+    for first, second in dict.fromkeys(edge for edges in lists for edge in edges):
+        for name in (first, second):
+            tree_of.setdefault(name, name)
+        if tree_of[first] != tree_of[second]:
+            chosen.append((first, second))
+            _join(tree_of, first, second)
+    return chosen
+
+
+def receive_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
+    """Receive the forest from the parties of the last turn. Called by the curator."""
+    received = desk.gather(Messages.Chosen, sources=last)
+    return merge_edges(choices.families for choices in received)
+
+
+def receive_structure(desk: Curator) -> list[Family]:
+    """Receive N_0 from the last party. Called by the curator."""
+    return list(desk.receive(Messages.Chosen, source=len(desk.parties)).families)
 
 
 def _choose(
@@ -189,18 +220,21 @@ def _choose(
     return candidates[me.release(choice, to=CURATOR)]
 
 
-def _choices_before(me: Party, turns: Sequence[int]) -> list[Family]:
+def _choices_before(me: Party) -> list[Family]:
     """Receive what the earlier parties chose; the first party has nothing to receive."""
-    turn = turns.index(me.number)
-    if not turn:
+    if me.number == 1:
         return []
-    return list(me.receive(Messages.Chosen, source=turns[turn - 1]).families)
+    return list(me.receive(Messages.Chosen, source=me.rank - 1).families)
 
 
-def _pass_on(me: Party, chosen: Sequence[Family], turns: Sequence[int]) -> None:
+def _pass_on(me: Party, chosen: Sequence[Family]) -> None:
     """Send all choices to the next party, or from the last party to the curator."""
-    after = turns.index(me.number) + 1
-    me.send(Messages.Chosen(tuple(chosen)), to=turns[after] if after < len(turns) else CURATOR)
+    successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
+    me.send(Messages.Chosen(tuple(chosen)), to=successor)
+
+
+def _apart(tree_of: Mapping[str, str], edge: Family) -> bool:
+    return tree_of[edge[0]] != tree_of[edge[1]]
 
 
 def _join(tree_of: dict[str, str], first: str, second: str) -> None:

@@ -242,7 +242,7 @@ def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int
 
     def curator(desk: Curator) -> Any:
         with desk.phase("initialisation"):
-            return receive_structure(desk, last=3)
+            return receive_structure(desk)
 
     tables = [people(rows, seed=seed) for seed in range(3)]
     return converse(party, curator, tables=tables, schema=SCHEMA, kinds=Forest.kinds())

@@ -1,0 +1,95 @@
+"""The turns of phase 2: who chooses when, how choices are merged, and how many rounds a run takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce.curator import Curator
+from sottovoce.parties import Party, read_schema
+from sottovoce.protocols.dp_subn.forest import Forest
+from sottovoce.protocols.dp_subn.initial import (
+    MAX_TURNS,
+    choose_edges,
+    merge_edges,
+    quotas,
+    receive_edges,
+    turns_of,
+)
+
+Converse = Callable[..., Any]
+
+
+@pytest.mark.parametrize("edges", [1, 2, 5, 13, 40])
+@pytest.mark.parametrize("parties", [1, 3, 5, 6, 7, 30, 100])
+def test_every_edge_has_one_party_that_may_choose_it(parties: int, edges: int) -> None:
+    order = [*range(parties, 0, -1)]
+    turns = turns_of(order, edges=edges)
+    choosing = [party for turn in turns for party in turn]
+    assert choosing == order[: min(parties, edges)]
+    assert len(turns) == min(MAX_TURNS, parties, edges)
+    assert max(map(len, turns)) - min(map(len, turns)) <= 1
+    assert sum(quotas(edges, parties=len(choosing))) == edges
+    assert min(quotas(edges, parties=len(choosing))) >= 1
+
+
+def test_merged_choices_are_a_forest() -> None:
+    """Of edges that close a circle together the later ones are dropped, and no edge is twice."""
+    lists = [[("a", "b"), ("b", "c")], [("a", "b"), ("a", "c")], [("a", "b"), ("c", "d")]]
+    assert merge_edges(lists) == [("a", "b"), ("b", "c"), ("c", "d")]
+    assert merge_edges([]) == merge_edges([[], []]) == []
+
+
+def test_parties_of_one_turn_divide_the_candidates(converse: Converse) -> None:
+    """Seven parties and seven edges: two turns have two parties. The strong edges are all found."""
+    names = [f"{side}{index}" for index in range(7) for side in "xy"]
+    generator = np.random.default_rng(3)
+    tables = []
+    for _ in range(7):
+        columns = {}
+        for index in range(7):
+            bits = generator.integers(0, 2, 4000)
+            columns[f"x{index}"] = bits
+            columns[f"y{index}"] = np.where(generator.random(4000) < 0.9, bits, 1 - bits)
+        tables.append(pd.DataFrame(columns).astype(str))
+
+    def party(me: Party) -> None:
+        with me.phase("initialisation"):
+            choose_edges(
+                me,
+                me.records,
+                edges=7,
+                cell_noise=0.0,
+                epsilon=50.0,
+                score="R",
+                order=me.parties,
+            )
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("initialisation"):
+            return receive_edges(desk, last=turns_of(desk.parties, edges=7)[-1])
+
+    schema = read_schema({name: ["0", "1"] for name in names})
+    talk = converse(party, curator, parties=7, tables=tables, schema=schema, kinds=Forest.kinds())
+    found = {frozenset(edge) for edge in talk.curator}
+    strong = {frozenset((f"x{index}", f"y{index}")) for index in range(7)}
+    # A party that has no strong edge among its candidates chooses another one.
+    assert len(found & strong) >= 5
+    for number in range(1, 8):
+        releases = talk.party(number).accountant.releases
+        assert sum(release.epsilon for release in releases) == pytest.approx(50.0)
+
+
+def test_a_hundred_parties_take_at_most_twelve_rounds() -> None:
+    done = sottovoce.run(
+        "dp-subn", parties=100, rows=4000, epsilon=20.0, aggregator="masks", judge=False
+    )
+    assert done.report["communication"]["rounds"] <= 12
+    # All five turns of phase 2 were played.
+    assert "Chosen" in set(done.ledger["kind"])
+    assert done.report["communication"]["rounds"] > 7
