@@ -10,10 +10,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from ..messages import role_name
+from ..messages import CURATOR, role_name
+from .formats import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
     from rich.live import Live
@@ -29,6 +30,8 @@ INTERVAL: Final = 2.0
 """Seconds between two lines where there is no terminal."""
 DELAY: Final = 1.0
 """Seconds before anything is shown."""
+MAX_ROLES: Final = 33
+"""Roles that are shown one by one. Of more, parties at the same step are one line."""
 
 
 class Progress:
@@ -60,8 +63,8 @@ class Progress:
 
     def _line(self, positions: Mapping[int, Position]) -> str:
         roles = [
-            f"{role_name(rank)}: {position.phase} {position.step} {position.doing}".rstrip()
-            for rank, position in sorted(positions.items())
+            f"{name}: {position.phase} {position.step} {position.doing}".rstrip()
+            for name, position in _lines(positions)
         ]
         return f"{time.monotonic() - self._start:.0f} s  {'; '.join(roles) or 'starting'}\n"
 
@@ -73,9 +76,9 @@ class Progress:
         for name in ("role", "phase", "step", "doing", "sent", "received", "left"):
             numeric = name in ("step", "sent", "received", "left")
             table.add_column(name, justify="right" if numeric else "left")
-        for rank, position in sorted(positions.items()):
+        for name, position in _lines(positions):
             table.add_row(
-                role_name(rank),
+                name,
                 position.phase,
                 str(position.step),
                 position.doing,
@@ -92,6 +95,33 @@ class Progress:
         elapsed = time.monotonic() - self._start
         left = elapsed * (position.of - position.done) / position.done
         return f"{left:.0f} s ({position.done / position.of:.0%})"
+
+
+def _lines(positions: Mapping[int, Position]) -> list[tuple[str, Position]]:
+    """Name the roles with their positions; of many roles, parties at the same step are one."""
+    listed = sorted(positions.items())
+    if len(listed) <= MAX_ROLES:
+        return [(role_name(rank), position) for rank, position in listed]
+    groups: dict[tuple[int, str, int], list[Position]] = {}
+    for rank, position in listed:
+        groups.setdefault((min(rank, 1), position.phase, position.step), []).append(position)
+    return [
+        (role_name(CURATOR), group[0])
+        if kind == CURATOR
+        else (quantity(len(group), "party", "parties"), _summed(group))
+        for (kind, _, _), group in groups.items()
+    ]
+
+
+def _summed(group: Sequence[Position]) -> Position:
+    """Add up the bytes and the work of parties at the same step."""
+    return group[0]._replace(
+        doing=group[0].doing if len(group) == 1 else "",
+        sent_bytes=sum(position.sent_bytes for position in group),
+        received_bytes=sum(position.received_bytes for position in group),
+        done=sum(position.done for position in group),
+        of=sum(position.of for position in group),
+    )
 
 
 def _live_display() -> Live | None:
