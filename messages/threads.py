@@ -43,11 +43,11 @@ class _Turns:
     def take(self) -> None:
         """Wait for a turn."""
         while True:
-            given = self._given
+            turns_before = self._given
             try:
                 self._free.get(timeout=STALLED_AFTER)
             except queue.Empty:
-                if self._given != given:
+                if self._given != turns_before:
                     continue
             self._given += 1
             return
