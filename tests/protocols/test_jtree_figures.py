@@ -42,7 +42,7 @@ from sottovoce.protocols.jtree.graph_messages import (
 )
 from sottovoce.protocols.jtree.growing import grow, grow_tree, highest
 from sottovoce.protocols.jtree.parameters import JTreeParameters
-from sottovoce.protocols.jtree.printed import draw_sample, require_one
+from sottovoce.protocols.jtree.printed import PrintedJTree, draw_sample, require_one
 from sottovoce.protocols.jtree.ranking import RANKINGS
 from sottovoce.protocols.jtree.score_sums import ScoreSum
 from sottovoce.protocols.jtree.scores import (
@@ -594,6 +594,24 @@ def test_the_tree_search_follows_epsilon_at_its_boundary() -> None:
         search = tree_search(ABC, parameters, budget, parties=3)
         assert type(search).__name__ == kind
         assert search.pairs == list(combinations("abc", 2))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_the_threshold_has_the_sensitivity_of_its_rows(rows: int) -> None:
+    """A table of one row has the bound of two, which is the largest."""
+    domain = domain_of(3, 4)
+    records = records_of(domain, [[0, 0], [1, 1], [2, 2]][:rows])
+    released: list[Any] = []
+
+    def release(mechanism: Any, **_: Any) -> Any:
+        released.append(mechanism)
+        return []
+
+    protocol = PrintedJTree(JTreeParameters(sample=False, noise="shares"), mode="paper")
+    me: Any = SimpleNamespace(records=records, parties=[1], release=release)
+    assert protocol.threshold(me) == []
+    expected = mutual_information_sensitivity(max(rows, 2), binary=False, base=e)
+    assert released[0].sensitivity == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_paper_has_one_holder() -> None:

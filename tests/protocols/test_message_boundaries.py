@@ -27,6 +27,7 @@ from sottovoce.protocols.dist_diff_gen.options import Messages
 from sottovoce.protocols.dist_diff_gen.plan import SpecialisationPlan
 from sottovoce.protocols.dist_diff_gen.scores import choose_together, score_splits
 from sottovoce.protocols.lopub.filters import FilterMessages, _read, request
+from sottovoce.protocols.noise_replacement import NoiseReplacement, PartyReplacement
 from sottovoce.protocols.noise_replacement.rounds import (
     RunningSum,
     batch_of,
@@ -512,6 +513,20 @@ def test_a_bound_fits_into_a_plaintext() -> None:
     assert packing_of((1 << 62) - 1, key_bits=256).width > 62
     with pytest.raises(UsageError, match="expected a bound from 1 to"):
         packing_of(1 << 62, key_bits=256)
+
+
+def test_a_party_hands_over_only_noise_of_its_own() -> None:
+    """A family that it has not counted is refused, and without families nothing is sent."""
+    asked_for = [
+        NoiseReplacement.Handover((), (), 10),
+        NoiseReplacement.Handover((("a",),), (("a", "b"),), 10),
+    ]
+    me: Any = SimpleNamespace(number=1, receive=lambda *_, **__: asked_for.pop(0), where=None)
+    keyed: Any = SimpleNamespace(me=me)
+    party = PartyReplacement(keyed, domain=TRIPLE)
+    party.round(2, count=lambda _: np.zeros(1, np.int64), epsilon=1.0)
+    with pytest.raises(MessageError, match="expected a family that this party counted"):
+        party.round(3, count=lambda _: np.zeros(1, np.int64), epsilon=1.0)
 
 
 def test_the_first_round_continues_nothing() -> None:
