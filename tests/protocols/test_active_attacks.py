@@ -37,6 +37,8 @@ from sottovoce.protocols.secure_sum.hidden_words import HiddenWords
 Converse = Callable[..., Any]
 COUNT = 12
 STARS = ["paillier", "masks"]
+HIDDEN = [("paillier", "shares"), ("masks", "shares"), ("paillier", "selected")]
+ALL = [*HIDDEN, ("clear", "shares")]
 
 
 def cells_of(party: int, count: int = COUNT) -> np.ndarray:
@@ -187,9 +189,9 @@ def test_a_modulus_for_one_party_ends_the_run(
         talk(converse)
 
 
-@pytest.mark.parametrize("aggregator", [*STARS, "clear"])
+@pytest.mark.parametrize(("aggregator", "noise"), ALL)
 def test_a_changed_number_of_rows_is_noticed_by_its_party(
-    converse: Converse, aggregator: str, monkeypatch: pytest.MonkeyPatch
+    converse: Converse, aggregator: str, noise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A curator raises party 2's rows by one for all; with `clear` a network may do it, too."""
     honest = Curator.broadcast
@@ -201,7 +203,7 @@ def test_a_changed_number_of_rows_is_noticed_by_its_party(
 
     monkeypatch.setattr(Curator, "broadcast", lying)
     with pytest.raises(MessageError, match="number of rows that party 2 has, found another"):
-        talk(converse, aggregator=aggregator)
+        talk(converse, aggregator=aggregator, noise=noise)
 
 
 # ---- parties that lie
@@ -248,11 +250,14 @@ def test_up_to_colluding_parties_that_skip_their_noise_cost_nothing(
     assert stats.chisquare([*observed, tail], expected).pvalue > 1e-7
 
 
-def test_more_than_colluding_parties_that_skip_their_noise_lower_it(converse: Converse) -> None:
+@pytest.mark.parametrize("aggregator", [*STARS, "clear"])
+def test_more_than_colluding_parties_that_skip_their_noise_lower_it(
+    converse: Converse, aggregator: str
+) -> None:
     """Two of three skip: the variance is half of what epsilon needs (30,000 cells)."""
     count, epsilon = 30_000, 1.0
     with without_noise({2, 3}, count=count):
-        spoken = talk(converse, aggregator="masks", epsilon=epsilon, count=count)
+        spoken = talk(converse, aggregator=aggregator, epsilon=epsilon, count=count)
     noise = spoken.curator[0] - exact(count=count)
     alpha = math.exp(-epsilon / 2)
     needed = 2 * alpha / (1 - alpha) ** 2
@@ -379,9 +384,9 @@ def test_a_party_that_replays_an_earlier_page_ends_the_run(
             talk(converse, aggregator=aggregator, batches=2)
 
 
-@pytest.mark.parametrize("aggregator", [*STARS, "clear"])
+@pytest.mark.parametrize(("aggregator", "noise"), ALL)
 def test_a_lie_about_counts_changes_the_sum_within_the_bound(
-    converse: Converse, aggregator: str
+    converse: Converse, aggregator: str, noise: str
 ) -> None:
     """Nobody can tell a party's false counts from true ones: the sum is wrong by the lie."""
     lie = np.arange(COUNT)
@@ -389,18 +394,41 @@ def test_a_lie_about_counts_changes_the_sum_within_the_bound(
     def contribution(number: int) -> np.ndarray:
         return cells_of(number) + (lie if number == 2 else 0)
 
-    (total,) = talk(converse, aggregator=aggregator, contribution=contribution).curator
+    (total,) = talk(converse, aggregator=aggregator, noise=noise, contribution=contribution).curator
     assert np.array_equal(total, exact() + lie)
 
 
-@pytest.mark.parametrize("aggregator", STARS)
-def test_a_lie_beyond_the_bound_ends_the_run(converse: Converse, aggregator: str) -> None:
-    """The bound on the sum is that of all parties' rows and of the noise."""
+def beyond_the_bound(number: int) -> np.ndarray:
+    """Count more than all parties' rows and the noise together, at party 2."""
     batch = Batch(cells=COUNT, sensitivity=2, epsilon=200.0, rows=60, parties=3, colluding=1)
-    lie = batch.bound(shares=True) + 1
+    return cells_of(number) + (batch.bound(shares=True) + 1 if number == 2 else 0)
 
-    def contribution(number: int) -> np.ndarray:
-        return cells_of(number) + (lie if number == 2 else 0)
 
+@pytest.mark.parametrize(("aggregator", "noise"), HIDDEN)
+def test_a_lie_beyond_the_bound_ends_the_run(
+    converse: Converse, aggregator: str, noise: str
+) -> None:
     with pytest.raises(MessageError, match=r"wrong counts|exceed"):
-        talk(converse, aggregator=aggregator, contribution=contribution)
+        talk(converse, aggregator=aggregator, noise=noise, contribution=beyond_the_bound)
+
+
+def test_a_lie_beyond_the_bound_is_not_noticed_in_the_clear(converse: Converse) -> None:
+    (total,) = talk(converse, aggregator="clear", contribution=beyond_the_bound).curator
+    assert np.array_equal(total, sum(beyond_the_bound(number) for number in (1, 2, 3)))
+
+
+@pytest.mark.parametrize(("aggregator", "noise"), [("clear", "shares"), ("paillier", "selected")])
+def test_different_questions_are_not_noticed_without_agreement(
+    converse: Converse, aggregator: str, noise: str
+) -> None:
+    """The sum adds up tables of different attributes, and the run ends well."""
+    (total,) = talk(converse, aggregator=aggregator, noise=noise, ask=others_ask).curator
+    assert np.array_equal(total, exact())
+
+
+def test_masks_and_clear_sums_have_no_key_and_no_selection(converse: Converse) -> None:
+    """No message of the curator's is there to be forged."""
+    for aggregator in ("masks", "clear"):
+        kinds = {heard.kind for heard in talk(converse, aggregator=aggregator).heard}
+        assert not kinds & {"EncryptionKey", "Indicator", "Permutation", "Product"}
+    assert "Indicator" not in {heard.kind for heard in talk(converse).heard}

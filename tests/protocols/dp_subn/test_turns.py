@@ -1,4 +1,4 @@
-"""The turns of phase 2: who chooses when, how choices are merged, and how many rounds a run takes."""
+"""The turns of phase 2: who chooses when, how choices are merged, and the rounds of a run."""
 
 from __future__ import annotations
 
