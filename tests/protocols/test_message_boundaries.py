@@ -369,6 +369,15 @@ def test_coefficients_by_enumeration(sizes: tuple[int, ...], ways: int) -> None:
     assert len(found) == len(expected)
 
 
+def test_each_user_reports_one_bit_for_a_coefficient() -> None:
+    made: Any = instantiate(Job(protocol="fourier", parameters={"epsilon": 0.7}, parties=1))
+    questions = made.questions(domain_of(2, 3), 70)
+    assert [question.users for question in questions] == [10] * 7
+    for question in questions:
+        assert (question.randomizer.cells, question.randomizer.bits) == (2, 1)
+        assert question.randomizer.epsilon == 0.7
+
+
 def test_the_number_of_coefficients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = domain_of(2, 3)  # three sets alone, and 1 * 3 of both
     monkeypatch.setattr(fourier, "MAX_COEFFICIENTS", 7)

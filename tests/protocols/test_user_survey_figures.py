@@ -229,7 +229,7 @@ def test_the_predicted_error_by_hand() -> None:
     assert found == pytest.approx(error_by_hand(domain, ones, pairs))
 
 
-@pytest.mark.parametrize("sizes", [(3, 4, 2, 5), (2, 2, 2, 2), (16, 12, 3, 7), (50, 3, 2)])
+@pytest.mark.parametrize("sizes", [(3, 4, 2, 5), (2, 2, 2, 2), (16, 12, 3, 7), (50, 3, 2), (6, 5)])
 @pytest.mark.parametrize("users", [200, 1000, 10**4, 20_000, 300_000, 10**6, 10**8])
 def test_the_design_has_the_least_predicted_error(users: int, sizes: tuple[int, ...]) -> None:
     """Enumerate all covers with all shares; single attributes must be better by a tenth."""
