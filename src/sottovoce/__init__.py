@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UsageError,
         encoded_size,
         message,
+        personal,
     )
     from .parties import Party
     from .privacy import laplace
@@ -52,6 +53,7 @@ __all__ = [
     "Curator",
     "CURATOR",
     "message",
+    "personal",
     "encoded_size",
     "BigInts",
     "Shape",
@@ -73,10 +75,11 @@ _ROOMS = {
     "Curator": "curator",
     "laplace": "privacy",
     **dict.fromkeys(("Protocol", "Options", "Epsilon", "Outcome", "Cost", "Public"), "protocols"),
-    **dict.fromkeys(("CURATOR", "message", "encoded_size", "BigInts", "Shape"), "messages"),
     **dict.fromkeys(
-        ("CIPHERTEXT", "SottovoceError", "UsageError", "ConversationError"), "messages"
+        ("CURATOR", "message", "personal", "encoded_size", "BigInts", "Shape", "CIPHERTEXT"),
+        "messages",
     ),
+    **dict.fromkeys(("SottovoceError", "UsageError", "ConversationError"), "messages"),
 }
 
 
