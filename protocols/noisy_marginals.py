@@ -5,8 +5,9 @@
     collusion   Up to `colluding` parties may collude, each knowing its own noise, also with
                 the curator.
     who learns  The curator and the public learn the noisy tables.
-    messages    keys: K(K+1) introductions, K^2 numbers of rows, K keys; count: K for each page
-    rounds      paillier: 2 + K; masks and clear: 3 and 2
+    messages    keys: K(K+1) introductions up to K = 33, K numbers of rows and K lists of them, K
+                keys; count: 2 K digests, K for each page
+    rounds      paillier and masks: 4; clear: 3; one more with ML-KEM
     privacy     epsilon for each record; neighbours replace a record. That changes each marginal by
                 at most 2 in L1, so M marginals have sensitivity 2 M.
     error       Counts are unbiased. Each cell's noise has the variance

@@ -13,7 +13,7 @@ privacy" (PETS 2012).
     collusion   As for any secure sum: see `noisy_marginals`.
     who learns  The curator and the public learn the choices, so the leaves, and their noisy counts.
                 Party 1 learns the class counts of party 2, exactly.
-    rounds      masks: 5, paillier: 7
+    rounds      paillier: 8, masks and clear: 6
     privacy     epsilon for each record; neighbours replace a record. Half pays for the choices,
                 half for the leaves. Against party 1 no epsilon holds for party 2.
 

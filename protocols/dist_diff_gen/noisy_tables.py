@@ -10,7 +10,7 @@
     collusion   As for any secure sum: see `noisy_marginals`.
     who learns  The curator and the public learn the noisy tables, the choices, so the leaves, and
                 their noisy counts.
-    rounds      masks: 5, paillier: 7
+    rounds      paillier and masks: 6, clear: 5
     privacy     epsilon for each record; neighbours replace a record. Half pays for the tables, half
                 for the leaves.
 

@@ -30,8 +30,8 @@ class Variant(SummingProtocol[DistDiffGenParameters]):
     summary = "a synthetic table of two parties' records, generalised for one classifier"
     paper = "Alhadidi, Mohammed, Fung, Debbabi 2012"
     trust = (
-        "nobody with a record; paillier: the curator colludes with no party; paper: party 1 sees "
-        "party 2's counts"
+        "nobody with a record; the curator may collude with `colluding` parties; mode paper: party "
+        "1 sees party 2's counts"
     )
     least_parties = 2
     most_parties = 2
