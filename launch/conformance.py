@@ -157,7 +157,7 @@ class ProtocolConformance:
             largest = self.parties - 1 if threshold is None else threshold
             sizes = range(1, largest + 1)
             covered = ["public", "curator", *map(coalition, sizes)]
-            if threshold is None:
+            if threshold is None or privacy["claimed_with_curator"]:
                 covered += map(with_curator, sizes)
             for view in covered:
                 worst = max(float(losses.get(view, 0.0)) for losses in privacy["by_party"].values())

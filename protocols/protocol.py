@@ -297,6 +297,11 @@ class Protocol(ABC, Generic[ParametersT]):
         return None
 
     @property
+    def curator_may_collude(self) -> bool:
+        """Whether the claim also covers `colluding` parties together with the curator."""
+        return True
+
+    @property
     def parties_talk(self) -> bool:
         """Whether parties send each other messages without a call of `introduce` before.
 

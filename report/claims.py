@@ -50,13 +50,12 @@ def view_name(view: str) -> str:
 
 
 def claimed_for(view: str, privacy: Privacy) -> bool:
-    """Tell whether the claim covers a view: coalitions only up to the collusion threshold.
-
-    The curator may be in a coalition: it learns the sum of the parties outside, and no other sum.
-    """
-    parties, _ = members(view)
+    """Tell whether the claim covers a view: coalitions only up to the collusion threshold."""
+    parties, curator = members(view)
     threshold = privacy.claimed_coalition
-    return threshold is None or parties <= threshold
+    if threshold is None:
+        return True
+    return parties <= threshold and (privacy.claimed_with_curator or not (curator and parties))
 
 
 def scope(privacy: Privacy) -> str:
@@ -67,7 +66,9 @@ def scope(privacy: Privacy) -> str:
     if threshold == 0:
         return "the public and the curator"
     others = "1 party" if threshold == 1 else f"up to {threshold} parties together"
-    return f"the curator together with {others}"
+    if privacy.claimed_with_curator:
+        return f"the curator together with {others}"
+    return "single roles" if threshold == 1 else f"the curator alone and {others}"
 
 
 def exceeds(accounted: float, claimed: float) -> bool:

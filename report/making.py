@@ -168,6 +168,7 @@ def privacy_of(record: RunRecord) -> Privacy:
     return Privacy(
         claimed_epsilon=protocol.epsilon,
         claimed_coalition=protocol.colluding,
+        claimed_with_curator=protocol.curator_may_collude,
         neighbours=protocol.neighbours,
         **views,
         releases=record.releases,

@@ -185,6 +185,8 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
 
     `None` means all of them, also together with the curator.
     """
+    claimed_with_curator: bool
+    """Whether the claim also covers so many parties together with the curator."""
     neighbours: str
     epsilon: dict[str, Bound]
     coalitions: dict[str, Bound]

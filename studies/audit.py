@@ -301,6 +301,8 @@ def _claim(protocol: AnyProtocol, view: str, *, parties: int, accounted: float) 
         return protocol.epsilon
     if adversary.size > protocol.colluding:
         return None
+    if adversary.curator and not protocol.curator_may_collude:
+        return None
     return protocol.epsilon
 
 

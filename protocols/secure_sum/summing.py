@@ -27,6 +27,10 @@ class SummingProtocol(Protocol[SumOptionsT]):
         self.noise = choose_noise(parameters, mode=mode)
 
     @property
+    def curator_may_collude(self) -> bool:
+        return self.noise == "shares"  # in the ring a party can hand the curator partial sums
+
+    @property
     def parties_talk(self) -> bool:
         return self.parameters.aggregator == "clear"  # otherwise they introduce themselves
 

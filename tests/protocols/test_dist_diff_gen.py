@@ -431,6 +431,7 @@ def test_exact_counts_are_sealed() -> None:
     predicted = done.report["communication"]["predicted"]
     assert {line["kind"] for line in predicted} == {
         "Rows",
+        "RowsByParty",
         "Introduction",
         "ClassCounts",
         "Specialised",

@@ -186,8 +186,12 @@ def test_the_declared_messages_are_those_of_secure_sums() -> None:
     assert NoisyMarginals.needs_schema
     assert {kind.__name__ for kind in NoisyMarginals.kinds()} == {
         "Introduction",
+        "Encapsulation",
         "Rows",
+        "RowsByParty",
         "EncryptionKey",
+        "Agreement",
+        "Encrypted",
         "Product",
         "Masked",
         "Unprotected",

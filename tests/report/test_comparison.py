@@ -228,7 +228,9 @@ def test_what_was_not_predicted_is_said() -> None:
     wrong = msgspec.structs.replace(first, payload_bytes=first.payload_bytes + 1)
     sent = msgspec.structs.replace(sent, predicted=[wrong, *others])
     run = replace(run, report=msgspec.structs.replace(run.report, communication=sent))
-    assert dict(summary_lines(run))["cost"].startswith("keys/Rows: predicted 73 bytes, found 72")
+    assert dict(summary_lines(run))["cost"].startswith(
+        f"keys/Introduction: predicted {wrong.payload_bytes:,} bytes, found {first.payload_bytes:,}"
+    )
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_what_coalitions_learn_is_said() -> None:
     assert "would be at most epsilon 2 to anybody" in lead(run)[1]
     assert (
         f" To coalitions it would be larger: 2 other parties together {worst:g}, "
-        f"the curator with 1 or 2 parties {worst:g}." in lead(run)[1]
+        f"the curator with 2 parties {worst:g}." in lead(run)[1]
     )
     run = sottovoce.run(
         "one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2
@@ -322,6 +322,7 @@ def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_awa
     privacy = Privacy(
         claimed_epsilon=1.2,
         claimed_coalition=None,
+        claimed_with_curator=True,
         neighbours="replace-one",
         epsilon={"public": 1.0, "curator": 1.0, "other_party": 1.0},
         coalitions=coalitions,
