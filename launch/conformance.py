@@ -192,7 +192,7 @@ class ProtocolConformance:
         assert replayed.report["transcript"] == recorded.report["transcript"], (
             "messages depend on records without a release"
         )
-        assert replayed.report["privacy"] == recorded.report["privacy"], (
+        assert _of_releases(replayed) == _of_releases(recorded), (
             "what is released depends on records"
         )
         for key in ("warnings", "outcome"):
@@ -333,6 +333,11 @@ def _total_loss(releases: list[dict[str, Any]], view: str | None = None) -> floa
     return total_loss(
         Charge(float(loss), part=part) for loss, part in zip(losses, parts, strict=True)
     )
+
+
+def _of_releases(run: Run) -> dict[str, Any]:
+    """Give what a report says of privacy, but for how many tables the time sufficed to try."""
+    return {key: value for key, value in run.report["privacy"].items() if key != "check"}
 
 
 def _phases(run: Run) -> list[tuple[str, int]]:

@@ -27,7 +27,10 @@ RANDOM_ELSEWHERE: Final = (
     "it differs even on the same records: its randomness is not from me.release or me.randomness"
 )
 MIN_SECONDS: Final = 2.0
-"""Replays may take so long, or as long as the part itself where that is more."""
+"""Replays may take so long, or as long as the part itself where that is more.
+
+Parties that are threads of one process share this time. Each is replayed once at least.
+"""
 SLOWER: Final = 3
 """One replay may take so many times as long as all of them may."""
 MIN_TABLES: Final = 2
@@ -39,20 +42,22 @@ TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
 
 
-def guard_part(tape: PartTape, *, records: Records, seconds: float) -> Guard:
+def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int = 1) -> Guard:
     """Replay a part that has ended well, and count what no release covers.
 
     Args:
         tape: the part.
         records: the party's records, whose shape the other tables have.
         seconds: how long the part took.
+        sharing: number of parties in this process, which share the time for replays.
     """
     if not tape.wire.complete:
         return Guard(replays=0, unaccounted=[], remarks=[TOO_LONG])
     seconds = max(MIN_SECONDS, seconds)
     longest = SLOWER * seconds
-    replays = replays_of(tape, records=records, seconds=seconds, longest=longest)
-    replays += replay_other_answers(tape, records=records, seconds=seconds, longest=longest)
+    time_of_each = seconds / sharing
+    replays = replays_of(tape, records=records, seconds=time_of_each, longest=longest)
+    replays += replay_other_answers(tape, records=records, seconds=time_of_each, longest=longest)
     if any(replay.differences for replay in replays):
         replays.insert(0, repeat_part(tape, records=records, seconds=longest))
     return Guard(

@@ -79,7 +79,14 @@ def play_role(
             library=library,
         )
     party, guard = _play_party(
-        wire, protocol, job, records=records, cores=cores, credentials=credentials, watch=watch
+        wire,
+        protocol,
+        job,
+        records=records,
+        cores=cores,
+        credentials=credentials,
+        watch=watch,
+        sharing=job.parties if transport == "threads" else 1,
     )
     secret = protocol.neighbours == "add-or-remove-one"
     notes = _notes(
@@ -102,6 +109,7 @@ def _play_party(
     cores: int,
     credentials: Credentials,
     watch: Callable[[Role], None],
+    sharing: int,
 ) -> tuple[Party, Guard | None]:
     """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
     if is_built_in(type(protocol)):
@@ -113,7 +121,10 @@ def _play_party(
     tape = tape_part(wire, protocol, job, records=records, cores=cores, credentials=credentials)
     started = time.perf_counter()
     _play(tape.party, protocol, job, watch=watch)
-    return tape.party, guard_part(tape, records=records, seconds=time.perf_counter() - started)
+    guard = guard_part(
+        tape, records=records, seconds=time.perf_counter() - started, sharing=sharing
+    )
+    return tape.party, guard
 
 
 def _play(party: Party, protocol: AnyProtocol, job: Job, *, watch: Callable[[Role], None]) -> None:
