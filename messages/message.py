@@ -54,8 +54,8 @@ _PERSONAL: Final[set[type]] = set()
 def personal(cls: type[M]) -> type[M]:
     """Declare that the curator may tell each party something else in this message.
 
-    Parties do not compare what they learn from it, so it must not decide what they count, or with
-    how much noise.
+    Parties do not compare what they learn from it. So it must not decide what they add to a secure
+    sum, or with how much noise.
     """
     if cls not in _RECORDS:
         raise MisuseError(

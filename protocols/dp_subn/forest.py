@@ -95,7 +95,7 @@ class Forest(Variant):
                 cell_noise=plan.cell_noise,
                 epsilon=plan.budget.initialisation,
                 score="R",
-                order=sums.circle.order,
+                circle=sums.circle,
             )
         with me.phase("parameters"):  # 4
             families = me.receive(Messages.Network, source=CURATOR).families
@@ -115,7 +115,7 @@ class Forest(Variant):
                 network = BayesianNetwork(domain, {})
                 return publish(desk, network, tables, rows=rows, binary=None, structure=None)
         with desk.phase("initialisation"):  # 2
-            edges = receive_edges(desk, last=turns_of(sums.circle.order, edges=plan.edges)[-1])
+            edges = receive_edges(desk, last=turns_of(sums.circle, edges=plan.edges)[-1])
             network = directed(domain, edges)
         with desk.phase("parameters"):  # 4
             families = plan.to_count(network)

@@ -39,6 +39,7 @@ from ...parties import Party, Records
 from ...privacy import Domain
 from ...privacy.exponential import choose
 from ..secure_sum import Family
+from ..secure_sum.graph import Circle
 from .messages import Messages
 from .options import Score
 from .scores import score_families, sensitivity_of
@@ -134,15 +135,16 @@ def choose_edges(
     cell_noise: float,
     epsilon: float,
     score: Score,
-    order: Sequence[int],
+    circle: Circle,
 ) -> None:
     """Take the party's turn: choose edges of a forest, up to the party's quota of all `edges`.
 
-    `order` is that of the parties' turns. `cell_noise` is the error of a cell in the table of an
-    edge. What is subtracted for an edge's noise is public, as is the number of its cells.
+    Parties have their turns in the order of the circle. `cell_noise` is the error of a cell in the
+    table of an edge. What is subtracted for an edge's noise is public, as is the number of its
+    cells.
     """
     domain = records.domain
-    turns = turns_of(order, edges=edges)
+    turns = turns_of(circle, edges=edges)
     turn = next((index for index, parties in enumerate(turns) if me.number in parties), None)
     if turn is None:
         return
@@ -170,13 +172,19 @@ def choose_edges(
     me.broadcast(Messages.Chosen(tuple(chosen)), to=after)
 
 
-def turns_of(order: Sequence[int], *, edges: int) -> list[list[int]]:
+def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:
     """List the parties of each turn. Nobody has a turn without an edge to choose.
 
-    >>> turns_of(range(1, 4), edges=13), turns_of(range(1, 101), edges=13)
+    Each party sends its choices to all parties of the next turn. On a sparse mask graph turns are
+    so small that these are neighbours on the circle, which have a sealed channel.
+
+    >>> circle = Circle(tuple(range(1, 31)), 29)
+    >>> turns_of(circle, edges=3), turns_of(circle, edges=13)
     ([[1], [2], [3]], [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11], [12, 13]])
     """
-    choosing = list(order[:edges])
+    choosing = list(circle.order[:edges])
+    if circle.degree < circle.parties - 1:
+        choosing = choosing[: MAX_TURNS * (circle.degree // 4)]
     ends = list(accumulate(quotas(len(choosing), parties=min(MAX_TURNS, len(choosing)))))
     return [choosing[start:end] for start, end in pairwise([0, *ends])]
 

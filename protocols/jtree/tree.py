@@ -183,6 +183,7 @@ def receive_margins(me: Party) -> Mapping[str, Scores]:
         )
     tables = np.split(cells, np.cumsum(sizes)[:-1])
     return {
-        name: table / max(int(table.sum()), 1)
+        # Python integers do not wrap around, as a sum of many large counts might.
+        name: table / max(sum(table.tolist()), 1)
         for name, table in zip(domain.attributes, tables, strict=True)
     }

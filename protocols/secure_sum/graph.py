@@ -12,7 +12,8 @@ holds two runs of d / 2 neighbouring places on the circle. So
 - a coalition of fewer than d parties never parts the others, whoever it chose
 - a coalition of any third of the parties that was chosen without knowing the order parts them with
   a probability below 2**-40: there are K (K - 1) / 2 pairs of places where two runs can begin, and
-  d given places are all in the coalition with a probability of at most (1/3)**d
+  d given places are all in the coalition with a probability of at most (1/3)**d. The order follows
+  from the digest of the job, so whoever writes the job can search for one that suits a coalition
 - a coalition of d parties or more that was chosen with knowledge of the order can be the
   neighbours of one party. The accountant states this worst case
 

@@ -19,10 +19,19 @@ PAGE: Final = 256
 """Ciphertexts on a page: while a party works on one, the next role works on the one before."""
 
 
+SPARE_BITS: Final = 64
+"""Bits of a masked plaintext that are zero in every sum."""
+
+
 def packing_of(batch: Batch, *, shares: bool, key_bits: int) -> Packing:
-    """Choose slots with room for the rows and the noise of a batch. All roles compute the same."""
+    """Choose slots with room for the rows and the noise of a batch. All roles compute the same.
+
+    Plaintexts with shares carry masks. They leave `SPARE_BITS` unused, so that masks that do not
+    cancel look like a sum with a probability of at most 2**-64 for each plaintext.
+    """
+    spare = SPARE_BITS if shares else 0
     try:
-        return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits)
+        return Packing.fitting(batch.bound(shares=shares), key_bits=key_bits - spare)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sottovoce.crypto import RandomStream
 from sottovoce.crypto.ciphertexts import Ciphertexts
 from sottovoce.crypto.modulus_proof import prove
 from sottovoce.crypto.paillier import Encryptor, new_key
@@ -32,7 +33,9 @@ from sottovoce.protocols.secure_sum import (
     ring,
     star,
 )
+from sottovoce.protocols.secure_sum.collusion import loss_by_view
 from sottovoce.protocols.secure_sum.hidden_words import HiddenWords
+from sottovoce.protocols.secure_sum.keys import packing_of
 
 Converse = Callable[..., Any]
 COUNT = 12
@@ -169,7 +172,6 @@ def test_a_modulus_for_one_party_ends_the_run(
     converse: Converse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A curator, or a network without pinned identities, gives party 1 a modulus of its own."""
-    from sottovoce.crypto import RandomStream
     from sottovoce.protocols.secure_sum import keys
 
     other = new_key(256, randomness=RandomStream(b"other".ljust(32)))
@@ -204,6 +206,69 @@ def test_a_changed_number_of_rows_is_noticed_by_its_party(
     monkeypatch.setattr(Curator, "broadcast", lying)
     with pytest.raises(MessageError, match="number of rows that party 2 has, found another"):
         talk(converse, aggregator=aggregator, noise=noise)
+
+
+@pytest.mark.parametrize("bound", [511, 1023, 2**20 - 1])
+def test_random_plaintexts_never_look_like_a_sum(
+    bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without spare bits a quarter of them would, where every slot is in use."""
+    monkeypatch.setattr(Batch, "bound", lambda _, *, shares: bound)
+    batch = Batch(cells=1, sensitivity=2, epsilon=1.0, rows=1, parties=3, colluding=1)
+    packing = packing_of(batch, shares=True, key_bits=2048)
+    stream = RandomStream(b"n" * 32)
+    n = stream.below(1 << 2047) | 1 << 2047
+    for _ in range(200):
+        plaintext = stream.below(n)
+        with pytest.raises(OverflowError):
+            packing.unpack([plaintext - n * (plaintext > n // 2)], cells=packing.slots)
+
+
+@pytest.mark.parametrize(("aggregator", "noise"), [("clear", "shares"), ("paillier", "selected")])
+def test_rows_of_others_can_be_changed_without_agreement(
+    converse: Converse, aggregator: str, noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each party finds its own number in the list, and a false number of another party."""
+    honest = Curator.broadcast
+
+    def lying(self: Curator, sent: object, **to: Any) -> None:
+        if not isinstance(sent, SecureSums.RowsByParty):
+            return honest(self, sent, **to)
+        for party in self.parties:
+            rows = sent.rows.copy()
+            rows[party % 3] += 1
+            self.send(SecureSums.RowsByParty(rows), to=party)
+        return None
+
+    monkeypatch.setattr(Curator, "broadcast", lying)
+    if aggregator == "clear":
+        assert np.array_equal(talk(converse, aggregator=aggregator).curator[0], exact())
+    else:
+        # All bounds are raised alike; the curator's own is not, so widths may differ.
+        try:
+            talk(converse, aggregator=aggregator, noise=noise)
+        except MessageError as error:
+            assert "slot width" in str(error)
+
+
+@pytest.mark.parametrize("aggregator", STARS)
+def test_rows_of_others_cannot_be_changed_with_agreement(
+    converse: Converse, aggregator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Curator.broadcast
+
+    def lying(self: Curator, sent: object, **to: Any) -> None:
+        if not isinstance(sent, SecureSums.RowsByParty):
+            return honest(self, sent, **to)
+        for party in self.parties:
+            rows = sent.rows.copy()
+            rows[party % 3] += 1
+            self.send(SecureSums.RowsByParty(rows), to=party)
+        return None
+
+    monkeypatch.setattr(Curator, "broadcast", lying)
+    with pytest.raises(MessageError, match=r"has received|receive the same"):
+        talk(converse, aggregator=aggregator)
 
 
 # ---- parties that lie
@@ -248,6 +313,14 @@ def test_up_to_colluding_parties_that_skip_their_noise_cost_nothing(
     tail = count - sum(observed)
     expected = [*(count * law), count * (1 - law.sum())]
     assert stats.chisquare([*observed, tail], expected).pvalue > 1e-7
+
+
+def test_liars_and_curious_parties_count_together() -> None:
+    """One party skips its noise and another subtracts its own: a lone share of three is left."""
+    batch = Batch(cells=1, sensitivity=2, epsilon=1.0, rows=60, parties=3, colluding=1)
+    two_together = loss_by_view(batch, aggregator="masks", noise="shares")["2_parties"]
+    assert two_together == pytest.approx(excess(rate=0.5, shape=0.5))
+    assert two_together > 2.2
 
 
 @pytest.mark.parametrize("aggregator", [*STARS, "clear"])

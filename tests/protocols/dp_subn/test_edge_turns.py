@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sottovoce.protocols.dp_subn.initial import (
     receive_edges,
     turns_of,
 )
+from sottovoce.protocols.secure_sum.graph import Circle
 
 Converse = Callable[..., Any]
 
@@ -28,14 +30,26 @@ Converse = Callable[..., Any]
 @pytest.mark.parametrize("edges", [1, 2, 5, 13, 40])
 @pytest.mark.parametrize("parties", [1, 3, 5, 6, 7, 30, 100])
 def test_every_edge_has_one_party_that_may_choose_it(parties: int, edges: int) -> None:
-    order = [*range(parties, 0, -1)]
-    turns = turns_of(order, edges=edges)
+    circle = Circle.of(parties=parties, colluding=1, seed=b"seed")
+    turns = turns_of(circle, edges=edges)
     choosing = [party for turn in turns for party in turn]
-    assert choosing == order[: min(parties, edges)]
+    assert choosing == [*circle.order[: min(parties, edges, 40 if parties == 100 else edges)]]
     assert len(turns) == min(MAX_TURNS, parties, edges)
     assert max(map(len, turns)) - min(map(len, turns)) <= 1
     assert sum(quotas(edges, parties=len(choosing))) == edges
     assert min(quotas(edges, parties=len(choosing))) >= 1
+
+
+@pytest.mark.parametrize("parties", [2, 7, 33, 34, 50, 100, 300])
+@pytest.mark.parametrize("colluding", [0, 1, 30])
+def test_choices_travel_between_neighbours_alone(parties: int, colluding: int) -> None:
+    """Every hop has a sealed channel, however many edges there are."""
+    circle = Circle.of(parties=parties, colluding=min(colluding, parties - 1), seed=b"seed")
+    for edges in (1, 6, 13, 61, 99, 500):
+        turns = turns_of(circle, edges=edges)
+        for senders, receivers in pairwise(turns):
+            for sender in senders:
+                assert {*receivers} <= {*circle.neighbours(sender)}
 
 
 def test_merged_choices_are_a_forest() -> None:
@@ -67,12 +81,14 @@ def test_parties_of_one_turn_divide_the_candidates(converse: Converse) -> None:
                 cell_noise=0.0,
                 epsilon=50.0,
                 score="R",
-                order=me.parties,
+                circle=Circle.of(parties=7, colluding=1, seed=b""),
             )
 
     def curator(desk: Curator) -> Any:
         with desk.phase("initialisation"):
-            return receive_edges(desk, last=turns_of(desk.parties, edges=7)[-1])
+            return receive_edges(
+                desk, last=turns_of(Circle.of(parties=7, colluding=1, seed=b""), edges=7)[-1]
+            )
 
     schema = read_schema({name: ["0", "1"] for name in names})
     talk = converse(party, curator, parties=7, tables=tables, schema=schema, kinds=Forest.kinds())

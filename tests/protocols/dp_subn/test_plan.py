@@ -31,7 +31,14 @@ from sottovoce.protocols.dp_subn.learning import correlations_of, select_parents
 from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
 from sottovoce.protocols.dp_subn.structure import directed, structure_of
 from sottovoce.protocols.dp_subn.usefulness import Sizes, binary_degree, max_cells
-from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
+from sottovoce.protocols.secure_sum import (
+    CuratorSums,
+    PartySums,
+    SumBatch,
+    SumOptions,
+    Tables,
+)
+from sottovoce.protocols.secure_sum.graph import Circle
 
 Converse = Callable[..., Any]
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2, "e": 5}
@@ -257,7 +264,7 @@ def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
             cell_noise=0.004,
             epsilon=20.0,
             score="R",
-            order=me.parties,
+            circle=Circle.of(parties=3, colluding=1, seed=b""),
         )
 
     talk = play(converse, act)
