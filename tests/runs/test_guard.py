@@ -59,6 +59,8 @@ BESIDE_MESSAGES = {
 @pytest.fixture(autouse=True)
 def _leaky_protocols_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
+    # Tests run in any order, and this one keeps its counts between runs on purpose.
+    importlib.import_module("leaky_protocols").Kept.counts.clear()
 
 
 def job_of(name: str, *, rows: int = 600, seed: int | None = 3) -> Job:
