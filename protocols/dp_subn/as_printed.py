@@ -107,7 +107,7 @@ class AsPrinted(Variant):
                 score="I",
             )
         with me.phase("update"):  # 3
-            replacement = PartyReplacement(sums.keyed, domain=records.domain)
+            replacement = PartyReplacement(sums.keyed_party, domain=records.domain)
             for turn in me.parties:
                 replacement.round(turn, count=records.marginal, epsilon=plan.budget.update)
         with me.phase("parameters"):  # 4

@@ -23,10 +23,10 @@ Counts = npt.NDArray[np.int64]
 class PartyReplacement:
     """A party's side of noise replacement, under the key of the run."""
 
-    def __init__(self, keyed: KeyedParty, *, domain: Domain) -> None:
-        self._me = keyed.me
+    def __init__(self, keyed_party: KeyedParty, *, domain: Domain) -> None:
+        self._me = keyed_party.me
         self._domain = domain
-        self._keyed = keyed
+        self._keyed_party = keyed_party
         self._noise: dict[Family, Counts] = {}
 
     def round(self, turn: int, *, count: Callable[[Family], Counts], epsilon: float) -> None:
@@ -37,7 +37,7 @@ class PartyReplacement:
             self._hand_over(turn)
 
     def _add(self, count: Callable[[Family], Counts], epsilon: float) -> None:
-        me, keyed = self._me, self._keyed
+        me, keyed_party = self._me, self._keyed_party
         frontier = me.receive(NoiseReplacement.Frontier, source=CURATOR)
         shapes = [self._domain.shape(family) for family in frontier.families]
         batch = batch_of(
@@ -47,7 +47,7 @@ class PartyReplacement:
             rows=frontier.bound,
             parties=len(me.parties),
         )
-        packing = packing_of(frontier.bound, key_bits=keyed.key.bits)
+        packing = packing_of(frontier.bound, key_bits=keyed_party.key.bits)
         later = len(me.parties) - me.number
         # The printed claim is epsilon. In fact every later round replaces this noise, with these
         # records in the sum.
@@ -69,19 +69,19 @@ class PartyReplacement:
         for family, shape, (counts, noise) in zip(frontier.families, shapes, released, strict=True):
             self._noise[family] = noise.reshape(shape)
             noisy.append(counts + noise)
-        encryptor = keyed.encryptor(uses=2 * packing.plaintexts(batch.cells))
+        encryptor = keyed_party.encryptor(uses=2 * packing.plaintexts(batch.cells))
         for owner, indices in by_owner(frontier.owners):
             cells = np.concatenate([noisy[index] for index in indices])
             fresh = encryptor.encrypt(packing.pack(cells))
             if owner:
                 negated = me.receive(NoiseReplacement.Negated, source=owner)
                 fresh = fresh + read_ciphertexts(
-                    me, keyed.key, negated.cells, count=packing.plaintexts(len(cells))
+                    me, keyed_party.key, negated.cells, count=packing.plaintexts(len(cells))
                 )
             me.send(NoiseReplacement.Replaced(fresh.travel()), to=CURATOR)
 
     def _hand_over(self, turn: int) -> None:
-        me, keyed = self._me, self._keyed
+        me, keyed_party = self._me, self._keyed_party
         handover = me.receive(NoiseReplacement.Handover, source=CURATOR)
         if not handover.families:
             return
@@ -92,13 +92,13 @@ class PartyReplacement:
                     Private("*".join(source)),
                     where=me.where,
                 )
-        packing = packing_of(handover.bound, key_bits=keyed.key.bits)
+        packing = packing_of(handover.bound, key_bits=keyed_party.key.bits)
         negated = [
             -sum_out(self._noise[source], family=family, source=source).reshape(-1)
             for family, source in zip(handover.families, handover.sources, strict=True)
         ]
         plain = packing.pack(np.concatenate(negated))
-        encrypted = keyed.encryptor(uses=len(plain)).encrypt(plain)
+        encrypted = keyed_party.encryptor(uses=len(plain)).encrypt(plain)
         # This message is sealed, as the curator could decrypt it.
         me.send(NoiseReplacement.Negated(encrypted.travel()), to=turn)
 

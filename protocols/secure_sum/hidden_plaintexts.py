@@ -56,14 +56,14 @@ def hide_modulo(plaintexts: Sequence[int], masks: Sequence[Mask], *, n: int) -> 
 class HiddenPlaintexts:
     """One batch of a party: packed, masked and encrypted."""
 
-    keyed: KeyedParty
+    keyed_party: KeyedParty
     packing: Packing
     plaintexts: int
 
     @classmethod
-    def of(cls, batch: Batch, keyed: KeyedParty) -> HiddenPlaintexts:
-        packing = packing_of(batch, shares=True, key_bits=keyed.key.bits)
-        return cls(keyed, packing, packing.plaintexts(batch.cells))
+    def of(cls, batch: Batch, keyed_party: KeyedParty) -> HiddenPlaintexts:
+        packing = packing_of(batch, shares=True, key_bits=keyed_party.key.bits)
+        return cls(keyed_party, packing, packing.plaintexts(batch.cells))
 
     @property
     def page_cells(self) -> int:
@@ -73,8 +73,8 @@ class HiddenPlaintexts:
         self, cells: Counts, masks: Sequence[Mask], *, batch: int, page: int
     ) -> SecureSums.Encrypted:
         """Pack the cells, add the masks modulo n, and encrypt."""
-        hidden = hide_modulo(self.packing.pack(cells), masks, n=self.keyed.key.n)
-        fresh = self.keyed.encryptor(uses=self.plaintexts).encrypt(hidden)
+        hidden = hide_modulo(self.packing.pack(cells), masks, n=self.keyed_party.key.n)
+        fresh = self.keyed_party.encryptor(uses=self.plaintexts).encrypt(hidden)
         return SecureSums.Encrypted(batch, page, self.packing.width, fresh.travel())
 
 

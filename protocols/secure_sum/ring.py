@@ -61,7 +61,7 @@ def receive_product(
 
 
 def pass_on(
-    keyed: KeyedParty,
+    keyed_party: KeyedParty,
     fresh: Ciphertexts,
     *,
     packing: Packing,
@@ -73,13 +73,13 @@ def pass_on(
 
     The last party's successor is the curator.
     """
-    me, product = keyed.me, fresh
+    me, product = keyed_party.me, fresh
     if me.number > 1:
         open_window(me, page, senders=[me.rank - 1])
         product = fresh + receive_product(
             me,
             source=me.rank - 1,
-            key=keyed.key,
+            key=keyed_party.key,
             packing=packing,
             batch=batch,
             page=page,

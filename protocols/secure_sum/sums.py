@@ -86,25 +86,25 @@ class PartySums:
             introduce(me, others=[CURATOR, *peers])
         self.rows = self._count_rows() if rows is None else rows
         """Rows of all parties, or the bound on them."""
-        self._keyed: KeyedParty | None = None
+        self._keyed_party: KeyedParty | None = None
         self._side: Contributor
         if options.aggregator == "clear":
             self._side = PartyInTheClear(me)
         elif options.aggregator == "masks":
             self._side = StarParty(me, circle=self.circle, hiding=HiddenWords.of)
         elif noise == "selected":
-            self._side = self._keyed = SelectingParty(me)
+            self._side = self._keyed_party = SelectingParty(me)
         else:
-            self._keyed = KeyedParty(me, exponent=options.randomness)
-            hiding = partial(HiddenPlaintexts.of, keyed=self._keyed)
+            self._keyed_party = KeyedParty(me, exponent=options.randomness)
+            hiding = partial(HiddenPlaintexts.of, keyed_party=self._keyed_party)
             self._side = StarParty(me, circle=self.circle, hiding=hiding)
 
     @property
-    def keyed(self) -> KeyedParty:
+    def keyed_party(self) -> KeyedParty:
         """The party with the curator's key, for sub-protocols under the same key."""
-        if self._keyed is None:
+        if self._keyed_party is None:
             raise MisuseError("expected aggregator=paillier, found no key", where=self._me.where)
-        return self._keyed
+        return self._keyed_party
 
     def contribute(self, tables: Tables, batch: SumBatch) -> None:
         """Add this party's tables to a batch, with this party's part of the noise.

@@ -361,25 +361,25 @@ def test_a_party_that_scales_the_ring_reads_its_predecessors_table(converse: Con
     Of what is published it subtracts party 3's table, which epsilon lets it know, and divides.
     """
 
-    def scaled(keyed: Any, fresh: Ciphertexts, **page: Any) -> None:
-        if keyed.me.number == 2:
+    def scaled(keyed_party: Any, fresh: Ciphertexts, **page: Any) -> None:
+        if keyed_party.me.number == 2:
             received = ring.receive_product(
-                keyed.me,
+                keyed_party.me,
                 source=1,
-                key=keyed.key,
+                key=keyed_party.key,
                 **{name: page[name] for name in ("packing", "batch", "page", "cells")},
             )
             powers = [number**20 for number in map(int, received.numbers)]
-            square = keyed.key.n**2
-            scaled = Ciphertexts(keyed.key, [n % square for n in powers], fresh=True)
-            keyed.me.send(
+            square = keyed_party.key.n**2
+            scaled = Ciphertexts(keyed_party.key, [n % square for n in powers], fresh=True)
+            keyed_party.me.send(
                 SecureSums.Product(
                     page["batch"], page["page"], page["packing"].width, scaled.travel()
                 ),
                 to=3,
             )
             return
-        plain(keyed, fresh, **page)
+        plain(keyed_party, fresh, **page)
 
     from sottovoce.protocols.secure_sum import selected
 

@@ -531,8 +531,8 @@ def test_a_party_hands_over_only_noise_of_its_own() -> None:
         NoiseReplacement.Handover((("a",),), (("a", "b"),), 10),
     ]
     me: Any = SimpleNamespace(number=1, receive=lambda *_, **__: asked_for.pop(0), where=None)
-    keyed: Any = SimpleNamespace(me=me)
-    party = PartyReplacement(keyed, domain=TRIPLE)
+    keyed_party: Any = SimpleNamespace(me=me)
+    party = PartyReplacement(keyed_party, domain=TRIPLE)
     party.round(2, count=lambda _: np.zeros(1, np.int64), epsilon=1.0)
     with pytest.raises(MessageError, match="expected a family that this party counted"):
         party.round(3, count=lambda _: np.zeros(1, np.int64), epsilon=1.0)

@@ -117,8 +117,8 @@ def test_the_aggregators_agree_to_the_digit(converse: Converse) -> None:
 
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put a ciphertext or 13 cells on a page, so that small batches have many pages."""
-    for keyed in (hidden_plaintexts, ring, selected, predict):
-        monkeypatch.setattr(keyed, "PAGE", 1)
+    for module in (hidden_plaintexts, ring, selected, predict):
+        monkeypatch.setattr(module, "PAGE", 1)
     for words in (hidden_words, clear, predict):
         monkeypatch.setattr(words, "WORDS_PAGE", 13)
     monkeypatch.setattr(pages_module, "WINDOW", 2)
