@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from .disclosure import Disclosure
 from .exponential import STEPS, ExponentialChoice
-from .laplace import DiscreteLaplace
 from .noisy_scores import GaussianScores, LaplaceScores
 from .share_law import noise_log_ratio
 from .shares import SelectedNoise, SharedLaplace, shape_of
@@ -69,12 +68,6 @@ def log_ratio(mechanism: Any, neighbour: Any, answer: Any) -> float:
 def difference(first: float, second: float) -> float:
     """Subtract log-likelihoods; two impossible answers have no ratio, which counts as 0."""
     return 0.0 if first == second else first - second
-
-
-@log_ratio.register
-def _(mechanism: DiscreteLaplace, neighbour: DiscreteLaplace, answer: int) -> float:
-    rate = mechanism.epsilon / mechanism.sensitivity
-    return rate * (abs(answer - neighbour.value) - abs(answer - mechanism.value))
 
 
 @log_ratio.register

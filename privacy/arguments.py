@@ -1,0 +1,96 @@
+"""Checks of what authors pass to a mechanism. Every refusal says what is expected.
+
+Exact values are secret, so a text names their type and never a value. Sensitivities and budgets
+are public, and a text shows them.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from numbers import Integral
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MAX_WHOLE", "exact_fraction", "real_numbers", "whole_numbers"]
+
+MAX_WHOLE: Final = 1 << 62
+"""Bound on whole numbers in an array: noise below 2**60 can be added within 64 bits."""
+
+
+def exact_fraction(number: object, *, name: str) -> Fraction:
+    """Take a public number above 0 as the exact fraction that it is.
+
+    >>> exact_fraction(0.5, name="a sensitivity")
+    Fraction(1, 2)
+    >>> exact_fraction(-1, name="a sensitivity")
+    Traceback (most recent call last):
+    ValueError: expected a sensitivity above 0 and finite, found -1
+    """
+    if isinstance(number, np.generic):
+        number = number.item()
+    if isinstance(number, bool) or not isinstance(number, int | Fraction | float):
+        raise ValueError(  # noqa: TRY004 - all arguments are refused by the same kind of error
+            f"expected {name} as an int, a Fraction or a float, found {_type_of(number)}"
+        )
+    if not math.isfinite(number) or number <= 0:
+        raise ValueError(f"expected {name} above 0 and finite, found {number}")
+    return Fraction(number)
+
+
+def whole_numbers(value: object, *, mechanism: str) -> int | npt.NDArray[np.int64]:
+    """Take a whole number, or an array of them, without the mark that they are exact.
+
+    >>> whole_numbers(2.5, mechanism="laplace")
+    Traceback (most recent call last):
+    ValueError: expected whole numbers in laplace, found a float: round them, or use real_sum
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "iu":
+        kind = _type_of(value) if numbers.ndim == 0 else f"an array of {numbers.dtype}"
+        way_out = "round them, or use real_sum" if numbers.dtype.kind == "f" else "count them first"
+        raise ValueError(f"expected whole numbers in {mechanism}, found {kind}: {way_out}")
+    if not numbers.size:
+        raise ValueError(f"expected at least one number in {mechanism}, found an empty array")
+    if numbers.ndim == 0:
+        return int(numbers)
+    if max(int(numbers.max()), -int(numbers.min())) >= MAX_WHOLE:
+        raise ValueError(
+            f"expected whole numbers below 2**62 in {mechanism}, found a larger one in the array"
+        )
+    return numbers.astype(np.int64)
+
+
+def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
+    """Take numbers that are all finite, without the mark that they are exact.
+
+    >>> real_numbers([1, float("nan")], mechanism="median")
+    Traceback (most recent call last):
+    ValueError: expected finite numbers in median, found NaN or infinity: leave those records out
+    """
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iufb" and numbers.size:
+        try:
+            numbers = numbers.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"expected numbers in {mechanism}, found {_type_of(values)} of "
+                f"{numbers.dtype}: turn texts into numbers first"
+            ) from None
+    reals = numbers.astype(np.float64)
+    if not np.isfinite(reals).all():
+        raise ValueError(
+            f"expected finite numbers in {mechanism}, found NaN or infinity: "
+            "leave those records out"
+        )
+    return reals
+
+
+def _type_of(value: object) -> str:
+    """Name a type with its article."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
