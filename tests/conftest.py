@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ import pytest
 
 from sottovoce.crypto import Keypair
 from sottovoce.curator import Curator, Marginal, dependency_graph
-from sottovoce.messages import Role, thread_wires
+from sottovoce.messages import PeerFailedError, Role, Wire, thread_wires
 from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
 from sottovoce.parties import Categories, Party, Records, Schema, blocks, infer, load, merge
@@ -128,6 +129,41 @@ def start() -> Iterator[Start]:
 
 
 MARK = "SOTTOVOCE_TEST"
+
+
+@pytest.fixture
+def play_roles() -> Callable[..., list[BaseException]]:
+    """Play a part at every role of a conversation to its end, and give the error of each role."""
+
+    def play(
+        wires: Sequence[Wire], part: Callable[[Role], None], *, kinds: Sequence[type]
+    ) -> list[BaseException]:
+        errors: list[BaseException] = []
+
+        def act(role: Role) -> None:
+            try:
+                with role.phase("all"):
+                    part(role)
+                role.end()
+            except PeerFailedError:
+                pass
+            except BaseException as error:
+                errors.append(error)
+                with pytest.raises(PeerFailedError):
+                    wires[role.rank].abort(3)
+
+        threads = [
+            threading.Thread(target=act, args=(Role(wire, protocol="t", kinds=kinds, timeout=60),))
+            for wire in wires
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=90)
+            assert not thread.is_alive()
+        return errors
+
+    return play
 
 
 def _marked(mark: str) -> list[int]:

@@ -4,14 +4,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from sottovoce.messages import (
-    ConversationError,
     LedgerError,
     MessageError,
-    PeerFailedError,
     PeerFinishedError,
     Role,
     exchange,
@@ -57,39 +56,21 @@ class CountingWire:
         self._wire.send(parts, to=to, timeout=timeout)
 
 
-def play(
-    size: int, part: Callable[[Role], None], **edge: float
-) -> tuple[list[ConversationError], Counter[int]]:
+Play = Callable[..., tuple[list[BaseException], Counter[int]]]
+
+
+@pytest.fixture
+def play(play_roles: Callable[..., list[BaseException]]) -> Play:
     """Play a part at every role to its end; give the errors, and the frames by kind."""
-    errors: list[ConversationError] = []
-    frames: Counter[int] = Counter()
-    wires = [
-        CountingWire(wire, frames, delay=edge.get("delay", 0.0), loses=bool(edge.get("loses")))
-        for wire in thread_wires(size)
-    ]
 
-    def act(role: Role) -> None:
-        try:
-            with role.phase("all"):
-                part(role)
-            role.end()
-        except PeerFailedError:
-            pass
-        except ConversationError as error:
-            errors.append(error)
-            with pytest.raises(PeerFailedError):
-                wires[role.rank].abort(3)
+    def counting(
+        size: int, part: Callable[[Role], None], **edge: Any
+    ) -> tuple[list[BaseException], Counter[int]]:
+        frames: Counter[int] = Counter()
+        wires = [CountingWire(wire, frames, **edge) for wire in thread_wires(size)]
+        return play_roles(wires, part, kinds=[Word]), frames
 
-    threads = [
-        threading.Thread(target=act, args=(Role(wire, protocol="t", kinds=[Word], timeout=60),))
-        for wire in wires
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-    return errors, frames
+    return counting
 
 
 def star(role: Role) -> None:
@@ -100,7 +81,7 @@ def star(role: Role) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 40])
-def test_a_conversation_closes_in_three_frames_a_party(size: int) -> None:
+def test_a_conversation_closes_in_three_frames_a_party(play: Play, size: int) -> None:
     errors, frames = play(size, star)
     assert errors == []
     assert frames[FrameKind.MESSAGE] == size - 1
@@ -121,14 +102,14 @@ def unread_word(role: Role) -> None:
         role.send(Word(7), to=2)
 
 
-def test_a_message_between_parties_that_was_not_read_is_noticed() -> None:
+def test_a_message_between_parties_that_was_not_read_is_noticed(play: Play) -> None:
     (error,), _ = play(4, unread_word)
     assert isinstance(error, LedgerError)
     assert str(error).startswith("rank 2 ")
     assert "found 1 unread: Word of phase all was never received" in str(error)
 
 
-def test_a_message_that_travels_longer_than_all_ends_is_noticed() -> None:
+def test_a_message_that_travels_longer_than_all_ends_is_noticed(play: Play) -> None:
     """Edges do not wait for each other: the closing may arrive before an earlier message."""
     (error,), _ = play(3, unread_word, delay=0.5)
     assert isinstance(error, LedgerError)
@@ -136,7 +117,7 @@ def test_a_message_that_travels_longer_than_all_ends_is_noticed() -> None:
     assert play(3, one_word, delay=0.5)[0] == []
 
 
-def test_a_message_that_is_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_lost_is_noticed(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "LATE_AFTER", 0.2)
     (error,), _ = play(3, unread_word, loses=True)
     assert isinstance(error, LedgerError)
@@ -146,7 +127,7 @@ def test_a_message_that_is_lost_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("source", [0, 1])
 @pytest.mark.parametrize("nap", [0.0, 0.3])
 def test_a_wait_for_a_role_that_has_ended_fails(
-    source: int, nap: float, monkeypatch: pytest.MonkeyPatch
+    play: Play, source: int, nap: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where nothing was ever sent between the two, and where the wait began before the end."""
     monkeypatch.setattr(exchange, "PROBE_AFTER", 0.05)

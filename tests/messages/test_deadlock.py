@@ -1,15 +1,13 @@
 """Circles of waiting roles are detected, and nothing else is taken for one."""
 
-import contextlib
 import math
 import random
-import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
-from sottovoce.messages import DeadlockError, PeerFailedError, Role, exchange, message, thread_wires
+from sottovoce.messages import DeadlockError, Role, exchange, message, thread_wires
 from sottovoce.messages.deadlock import DeadlockDetector
 
 
@@ -18,32 +16,12 @@ class Word:
     number: int
 
 
-def play(size: int, part: Callable[[Role], None]) -> list[BaseException]:
-    errors: list[BaseException] = []
-    wires = thread_wires(size)
+Play = Callable[[int, Callable[[Role], None]], list[BaseException]]
 
-    def act(speaker: Role) -> None:
-        try:
-            with speaker.phase("all"):
-                part(speaker)
-            speaker.end()
-        except PeerFailedError:
-            pass
-        except BaseException as error:
-            errors.append(error)
-            with contextlib.suppress(PeerFailedError):
-                wires[speaker.rank].abort(3)
 
-    threads = [
-        threading.Thread(target=act, args=(Role(wire, protocol="t", kinds=[Word], timeout=60),))
-        for wire in wires
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=90)
-        assert not thread.is_alive()
-    return errors
+@pytest.fixture
+def play(play_roles: Callable[..., list[BaseException]]) -> Play:
+    return lambda size, part: play_roles(thread_wires(size), part, kinds=[Word])
 
 
 @pytest.fixture
@@ -53,7 +31,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("length", [2, 3, 5])
-def test_a_circle_is_detected_and_described(eager: None, length: int) -> None:
+def test_a_circle_is_detected_and_described(eager: None, play: Play, length: int) -> None:
     def part(speaker: Role) -> None:
         if speaker.rank < length:
             speaker.receive(Word, source=(speaker.rank + 1) % length)
@@ -67,7 +45,7 @@ def test_a_circle_is_detected_and_described(eager: None, length: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_no_circle_is_reported_where_there_is_none(eager: None, seed: int) -> None:
+def test_no_circle_is_reported_where_there_is_none(eager: None, play: Play, seed: int) -> None:
     """A random exchange that can always go on ends well, at random speeds and with many probes."""
     randomness = random.Random(seed)
     size = randomness.randrange(2, 7)
@@ -86,7 +64,7 @@ def test_no_circle_is_reported_where_there_is_none(eager: None, seed: int) -> No
 
 
 @pytest.mark.parametrize("earlier", [1, 3])
-def test_a_circle_after_an_exchange_is_detected(eager: None, earlier: int) -> None:
+def test_a_circle_after_an_exchange_is_detected(eager: None, play: Play, earlier: int) -> None:
     """Probes compare numbers of messages, which are not zero any more."""
 
     def part(speaker: Role) -> None:

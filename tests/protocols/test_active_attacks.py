@@ -224,11 +224,8 @@ def test_random_plaintexts_never_look_like_a_sum(
             packing.unpack([plaintext - n * (plaintext > n // 2)], cells=packing.slots)
 
 
-@pytest.mark.parametrize(("aggregator", "noise"), [("clear", "shares"), ("paillier", "selected")])
-def test_rows_of_others_can_be_changed_without_agreement(
-    converse: Converse, aggregator: str, noise: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each party finds its own number in the list, and a false number of another party."""
+def lie_about_rows_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the curator send each party its own number of rows, and a false one of another party."""
     honest = Curator.broadcast
 
     def lying(self: Curator, sent: object, **to: Any) -> None:
@@ -241,6 +238,14 @@ def test_rows_of_others_can_be_changed_without_agreement(
         return None
 
     monkeypatch.setattr(Curator, "broadcast", lying)
+
+
+@pytest.mark.parametrize(("aggregator", "noise"), [("clear", "shares"), ("paillier", "selected")])
+def test_rows_of_others_can_be_changed_without_agreement(
+    converse: Converse, aggregator: str, noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each party finds its own number in the list, and a false number of another party."""
+    lie_about_rows_of_others(monkeypatch)
     if aggregator == "clear":
         assert np.array_equal(talk(converse, aggregator=aggregator).curator[0], exact())
     else:
@@ -255,18 +260,7 @@ def test_rows_of_others_can_be_changed_without_agreement(
 def test_rows_of_others_cannot_be_changed_with_agreement(
     converse: Converse, aggregator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = Curator.broadcast
-
-    def lying(self: Curator, sent: object, **to: Any) -> None:
-        if not isinstance(sent, SecureSums.RowsByParty):
-            return honest(self, sent, **to)
-        for party in self.parties:
-            rows = sent.rows.copy()
-            rows[party % 3] += 1
-            self.send(SecureSums.RowsByParty(rows), to=party)
-        return None
-
-    monkeypatch.setattr(Curator, "broadcast", lying)
+    lie_about_rows_of_others(monkeypatch)
     with pytest.raises(MessageError, match=r"has received|receive the same"):
         talk(converse, aggregator=aggregator)
 
