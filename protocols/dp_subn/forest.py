@@ -5,7 +5,7 @@ to count them. So the parties choose edges, and only the tables of these edges a
 phases keep the numbers of section VI-A; there is no phase 3.
 
     1  correlations      T learns noisy tables of single attributes        eps1    sum of all
-    2  initialisation    five turns, then T: edges, chosen in turn          eps2    each party's
+    2  initialisation    parties -> T: edges, chosen in at most 5 turns     eps2    each party's
                                                                                    own records
     4  parameters        T -> all: the network; T learns noisy tables of   eps4    sum of all
                          its edges
