@@ -36,7 +36,7 @@ from gmpy2 import mpfr
 from ..crypto import RandomStream
 from .made_once import made_once
 
-__all__ = ["NegativeBinomial", "negative_binomial"]
+__all__ = ["NegativeBinomial", "negative_binomial", "uniform_words"]
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -150,7 +150,7 @@ class NegativeBinomial:
 
     def _block(self, count: int, randomness: RandomStream) -> Counts:
         high, low = self._borders
-        words = _uniform(count, randomness)
+        words = uniform_words(count, randomness)
         block = np.searchsorted(high, words, side="right").astype(np.int64)
         for tie in np.flatnonzero(np.isin(words, high)):
             exact = (int(words[tie]) << 64) + randomness.below(1 << 64)
@@ -163,7 +163,10 @@ class NegativeBinomial:
         self, values: Counts, block: Counts, randomness: RandomStream
     ) -> npt.NDArray[np.bool_]:
         accepted: npt.NDArray[np.bool_]
-        first, second = _uniform(len(values), randomness), _uniform(len(values), randomness)
+        first, second = (
+            uniform_words(len(values), randomness),
+            uniform_words(len(values), randomness),
+        )
         small = values < EXACT_BELOW
         high, low = (words[np.where(small, values, 0)] for words in self._accept)
         accepted = (first < high) | ((first == high) & (second < low))
@@ -190,12 +193,13 @@ class NegativeBinomial:
             return bool(mpfr(word) < self._rho(value, shape) / self._heights[block] * (1 << BITS))
 
 
-def _uniform(count: int, randomness: RandomStream) -> Words:
+def uniform_words(count: int, randomness: RandomStream) -> Words:
+    """Draw words of 64 uniform bits."""
     return np.frombuffer(randomness.draw(8 * count), "<u8").astype(np.uint64)
 
 
 def _bernoulli(high: int, low: int, count: int, randomness: RandomStream) -> npt.NDArray[np.bool_]:
-    words = _uniform(count, randomness)
+    words = uniform_words(count, randomness)
     heads = words < np.uint64(high)
     for tie in np.flatnonzero(words == np.uint64(high)):
         heads[tie] = randomness.below(1 << 64) < low
