@@ -1,11 +1,12 @@
 """The exponential mechanism (McSherry and Talwar 2007).
 
-A candidate of score s is chosen with probability proportional to exp(epsilon s / 2S), where S is
-the sensitivity. Scores are first rounded to a grid, and the sensitivity is rounded up to it. So the
-exponents are exact fractions, and the sensitivity covers what floating point does to a score.
-Weights are computed to 2^-120 of the largest and rounded up, and one uniform integer decides. The
-law differs from the exact one by less than candidates * 2^-117 in total variation, and no candidate
-is ever ruled out.
+A candidate of score s is chosen with probability proportional to exp(epsilon s / 2S). S is the
+sensitivity: between neighbouring datasets no difference of two scores changes by more than 2S.
+(That is so if no score changes by more than S.) Scores are first rounded to a grid, and the
+sensitivity is rounded up to it. So the exponents are exact fractions, and the sensitivity covers
+what floating point does to a score. Weights are computed to 2^-120 of the largest and rounded up,
+and one uniform integer decides. The law differs from the exact one by less than
+candidates * 2^-117 in total variation, and no candidate is ever ruled out.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ __all__ = ["ExponentialChoice", "choose", "on_grid"]
 GRID: Final = 1 << 20
 """Steps of the grid in one sensitivity; rounding costs two millionths of epsilon."""
 STEPS: Final = GRID + 2
-"""Steps by which a score may change between neighbouring datasets.
+"""Half of the steps by which a difference of two scores may change.
 
-Each of the two scores is rounded by half a step, and by the rounding of floats.
+Each of the four scores is rounded by half a step, and by the rounding of floats.
 """
 WEIGHT_BITS: Final = 120
 PRECISION_BITS: Final = 192
@@ -62,7 +63,7 @@ class ExponentialChoice:
 
     @property
     def sensitivity(self) -> float:
-        """Bound on the change of a score between neighbouring datasets, roundings included."""
+        """Bound on half of the change of a difference of two scores, roundings included."""
         return STEPS * self.step
 
     @property
@@ -116,7 +117,8 @@ def choose(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> Expo
 
     Args:
         scores: the candidates' scores.
-        sensitivity: the bound on the change of any score between neighbouring datasets.
+        sensitivity: the bound on half of the change of a difference of two scores between
+            neighbouring datasets. If no score changes by more than S, it is S.
         epsilon: the privacy loss.
     """
     values = np.asarray(scores, dtype=np.float64)

@@ -123,7 +123,11 @@ class GaussianScores:
 
 
 def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> LaplaceScores:
-    """Prepare scores for release; a record changes any of them by at most `sensitivity`."""
+    """Prepare scores for release.
+
+    A record changes each of k scores by at most `sensitivity`, or all together by at most k times
+    `sensitivity` in the L1 norm.
+    """
     steps, step = on_grid(scores, sensitivity=sensitivity, epsilon=epsilon)
     return LaplaceScores(steps, step, epsilon)
 
@@ -131,7 +135,11 @@ def laplace_scores(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float)
 def gaussian_scores(
     scores: npt.ArrayLike, *, sensitivity: float, epsilon: float, delta: float
 ) -> GaussianScores:
-    """Prepare scores for release with less noise; epsilon may fail with probability `delta`."""
+    """Prepare scores for release with less noise; epsilon may fail with probability `delta`.
+
+    A record changes each of k scores by at most `sensitivity`, or all together by at most sqrt(k)
+    times `sensitivity` in the L2 norm.
+    """
     steps, step = on_grid(scores, sensitivity=sensitivity, epsilon=epsilon)
     if not 0 < delta < 1:
         raise ValueError(f"expected a delta between 0 and 1, found {delta:g}")

@@ -6,7 +6,8 @@ and each choice is a release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from math import prod
 from typing import Final
 
@@ -15,7 +16,11 @@ import numpy.typing as npt
 
 from ...curator import Marginal, dependence, information_of_all
 from ...parties import Records
-from ...privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
+from ...privacy.sensitivity import (
+    choice_sensitivity,
+    dependence_sensitivity,
+    mutual_information_sensitivity,
+)
 from ..secure_sum import Family
 from .options import Score
 
@@ -26,20 +31,24 @@ BLOCK: Final = 20_000
 
 
 def sensitivity_of(records: Records, families: Sequence[Family], *, score: Score) -> float:
-    """Bound the change of any of these families' scores when one record is replaced.
+    """Compute the sensitivity of a choice among these families when one record is replaced.
 
-    Mutual information is in bits.
+    Mutual information is in bits. A family of a single attribute, or of none, has a score of 0,
+    which never changes.
     """
     rows = max(2, len(records))  # of a single record every score is 0
     if score == "R":
-        return dependence_sensitivity(rows)
+        wide, narrow = (dependence_sensitivity(rows, binary=binary) for binary in (False, True))
+    else:
+        wide, narrow = (
+            mutual_information_sensitivity(rows, binary=binary, base=2) for binary in (False, True)
+        )
     size_of = _sizes(records)
-    binary = set(size_of.values()) <= {1, 2} or all(
-        min(size_of[family[-1]], prod(size_of[name] for name in family[:-1])) <= 2
-        for family in families
-        if family
-    )
-    return mutual_information_sensitivity(rows, binary=binary, base=2)
+    changing = [family for family in families if len(family) > 1]
+    # Only the two largest bounds count.
+    widest = list(islice((family for family in changing if _is_wide(family, size_of)), 2))
+    bounds = [wide] * len(widest) + [narrow] * (len(changing) - len(widest))
+    return choice_sensitivity(bounds or [narrow])
 
 
 def score_families(
@@ -63,6 +72,11 @@ def score_families(
             )
             scores[indices] = [dependence(table, table.attributes[-1:]) for table in marginals]
     return scores
+
+
+def _is_wide(family: Family, size_of: Mapping[str, int]) -> bool:
+    """Tell whether both sides of a family's table have more than two values."""
+    return min(size_of[family[-1]], prod(size_of[name] for name in family[:-1])) > 2
 
 
 def _sizes(records: Records) -> dict[str, int]:

@@ -22,7 +22,7 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.exponential import choose
 from ...privacy.noisy_scores import gaussian_scores
-from ...privacy.sensitivity import dependence_sensitivity
+from ...privacy.sensitivity import choice_sensitivity
 from ...privacy.sparse_vector import sparse_vector
 from ..protocol import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
@@ -30,12 +30,9 @@ from .budget import Budget
 from .graph_messages import GraphMessages, count_votes, gather_edges, gather_scores, send_edges
 from .parameters import JTreeParameters, Structure
 from .score_sums import ScoreSum
-from .scores import Pair, Scores, pairs_of, r_of
+from .scores import Pair, Scores, pairs_of, r_bounds, r_of
 
 __all__ = ["RANKINGS", "Ranking"]
-
-CHANGE: Final = 3 + 2 / 64
-"""Sensitivity of n_k R_k to one record, for a party of 64 rows or more."""
 
 
 class Ranking(ABC):
@@ -100,12 +97,14 @@ class TopRanking(VoteRanking):
 
     def edges(self, me: Party) -> list[Pair]:
         scores = r_of(me.records, self.pairs)
-        sensitivity = dependence_sensitivity(max(2, len(me.records)))
+        bounds = r_bounds(self.domain, self.pairs, rows=len(me.records))
         chosen: list[int] = []
         for _ in range(min(self.budget.edges, len(self.pairs))):
             left = [index for index in range(len(self.pairs)) if index not in chosen]
             choice = choose(
-                scores[left], sensitivity=sensitivity, epsilon=self.budget.epsilon_of_choice
+                scores[left],
+                sensitivity=choice_sensitivity(bounds[left].tolist()),
+                epsilon=self.budget.epsilon_of_choice,
             )
             chosen.append(left[me.release(choice, to=CURATOR)])
         return [self.pairs[index] for index in chosen]
@@ -121,7 +120,7 @@ class SparseVectorRanking(VoteRanking):
             np.full(len(pairs), self.parameters.least),
             epsilon=self.budget.graph,
             cutoff=self.budget.edges,
-            sensitivity=dependence_sensitivity(max(2, len(me.records))),
+            sensitivity=float(r_bounds(self.domain, pairs, rows=len(me.records)).max()),
         )
         return [pairs[index] for index in me.release(queries, to=CURATOR)]
 
@@ -134,13 +133,12 @@ class LaplaceRanking(Ranking):
     @property
     def score_sum(self) -> ScoreSum:
         """The secure sum of the scores."""
-        return ScoreSum(pairs=len(self.pairs), change=CHANGE, epsilon=self.budget.graph)
+        # In a party of any size a record changes a pair's n_k R_k by less than 3, or less than 2.
+        changes = [2.0 if min(self.domain.shape(pair)) <= 2 else 3.0 for pair in self.pairs]
+        return ScoreSum(changes=changes, epsilon=self.budget.graph)
 
     def party(self, me: Party, sums: PartySums) -> None:
-        rows = len(me.records)
-        # A record of a small party changes more, so the scores of such a party count less.
-        scores = r_of(me.records, self.pairs) * min(1.0, CHANGE / (3 + 2 / rows))
-        self.score_sum.contribute(scores, rows=rows, sums=sums)
+        self.score_sum.contribute(r_of(me.records, self.pairs), rows=len(me.records), sums=sums)
 
     def curator(self, desk: Curator, sums: CuratorSums) -> list[Pair]:  # noqa: ARG002 - sums has it
         values, _ = self.score_sum.receive(sums)
@@ -158,9 +156,10 @@ class GaussianRanking(Ranking):
         return [f"structure=gauss: epsilon may fail with probability {parameters.delta:g} (delta)"]
 
     def party(self, me: Party, sums: PartySums) -> None:  # noqa: ARG002 - no sum is needed
+        bounds = r_bounds(self.domain, self.pairs, rows=len(me.records))
         scores = gaussian_scores(
             r_of(me.records, self.pairs),
-            sensitivity=dependence_sensitivity(max(2, len(me.records))),
+            sensitivity=float(np.sqrt(np.mean(bounds**2))),  # all scores have the same noise
             epsilon=self.budget.graph,
             delta=self.parameters.delta,
         )

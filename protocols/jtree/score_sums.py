@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -22,17 +24,16 @@ STEPS: Final = 64
 class ScoreSum:
     """The scores of all pairs of attributes, which are summed in one batch."""
 
-    pairs: int
-    change: float
-    """Sensitivity of a party's rows times score, for one pair."""
+    changes: Sequence[float]
+    """Sensitivity of a party's rows times score, for each pair."""
     epsilon: float
 
     @property
     def batch(self) -> SumBatch:
         """The batch: rounding to steps adds one step to what a record changes."""
         return SumBatch(
-            cells=self.pairs,
-            sensitivity=self.pairs * (int(np.ceil(self.change * STEPS)) + 1),
+            cells=len(self.changes),
+            sensitivity=sum(ceil(change * STEPS) + 1 for change in self.changes),
             epsilon=self.epsilon,
             weight=STEPS,
         )

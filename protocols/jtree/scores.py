@@ -3,7 +3,7 @@
 The scores are exact, so they never leave a party as they are:
 
 R     half the sum of |p_ij - p_i p_j|, with the party's own margins (PrivBayes).
-      One record changes it by at most 3/n + 2/n^2.
+      One record changes it by less than 3/n, and by less than 2/n if an attribute is binary.
 away  half the sum of |p_ij - q_i q_j|, with margins q that are already published.
       One record moves 1/n from one cell to another, so it changes the score by at most 1/n.
 I     mutual information, in nats (the paper).
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...curator import Marginal, dependence, information_of_all
 from ...parties import Records
 from ...privacy import Domain
+from ...privacy.sensitivity import dependence_sensitivity
 
 __all__ = [
     "Pair",
@@ -31,6 +32,7 @@ __all__ = [
     "information",
     "pairs_of",
     "penalties",
+    "r_bounds",
     "r_of",
     "sample_size",
     "sampled_epsilon",
@@ -55,6 +57,14 @@ def r_of(records: Records, pairs: Sequence[Pair]) -> Scores:
         for pair, cells in zip(pairs, records.marginals(pairs), strict=True)
     )
     return np.array([dependence(table, table.attributes[:1]) for table in tables])
+
+
+def r_bounds(domain: Domain, pairs: Sequence[Pair], *, rows: int) -> Scores:
+    """Bound the change of each pair's R when one of a party's records is replaced."""
+    rows = max(2, rows)  # of a single record R is 0
+    return np.array(
+        [dependence_sensitivity(rows, binary=min(domain.shape(pair)) <= 2) for pair in pairs]
+    )
 
 
 def away(records: Records, pairs: Sequence[Pair], margins: Mapping[str, Scores]) -> Scores:

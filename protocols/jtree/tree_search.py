@@ -21,6 +21,7 @@ from ...messages import CURATOR, UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.exponential import choose
+from ...privacy.sensitivity import choice_sensitivity
 from ..protocol import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
 from .budget import Budget, is_low
@@ -80,7 +81,7 @@ class TreeSearch(ABC):
             # One record moves 1 / n from one cell to another. Margins and penalties are public.
             choice = choose(
                 scores,
-                sensitivity=1 / len(me.records),
+                sensitivity=choice_sensitivity([1 / len(me.records)] * len(candidates)),
                 epsilon=self.budget.epsilon_of_choice,
             )
             index = me.release(choice, to=CURATOR)
@@ -110,7 +111,7 @@ class SumSearch(TreeSearch):
     @property
     def score_sum(self) -> ScoreSum:
         """The secure sum of the scores."""
-        return ScoreSum(pairs=len(self.pairs), change=1.0, epsilon=self.budget.graph)
+        return ScoreSum(changes=[1.0] * len(self.pairs), epsilon=self.budget.graph)
 
     def party(self, me: Party, margins: Margins, sums: PartySums) -> float:
         scores = distances(me, self.pairs, margins)

@@ -17,7 +17,7 @@ from sottovoce.curator import (
     mutual_information,
 )
 from sottovoce.privacy import Domain
-from sottovoce.privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
+from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 
 if TYPE_CHECKING:
     from conftest import Random
@@ -134,29 +134,18 @@ def tables_of(rows: int, cells: int) -> list[tuple[int, ...]]:
 def test_sensitivity_is_reached_by_some_table_and_passed_by_none(
     shape: tuple[int, int], rows: int
 ) -> None:
-    worst = {"information": 0.0, "dependence": 0.0}
+    worst = 0.0
     size = shape[0] * shape[1]
-    values = {
-        table: (
-            plain(np.reshape(table, shape), 2),
-            dependence(pair(np.reshape(table, shape)), ["x"]),
-        )
-        for table in tables_of(rows, size)
-    }
-    for table, (information, distance) in values.items():
+    values = {table: plain(np.reshape(table, shape), 2) for table in tables_of(rows, size)}
+    for table, information in values.items():
         for off in (cell for cell in range(size) if table[cell]):
             for on in range(size):
                 other = list(table)
                 other[off] -= 1
                 other[on] += 1
-                neighbour = values[tuple(other)]
-                worst["information"] = max(worst["information"], abs(information - neighbour[0]))
-                worst["dependence"] = max(worst["dependence"], abs(distance - neighbour[1]))
+                worst = max(worst, abs(information - values[tuple(other)]))
     bound = mutual_information_sensitivity(rows, binary=2 in shape, base=2)
-    assert worst["information"] == pytest.approx(bound, abs=1e-9)
-    # The triangle inequality loses about half for such small tables.
-    bound = dependence_sensitivity(rows)
-    assert 0.47 * bound <= worst["dependence"] <= bound
+    assert worst == pytest.approx(bound, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -179,16 +168,6 @@ def test_sensitivities(rows: int, binary: bool, base: float, expected: float) ->
     )
     with pytest.raises(ValueError, match="at least 2 rows"):
         mutual_information_sensitivity(1, binary=binary, base=base)
-    with pytest.raises(ValueError, match="at least 2 rows"):
-        dependence_sensitivity(1)
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"), [(2, 2.0), (10, 0.32), (100, 0.0302), (1000, 0.003002)]
-)
-def test_dependence_sensitivity(rows: int, expected: float) -> None:
-    """PrivBayes: 3/n + 2/n^2."""
-    assert dependence_sensitivity(rows) == pytest.approx(expected, rel=1e-12)
 
 
 def test_adult(adult: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations, product
-from math import ceil, e, exp, log, pi, sqrt
+from math import e, exp, log, pi, sqrt
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +22,7 @@ from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Domain
 from sottovoce.privacy.noisy_scores import gaussian_scores
-from sottovoce.privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
+from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 from sottovoce.protocols.jtree import budget as budgets
 from sottovoce.protocols.jtree import tables as tables_module
 from sottovoce.protocols.jtree import variant
@@ -291,8 +291,8 @@ def test_rounding_adds_a_step_to_what_a_record_changes(change: float, steps: int
 
     Two numbers that are rounded are apart by one step more at most.
     """
-    batch = ScoreSum(pairs=7, change=change, epsilon=0.3).batch
-    assert (batch.cells, batch.sensitivity) == (7, 7 * steps)
+    batch = ScoreSum(changes=[change] * 6 + [2.0], epsilon=0.3).batch
+    assert (batch.cells, batch.sensitivity) == (7, 6 * steps + 129)
     assert (batch.epsilon, batch.weight) == (0.3, 64)
 
 
@@ -300,8 +300,8 @@ def test_scores_are_averaged_by_rows(converse: Converse) -> None:
     """At a high epsilon the average is exact up to a step, and the noise is none."""
     scores = {1: np.array([0.5, 0.1, 0.0]), 2: np.array([0.25, 0.3, 1.0])}
     options = SumOptions(aggregator="clear")
-    asked = ScoreSum(pairs=3, change=1.0, epsilon=1e6)
-    noisy = ScoreSum(pairs=3, change=1.0, epsilon=0.5)
+    asked = ScoreSum(changes=[1.0] * 3, epsilon=1e6)
+    noisy = ScoreSum(changes=[1.0] * 3, epsilon=0.5)
 
     def party(me: Any) -> None:
         with me.phase("keys"):
@@ -642,10 +642,16 @@ def test_the_sensitivity_of_a_ranking_is_that_of_its_rows(rows: int) -> None:
     """A party of one row has the bound of two, which is larger than what one row can change."""
     domain = domain_of(4, 3, 2)
     records = records_of(domain, random_codes(np.random.default_rng(1), domain, rows=rows))
-    least = dependence_sensitivity(max(rows, 2))
-    for structure in ("top", "svt"):
+    n = max(rows, 2)
+    wide, narrow = 3 * (n - 1) / n**2, 2 * (n - 1) / n**2
+    # `a` with `b` is the one pair without a binary attribute, and the first that is chosen. Half of
+    # a difference of two scores changes; the last pair is chosen from itself alone.
+    for structure, bounds in (
+        ("top", [(wide + narrow) / 2, narrow, narrow / 2]),
+        ("svt", [wide]),
+    ):
         released, edges = chosen_by(structure, records, edges=3)
-        for mechanism in released:
+        for mechanism, least in zip(released, bounds, strict=True):
             assert least <= mechanism.sensitivity <= least * (1 + 1e-5)  # scores are rounded
         assert len(edges) == (3 if structure == "top" else 1)
     # The sparse vector technique asks about small tables first.
@@ -653,8 +659,8 @@ def test_the_sensitivity_of_a_ranking_is_that_of_its_rows(rows: int) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 3, 63, 64, 500])
-def test_scores_of_a_small_party_count_less(rows: int) -> None:
-    """What one record changes in rows times R is 3 + 2 / n, and at most 3 + 2 / 64 is summed."""
+def test_the_sensitivity_of_a_sum_of_scores_covers_a_party_of_any_size(rows: int) -> None:
+    """One record changes rows times R by less than 3, or by less than 2 of a binary attribute."""
     domain = domain_of(4, 3, 2)
     records = records_of(domain, random_codes(np.random.default_rng(1), domain, rows=rows))
     budget = corrected_budget(JTreeParameters(), domain=domain, parties=2, graph=0.3)
@@ -663,11 +669,9 @@ def test_scores_of_a_small_party_count_less(rows: int) -> None:
     ranking: Any = RANKINGS["laplace"](domain, JTreeParameters(), budget)
     ranking.party(SimpleNamespace(records=records), sums)
     ((cells, batch),) = summed
-    factor = min(1.0, (3 + 2 / 64) / (3 + 2 / rows))
-    exact = r_of(records, pairs_of(domain)) * rows * factor
+    exact = r_of(records, pairs_of(domain)) * rows
     assert cells / 64 == pytest.approx(exact, abs=0.5 / 64 + 1e-9)
-    assert batch.sensitivity == 3 * (ceil(64 * 3 + 2) + 1)
-    assert batch.sensitivity >= 3 * (64 * (3 + 2 / rows) * factor + 1)
+    assert batch.sensitivity == 64 * (3 + 2 + 2) + 3
     assert batch.epsilon == pytest.approx(0.3)
 
 
@@ -687,12 +691,16 @@ def test_gaussian_scores_have_the_sensitivity_of_their_rows(rows: int) -> None:
     ((mechanism),) = released
     expected = gaussian_scores(
         r_of(records, pairs_of(domain)),
-        sensitivity=dependence_sensitivity(max(rows, 2)),
+        sensitivity=1.0,
         epsilon=0.3,
         delta=1e-6,
     )
-    assert mechanism.sensitivity == expected.sensitivity
-    assert mechanism.scale == expected.scale
+    # The change of all three scores together, in the L2 norm: 3, 2 and 2 times (n - 1) / n^2.
+    n = max(rows, 2)
+    together = sqrt(3**2 + 2**2 + 2**2) * (n - 1) / n**2
+    assert together <= mechanism.sensitivity <= together * (1 + 1e-5)
+    ratio = mechanism.sensitivity / expected.sensitivity
+    assert mechanism.scale / expected.scale == pytest.approx(ratio)
 
 
 @pytest.mark.parametrize("structure", ["top", "svt", "laplace", "gauss"])

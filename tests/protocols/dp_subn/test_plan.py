@@ -239,7 +239,8 @@ def test_scores_and_their_sensitivity() -> None:
     assert sensitivity_of(records, [("a", "b")], score="I") < sensitivity_of(
         records, [("b", "c")], score="I"
     )
-    assert sensitivity_of(records, [("b", "c")], score="R") == 3 / 500 + 2 / 500**2
+    # One pair and no edge: the score of no edge never changes.
+    assert sensitivity_of(records, [("b", "c"), ()], score="R") == (3 / 500 - 3 / 500**2) / 2
 
 
 def play(converse: Converse, act: Callable[[Party, Records], None], *, rows: int = 2000) -> Any:
