@@ -12,12 +12,19 @@ holds two runs of d / 2 neighbouring places on the circle. So
 - a coalition of fewer than d parties never parts the others, whoever it chose
 - a coalition of any third of the parties that was chosen without knowing the order parts them with
   a probability below 2**-40: there are K (K - 1) / 2 pairs of places where two runs can begin, and
-  d given places are all in the coalition with a probability of at most (1/3)**d. The order follows
-  from the digest of the job, so whoever writes the job can search for one that suits a coalition
+  d given places are all in the coalition with a probability of at most (1/3)**d
 - a coalition of d parties or more that was chosen with knowledge of the order can be the
   neighbours of one party. The accountant states this worst case
 
 Nobody is left out of a run, so the graph cannot make a sum wrong.
+
+*Who decides on the order.* It follows from the digest of the job, so whoever writes the job can
+search for one that suits a coalition. scrypt makes every try cost some 40 ms and 16 MB. Half of
+1,000 parties are all neighbours of one of the others with a probability of 2**-30 a job: a search
+for such a job takes about a year of CPU. An order that no role fixes alone would need commitments
+to random numbers, and their openings, before parties know their neighbours. That is two rounds
+more. Numbers without commitments would not help: the curator, which every such coalition needs,
+would choose last.
 """
 
 from __future__ import annotations
@@ -35,6 +42,9 @@ FAILURE_BITS: Final = 40
 """A random third of the parties parts the others with a probability below 2**-40."""
 COALITION: Final = 3
 """The bound holds for coalitions of one party in three."""
+SCRYPT_COST: Final = 2**14
+"""Cost of an order, so that a search for one that suits a coalition is expensive."""
+KEY_BYTES: Final = 32
 
 
 def degree(*, parties: int, colluding: int) -> int:
@@ -92,8 +102,14 @@ class Circle(NamedTuple):
 
 @made_once
 def _order(parties: int, seed: bytes) -> tuple[int, ...]:
-    key = hashlib.sha256(b"sottovoce mask graph v1" + seed).digest()
-    return tuple(place + 1 for place in shuffle(RandomStream(key), size=parties))
+    return tuple(place + 1 for place in shuffle(RandomStream(_key(seed)), size=parties))
+
+
+@made_once
+def _key(seed: bytes) -> bytes:
+    return hashlib.scrypt(
+        seed, salt=b"sottovoce mask graph v2", n=SCRYPT_COST, r=8, p=1, dklen=KEY_BYTES
+    )
 
 
 def shuffle(stream: RandomStream, *, size: int) -> list[int]:

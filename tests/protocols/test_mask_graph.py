@@ -10,6 +10,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import Batch, with_curator
@@ -110,6 +111,13 @@ def test_small_graphs_stand_in_the_order_of_ranks() -> None:
     assert sorted(large.order) == list(range(1, 101))
     assert large.order != Circle.of(parties=100, colluding=1, seed=b"other").order
     assert large == Circle.of(parties=100, colluding=1, seed=b"any")
+
+
+def test_the_order_costs_a_password_hash() -> None:
+    """A search for a job that suits a coalition pays for scrypt, of another library here."""
+    key = Scrypt(salt=b"sottovoce mask graph v2", length=32, n=2**14, r=8, p=1).derive(b"job")
+    order = shuffle(RandomStream(key), size=100)
+    assert Circle.of(parties=100, colluding=1, seed=b"job").order == tuple(i + 1 for i in order)
 
 
 def test_the_accounted_loss_is_the_worst_coalitions() -> None:
