@@ -35,7 +35,7 @@ is at most L2^2. The paper has 10 instead of 4 in the deviation, and a second bo
 proof by these steps, which is not used.
 
 *Small shares.* A share of standard deviation 5 has a deviation below e^-245 per share. At 1 it is
-0.0002 for two shares, and at 1/2 it is 0.35. `share_variance_for` takes it into account, so noise
+0.0002 for two shares, and at 1/2 it is 0.34. `share_variance_for` takes it into account, so noise
 of small shares becomes wider by itself.
 """
 
