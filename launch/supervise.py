@@ -14,10 +14,9 @@ import secrets
 import signal
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import dataclass, field
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 
@@ -29,6 +28,7 @@ from ..runs.record import RunRecord
 from .library import conflict, loaded_library
 from .lifeline import Event, Failure, LifelineServer, Loss, Move, RankResult, Start
 from .mpiexec import Launcher
+from .process_output import ProcessOutput
 from .rank import JOB_VARIABLE, RANK_PROGRAM, RankTask
 
 __all__ = ["run_with_mpi"]
@@ -39,8 +39,8 @@ PATIENCE: Final = 2.0
 """Seconds in which processes may end by themselves before they are killed."""
 FINALIZE: Final = 10.0
 """Seconds in which mpiexec may end after all ranks have finished."""
-MAX_LINES: Final = 6
-"""Lines of mpiexec's output in an error."""
+NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
+"""What Open MPI's daemon sometimes prints on a busy host, and ends before it starts any rank."""
 
 
 @dataclass
@@ -81,10 +81,29 @@ def run_with_mpi(
 ) -> RunRecord:
     """Run a job as ranks of one mpiexec and return the record of the run.
 
+    If Open MPI's own daemon does not come up, it is started once more. No rank has started then, so
+    nothing has been read or sent.
+
     Raises:
         RunFailed: The run failed, with the exit status and the line for the user. No process is
             left.
     """
+    try:
+        try:
+            return _run_once(job, launcher=launcher, placement=placement, progress=progress)
+        except _DaemonFailed:
+            return _run_once(job, launcher=launcher, placement=placement, progress=progress)
+    finally:
+        progress.close()
+
+
+class _DaemonFailed(RunFailed):
+    """The daemon that was to start ranks ended before it had started one."""
+
+
+def _run_once(
+    job: Job, *, launcher: Launcher, placement: Placement, progress: Progress
+) -> RunRecord:
     protocol = instantiate(job)
     server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
     task = msgspec.json.encode(RankTask(job, server.address, placement.tell_errors)).decode()
@@ -113,7 +132,7 @@ def run_with_mpi(
         errors="replace",
         start_new_session=True,  # so that Ctrl-C reaches this process alone, which ends the others
     )
-    output = _ProcessOutput(process)
+    output = ProcessOutput(process)
     failed: RunFailed | None = None
     try:
         _follow(process, server, states, ranks=job.parties + 1, progress=progress)
@@ -124,7 +143,6 @@ def run_with_mpi(
             status=INTERRUPTED,
         )
     finally:
-        progress.close()
         output.silent = failed is not None or states.failure is not None
         _end_all(process, server, states)
     output.pass_on(everything=failed is None)
@@ -134,19 +152,6 @@ def run_with_mpi(
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return msgspec.structs.replace(record, job=job)
-
-
-_BANNER: Final = (
-    "=====",
-    "=   ",
-    "YOUR APPLICATION TERMINATED",
-    "This typically refers",
-    "Please see the FAQ page",
-)
-"""Beginnings of the lines that MPICH's Hydra prints on standard output when a rank is lost.
-
-They are left out, because the line for the user says more.
-"""
 
 
 def _follow(
@@ -182,7 +187,7 @@ def _follow(
 def _failure(
     process: subprocess.Popen[str],
     states: _RankStates,
-    output: _ProcessOutput,
+    output: ProcessOutput,
     *,
     launcher: Launcher,
     ranks: int,
@@ -215,7 +220,8 @@ def _failure(
         hint = conflict(launcher.flavour, loaded_library(launcher.environment()))
     except UsageError as error:
         hint = str(error)
-    return RunFailed(
+    daemon_failed = not states.started and output.mentions(NOT_LISTENING)
+    return (_DaemonFailed if daemon_failed else RunFailed)(
         f"mpiexec ended with status {ended} before the run had begun: "
         + (f"{hint}; mpiexec printed: {printed}" if hint else printed),
         status=3,
@@ -257,43 +263,3 @@ def _is_rank(pid: int) -> bool:
             return b"sottovoce.launch.rank" in file.read()
     except OSError:
         return False
-
-
-class _ProcessOutput:
-    """What ranks and mpiexec print.
-
-    Standard output is passed on at once, to our standard error. Standard error is kept, because
-    mpiexec's banners after a failure say less than the line for the user.
-    """
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._errors: list[str] = []
-        self.silent = False
-        self._threads = [
-            threading.Thread(target=self._read, args=(process.stdout, False), daemon=True),
-            threading.Thread(target=self._read, args=(process.stderr, True), daemon=True),
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def _read(self, stream: IO[str], keep: bool) -> None:  # noqa: FBT001
-        with stream:
-            for line in stream:
-                if keep:
-                    self._errors.append(line)
-                elif not self.silent and not line.startswith(_BANNER):
-                    sys.stderr.write(line)
-
-    def first_errors(self) -> str:
-        """Give the first lines of standard error as one line."""
-        for thread in self._threads:
-            thread.join(timeout=1)
-        lines = [line.strip() for line in self._errors if line.strip(" -\n")]
-        return " ".join(lines[:MAX_LINES])
-
-    def pass_on(self, *, everything: bool) -> None:
-        """Wait for the end of the output; with `everything`, print standard error, too."""
-        for thread in self._threads:
-            thread.join(timeout=1)
-        if everything:
-            sys.stderr.writelines(self._errors)

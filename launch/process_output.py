@@ -1,0 +1,70 @@
+"""What ranks and mpiexec print: passed on, kept for an error, or left out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from typing import IO, Final
+
+__all__ = ["ProcessOutput"]
+
+MAX_LINES: Final = 6
+"""Lines of mpiexec's output in an error."""
+_BANNER: Final = (
+    "=====",
+    "=   ",
+    "YOUR APPLICATION TERMINATED",
+    "This typically refers",
+    "Please see the FAQ page",
+)
+"""Beginnings of the lines that MPICH's Hydra prints on standard output when a rank is lost.
+
+They are left out, because the line for the user says more.
+"""
+
+
+class ProcessOutput:
+    """What ranks and mpiexec print.
+
+    Standard output is passed on at once, to our standard error. Standard error is kept, because
+    mpiexec's banners after a failure say less than the line for the user.
+    """
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._errors: list[str] = []
+        self.silent = False
+        self._threads = [
+            threading.Thread(target=self._read, args=(process.stdout, False), daemon=True),
+            threading.Thread(target=self._read, args=(process.stderr, True), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self, stream: IO[str], keep: bool) -> None:  # noqa: FBT001
+        with stream:
+            for line in stream:
+                if keep:
+                    self._errors.append(line)
+                elif not self.silent and not line.startswith(_BANNER):
+                    sys.stderr.write(line)
+
+    def first_errors(self) -> str:
+        """Give the first lines of standard error as one line."""
+        for thread in self._threads:
+            thread.join(timeout=1)
+        lines = [line.strip() for line in self._errors if line.strip(" -\n")]
+        return " ".join(lines[:MAX_LINES])
+
+    def mentions(self, words: str) -> bool:
+        """Check whether standard error has these words, on one line or on several."""
+        for thread in self._threads:
+            thread.join(timeout=1)
+        return words in " ".join("".join(self._errors).split())
+
+    def pass_on(self, *, everything: bool) -> None:
+        """Wait for the end of the output; with `everything`, print standard error, too."""
+        for thread in self._threads:
+            thread.join(timeout=1)
+        if everything:
+            sys.stderr.writelines(self._errors)
