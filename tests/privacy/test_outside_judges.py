@@ -16,6 +16,8 @@ from scipy.special import logsumexp
 from sottovoce.crypto import RandomStream
 from sottovoce.evaluation.gaussian_loss import gaussian_epsilon
 from sottovoce.privacy import Accountant, laplace
+from sottovoce.privacy.gaussian_share_law import periodic_part
+from sottovoce.privacy.gaussian_shares import rho_of_sum
 from sottovoce.privacy.noisy_scores import epsilon_of, rho_of
 from sottovoce.privacy.share_law import log_probabilities
 from sottovoce.privacy.shares import excess
@@ -67,6 +69,35 @@ def test_gaussian_noise_loses_what_dp_accounting_says(delta: float) -> None:
         theirs = distributions.from_gaussian_mechanism(deviation).get_epsilon_for_delta(delta)
         assert gaussian_epsilon(1 / deviation, delta=delta) == pytest.approx(theirs, abs=2e-3)
         assert theirs <= epsilon_of(rho_of(epsilon, delta=delta), delta=delta) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("variance", "shares", "shift", "excess_factor"),
+    [(Fraction(25), 4, 3, 1.06), (Fraction(4), 3, 1, 1.06), (Fraction(1, 4), 2, 1, 1.4)],
+)
+def test_gaussian_shares_lose_what_dp_accounting_computes_from_their_law(
+    variance: Fraction, shares: int, shift: int, excess_factor: float
+) -> None:
+    """Large shares lose what one discrete Gaussian loses; small ones less than the bound."""
+    distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    reach, delta = math.ceil(30 * math.sqrt(variance * shares)), 1e-9
+    z = np.arange(-reach, reach + 1)
+    part = periodic_part(share_variance=variance, shares=shares)
+    logs = part[z % shares] - z**2 / (2 * float(variance * shares))
+    first = dict(zip(z.tolist(), (logs - logsumexp(logs)).tolist(), strict=True))
+    second = {place + shift: value for place, value in first.items()}
+    shared = sorted({*first} & {*second})
+    theirs = distributions.from_two_probability_mass_functions(
+        {place: first[place] for place in shared}, {place: second[place] for place in shared}
+    ).get_epsilon_for_delta(delta)
+    rho = rho_of_sum(share_variance=variance, shares=shares, l2_squared=shift**2, cells=1)
+    bound = epsilon_of(rho, delta=delta)
+    assert theirs <= bound <= theirs * excess_factor
+    if variance > 1:
+        single = distributions.from_discrete_gaussian_mechanism(
+            math.sqrt(variance * shares), sensitivity=shift
+        )
+        assert theirs == pytest.approx(single.get_epsilon_for_delta(delta), rel=1e-3)
 
 
 def test_statdp_does_not_refute_a_count_and_refutes_too_little_noise() -> None:
