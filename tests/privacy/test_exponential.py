@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,37 @@ def test_every_neighbour_of_every_score_keeps_epsilon() -> None:
             behind = (choice.steps - choice.steps.max()).astype(float) * epsilon / (2 * (GRID + 2))
             rounded.append(behind - np.log(np.exp(behind).sum()))
         assert np.abs(rounded[0] - rounded[1]).max() <= epsilon * (1 + 1e-9)
+
+
+def logs_of(scores: tuple[float, ...], *, epsilon: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Compute the log-probabilities of the candidates, with rounded scores."""
+    behind = choose(scores, sensitivity=1.0, epsilon=epsilon).steps * (epsilon / (2 * STEPS))
+    return np.asarray(behind - np.log(np.exp(behind).sum()))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 8.0])
+def test_a_choice_has_a_bounded_range_and_costs_an_eighth_of_its_square(epsilon: float) -> None:
+    """All neighbours of some scores: the Renyi divergence of order a is at most a epsilon^2 / 8.
+
+    This is rho-zCDP (Cesar, Rogers 2021, lemma 3.2). Two candidates as good as each other, of which
+    one becomes better and the other worse, reach it for small epsilon.
+    """
+    rho = epsilon**2 / 8
+    largest = 0.0
+    for candidates in (2, 3, 4):
+        for scores in product((0.0, -0.7, -3.0), repeat=candidates - 1):
+            before = logs_of((0.0, *scores), epsilon=epsilon)
+            for changes in product((-1.0, 0.0, 1.0), repeat=candidates):
+                moved = tuple(np.add((0.0, *scores), changes))
+                ratios = before - logs_of(moved, epsilon=epsilon)
+                assert np.ptp(ratios) <= epsilon
+                assert np.abs(ratios).max() <= epsilon
+                for order in (1.0001, 1.5, 2.0, 5.0, 30.0):
+                    powers = before + (order - 1) * ratios
+                    divergence = np.log(np.exp(powers).sum()) / (order - 1)
+                    assert divergence <= order * rho * (1 + 1e-7) + 1e-12
+                    largest = max(largest, float(divergence) / (order * rho))
+    assert largest > (0.999 if epsilon < 0.1 else 0.9 if epsilon <= 2 else 0.5)
 
 
 def test_scores_far_behind_are_still_possible() -> None:
