@@ -25,7 +25,7 @@ from typing import ClassVar, Final
 from ..crypto import Channel, IdentifiedRole, Keypair
 from ..crypto.kem import CIPHERTEXT_BYTES, PUBLIC_BYTES
 from ..crypto.sealed import TAG_BYTES, KemShare, agree
-from ..messages import MessageError, MisuseError, Private, message, role_name
+from ..messages import CURATOR, MessageError, MisuseError, Private, message, role_name
 from .protocol import Cost
 
 __all__ = [
@@ -177,10 +177,11 @@ def _check(role: IdentifiedRole, peer: int, introduction: Introductions.Introduc
     """
     expected = role.pinned.get(peer, introduction.identity)
     if introduction.identity != expected:
+        file = "curator.pub" if peer == CURATOR else f"party-{peer}.pub"
         raise MessageError(
             f"expected the key {expected.hex()[:16]}... of {role_name(peer)}, "
             f"found {introduction.identity.hex()[:16]}...: "
-            "a wrong peer, or a wrong file among the identities",
+            f"a wrong peer, or a wrong {file} among the identities of {role_name(role.rank)}",
             where=role.where,
         )
     if introduction.job != role.job_digest:

@@ -56,8 +56,9 @@ def write_identity(folder: Path, *, rank: int) -> tuple[Path, Path]:
             )
         )
     except OSError as error:
+        found = "a file" if folder.is_file() else error.strerror
         raise UsageError(
-            f"expected a folder that can be written at {folder}, found {error.strerror}"
+            f"expected a folder that can be written at {folder}, found {found}"
         ) from None
     return private, public
 
@@ -90,7 +91,7 @@ def _read_private(folder: Path, *, rank: int, pinned: Mapping[int, bytes]) -> Ke
     if pinned[rank] != private.public_key().public_bytes_raw():
         raise UsageError(
             f"expected {_stem(rank)}.key and {_stem(rank)}.pub in {folder} to be one key pair, "
-            "found another role's public key"
+            f"found a public key of another pair: copy {_stem(rank)}.pub from where both were made"
         )
     return Keypair(private)
 
@@ -118,6 +119,22 @@ def _stem(rank: int) -> str:
     return "curator" if rank == CURATOR else f"party-{rank}"
 
 
+def _way_out(path: Path, *, rank: int) -> str:
+    """Say what to do about a file that cannot be read."""
+    if path.parent.exists() and not path.parent.is_dir():
+        return "give a folder, which `sottovoce identity` makes"
+    option = "--curator" if rank == CURATOR else f"--party {rank}"
+    command = f"`sottovoce identity {path.parent} {option}`"
+    if path.suffix == ".key" and path.with_suffix(".pub").exists():
+        return (
+            f"it lies where {command} has made {path.stem}.pub, on the host of {role_name(rank)}; "
+            f"if it is lost, remove {path.stem}.pub, make both again and copy the new one to all"
+        )
+    return (
+        f"{command} makes it on the host of {role_name(rank)}, and {path.stem}.pub is copied to all"
+    )
+
+
 def _load(path: Path, *, rank: int) -> object:
     from cryptography.hazmat.primitives import serialization as pem
 
@@ -127,11 +144,8 @@ def _load(path: Path, *, rank: int) -> object:
             return pem.load_pem_private_key(data, password=None)
         return pem.load_pem_public_key(data)
     except OSError as error:
-        option = "--curator" if rank == CURATOR else f"--party {rank}"
         raise UsageError(
-            f"expected an identity at {path}, found {error.strerror}: "
-            f"`sottovoce identity {path.parent} {option}` makes it on the host of "
-            f"{role_name(rank)}, and {path.stem}.pub is copied to all"
+            f"expected an identity at {path}, found {error.strerror}: {_way_out(path, rank=rank)}"
         ) from None
     except (ValueError, TypeError):
         raise UsageError(

@@ -62,6 +62,36 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
         read_identity(str(folder), rank=3, parties=3)
 
 
+def test_the_way_out_works(folder: Path) -> None:
+    """A lost private key is not simply made again, since its public half is there."""
+    (folder / "curator.key").unlink()
+    with pytest.raises(UsageError, match=r"if it is lost, remove curator\.pub"):
+        read_identity(str(folder), rank=0, parties=3)
+    with pytest.raises(UsageError, match=r"found curator\.pub: remove it first"):
+        write_identity(folder, rank=0)
+    (folder / "curator.pub").unlink()
+    with pytest.raises(UsageError, match=r"`sottovoce identity .* --curator` makes it"):
+        read_identity(str(folder), rank=0, parties=3)
+    write_identity(folder, rank=0)
+    assert read_identity(str(folder), rank=0, parties=3).pair is not None
+
+
+def test_the_curators_key_of_another_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+    write_identity(tmp_path / "other", rank=0)
+    (folder / "curator.pub").write_bytes((tmp_path / "other" / "curator.pub").read_bytes())
+    with pytest.raises(UsageError, match=r"found a public key of another pair: copy curator\.pub"):
+        read_identity(str(folder), rank=0, parties=3)
+
+
+def test_a_file_is_no_folder_of_identities(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(UsageError, match=r"found Not a directory: give a folder"):
+        read_identity(str(file), rank=1, parties=1)
+    with pytest.raises(UsageError, match=r"expected a folder .*, found a file"):
+        write_identity(file, rank=1)
+
+
 def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
     """Party 2 knows party 1 by another key than the one that party 1 shows."""
     talk_to = {2: {1: b"\1" * 32}}
@@ -76,7 +106,8 @@ def test_a_wrong_peer_is_found(converse: Callable[..., Any]) -> None:
 
     with pytest.raises(
         MessageError,
-        match=r"expected the key 0101010101010101\.\.\. of party 1, found .*: a wrong peer",
+        match=r"expected the key 0101010101010101\.\.\. of party 1, found .*: a wrong peer, or a "
+        r"wrong party-1\.pub among the identities of party 2",
     ):
         converse(party, curator, pinned=talk_to)
 
