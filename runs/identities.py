@@ -56,9 +56,9 @@ def write_identity(folder: Path, *, rank: int) -> tuple[Path, Path]:
             )
         )
     except OSError as error:
-        found = "a file" if folder.is_file() else error.strerror
+        reason = "a file" if folder.is_file() else error.strerror
         raise UsageError(
-            f"expected a folder that can be written at {folder}, found {found}"
+            f"expected a folder that can be written at {folder}, found {reason}"
         ) from None
     return private, public
 
