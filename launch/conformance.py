@@ -26,6 +26,7 @@ from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..privacy import Accountant, PartPath, coalition, with_curator
 from ..privacy.composition import Charge, total_loss
+from ..privacy.conversion import epsilon_of
 from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
 from ..report.not_accounted import rehearsal_texts
@@ -142,15 +143,15 @@ class ProtocolConformance:
     def test_every_release_is_accounted_for(self, reference: str) -> None:
         privacy = self._usual_run(reference).report["privacy"]
         # The claim is the word for infinity where the protocol claims nothing.
-        claimed = float(privacy["claimed_epsilon"])
+        claimed, delta = float(privacy["claimed_epsilon"]), privacy["claimed_delta"]
         for party, losses in privacy["by_party"].items():
             groups = _releases_by_user(
                 [release for release in privacy["releases"] if str(release["party"]) == party]
             )
             for view, epsilon in losses.items():
-                seen = max(_total_loss(releases, view) for releases in groups)
+                seen = max(_total_loss(releases, view, delta=delta) for releases in groups)
                 assert float(epsilon) == pytest.approx(seen)
-            spent = max(_total_loss(releases) for releases in groups)
+            spent = max(_total_loss(releases, delta=delta) for releases in groups)
             assert spent <= claimed * (1 + 1e-9)
         if self.mode == "rigorous":
             threshold = privacy["claimed_coalition"]
@@ -323,16 +324,22 @@ def _releases_by_user(releases: list[dict[str, Any]]) -> list[list[dict[str, Any
     ]
 
 
-def _total_loss(releases: list[dict[str, Any]], view: str | None = None) -> float:
-    """Add up what releases claim, or cost in a view; disjoint parts count by their rule."""
-    losses = [
-        release["epsilon"] if view is None else release["seen"].get(view, 0.0)
-        for release in releases
-    ]
+def _total_loss(releases: list[dict[str, Any]], view: str | None = None, *, delta: float) -> float:
+    """Add up what releases claim, or cost in a view; disjoint parts count by their rule.
+
+    Pure epsilons add up, and so does rho, which is converted at the end.
+    """
+    losses = [release if view is None else release["seen"][view] for release in releases]
     parts = [msgspec.convert(release["part"], PartPath) for release in releases]
-    return total_loss(
-        Charge(float(loss), part=part) for loss, part in zip(losses, parts, strict=True)
-    )
+
+    def added(measure: str) -> float:
+        return total_loss(
+            Charge(float(loss[measure]), part=part)
+            for loss, part in zip(losses, parts, strict=True)
+        )
+
+    left = max(0.0, delta - added("delta"))
+    return min(added("epsilon"), epsilon_of(added("rho"), delta=left))
 
 
 def _of_releases(run: Run) -> dict[str, Any]:

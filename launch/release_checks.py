@@ -7,11 +7,14 @@ the records that a release names, and the epsilon of a mechanism that another au
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from ..privacy.conversion import epsilon_at
 from ..privacy.exact_value import Inspectable
+from ..privacy.mechanism import loss_of
 from ..privacy.taping import ReleasePair
 from ..runs.job import is_built_in
 from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits
@@ -25,6 +28,9 @@ INSPECTED_ANSWERS: Final = 100
 """Number of answers whose precision is looked at."""
 MAX_BOUNDED: Final = 6
 """Pairs on which the epsilon of one class is bounded."""
+
+TESTED_DELTA: Final = 1e-5
+"""Delta at which Gaussian noise of another author is tested."""
 
 
 @dataclass
@@ -124,10 +130,13 @@ def _weak_mechanisms(pairs: Sequence[ReleasePair], findings: ReleaseFindings) ->
                 f"{name} answers with floating-point numbers of full precision, whose lowest bits "
                 "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
             ] = None
-        bound = bound_epsilon(first, second, delta=pair.first.delta)
-        if bound > pair.first.epsilon:
+        loss = loss_of(pair.first)
+        # Gaussian noise has an epsilon at a delta alone, and few answers show only large deltas.
+        delta = loss.delta if loss.epsilon < math.inf else max(loss.delta, TESTED_DELTA)
+        stated = epsilon_at(loss, delta=delta)
+        bound = bound_epsilon(first, second, delta=delta)
+        if bound > stated:
             findings.bounded[kind] = MAX_BOUNDED
-            stated = pair.first.epsilon
             yield f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
 
 

@@ -12,6 +12,7 @@ from ..crypto import RandomStream, UserWords
 from ..privacy.exact_value import ExactValue
 from ..privacy.local import pack
 from ..privacy.local.clear import ClearAttributes
+from ..privacy.loss import Loss
 from .cohort import Cohort, Progress, ReportWindow
 
 __all__ = ["ClearReports"]
@@ -32,13 +33,12 @@ class ClearReports:
 
     name = "clear-attributes"
     sensitivity = 1.0
-    delta = 0.0
     by_users = ()
     whole_record = inf
 
     @property
-    def epsilon(self) -> float:
-        return self.encoding.epsilon
+    def loss(self) -> Loss:
+        return Loss.pure(self.encoding.epsilon)
 
     @property
     def scale(self) -> float:
@@ -46,7 +46,7 @@ class ClearReports:
         return sqrt(self.encoding.label.variance())
 
     @property
-    def seen(self) -> Mapping[str, float]:
+    def seen(self) -> Mapping[str, Loss]:
         return {}
 
     @property

@@ -21,6 +21,7 @@ from ..crypto import RandomStream, UserWords
 from ..privacy import UserCost
 from ..privacy.exact_value import ExactValue
 from ..privacy.local import Assignment, report
+from ..privacy.loss import Loss
 from .records import Records
 from .user_values import Integers, ValueFunction
 
@@ -112,8 +113,8 @@ class _SurveyMechanism:
         return ", ".join(dict.fromkeys(r.name for r in self.assignment.randomizers))
 
     @property
-    def epsilon(self) -> float:
-        return self.assignment.epsilon
+    def loss(self) -> Loss:
+        return Loss.pure(self.assignment.epsilon, delta=self.delta)
 
     @property
     def sensitivity(self) -> float:
@@ -127,14 +128,14 @@ class _SurveyMechanism:
         return sqrt(max(r.variance() for r in randomizers.values()))
 
     @property
-    def seen(self) -> Mapping[str, float]:
+    def seen(self) -> Mapping[str, Loss]:
         return {}
 
     @property
     def whole_record(self) -> float | None:
         """Privacy loss of the whole value, if epsilon is of a part of it."""
         largest = max(r.local_epsilon for r in self.assignment.randomizers)
-        return largest if largest > self.epsilon else None
+        return largest if largest > self.assignment.epsilon else None
 
     @property
     def users(self) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from ..crypto import RandomStream, UserWords
 from ..privacy.exact_value import ExactValue
 from ..privacy.local import pack
 from ..privacy.local.bloom import BloomFilters
+from ..privacy.loss import Loss
 from .cohort import Cohort, Progress, ReportWindow
 
 __all__ = ["FilterReports"]
@@ -34,13 +35,12 @@ class FilterReports:
     words: UserWords
 
     name = "bloom"
-    delta = 0.0
     by_users = ()
     whole_record = None
 
     @property
-    def epsilon(self) -> float:
-        return self.filters.epsilon
+    def loss(self) -> Loss:
+        return Loss.pure(self.filters.epsilon)
 
     @property
     def sensitivity(self) -> float:
@@ -54,7 +54,7 @@ class FilterReports:
         return sqrt(q * (1 - q)) / (1 - 2 * q)
 
     @property
-    def seen(self) -> Mapping[str, float]:
+    def seen(self) -> Mapping[str, Loss]:
         return {}
 
     @property

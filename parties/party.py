@@ -11,8 +11,9 @@ from ..crypto import IdentifiedRole, Keypair, RandomTree, UserWords
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, Wire
 from ..messages.role import DEFAULT_TIMEOUT
-from ..privacy import Accountant, Mechanism
+from ..privacy import Accountant
 from ..privacy.exact import unmark
+from ..privacy.mechanism import AnyMechanism
 from .parts import Part, make_parts, parts_by_place, parts_by_value
 from .records import Records
 
@@ -122,7 +123,7 @@ class Party(IdentifiedRole):
 
     def release(
         self,
-        mechanism: Mechanism[T],
+        mechanism: AnyMechanism[T],
         *,
         to: int,
         users: tuple[int, int] | None = None,

@@ -3,20 +3,24 @@
 from .accountant import Accountant, BudgetHolder, Neighbours
 from .adversary import Members, coalition, coalition_sizes, members, views, with_curator
 from .binary import BinaryEncoding
+from .budget import Budget
 from .composition import PartPath, PartStep
 from .domain import Domain, read_marginal_table
 from .laplace import DiscreteLaplace, laplace
+from .loss import Loss
 from .mechanism import Mechanism, UserCost
-from .releases import Release, epsilon_by_view
-from .shares import Batch, SelectedNoise, SharedLaplace
+from .releases import Release, losses_by_view
+from .shares import Batch, SelectedNoise, SharedNoise
 
 __all__ = [
     "Accountant",
     "Batch",
     "BinaryEncoding",
+    "Budget",
     "BudgetHolder",
     "DiscreteLaplace",
     "Domain",
+    "Loss",
     "Mechanism",
     "Members",
     "Neighbours",
@@ -24,12 +28,12 @@ __all__ = [
     "PartStep",
     "Release",
     "SelectedNoise",
-    "SharedLaplace",
+    "SharedNoise",
     "UserCost",
     "coalition",
     "coalition_sizes",
-    "epsilon_by_view",
     "laplace",
+    "losses_by_view",
     "members",
     "read_marginal_table",
     "views",

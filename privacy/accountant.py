@@ -7,7 +7,7 @@ such an array, or noise that a protocol draws itself, is not refused: the guard 
 
 A release counts in every view (`privacy.adversary`). Published results are computed from what the
 curator receives, and a party may pass on what it receives. A mechanism lists the views in which it
-costs more, or less, than its epsilon (`Mechanism.seen`).
+costs more, or less, than its loss (`Mechanism.seen`).
 
 A party may act for many users, each of whom reports for herself. It then names the users of a
 release as a range of places in a public order. Each user has the whole budget. A report of one user
@@ -17,23 +17,27 @@ budget. Only protocols that declare that each user has a budget may do so.
 Releases about disjoint records of one party do not add up, either. The accountant numbers the
 partitions that the framework makes, and a release names its part (`privacy.composition`).
 
-Three kinds of mechanisms need more than an epsilon:
+Four kinds of mechanisms need more than an epsilon:
 
-    delta           its epsilon holds except with this probability; these probabilities add up
+    rho             its noise is Gaussian, and no pure epsilon bounds it (`privacy.loss`)
+    delta           its loss holds except with this probability; these probabilities add up
     by_users        its reports cost some users more than others
     whole_record    it protects a part of each record, such as a label, and this is the loss of all
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 from ..crypto import RandomStream
 from ..messages import BudgetError, MisuseError
 from .adversary import losses_in, views
-from .composition import WHOLE, PartPath, PartStep, overlap, total_loss
-from .mechanism import Mechanism, UserRange, require_complete
+from .composition import WHOLE, PartPath, PartStep, overlap, total
+from .conversion import epsilon_at
+from .loss import Loss
+from .mechanism import AnyMechanism, UserRange, loss_of, require_complete, seen_of
 from .releases import Release
 
 __all__ = ["Accountant", "BudgetHolder", "Neighbours"]
@@ -56,7 +60,11 @@ BudgetHolder = Literal["record", "user"]
 
 
 class Accountant:
-    """The budget of one party. The neighbouring relation has no default."""
+    """The budget of one party. The neighbouring relation has no default.
+
+    Rho is converted for `delta`. The deltas of mechanisms may add up to `max_delta`, by default to
+    the same.
+    """
 
     def __init__(
         self,
@@ -64,6 +72,8 @@ class Accountant:
         party: int,
         parties: int,
         budget: float,
+        delta: float = 0.0,
+        max_delta: float | None = None,
         neighbours: Neighbours,
         budget_of: BudgetHolder = "record",
         threshold: int | None = None,
@@ -75,14 +85,22 @@ class Accountant:
         self.threshold = threshold
         self._parties = parties
         self._views = views(parties, threshold=threshold)
+        self.delta = delta
+        self.max_delta = delta if max_delta is None else max_delta
         self._budget = budget
         self._parts: set[PartPath] = {WHOLE}
         self._partitions = 0
 
     @property
     def spent(self) -> float:
-        """Largest loss of any record, or of any user, so far."""
-        return total_loss(release.charge(release.epsilon) for release in self.releases)
+        """Epsilon of all releases so far, for the record or the user that bears most."""
+        loss = self.total
+        return epsilon_at(loss, delta=max(self.delta, loss.delta))
+
+    @property
+    def total(self) -> Loss:
+        """Loss of all releases so far, for the record or the user that bears most."""
+        return total((release.loss, release.bearer) for release in self.releases)
 
     def partition(
         self, names: Sequence[str], *, by_value: bool, within: PartPath = WHOLE
@@ -116,7 +134,7 @@ class Accountant:
 
     def release(
         self,
-        mechanism: Mechanism[T],
+        mechanism: AnyMechanism[T],
         *,
         to: int,
         phase: str,
@@ -152,12 +170,12 @@ class Accountant:
                 mechanism,
                 users=cost_users,
                 part=part,
-                epsilon=epsilon,
+                loss=loss,
                 whole=whole,
                 to=to,
                 phase=phase,
             )
-            for cost_users, epsilon, whole in _costs(mechanism, users=users)
+            for cost_users, loss, whole in _costs(mechanism, users=users)
         ]
         for release in planned:
             self._check(release)
@@ -188,11 +206,11 @@ class Accountant:
 
     def _planned(
         self,
-        mechanism: Mechanism[T],
+        mechanism: AnyMechanism[T],
         *,
         users: UserRange | None,
         part: PartPath,
-        epsilon: float,
+        loss: Loss,
         whole: float | None,
         to: int,
         phase: str,
@@ -204,34 +222,55 @@ class Accountant:
             mechanism=mechanism.name,
             sensitivity=mechanism.sensitivity,
             scale=mechanism.scale,
-            epsilon=epsilon,
+            epsilon=loss.epsilon,
+            rho=loss.rho,
+            delta=loss.delta,
+            laplace_epsilon=loss.of_laplace,
             to=to,
-            seen=self.stated_losses(mechanism, epsilon=epsilon),
+            seen=self.stated_losses(mechanism, loss=loss),
             users=users,
-            delta=float(mechanism.delta),
             whole_record=whole,
             part=part,
         )
 
-    def stated_losses(self, mechanism: Mechanism[object], *, epsilon: float) -> dict[str, float]:
-        """List the loss that a mechanism states in each view: `epsilon`, or what `seen` has."""
-        listed = dict.fromkeys(self._views, epsilon)
-        return losses_in(listed, mechanism.seen, parties=self._parties)
+    def stated_losses(self, mechanism: AnyMechanism[object], *, loss: Loss) -> dict[str, Loss]:
+        """List the loss that a mechanism states in each view: `loss`, or what `seen` has."""
+        listed = dict.fromkeys(self._views, loss)
+        return losses_in(listed, seen_of(mechanism), parties=self._parties)
 
     def _check(self, release: Release) -> None:
         """Refuse a release that exceeds the budget."""
-        epsilon, users = release.epsilon, release.users
-        if not epsilon >= 0:  # This is false for NaN, too.
-            raise ValueError(f"expected an epsilon of at least 0, found {epsilon:g}")
-        total = total_loss(
-            bearer.charge(bearer.epsilon)
-            for bearer in (*self.releases, release)
-            if overlap(bearer.users, users)
+        loss, users = release.loss, release.users
+        # These comparisons are false for NaN, too.
+        if not (loss.epsilon >= 0 and loss.rho >= 0 and 0 <= loss.delta <= 1):
+            raise ValueError(
+                "expected a loss of at least 0 in epsilon, rho and delta, found "
+                f"{loss.epsilon:g}, {loss.rho:g} and {loss.delta:g}"
+            )
+        together = total(
+            (other.loss, other.bearer)
+            for other in (*self.releases, release)
+            if overlap(other.users, users)
         )
         # Parts such as a third of epsilon may round up in the last digit.
-        if total <= self._budget * (1 + 1e-9):
+        within_delta = together.delta <= self.max_delta * (1 + 1e-9)
+        if within_delta and together.epsilon <= self._budget * (1 + 1e-9):
             return
-        repeated = users is not None and total > epsilon
+        spent = epsilon_at(together, delta=self.delta)
+        if spent <= self._budget * (1 + 1e-9):
+            return
+        if not within_delta:
+            raise BudgetError(
+                f"expected to spend at most delta {self.max_delta:g} on party {self.party}'s "
+                f"records, found {together.delta:g} after this {release.mechanism} release: say a "
+                "larger --delta"
+            )
+        if self.delta == 0 and together.epsilon == math.inf and together.rho < math.inf:
+            raise BudgetError(
+                f"expected pure noise, as delta is 0, found Gaussian noise in this "
+                f"{release.mechanism} release, which needs a delta: say --delta 1e-9"
+            )
+        repeated = users is not None and spent > epsilon_at(loss, delta=self.delta)
         bearer = (
             f"party {self.party}'s records"
             if users is None
@@ -239,7 +278,7 @@ class Accountant:
         )
         raise BudgetError(
             f"expected to spend at most epsilon {self._budget:g} on {bearer}, "
-            f"found {total:g} after this {release.mechanism} release"
+            f"found {spent:g} after this {release.mechanism} release"
             + (": some of them have reported before" if repeated else "")
         )
 
@@ -250,14 +289,14 @@ def _name(part: PartPath) -> str:
 
 
 def _costs(
-    mechanism: Mechanism[object], *, users: UserRange | None
-) -> list[tuple[UserRange | None, float, float | None]]:
-    """List who bears which loss: users, epsilon and the loss of the whole record.
+    mechanism: AnyMechanism[object], *, users: UserRange | None
+) -> list[tuple[UserRange | None, Loss, float | None]]:
+    """List who bears which loss: users, the loss and that of the whole record.
 
     Ranges of one release must not overlap, or each would be checked without the others' loss.
     """
     if not mechanism.by_users:
-        return [(users, mechanism.epsilon, mechanism.whole_record)]
+        return [(users, loss_of(mechanism), mechanism.whole_record)]
     end = users[0] if users else 0
     for cost in mechanism.by_users:
         if users is None or not end <= cost.users[0] < cost.users[1] <= users[1]:
@@ -265,4 +304,8 @@ def _costs(
                 f"expected ranges of the users {users} one after another, found {cost.users}"
             )
         end = cost.users[1]
-    return [*mechanism.by_users]
+    delta = loss_of(mechanism).delta
+    return [
+        (cost.users, Loss.pure(cost.epsilon, delta=delta), cost.whole_record)
+        for cost in mechanism.by_users
+    ]

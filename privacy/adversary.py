@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from .loss import Loss, largest
+
 __all__ = [
     "Members",
     "coalition",
@@ -114,8 +116,8 @@ def views(parties: int, *, threshold: int | None = None) -> list[str]:
 
 
 def losses_in(
-    listed: Mapping[str, float], losses: Mapping[str, float], *, parties: int
-) -> dict[str, float]:
+    listed: Mapping[str, Loss], losses: Mapping[str, Loss], *, parties: int
+) -> dict[str, Loss]:
     """Put losses by view in place of those of listed views.
 
     The loss of a view that is not listed raises that of the next larger coalition that is.
@@ -123,8 +125,10 @@ def losses_in(
     Raises:
         ValueError: there is no such view of so many parties.
 
-    >>> losses_in({"curator": 1.0, "8_parties": 1.0}, {"7_parties": 2.0, "curator": 0.5}, parties=9)
-    {'curator': 0.5, '8_parties': 2.0}
+    >>> listed = {"curator": Loss(1, 0.5), "8_parties": Loss(1, 0.5)}
+    >>> losses = {"7_parties": Loss(2, 2), "curator": Loss(0.5, 0.125)}
+    >>> [loss.epsilon for loss in losses_in(listed, losses, parties=9).values()]
+    [0.5, 2]
     """
     seen = {**listed, **{view: loss for view, loss in losses.items() if view in listed}}
     other = losses.keys() - listed.keys()
@@ -135,7 +139,7 @@ def losses_in(
         larger = [name for who, name in by_members if _includes(who, view, parties=parties)]
         if not larger:
             raise ValueError(f"expected views among {', '.join(listed)}, found {view}")
-        seen[larger[0]] = max(seen[larger[0]], losses[view])
+        seen[larger[0]] = largest([seen[larger[0]], losses[view]])
     return seen
 
 

@@ -18,6 +18,9 @@ to one part of a partition, by a rule that is public and looks at that record al
 
 Partitions can be nested: a part is split again. Two partitions of the same records add up.
 
+Epsilon, rho and delta add up by these rules, each by itself (`total`). The claim is about epsilon.
+Rho bounds a Renyi divergence of every order, which adds up in the same way.
+
 *Claim.* Let every epsilon bound the loss of its release whenever the part changes in one record,
 which is replaced, added or removed. Then `total_loss` bounds the loss of all releases together.
 
@@ -42,14 +45,15 @@ depends on the records, so it is as secret as any other count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from .loss import Loss
 from .mechanism import UserRange
 
-__all__ = ["WHOLE", "Charge", "PartPath", "PartStep", "overlap", "total_loss"]
+__all__ = ["WHOLE", "Bearer", "Charge", "PartPath", "PartStep", "overlap", "total", "total_loss"]
 
 
 class PartStep(msgspec.Struct, frozen=True):
@@ -72,11 +76,19 @@ WHOLE: Final[PartPath] = ()
 
 
 class Charge(NamedTuple):
-    """The loss of one release, and who bears it."""
+    """The loss of one release in one measure, and who bears it."""
 
-    epsilon: float
+    amount: float
+    """An epsilon, a rho or a delta: each of these adds up by the same rules."""
     users: UserRange | None = None
     """Users whose reports these are; `None` for records."""
+    part: PartPath = WHOLE
+
+
+class Bearer(NamedTuple):
+    """Who bears a loss."""
+
+    users: UserRange | None = None
     part: PartPath = WHOLE
 
 
@@ -97,8 +109,24 @@ def total_loss(charges: Iterable[Charge]) -> float:
         if charge.users is None:
             of_records.append(charge)
         else:
-            of_users.append((charge.users, charge.epsilon))
+            of_users.append((charge.users, charge.amount))
     return _loss_within(of_records, depth=0).replaced + _largest_of_users(of_users)
+
+
+def total(losses: Iterable[tuple[Loss, Bearer]]) -> Loss:
+    """Add up losses in every measure, for the record or the user that bears most of it."""
+    listed = [*losses]
+
+    def added(measure: Callable[[Loss], float]) -> float:
+        return total_loss(Charge(measure(loss), *bearer) for loss, bearer in listed)
+
+    delta = added(lambda loss: loss.delta) if any(loss.delta for loss, _ in listed) else 0.0
+    return Loss(
+        added(lambda loss: loss.epsilon),
+        added(lambda loss: loss.rho),
+        delta,
+        added(lambda loss: loss.of_laplace),
+    )
 
 
 class _Loss(NamedTuple):
@@ -117,7 +145,7 @@ def _loss_within(charges: Sequence[Charge], *, depth: int) -> _Loss:
     may_move: dict[int, bool] = {}
     for charge in charges:
         if len(charge.part) == depth:
-            once += charge.epsilon
+            once += charge.amount
             continue
         step = charge.part[depth]
         partitions.setdefault(step.partition, {}).setdefault(step.index, []).append(charge)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
 from .exact_value import ExactValue
+from .loss import UNBOUNDED, Loss
 
 __all__ = ["Disclosure"]
 
@@ -24,14 +24,13 @@ class Disclosure:
 
     name = "exact-counts"
     scale = 0.0
-    epsilon = inf
-    delta = 0.0
+    loss = UNBOUNDED
     by_users = ()
     whole_record = None
 
     @property
-    def seen(self) -> Mapping[str, float]:
-        """No view differs from epsilon, which is infinity."""
+    def seen(self) -> Mapping[str, Loss]:
+        """No view differs from the loss, which has no bound."""
         return {}
 
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.int64]:  # noqa: ARG002 - nothing is drawn

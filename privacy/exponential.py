@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from .exact_value import ExactValue
+from .loss import Loss
 
 __all__ = ["ExponentialChoice", "choose", "on_grid"]
 
@@ -56,10 +57,13 @@ class ExponentialChoice:
     epsilon: float
 
     name = "exponential"
-    delta = 0.0
     by_users = ()
     whole_record = None
-    seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    seen: ClassVar[Mapping[str, Loss]] = MappingProxyType({})
+
+    @property
+    def loss(self) -> Loss:
+        return Loss.bounded_range(self.epsilon)
 
     @property
     def sensitivity(self) -> float:

@@ -50,9 +50,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import UsageError
-from .shares import SAFETY_BITS
 
 __all__ = ["deviation", "noise_bound", "rho_of_sum", "share_variance_for"]
+
+SAFETY_BITS: Final = 40
+"""The noise of a batch exceeds its bound with a probability below 2**-40."""
 
 MAX_NOISE_DEVIATION: Final = 2.0**40
 """Largest standard deviation of the noise that any honest shares leave together."""

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..crypto import RandomStream
 from .arguments import exact_fraction, whole_numbers
 from .exact_value import ExactValue
+from .loss import Loss
 
 __all__ = ["DiscreteLaplace", "bernoulli_exp", "laplace", "two_sided_geometric"]
 
@@ -42,10 +43,13 @@ class DiscreteLaplace(Generic[NumbersT]):
     epsilon: float
 
     name = "discrete-laplace"
-    delta = 0.0
     by_users = ()
     whole_record = None
-    seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    seen: ClassVar[Mapping[str, Loss]] = MappingProxyType({})
+
+    @property
+    def loss(self) -> Loss:
+        return Loss.pure(self.epsilon)
 
     @property
     def sensitivity(self) -> float:

@@ -24,8 +24,7 @@ import numpy.typing as npt
 from .disclosure import Disclosure
 from .exponential import STEPS, ExponentialChoice
 from .noisy_scores import GaussianScores, LaplaceScores
-from .share_law import noise_log_ratio
-from .shares import SelectedNoise, SharedLaplace, shape_of
+from .shares import SelectedNoise, SharedNoise
 from .sparse_vector import SparseVector, ThresholdMechanism, log_probability
 
 __all__ = ["UnknownLaw", "log_ratio"]
@@ -71,15 +70,13 @@ def difference(first: float, second: float) -> float:
 
 
 @log_ratio.register
-def _(mechanism: SharedLaplace, neighbour: SharedLaplace, answer: Any) -> float:
+def _(mechanism: SharedNoise, neighbour: SharedNoise, answer: Any) -> float:
     """Compare for an adversary that sees this party's tables with this party's share alone."""
     exact, other, noisy = (
         np.concatenate([np.asarray(page).reshape(-1) for page in pages] or [np.zeros(0, np.int64)])
         for pages in (mechanism.pages, neighbour.pages, answer)
     )
-    batch = mechanism.batch
-    shape = shape_of(parties=batch.parties, colluding=batch.colluding)
-    return noise_log_ratio(noisy - exact, other - exact, shape=float(shape), rate=batch.rate)
+    return mechanism.batch.log_ratio(noisy - exact, other - exact, shares=1)
 
 
 @log_ratio.register

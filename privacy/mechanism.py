@@ -7,12 +7,24 @@ refuses an object that lacks one (`require_complete`), and a type checker refuse
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from ..crypto import RandomStream
 from ..messages import MisuseError
+from .loss import Loss
 
-__all__ = ["MECHANISM_FIELDS", "Mechanism", "UserCost", "UserRange", "require_complete"]
+__all__ = [
+    "MECHANISM_FIELDS",
+    "PURE_FIELDS",
+    "AnyMechanism",
+    "Mechanism",
+    "PureMechanism",
+    "UserCost",
+    "UserRange",
+    "loss_of",
+    "require_complete",
+    "seen_of",
+]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -46,6 +58,41 @@ class Mechanism(Protocol[T_co]):
         """Noise scale, in the units of the value."""
 
     @property
+    def loss(self) -> Loss:
+        """Privacy loss that is claimed: `Loss.pure(epsilon)`, or `Loss.concentrated(rho)`."""
+
+    @property
+    def seen(self) -> Mapping[str, Loss]:
+        """Views in which the loss differs from `loss`, and the loss there."""
+
+    @property
+    def by_users(self) -> Sequence[UserCost]:
+        """Loss of each range of users, in rising order; empty where all of them lose `loss`."""
+
+    @property
+    def whole_record(self) -> float | None:
+        """Epsilon of the whole record, where `loss` is of a part of it; else `None`."""
+
+    def draw(self, randomness: RandomStream) -> T_co:
+        """Draw the noise and return the answer. Called by `Accountant.release` alone."""
+
+
+class PureMechanism(Protocol[T_co]):
+    """A mechanism that states an epsilon, and a delta, where others state a whole loss.
+
+    Its loss is `Loss.pure(epsilon, delta=delta)`. The losses in `seen` may be epsilons, too.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def sensitivity(self) -> float: ...
+
+    @property
+    def scale(self) -> float: ...
+
+    @property
     def epsilon(self) -> float:
         """Privacy loss that is claimed."""
 
@@ -54,34 +101,54 @@ class Mechanism(Protocol[T_co]):
         """Probability with which `epsilon` may not hold; 0 for pure epsilon."""
 
     @property
-    def seen(self) -> Mapping[str, float]:
-        """Views in which the loss differs from `epsilon`, and the loss there."""
+    def seen(self) -> Mapping[str, float] | Mapping[str, Loss]: ...
 
     @property
-    def by_users(self) -> Sequence[UserCost]:
-        """Loss of each range of users, in rising order; empty where all of them lose `epsilon`."""
+    def by_users(self) -> Sequence[UserCost]: ...
 
     @property
-    def whole_record(self) -> float | None:
-        """Loss of the whole record, where `epsilon` is of a part of it; else `None`."""
+    def whole_record(self) -> float | None: ...
 
-    def draw(self, randomness: RandomStream) -> T_co:
-        """Draw the noise and return the answer. Called by `Accountant.release` alone."""
+    def draw(self, randomness: RandomStream) -> T_co: ...
 
+
+AnyMechanism: TypeAlias = Mechanism[T_co] | PureMechanism[T_co]
 
 MECHANISM_FIELDS: Final = tuple(name for name in vars(Mechanism) if not name.startswith("_"))
+PURE_FIELDS: Final = tuple(name for name in vars(PureMechanism) if not name.startswith("_"))
 
 
-def require_complete(mechanism: Mechanism[object]) -> None:
+def require_complete(mechanism: AnyMechanism[object]) -> None:
     """Refuse an object that lacks a field of a mechanism.
 
     Raises:
         MisuseError: a field is missing; the text names it and the object's class.
     """
-    missing = [name for name in MECHANISM_FIELDS if not hasattr(mechanism, name)]
+    pure = not hasattr(mechanism, "loss") and (
+        hasattr(mechanism, "epsilon") or hasattr(mechanism, "delta")
+    )
+    fields = PURE_FIELDS if pure else MECHANISM_FIELDS
+    missing = [name for name in fields if not hasattr(mechanism, name)]
     if missing:
         raise MisuseError(
-            f"expected a mechanism with the fields {', '.join(MECHANISM_FIELDS)}, found "
+            f"expected a mechanism with the fields {', '.join(fields)}, found "
             f"{type(mechanism).__name__} without {', '.join(missing)}: define it in the class, as "
             f"none has a default"
         )
+
+
+def loss_of(mechanism: AnyMechanism[object]) -> Loss:
+    """Give the loss that a mechanism claims."""
+    loss: Loss | None = getattr(mechanism, "loss", None)
+    if loss is not None:
+        return loss
+    pure = cast("PureMechanism[object]", mechanism)
+    return Loss.pure(float(pure.epsilon), delta=float(pure.delta))
+
+
+def seen_of(mechanism: AnyMechanism[object]) -> dict[str, Loss]:
+    """List the views in which a mechanism states another loss."""
+    return {
+        view: loss if isinstance(loss, Loss) else Loss.pure(float(loss))
+        for view, loss in mechanism.seen.items()
+    }

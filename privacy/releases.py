@@ -1,23 +1,28 @@
 """Releases: the record of what was released, and what all of them cost together.
 
 Losses of one party's releases add up in each view, by the rules of `privacy.composition`. Records
-of different parties are disjoint, so a run costs what its most expensive party costs.
+of different parties are disjoint, so a run costs what its most expensive party costs. The sum of
+rho is converted to an epsilon once, for the delta of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NotRequired, TypedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
 from .adversary import views
-from .composition import WHOLE, Charge, PartPath, total_loss
+from .composition import WHOLE, Bearer, Charge, PartPath, total, total_loss
+from .conversion import epsilon_at
+from .loss import Loss, largest
 from .mechanism import UserRange
 
-__all__ = ["PrivacyLoss", "Release", "epsilon_by_view"]
+__all__ = ["REPORTED_VIEWS", "PrivacyLoss", "Release", "epsilon_in", "losses_by_view"]
 
-REPORTED_VIEWS = ("public", "curator", "other_party")
+REPORTED_VIEWS: Final = ("public", "curator", "other_party")
+"""Views that every report lists, whatever the number of parties is."""
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -29,44 +34,77 @@ class Release(msgspec.Struct, frozen=True):
     sensitivity: float
     scale: float
     epsilon: float
+    """Claimed epsilon; infinity where the noise is Gaussian."""
+    rho: float
+    """Claimed rho of zero-concentrated differential privacy."""
+    delta: float
+    """Chance that neither holds."""
+    laplace_epsilon: float
+    """Epsilon that Laplace noise of the same variance costs."""
     to: int
     """Rank of the receiver."""
-    seen: dict[str, float]
+    seen: dict[str, Loss]
     """Actual loss in each view.
 
-    It differs from `epsilon` where a printed mechanism's claim does not hold in some view. It
-    is infinity where no epsilon holds.
+    It differs from the claimed loss where a printed mechanism's claim does not hold in some view.
+    It is infinity where no bound holds.
     """
     users: UserRange | None
     """Users whose reports these are; `None` where all records of the party are behind the value."""
-    delta: float
-    """Probability with which `epsilon` may not hold."""
     whole_record: float | None
-    """Loss of the whole record, where `epsilon` is of a part of it."""
+    """Epsilon of the whole record, where the claim is of a part of it."""
     part: PartPath = WHOLE
     """The part of the party's records behind the value; empty where all of them are."""
 
-    def charge(self, epsilon: float) -> Charge:
-        """Say who bears this loss."""
-        return Charge(epsilon, self.users, self.part)
+    @property
+    def loss(self) -> Loss:
+        """The claimed loss."""
+        return Loss(self.epsilon, self.rho, self.delta, self.laplace_epsilon)
+
+    @property
+    def bearer(self) -> Bearer:
+        """Who bears the loss."""
+        return Bearer(self.users, self.part)
 
 
-class PrivacyLoss(TypedDict):
-    """The part of `report.json` that says what all releases of a run cost."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyLoss:
+    """What all releases of a run cost, by party and by view."""
 
-    epsilon: dict[str, float]
-    """Loss in the three views that are always reported."""
-    coalitions: dict[str, float]
-    """Loss in all other views."""
-    by_party: dict[str, dict[str, float]]
-    """Loss of each party's records, by view."""
-    delta: float
-    """Probability with which these losses may not hold; it adds up as they do."""
-    whole_record: NotRequired[float]
-    """Loss of whole records; absent where no mechanism protects a part alone."""
+    by_party: Mapping[int, Mapping[str, Loss]]
+    whole_record: float | None
+    """Epsilon of whole records; `None` where no mechanism protects a part alone."""
+
+    @property
+    def worst(self) -> dict[str, Loss]:
+        """Loss of the party that loses most, by view."""
+        losses = [*self.by_party.values()]
+        return {view: largest(loss[view] for loss in losses) for view in losses[0]}
+
+    def delta_of(self, delta: float) -> float:
+        """Give the delta of all figures: that of the run where one rests on it, else their own."""
+        losses = [loss for by_view in self.by_party.values() for loss in by_view.values()]
+        if any(epsilon_in(loss, delta=delta) < loss.epsilon for loss in losses):
+            return delta
+        return max((loss.delta for loss in losses), default=0.0)
+
+    def epsilons(self, *, delta: float) -> dict[int, dict[str, float]]:
+        """Give the epsilon of each party's records by view, except with probability delta."""
+        return {
+            party: {view: epsilon_in(loss, delta=delta) for view, loss in losses.items()}
+            for party, losses in self.by_party.items()
+        }
 
 
-def epsilon_by_view(
+def epsilon_in(loss: Loss, *, delta: float) -> float:
+    """Give the epsilon of a loss without the last digits, to which thirds of one may add up.
+
+    A loss whose own delta is larger is given at its own.
+    """
+    return float(f"{epsilon_at(loss, delta=max(delta, loss.delta)):.12g}")
+
+
+def losses_by_view(
     releases: Iterable[Release], *, parties: int, threshold: int | None = None
 ) -> PrivacyLoss:
     """Add up the losses of all releases, by party and by view.
@@ -77,36 +115,29 @@ def epsilon_by_view(
     by_party: dict[int, list[Release]] = {party: [] for party in range(1, parties + 1)}
     for release in releases:
         by_party[release.party].append(release)
-    losses = {
-        str(party): {
-            view: _rounded(total_loss(r.charge(r.seen[view]) for r in party_releases))
-            for view in view_names
-        }
-        for party, party_releases in by_party.items()
-    }
-    worst = {view: max(loss[view] for loss in losses.values()) for view in view_names}
-    loss = PrivacyLoss(
-        epsilon={view: worst[view] for view in REPORTED_VIEWS},
-        coalitions={view: epsilon for view, epsilon in worst.items() if view not in REPORTED_VIEWS},
-        by_party=losses,
-        delta=max(
-            total_loss(r.charge(r.delta) for r in party_releases)
-            for party_releases in by_party.values()
-        ),
+    every = [release for party in by_party.values() for release in party]
+    whole_record = None
+    if any(release.whole_record is not None for release in every):
+        whole_record = max(_whole_record(party) for party in by_party.values())
+    return PrivacyLoss(
+        by_party={
+            party: {
+                view: total((release.seen[view], release.bearer) for release in party_releases)
+                for view in view_names
+            }
+            for party, party_releases in by_party.items()
+        },
+        whole_record=whole_record,
     )
-    if any(r.whole_record is not None for party in by_party.values() for r in party):
-        loss["whole_record"] = _rounded(
-            max(
-                total_loss(
-                    r.charge(r.epsilon if r.whole_record is None else r.whole_record)
-                    for r in party_releases
-                )
-                for party_releases in by_party.values()
-            )
+
+
+def _whole_record(releases: Iterable[Release]) -> float:
+    """Add up the epsilons of whole records."""
+    charges = (
+        Charge(
+            release.epsilon if release.whole_record is None else release.whole_record,
+            *release.bearer,
         )
-    return loss
-
-
-def _rounded(epsilon: float) -> float:
-    """Round away the last digits, to which thirds of an epsilon may add up."""
-    return float(f"{epsilon:.12g}")
+        for release in releases
+    )
+    return float(f"{total_loss(charges):.12g}")

@@ -1,7 +1,7 @@
-"""The multi-party discrete Laplace mechanism: each party's noise, so that the *sum* is private.
+"""Noise of several parties: each party's share of it, so that the *sum* is private.
 
 The sum of K parties' counts shall have two-sided geometric noise of scale b = sensitivity / epsilon
-(alpha = exp(-1/b)), but no party may know the noise. There are two ways:
+(alpha = exp(-1/b)), but no party may know the noise. There are three ways:
 
 *Shares.* Every party adds A - B with A, B independent NB(r, alpha) and r = 1 / (K - c). The
 generating function of NB is ((1 - alpha) / (1 - alpha z))^r. So the sum of any K - c shares has
@@ -10,6 +10,9 @@ parties may collude and subtract their own shares, and full noise remains. The p
 all K shares together have K / (K - c) times that of one discrete Laplace variable. With r = 1 / K a
 party that subtracts its share would leave too little noise. At b = 40 the log-ratio per count would
 be larger than claimed by a factor of 17 (K = 2) to 1.85 (K = 10).
+
+*Gaussian shares.* Every party adds a discrete Gaussian variable, whose variance is such that K - c
+of them cost rho at most (`gaussian_shares`).
 
 *Selected* (Pathak, Rane, Raj 2010). Every party draws a whole two-sided geometric variable, and one
 of them enters the sum, chosen so that nobody knows whose. The claim fails against the parties: with
@@ -24,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +36,17 @@ from ..crypto import RandomStream
 from ..messages import UsageError
 from .exact import mark_exact
 from .exact_value import ExactValue
+from .gaussian_share_law import gaussian_log_ratio
+from .gaussian_shares import SAFETY_BITS, rho_of_sum, share_variance_for
+from .gaussian_shares import noise_bound as gaussian_bound
+from .loss import Loss
+from .made_once import made_once
+from .share_law import noise_log_ratio
 
-__all__ = ["Batch", "SelectedNoise", "SharedLaplace", "excess", "noise_bound", "shape_of"]
+if TYPE_CHECKING:
+    from .discrete_gaussian import DiscreteGaussian
+
+__all__ = ["Batch", "SelectedNoise", "SharedNoise", "excess", "noise_bound", "shape_of"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -43,8 +55,6 @@ MAX_SCALE: Final = 2.0**40
 
 Sums of such noise fit into 62 bits, and double precision suffices to compute `excess`.
 """
-SAFETY_BITS: Final = 40
-"""The noise of a batch exceeds its bound with a probability below 2**-40."""
 
 
 def shape_of(*, parties: int, colluding: int) -> Fraction:
@@ -107,13 +117,20 @@ def excess(*, rate: float, shape: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Public facts of tables that are summed and released together."""
+    """Public facts of tables that are summed and released together.
+
+    A budget of epsilon buys Laplace noise, and a budget of rho buys Gaussian noise.
+    """
 
     cells: int
     sensitivity: int
     """Bound on the change of all cells together (L1) between neighbouring datasets."""
-    epsilon: float
-    """Privacy loss of the whole batch."""
+    epsilon: float = math.inf
+    """Privacy loss of the whole batch; infinity where the noise is Gaussian."""
+    rho: float | None = None
+    """Privacy loss in rho; `None` where the noise is Laplace noise."""
+    squares: int | None = None
+    """Bound on the squared change in L2, for Gaussian noise."""
     rows: int
     """Bound on any cell of the exact sum."""
     parties: int
@@ -121,6 +138,12 @@ class Batch:
     """Collusion threshold: number of parties that may collude."""
 
     def __post_init__(self) -> None:
+        if self.rho is not None:
+            if not 0 < self.rho < math.inf or self.squares is None or self.squares < 1:
+                raise ValueError(
+                    f"expected squares >= 1 and finite rho > 0, found {self.squares} and {self.rho}"
+                )
+            return
         if self.sensitivity < 1 or not 0 < self.epsilon < math.inf:
             raise ValueError(
                 "expected sensitivity >= 1 and finite epsilon > 0, "
@@ -134,6 +157,9 @@ class Batch:
 
     @property
     def scale(self) -> float:
+        """Noise scale: that of Laplace noise, or the standard deviation of all honest shares."""
+        if self.rho is not None:
+            return math.sqrt(float(self._gaussian.variance) * self._honest)
         return self.sensitivity / self.epsilon
 
     @property
@@ -141,8 +167,72 @@ class Batch:
         """Epsilon / sensitivity, exactly."""
         return Fraction(self.epsilon) / self.sensitivity
 
+    @property
+    def loss(self) -> Loss:
+        """Privacy loss of the released sum, for up to `colluding` parties."""
+        return self.loss_with(self._honest)
+
+    def loss_with(self, shares: int) -> Loss:
+        """Give the loss to an adversary to whom the shares of so many parties are unknown."""
+        if self.rho is None:
+            if shares >= self._honest:
+                return Loss.pure(self.epsilon)
+            shape = shares / self._honest
+            return Loss.pure(self.epsilon * excess(rate=float(self.rate), shape=shape))
+        like = self.sensitivity * math.sqrt(2) / self.scale
+        rho = min(self.rho, math.inf) if shares >= self._honest else self._rho_of(shares)
+        return Loss.concentrated(rho, laplace_epsilon=like)
+
+    @property
+    def _honest(self) -> int:
+        """Number of shares that are full noise together."""
+        return self.parties - self.colluding
+
+    def _rho_of(self, shares: int) -> float:
+        return rho_of_sum(
+            share_variance=self._gaussian.variance,
+            shares=shares,
+            l2_squared=self._squares,
+            cells=self.cells,
+        )
+
+    @property
+    def _squares(self) -> int:
+        assert self.squares is not None  # noqa: S101 - __post_init__ has refused it
+        return self.squares
+
+    @property
+    def _gaussian(self) -> DiscreteGaussian:
+        """The law of one party's share."""
+        assert self.rho is not None  # noqa: S101 - only called where there is one
+        return _law_of_share(self.rho, shares=self._honest, squares=self._squares, cells=self.cells)
+
+    def draw_share(self, count: int, *, randomness: RandomStream) -> Counts:
+        """Draw one party's share of the noise for so many cells."""
+        if self.rho is not None:
+            return self._gaussian.draw(count, randomness=randomness)
+        from .negative_binomial import negative_binomial
+
+        shape = shape_of(parties=self.parties, colluding=self.colluding)
+        law = negative_binomial(shape=shape, rate=self.rate)
+        positive = law.draw(count, randomness=randomness)
+        return positive - law.draw(count, randomness=randomness)
+
+    def log_ratio(self, noise: Counts, shift: Counts, *, shares: int) -> float:
+        """Compute the log-ratio of noise of so many shares, against the noise minus `shift`."""
+        if self.rho is not None:
+            return gaussian_log_ratio(
+                noise, shift, share_variance=self._gaussian.variance, shares=shares
+            )
+        shape = float(shape_of(parties=self.parties, colluding=self.colluding)) * shares
+        return noise_log_ratio(noise, shift, shape=shape, rate=self.rate)
+
     def bound(self, *, shares: bool) -> int:
         """Bound every cell of the released sum, with its noise."""
+        if self.rho is not None:
+            return self.rows + gaussian_bound(
+                share_variance=self._gaussian.variance, shares=self.parties, cells=self.cells
+            )
         sharing = {"parties": self.parties, "colluding": self.colluding} if shares else {}
         noise = noise_bound(
             sensitivity=self.sensitivity, epsilon=self.epsilon, cells=self.cells, **sharing
@@ -151,45 +241,56 @@ class Batch:
 
     def variance(self, *, shares: bool) -> float:
         """Compute the noise variance of each cell of the released sum."""
+        if self.rho is not None:
+            return float(self._gaussian.variance) * self.parties
         rate = float(self.rate)
         single = 2 * math.exp(-rate) / math.expm1(-rate) ** 2
         return single * (self.parties / (self.parties - self.colluding) if shares else 1)
 
 
+@made_once
+def _law_of_share(rho: float, *, shares: int, squares: int, cells: int) -> DiscreteGaussian:
+    from .discrete_gaussian import discrete_gaussian
+
+    variance = share_variance_for(rho, shares=shares, l2_squared=squares, cells=cells)
+    return discrete_gaussian(variance=variance)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedLaplace:
+class SharedNoise:
     """One party's tables of a batch, page by page, each cell with a share of the noise.
 
-    A share is less noise than the batch's epsilon needs. So a caller that releases one states the
+    A share is less noise than the batch's budget needs. So a caller that releases one states the
     loss in each view (`seen`).
     """
 
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
-    seen: Mapping[str, float]
+    seen: Mapping[str, Loss]
 
-    name = "multi-party-laplace"
-    delta = 0.0
     by_users = ()
     whole_record = None
 
     def __post_init__(self) -> None:
-        if (
-            not self.seen
-            and shape_of(parties=self.batch.parties, colluding=self.batch.colluding) < 1
-        ):
+        if not self.seen and self.batch.parties - self.batch.colluding > 1:
             raise ValueError(
                 "expected seen, the loss in each view of a share of the noise, found nothing: "
-                "state it, as a share alone does not have the batch's epsilon"
+                "state it, as a share alone does not have the batch's loss"
             )
 
     @property
-    def sensitivity(self) -> int:
-        return self.batch.sensitivity
+    def name(self) -> str:
+        return "multi-party-laplace" if self.batch.rho is None else "multi-party-gaussian"
 
     @property
-    def epsilon(self) -> float:
-        return self.batch.epsilon
+    def sensitivity(self) -> float:
+        """The change in L1 that Laplace noise hides, or in L2 that Gaussian noise hides."""
+        batch = self.batch
+        return batch.sensitivity if batch.squares is None else math.sqrt(batch.squares)
+
+    @property
+    def loss(self) -> Loss:
+        return self.batch.loss
 
     @property
     def scale(self) -> float:
@@ -197,16 +298,11 @@ class SharedLaplace:
 
     def draw(self, randomness: RandomStream) -> Iterator[Counts]:
         """Add a share of the noise to every cell. Called by `Accountant.release` alone."""
-        shape = shape_of(parties=self.batch.parties, colluding=self.batch.colluding)
-        from .negative_binomial import negative_binomial
-
-        law = negative_binomial(shape=shape, rate=self.batch.rate)
         for page in self.pages:
-            positive = law.draw(len(page), randomness=randomness)
-            yield np.asarray(page) + positive - law.draw(len(page), randomness=randomness)
+            yield np.asarray(page) + self.batch.draw_share(len(page), randomness=randomness)
 
     def exact_value(self) -> ExactValue:
-        return ExactValue.of(*self.pages, norm="L1")
+        return ExactValue.of(*self.pages, norm="L1" if self.batch.rho is None else "L2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,10 +314,9 @@ class SelectedNoise:
 
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
-    seen: Mapping[str, float]
+    seen: Mapping[str, Loss]
     name: str = "selected-laplace"
 
-    delta = 0.0
     by_users = ()
     whole_record = None
 
@@ -230,8 +325,8 @@ class SelectedNoise:
         return self.batch.sensitivity
 
     @property
-    def epsilon(self) -> float:
-        return self.batch.epsilon
+    def loss(self) -> Loss:
+        return Loss.pure(self.batch.epsilon)
 
     @property
     def scale(self) -> float:

@@ -32,6 +32,7 @@ from ..crypto import RandomStream
 from .exact_value import ExactValue
 from .exponential import STEPS, on_grid
 from .laplace import two_sided_geometric
+from .loss import UNBOUNDED, Loss
 
 __all__ = [
     "SparseVector",
@@ -55,10 +56,13 @@ class SparseVector:
     cutoff: int
 
     name = "sparse-vector"
-    delta = 0.0
     by_users = ()
     whole_record = None
-    seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    seen: ClassVar[Mapping[str, Loss]] = MappingProxyType({})
+
+    @property
+    def loss(self) -> Loss:
+        return Loss.pure(self.epsilon)
 
     @property
     def sensitivity(self) -> float:
@@ -113,13 +117,16 @@ class ThresholdMechanism:
     """All views that the answer reaches."""
 
     name = "threshold-mechanism"
-    delta = 0.0
     by_users = ()
     whole_record = None
 
     @property
-    def seen(self) -> Mapping[str, float]:
-        return dict.fromkeys(self.views, math.inf)
+    def loss(self) -> Loss:
+        return Loss.pure(self.epsilon)
+
+    @property
+    def seen(self) -> Mapping[str, Loss]:
+        return dict.fromkeys(self.views, UNBOUNDED)
 
     @property
     def sensitivity(self) -> float:

@@ -19,7 +19,7 @@ from ..crypto import RandomStream
 from .accountant import Accountant
 from .answers import copy_answer
 from .composition import WHOLE, PartPath
-from .mechanism import Mechanism, UserRange
+from .mechanism import AnyMechanism, UserRange, loss_of, seen_of
 
 __all__ = [
     "ExtraRelease",
@@ -37,7 +37,7 @@ T = TypeVar("T")
 class TapedRelease(NamedTuple):
     """A release on the tape."""
 
-    mechanism: Mechanism[Any]
+    mechanism: AnyMechanism[Any]
     answer: Any
     """A list where `by_pages`."""
     by_pages: bool
@@ -51,8 +51,8 @@ class TapedRelease(NamedTuple):
 class ReleasePair(NamedTuple):
     """The same release on both tables, with the one answer that both gave."""
 
-    first: Mechanism[Any]
-    second: Mechanism[Any]
+    first: AnyMechanism[Any]
+    second: AnyMechanism[Any]
     answer: Any
     users: UserRange | None
     part: PartPath
@@ -89,7 +89,7 @@ class TapedAccountant(Accountant):
 
     def release(
         self,
-        mechanism: Mechanism[T],
+        mechanism: AnyMechanism[T],
         *,
         to: int,
         phase: str,
@@ -143,6 +143,8 @@ class ReplayedAccountant(Accountant):
             party=accountant.party,
             parties=parties,
             budget=budget,
+            delta=accountant.delta,
+            max_delta=accountant.max_delta,
             neighbours=accountant.neighbours,
             budget_of=accountant.budget_of,
             threshold=accountant.threshold,
@@ -155,7 +157,7 @@ class ReplayedAccountant(Accountant):
 
     def release(
         self,
-        mechanism: Mechanism[T],
+        mechanism: AnyMechanism[T],
         *,
         to: int,
         phase: str,
@@ -186,7 +188,7 @@ class ReplayedAccountant(Accountant):
         return cast("T", map(copy_answer, answer) if taped.by_pages else copy_answer(answer))
 
 
-def readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
+def readable_twice(mechanism: AnyMechanism[T]) -> AnyMechanism[T]:
     """Copy a mechanism's pages of exact values, which can otherwise be read only once."""
     if (
         is_dataclass(mechanism)
@@ -195,20 +197,19 @@ def readable_twice(mechanism: Mechanism[T]) -> Mechanism[T]:
         and isinstance(mechanism.pages, Iterator)
     ):
         pages = [np.array(page) for page in mechanism.pages]
-        return cast("Mechanism[T]", replace(mechanism, pages=pages))
+        return cast("AnyMechanism[T]", replace(mechanism, pages=pages))
     return mechanism
 
 
 class SilentMechanism:
     """A mechanism with everything that is public about another one, which answers nothing."""
 
-    def __init__(self, mechanism: Mechanism[object]) -> None:
+    def __init__(self, mechanism: AnyMechanism[object]) -> None:
         self.name = mechanism.name
         self.sensitivity = mechanism.sensitivity
         self.scale = mechanism.scale
-        self.epsilon = mechanism.epsilon
-        self.delta = mechanism.delta
-        self.seen = mechanism.seen
+        self.loss = loss_of(mechanism)
+        self.seen = seen_of(mechanism)
         self.by_users = mechanism.by_users
         self.whole_record = mechanism.whole_record
 

@@ -64,6 +64,10 @@ Mode: TypeAlias = Literal["rigorous", "paper"]
 Epsilon: TypeAlias = Annotated[
     float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")
 ]
+Delta: TypeAlias = Annotated[
+    float,
+    msgspec.Meta(ge=0, lt=1, description="chance that epsilon may fail; 0 allows pure noise only"),
+]
 
 
 ModelT = TypeVar("ModelT")
@@ -72,6 +76,8 @@ ModelT = TypeVar("ModelT")
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A protocol's parameters: `--set NAME=VALUE`, checked against types and bounds."""
+
+    delta: Delta = 1e-9
 
     def covering(
         self,
@@ -321,6 +327,19 @@ class Protocol(ABC, Generic[ParametersT]):
                 f"{self.name}: expected a parameter or a property epsilon, found none"
             )
         return float(getattr(self.parameters, "epsilon"))  # noqa: B009 - Options has no such field
+
+    @property
+    def delta(self) -> float:
+        """The delta of the run: the chance with which its claim may fail.
+
+        It is converted once (`privacy.conversion`). A run whose noise is all pure needs none of it.
+        """
+        return self.parameters.delta
+
+    @property
+    def max_delta(self) -> float:
+        """The most that deltas of mechanisms may add up to; by default the delta of the run."""
+        return self.delta
 
     @classmethod
     def kinds(cls) -> tuple[type, ...]:

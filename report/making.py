@@ -8,13 +8,14 @@ import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
+from typing import Final
 
 import msgspec
 
 from ..crypto.key_sizes import MIN_KEY_BITS
 from ..messages import Entry, communication
-from ..privacy import epsilon_by_view
-from ..privacy.releases import PrivacyLoss
+from ..privacy.loss import UNBOUNDED, Loss
+from ..privacy.releases import REPORTED_VIEWS, PrivacyLoss, epsilon_in, losses_by_view
 from ..protocols import AnyProtocol, Cost, Public
 from ..protocols.introductions import INTRODUCTION
 from ..runs.introduced import predict_run
@@ -29,6 +30,7 @@ from .not_accounted import unaccounted_messages, unaccounted_texts
 from .report import (
     About,
     Communication,
+    CurvePoint,
     Formulas,
     MarginalsSize,
     MPIFacts,
@@ -43,6 +45,9 @@ from .report import (
 )
 
 __all__ = ["make_report", "privacy_of"]
+
+CURVE_DELTAS: Final = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12, 1e-15)
+"""Deltas at which every report gives the epsilon."""
 
 
 def make_report(record: RunRecord) -> Report:
@@ -159,18 +164,30 @@ def privacy_of(record: RunRecord) -> Privacy:
     """
     job = record.job
     protocol = instantiate(job)
-    views = epsilon_by_view(record.releases, parties=job.parties, threshold=protocol.colluding)
+    losses = losses_by_view(record.releases, parties=job.parties, threshold=protocol.colluding)
     not_accounted = unaccounted_messages(record)
     if not_accounted:
-        views = _unbounded(views, parties={line.party for line in not_accounted})
-    if protocol.neighbours.startswith("label-within"):
-        views = {"whole_record": views["epsilon"]["curator"], **views}
+        losses = _unbounded(losses, parties={line.party for line in not_accounted})
+    delta = protocol.delta
+    by_party = losses.epsilons(delta=delta)
+    worst = {view: max(by_view[view] for by_view in by_party.values()) for view in losses.worst}
+    whole_record = losses.whole_record
+    if whole_record is None and protocol.neighbours.startswith("label-within"):
+        whole_record = worst["curator"]
     return Privacy(
         claimed_epsilon=protocol.epsilon,
+        claimed_delta=delta,
         claimed_coalition=protocol.colluding,
         claimed_with_curator=protocol.curator_may_collude,
         neighbours=protocol.neighbours,
-        **views,
+        epsilon={view: worst[view] for view in REPORTED_VIEWS},
+        coalitions={view: loss for view, loss in worst.items() if view not in REPORTED_VIEWS},
+        by_party={str(party): by_view for party, by_view in by_party.items()},
+        delta=losses.delta_of(delta),
+        rho={view: float(f"{loss.rho:.12g}") for view, loss in losses.worst.items()},
+        curve=_curve(losses.worst["public"], delta=delta),
+        laplace_epsilon=_laplace_epsilon(losses.worst["public"]),
+        whole_record=whole_record,
         releases=record.releases,
         not_accounted=not_accounted,
         check=_check(protocol, record),
@@ -187,21 +204,38 @@ def _key_agreement(record: RunRecord) -> str:
     return "X25519 and ML-KEM-768" if record.hybrid else "X25519"
 
 
-def _unbounded(loss: PrivacyLoss, *, parties: set[int]) -> PrivacyLoss:
+def _curve(loss: Loss, *, delta: float) -> list[CurvePoint]:
+    """Give the epsilon of a loss at several deltas, that of the run among them."""
+    if not loss.rho or math.isinf(loss.rho):
+        return []
+    deltas = sorted({delta, *CURVE_DELTAS} - {0.0}, reverse=True)
+    return [
+        CurvePoint(delta=each, epsilon=epsilon_in(loss, delta=each))
+        for each in deltas
+        if each >= loss.delta
+    ]
+
+
+def _laplace_epsilon(loss: Loss) -> float | None:
+    """Give what Laplace noise of the same variance costs, where the noise is something else."""
+    if loss.epsilon < math.inf or math.isinf(loss.rho):
+        return None
+    return float(f"{loss.of_laplace:.12g}")
+
+
+def _unbounded(losses: PrivacyLoss, *, parties: set[int]) -> PrivacyLoss:
     """Replace every figure that may be exceeded by infinity, as no bound is known.
 
     What a party sends may be published or passed on, so no view of its records has a bound.
     """
-    unbounded = loss.copy()
-    unbounded["epsilon"] = dict.fromkeys(loss["epsilon"], math.inf)
-    unbounded["coalitions"] = dict.fromkeys(loss["coalitions"], math.inf)
-    unbounded["by_party"] = {
-        party: dict.fromkeys(losses, math.inf) if int(party) in parties else losses
-        for party, losses in loss["by_party"].items()
-    }
-    if "whole_record" in loss:
-        unbounded["whole_record"] = math.inf
-    return unbounded
+    return replace(
+        losses,
+        by_party={
+            party: dict.fromkeys(by_view, UNBOUNDED) if party in parties else by_view
+            for party, by_view in losses.by_party.items()
+        },
+        whole_record=None if losses.whole_record is None else math.inf,
+    )
 
 
 def _check(protocol: AnyProtocol, record: RunRecord) -> str:

@@ -176,10 +176,19 @@ class ClaimExcess(msgspec.Struct, frozen=True, kw_only=True):
     """The options that keep the claim in these views, and their price; empty if there are none."""
 
 
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds except with probability delta."""
+
+    delta: float
+    epsilon: Bound
+
+
 class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """What the run claims, and what every view costs as accounted."""
 
     claimed_epsilon: Bound
+    claimed_delta: float
+    """Chance with which the claim may fail; figures that need none of it are pure."""
     claimed_coalition: int | None
     """Number of other parties that may collude while the claim holds.
 
@@ -192,6 +201,13 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     coalitions: dict[str, Bound]
     by_party: dict[str, dict[str, Bound]]
     delta: float
+    """Chance that the figures above do not hold; 0 where all of them are pure."""
+    rho: dict[str, Bound]
+    """Loss in rho of zero-concentrated differential privacy, by view."""
+    curve: list[CurvePoint]
+    """Epsilon over delta in the worst view that the claim covers."""
+    laplace_epsilon: Bound | None
+    """What pure noise of the same variance would have cost; `None` where all noise is pure."""
     whole_record: Bound | None = None
     """Privacy loss of the whole record, where the claim is about a label."""
     releases: list[Release]

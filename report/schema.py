@@ -18,7 +18,7 @@ def report_schema() -> dict[str, Any]:
     """Make the schema of the struct, with the word for infinity."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "report.json"}
     schema = msgspec.json.schema(Report)
-    for name in ("Privacy", "ClaimExcess", "Release"):
+    for name in ("Privacy", "ClaimExcess", "CurvePoint", "Loss", "Release"):
         schema["$defs"][name] = _with_infinity(schema["$defs"][name])
     # As JSON has it: a default that is a tuple is a list there.
     published: dict[str, Any] = json.loads(json.dumps({**title, **schema}))

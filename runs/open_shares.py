@@ -13,7 +13,6 @@ view of the receiver.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -25,9 +24,10 @@ from ..messages.composed_fields import CiphertextField
 from ..messages.message import message_fields
 from ..messages.tape import Difference
 from ..parties import Records
-from ..privacy import Mechanism, SelectedNoise, SharedLaplace, members
+from ..privacy import SelectedNoise, SharedNoise, members
 from ..privacy.answers import other_answers
-from ..privacy.shares import excess, shape_of
+from ..privacy.loss import UNBOUNDED, Loss
+from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import TapedRelease
 from .job import instantiate, is_built_in, is_own_module
 from .replay import PartTape, Replay, replay_part
@@ -86,33 +86,31 @@ def replay_other_answers(
 
 
 @singledispatch
-def loss_of_answer(mechanism: Mechanism[object]) -> float:
+def loss_of_answer(mechanism: AnyMechanism[object]) -> Loss:
     """Give the privacy loss of a mechanism's answer, for an adversary who sees it alone."""
-    return mechanism.epsilon
+    return loss_of(mechanism)
 
 
 @loss_of_answer.register
-def _(mechanism: SharedLaplace) -> float:
-    batch = mechanism.batch
-    shape = shape_of(parties=batch.parties, colluding=batch.colluding)
-    return batch.epsilon * excess(rate=float(batch.rate), shape=float(shape))
+def _(mechanism: SharedNoise) -> Loss:
+    return mechanism.batch.loss_with(1)
 
 
 @loss_of_answer.register
-def _(mechanism: SelectedNoise) -> float:  # noqa: ARG001 - the counts are exact
-    return math.inf
+def _(mechanism: SelectedNoise) -> Loss:  # noqa: ARG001 - the counts are exact
+    return UNBOUNDED
 
 
-def _losses(tape: PartTape, release: TapedRelease) -> dict[str, float]:
+def _losses(tape: PartTape, release: TapedRelease) -> dict[str, Loss]:
     """List the loss that a release states in each view."""
     mechanism = release.mechanism
-    return tape.accountant.stated_losses(mechanism, epsilon=mechanism.epsilon)
+    return tape.accountant.stated_losses(mechanism, loss=loss_of(mechanism))
 
 
-def _understates(losses: Mapping[str, float], mechanism: Mechanism[object]) -> bool:
+def _understates(losses: Mapping[str, Loss], mechanism: AnyMechanism[object]) -> bool:
     """Tell whether less is stated in one of these views than the answer alone loses."""
-    least = min(losses.values(), default=math.inf)
-    return least < loss_of_answer(mechanism) * (1 - ROUNDING)
+    alone = loss_of_answer(mechanism)
+    return not all(alone.is_within(stated, slack=ROUNDING) for stated in losses.values())
 
 
 def _only_open(tape: PartTape, replay: Replay, releases: Iterable[TapedRelease]) -> Replay:

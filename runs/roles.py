@@ -58,6 +58,8 @@ def make_accountant(
         party=party,
         parties=parties,
         budget=protocol.epsilon,
+        delta=protocol.delta,
+        max_delta=protocol.max_delta,
         neighbours=protocol.neighbours,
         budget_of=protocol.budget_of,
         threshold=protocol.colluding,

@@ -39,6 +39,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "protocol": str,
     "data": str | list[str],
     "epsilon": float,
+    "delta": float,
     **_JOB,
     "drop": str | list[str],
     "columns": str | list[str],
@@ -110,13 +111,13 @@ def _converted(name: str, value: Any) -> Any:
 
 
 def _parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Put epsilon among the protocol's parameters."""
+    """Put epsilon and delta among the protocol's parameters."""
     parameters = dict(chosen.get("set", {}))
-    if "epsilon" in chosen:
-        epsilon = float(chosen["epsilon"])
-        if "epsilon" in parameters and parameters["epsilon"] != epsilon:
-            raise UsageError("expected epsilon once, found it both as an option and under set")
-        parameters["epsilon"] = epsilon
+    for name in {"epsilon", "delta"} & chosen.keys():
+        value = float(chosen[name])
+        if name in parameters and parameters[name] != value:
+            raise UsageError(f"expected {name} once, found it both as an option and under set")
+        parameters[name] = value
     return parameters
 
 

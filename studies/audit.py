@@ -16,7 +16,7 @@ import msgspec
 from ..evaluation.distinguishing import MIN_RUNS, lower_bound
 from ..messages import UsageError
 from ..parties import Records, Schema, load
-from ..privacy import Release, epsilon_by_view
+from ..privacy import Release, losses_by_view
 from ..protocols import AnyProtocol
 from ..protocols.protocol import Mode
 from ..report.audit_report import AuditLine, judge_line
@@ -210,12 +210,12 @@ def _setup(plan: AuditPlan) -> _Setup:
 
 def _accounted(releases: Iterable[Release], setup: _Setup, *, party: int) -> dict[str, float]:
     """Give the audited party's loss by view, as the accountant recorded it."""
-    loss = epsilon_by_view(releases, parties=setup.job.parties, threshold=setup.instance.colluding)
-    accounted = dict(loss["by_party"][str(party)])
+    loss = losses_by_view(releases, parties=setup.job.parties, threshold=setup.instance.colluding)
+    accounted = loss.epsilons(delta=setup.instance.delta)[party]
     if setup.instance.neighbours == "label-within-belief":
         # The adversaries of the audit know the attributes; one of them does not.
         accounted[ATTRIBUTES_UNKNOWN] = accounted["curator"]
-        whole = loss.get("whole_record")
+        whole = loss.whole_record
         if whole is not None:
             accounted |= {
                 adversary.view: max(whole, accounted[adversary.view])

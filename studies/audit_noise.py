@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..privacy.share_law import noise_log_ratio
-from ..privacy.shares import Batch, SharedLaplace, shape_of
+from ..privacy.shares import Batch, SharedNoise
 
 __all__ = [
     "Adversary",
@@ -72,7 +72,7 @@ class NoisyTables:
     def of(cls, mechanism: Any, neighbour: Any, answer: Any) -> NoisyTables:
         """Take a release apart."""
         exact, other = _flat(mechanism.pages), _flat(neighbour.pages)
-        if isinstance(mechanism, SharedLaplace):
+        if isinstance(mechanism, SharedNoise):
             noise = _flat(answer) - exact
         else:
             noise = _flat([noise for _, noise in answer])
@@ -87,8 +87,7 @@ def shared_figures(
     noise = tables.noise + sum(
         (others[rank].noise for rank in unknown if rank in others), start=np.zeros(1, np.int64)
     )
-    shape = float(shape_of(parties=batch.parties, colluding=batch.colluding)) * len(unknown)
-    loss = noise_log_ratio(noise, tables.shift, shape=shape, rate=batch.rate)
+    loss = batch.log_ratio(noise, tables.shift, shares=len(unknown))
     return ViewFigures(loss, _numbers(tables.exact + noise))
 
 

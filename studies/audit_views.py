@@ -18,7 +18,7 @@ from ..messages.message import message_fields
 from ..parties.report_likelihood import changed_reports, label_log_ratio
 from ..privacy import coalition, with_curator
 from ..privacy.likelihood import UnknownLaw, log_ratio
-from ..privacy.shares import SelectedNoise, SharedLaplace
+from ..privacy.shares import SelectedNoise, SharedNoise
 from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.secure_sum import SumOptions
 from ..protocols.secure_sum.collusion import unknown_shares
@@ -94,7 +94,7 @@ class _Releases:
     def __init__(self, run: PairedRun, *, party: int) -> None:
         self._run = run
         self._party = party
-        self._shared = {rank: _tables(tape, SharedLaplace) for rank, tape in run.others.items()}
+        self._shared = {rank: _tables(tape, SharedNoise) for rank, tape in run.others.items()}
         self._chosen = {rank: _tables(tape, SelectedNoise) for rank, tape in run.others.items()}
         parameters = run.protocol.parameters
         self._aggregator: Aggregator = (
@@ -107,10 +107,10 @@ class _Releases:
         shared = chosen = 0
         for release in self._run.releases:
             mechanism = release.first
-            if self._run.in_the_open and isinstance(mechanism, SharedLaplace | SelectedNoise):
+            if self._run.in_the_open and isinstance(mechanism, SharedNoise | SelectedNoise):
                 # No sum hides it: whoever receives it may pass it on to everybody.
                 yield _figures_of(release)
-            elif isinstance(mechanism, SharedLaplace) and mechanism.batch.parties > 1:
+            elif isinstance(mechanism, SharedNoise) and mechanism.batch.parties > 1:
                 others = _same_batch(self._shared, shared, cells=mechanism.batch.cells)
                 shared += 1
                 unknown = unknown_shares(
@@ -149,7 +149,7 @@ def _apart(release: ReleasePair) -> NoisyTables:
 
 
 def _tables(
-    tape: Iterable[TapedRelease], kind: type[SharedLaplace | SelectedNoise]
+    tape: Iterable[TapedRelease], kind: type[SharedNoise | SelectedNoise]
 ) -> list[NoisyTables]:
     """Take another party's batches apart; its exact tables are the same in both datasets."""
     return [

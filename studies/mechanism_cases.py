@@ -13,13 +13,15 @@ import numpy as np
 from ..crypto import RandomStream, UserWords
 from ..evaluation.gaussian_loss import gaussian_epsilon
 from ..parties.report_likelihood import report_log_ratio
-from ..privacy import Batch, Mechanism, SelectedNoise, SharedLaplace, laplace
+from ..privacy import Batch, Mechanism, SelectedNoise, SharedNoise, laplace
+from ..privacy.conversion import rho_of
 from ..privacy.exponential import choose
 from ..privacy.likelihood import log_ratio
 from ..privacy.local.bloom import BloomFilters
 from ..privacy.local.choice import RANDOMIZERS
 from ..privacy.local.heads import HeadsResponse
 from ..privacy.local.randomizer import Randomizer, report
+from ..privacy.loss import NO_LOSS
 from ..privacy.noisy_scores import gaussian_scores, laplace_scores
 from ..privacy.sparse_vector import sparse_vector, threshold_mechanism
 from ..protocols.dist_diff_gen.scores import choose_together
@@ -80,7 +82,9 @@ def _own_noise() -> list[MechanismCase]:
     one_up = np.eye(1, CANDIDATES)[0]
     falling = np.concatenate([np.zeros(QUERIES - 1), [1.0]])
     scores = [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
-    gaussian = [gaussian_scores(s, sensitivity=1.0, epsilon=EPSILON, delta=DELTA) for s in scores]
+    gaussian = [
+        gaussian_scores(s, sensitivity=1.0, rho=rho_of(EPSILON, delta=DELTA)) for s in scores
+    ]
     shift = math.sqrt(3) / gaussian[0].scale
     return [
         _pair(*(laplace(value, sensitivity=1, epsilon=EPSILON) for value in (5, 6))),
@@ -116,16 +120,16 @@ def _batch(*, parties: int, colluding: int = 1) -> Batch:
 
 
 def _tables(
-    mechanism: type[SharedLaplace | SelectedNoise], pages: Sequence[int], batch: Batch, **names: str
+    mechanism: type[SharedNoise | SelectedNoise], pages: Sequence[int], batch: Batch, **names: str
 ) -> Any:
-    return mechanism(pages=[np.array(pages)], batch=batch, seen={"public": 0.0}, **names)
+    return mechanism(pages=[np.array(pages)], batch=batch, seen={"public": NO_LOSS}, **names)
 
 
 def _shared_noise() -> list[MechanismCase]:
     """List the views of a sum of three parties, with one that may collude."""
     batch = _batch(parties=3)
     exact = np.array([5, 5]), np.array([6, 4])
-    share = _tables(SharedLaplace, (0, 0), batch)
+    share = _tables(SharedNoise, (0, 0), batch)
 
     def noise(stream: RandomStream) -> Any:
         return next(iter(share.draw(stream)))

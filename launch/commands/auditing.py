@@ -37,6 +37,10 @@ def audit_command(
         typer.Option(help="made-up, demo, or a table whose attributes and labels are used"),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="privacy budget of each record")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="chance that epsilon may fail (default 1e-9); 0 allows pure noise only"),
+    ] = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="a protocol's parameter"),
@@ -55,6 +59,8 @@ def audit_command(
     parameters: dict[str, object] = {**parse_assignments(assignments or [])}
     if epsilon is not None:
         parameters["epsilon"] = epsilon
+    if delta is not None:
+        parameters["delta"] = delta
     try:
         result = audit(
             protocol,

@@ -43,6 +43,10 @@ def run_command(
         str | None, typer.Argument(help="a name that `sottovoce protocols` lists, or module:Class")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="privacy budget of each record")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="chance that epsilon may fail (default 1e-9); 0 allows pure noise only"),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="folder for the results (default runs/PROTOCOL-TIME)")
     ] = None,
@@ -73,6 +77,7 @@ def run_command(
     arguments = {
         "protocol": protocol,
         "epsilon": epsilon,
+        "delta": delta,
         "out": None if out is None else str(out),
         "set": parse_assignments(assignments or []),
         **{name: value for name, value in options.items() if value != []},

@@ -72,6 +72,11 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
         return inf if self.parameters.source == "oracle" else float(self.parameters.epsilon)
 
     @property
+    def max_delta(self) -> float:
+        """No bound: beliefs that fail are reported as they add up, and `sure` makes them rare."""
+        return inf
+
+    @property
     def sure(self) -> float:
         """What the parameter `sure` stands for."""
         return self.rules.sure

@@ -19,6 +19,7 @@ from ...parties import Party
 from ...privacy import coalition, with_curator
 from ...privacy.exact_value import ExactValue
 from ...privacy.likelihood import log_ratio
+from ...privacy.loss import UNBOUNDED, Loss
 from .options import Messages
 from .plan import SpecialisationPlan
 
@@ -38,18 +39,16 @@ class Disclosure:
 
     name = "exact-counts"
     scale = 0.0
-    delta = 0.0
     by_users = ()
     whole_record = None
 
     @property
-    def seen(self) -> Mapping[str, float]:
-        return {
-            coalition(1): inf,
-            with_curator(1): inf,
-            "public": self.epsilon,
-            "curator": self.epsilon,
-        }
+    def loss(self) -> Loss:
+        return Loss.pure(self.epsilon)
+
+    @property
+    def seen(self) -> Mapping[str, Loss]:
+        return {coalition(1): UNBOUNDED, with_curator(1): UNBOUNDED}
 
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
         """Hand the counts over. Called by `Accountant.release` alone."""

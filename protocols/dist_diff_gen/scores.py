@@ -39,6 +39,7 @@ from ...curator.marginal import Numbers
 from ...privacy.exact_value import ExactValue
 from ...privacy.exponential import ExponentialChoice, choose
 from ...privacy.likelihood import log_ratio
+from ...privacy.loss import Loss
 
 __all__ = ["JointChoice", "Score", "choose_together", "score_splits", "sensitivity_of"]
 
@@ -94,18 +95,17 @@ class JointChoice:
     parts: tuple[ExponentialChoice, ...]
 
     name = "exponential"
-    delta = 0.0
     by_users = ()
     whole_record = None
-    seen: ClassVar[Mapping[str, float]] = MappingProxyType({})
+    seen: ClassVar[Mapping[str, Loss]] = MappingProxyType({})
 
     @property
     def sensitivity(self) -> float:
         return self.parts[0].sensitivity
 
     @property
-    def epsilon(self) -> float:
-        return self.parts[0].epsilon
+    def loss(self) -> Loss:
+        return self.parts[0].loss
 
     @property
     def scale(self) -> float:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...curator import Marginal
 from ...messages import CURATOR, MessageError, Where, role_name
 from ...parties import Party, Records
-from ...privacy import Batch, Domain, SharedLaplace
+from ...privacy import Batch, Domain, SharedNoise
 from ..secure_sum import Family
 
 __all__ = ["read_tables", "release_tables", "single_party_batch"]
@@ -39,7 +39,7 @@ def release_tables(
     """
     batch = single_party_batch(records.domain, families, rows=rows, epsilon=epsilon)
     pages = records.marginals(families)
-    noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen={}), to=CURATOR)
+    noisy = me.release(SharedNoise(pages=pages, batch=batch, seen={}), to=CURATOR)
     return np.concatenate(list(noisy))
 
 

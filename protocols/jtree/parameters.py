@@ -58,9 +58,6 @@ class JTreeParameters(SumOptions):
     least: Annotated[
         float, msgspec.Meta(gt=0, le=1, description="R that is worth an edge (svt)")
     ] = 0.05
-    delta: Annotated[
-        float, msgspec.Meta(gt=0, lt=1, description="probability that epsilon fails (gauss)")
-    ] = 1e-6
     sample: Annotated[
         bool,
         msgspec.Meta(description="find the structure on a sample of rows, as printed (threshold)"),

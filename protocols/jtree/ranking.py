@@ -20,6 +20,7 @@ from ...curator import Curator
 from ...messages import CURATOR
 from ...parties import Party
 from ...privacy import Domain
+from ...privacy.conversion import rho_of
 from ...privacy.exponential import choose
 from ...privacy.noisy_scores import gaussian_scores
 from ...privacy.sensitivity import choice_sensitivity
@@ -160,8 +161,7 @@ class GaussianRanking(Ranking):
         scores = gaussian_scores(
             r_of(me.records, self.pairs),
             sensitivity=float(np.sqrt(np.mean(bounds**2))),  # all scores have the same noise
-            epsilon=self.budget.graph,
-            delta=self.parameters.delta,
+            rho=rho_of(self.budget.graph, delta=self.parameters.delta),
         )
         me.send(GraphMessages.Noisy(me.release(scores, to=CURATOR)), to=CURATOR)
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...messages import CURATOR, MessageError, Private
 from ...privacy import Domain, coalition, with_curator
+from ...privacy.loss import UNBOUNDED, Loss
 from ...privacy.shares import SelectedNoise
 from ..secure_sum import Family
 from ..secure_sum.keys import KeyedParty
@@ -51,12 +52,12 @@ class PartyReplacement:
         later = len(me.parties) - me.number
         # The printed claim is epsilon. In fact every later round replaces this noise, with these
         # records in the sum.
-        losses = dict.fromkeys(("curator", "public"), (later + 1) * epsilon)
+        losses = dict.fromkeys(("curator", "public"), Loss.pure((later + 1) * epsilon))
         if later:
             # P_K knows its noise, which is in what is published. A curator that colludes with any
             # later owner can remove that owner's noise from S, which has these records.
             losses |= {
-                view(size): float("inf")
+                view(size): UNBOUNDED
                 for size in range(1, len(me.parties))
                 for view in (coalition, with_curator)
             }

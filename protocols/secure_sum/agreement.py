@@ -3,7 +3,8 @@
 The digest of a batch covers everything that the curator has sent to a party until then, and all
 figures of the batch:
 
-    digest = SHA-256(all messages from T, number, cells, sensitivity, epsilon, rows, colluding)
+    digest = SHA-256(all messages from T, number, cells, sensitivity, epsilon, rho, rows,
+                     colluding)
 
 The keys of the batch's masks derive from it. If the curator or the network sent two parties
 different things, their masks do not cancel, and what the curator reads is random. This needs no
@@ -38,8 +39,8 @@ DIFFERENCES: Final = "messages from the curator, the batch's size or its budget 
 def digest_of(batch: Batch, *, number: int, instructions: bytes) -> bytes:
     """Digest a batch and everything that the curator has sent until then."""
     figures = (
-        f"{number} {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rows} "
-        f"{batch.parties} {batch.colluding}"
+        f"{number} {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rho!r} "
+        f"{batch.squares} {batch.rows} {batch.parties} {batch.colluding}"
     )
     return hashlib.sha256(b"sottovoce agreement v1" + instructions + figures.encode()).digest()
 

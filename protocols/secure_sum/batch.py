@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
+from ...privacy.budget import Budget
 from ...privacy.shares import Batch
 
 __all__ = ["SumBatch"]
@@ -13,6 +15,8 @@ __all__ = ["SumBatch"]
 class SumBatch:
     """Cells that are summed and released together. All roles make the same one.
 
+    A budget of epsilon buys Laplace noise, and a budget of rho buys Gaussian noise (`of`).
+
     A batch has noise of one scale. If table i is multiplied by w_i before summing, dividing by w_i
     afterwards divides its noise by w_i; the sensitivity counts that table w_i times.
     """
@@ -21,10 +25,38 @@ class SumBatch:
     """Cells of all tables together."""
     sensitivity: int
     """Bound on the change of all cells together between neighbours, in L1."""
-    epsilon: float
-    """Budget of the whole batch."""
+    epsilon: float = inf
+    """Budget of the whole batch; infinity where its budget is rho."""
+    rho: float | None = None
+    """Budget of the whole batch for Gaussian noise."""
+    squares: int | None = None
+    """Bound on the squared change of all cells in L2, for Gaussian noise."""
     weight: int = 1
     """The largest factor by which a table is multiplied."""
+
+    @classmethod
+    def of(
+        cls, budget: Budget, *, cells: int, sensitivity: int, squares: int, weight: int = 1
+    ) -> SumBatch:
+        """Make a batch that costs this budget.
+
+        Args:
+            budget: an amount of epsilon, for Laplace noise, or of rho, for Gaussian noise.
+            cells: the number of cells.
+            sensitivity: the bound on the change of all cells together, in L1.
+            squares: the bound on the sum of squared changes. A replaced record changes two cells of
+                a table by 1 each, so t tables have the sensitivity 2 t and the squares 2 t.
+            weight: the largest factor by which a table is multiplied.
+        """
+        if budget.concentrated:
+            return cls(
+                cells=cells,
+                sensitivity=sensitivity,
+                rho=budget.amount,
+                squares=squares,
+                weight=weight,
+            )
+        return cls(cells=cells, sensitivity=sensitivity, epsilon=budget.amount, weight=weight)
 
     def among(self, *, parties: int, rows: int, colluding: int) -> Batch:
         """Describe the batch's noise: that of so many parties with so many rows in all."""
@@ -32,6 +64,8 @@ class SumBatch:
             cells=self.cells,
             sensitivity=self.sensitivity,
             epsilon=self.epsilon,
+            rho=self.rho,
+            squares=self.squares,
             rows=self.weight * rows,
             parties=parties,
             colluding=colluding,

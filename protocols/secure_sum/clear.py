@@ -17,7 +17,8 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
-from ...privacy.shares import Batch, SharedLaplace
+from ...privacy.loss import Loss
+from ...privacy.shares import Batch, SharedNoise
 from .hidden_words import WORDS_PAGE
 from .options import SecureSums
 from .pages import await_window, open_window, page_sizes, recut
@@ -39,11 +40,11 @@ class PartyInTheClear:
         batch: Batch,
         *,
         number: int,
-        seen: Mapping[str, float],
+        seen: Mapping[str, Loss],
     ) -> None:
         me = self._me
         pages = recut(tables, cells=batch.cells, size=WORDS_PAGE)
-        noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
+        noisy = me.release(SharedNoise(pages=pages, batch=batch, seen=seen), to=CURATOR)
         for page, cells in enumerate(noisy):
             await_window(me, page, receiver=CURATOR)
             # This line leaks the party's own table with a share of the noise.

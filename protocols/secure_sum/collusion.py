@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import inf
 from types import MappingProxyType
 
 from ...privacy import Batch, coalition, coalition_sizes, with_curator
+from ...privacy.loss import UNBOUNDED, Loss
 from ...privacy.made_once import made_once
-from ...privacy.shares import excess
 from .graph import degree
 from .options import Aggregator, NoiseKind
 
@@ -16,7 +15,7 @@ __all__ = ["loss_by_view", "unknown_shares"]
 
 
 @made_once
-def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> Mapping[str, float]:
+def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> Mapping[str, Loss]:
     """Give the privacy loss of a party's records by view, where it may exceed the batch's epsilon.
 
     It is the same for every party, as no party has a place of its own.
@@ -35,21 +34,17 @@ def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> M
     others = coalition_sizes(parties, threshold=batch.colluding)
     if noise == "selected":
         return MappingProxyType(
-            {view(size): inf for size in others for view in (coalition, with_curator)}
+            {view(size): UNBOUNDED for size in others for view in (coalition, with_curator)}
         )
-
-    def remaining(shares: int) -> float:
-        shape = shares / (parties - batch.colluding)
-        return batch.epsilon * excess(rate=float(batch.rate), shape=shape)
 
     def unknown(size: int, *, curator: bool) -> int:
         members = unknown_shares(batch, party=1, size=size, curator=curator, aggregator=aggregator)
         return len(members)
 
-    losses = {coalition(size): remaining(unknown(size, curator=False)) for size in others}
-    losses |= {with_curator(size): remaining(unknown(size, curator=True)) for size in others}
+    losses = {coalition(size): batch.loss_with(unknown(size, curator=False)) for size in others}
+    losses |= {with_curator(size): batch.loss_with(unknown(size, curator=True)) for size in others}
     if aggregator == "clear":
-        losses[with_curator(0)] = remaining(1)
+        losses[with_curator(0)] = batch.loss_with(1)
     return MappingProxyType(losses)
 
 

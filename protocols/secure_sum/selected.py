@@ -33,6 +33,7 @@ from ...crypto.paillier import Encryptor, Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
+from ...privacy.loss import Loss
 from ...privacy.shares import Batch, SelectedNoise
 from .graph import shuffle
 from .keys import PAGE, KeyedParty, KeyHolder, packing_of
@@ -62,7 +63,7 @@ class SelectingParty(KeyedParty):
         batch: Batch,
         *,
         number: int,
-        seen: Mapping[str, float],
+        seen: Mapping[str, Loss],
     ) -> None:
         me, parties = self.me, batch.parties
         packing = packing_of(batch, shares=False, key_bits=self.key.bits)

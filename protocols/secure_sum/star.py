@@ -29,7 +29,8 @@ from ...crypto import RandomStream
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
-from ...privacy.shares import Batch, SharedLaplace
+from ...privacy.loss import Loss
+from ...privacy.shares import Batch, SharedNoise
 from .agreement import digest_of, require_agreement, send_agreement, take_agreements
 from .graph import Circle
 from .pages import await_window, open_window, page_sizes, recut
@@ -108,7 +109,7 @@ class StarParty:
         batch: Batch,
         *,
         number: int,
-        seen: Mapping[str, float],
+        seen: Mapping[str, Loss],
     ) -> None:
         me, hiding = self._me, self._hiding(batch)
         digest = digest_of(batch, number=number, instructions=me.instructions(CURATOR))
@@ -122,7 +123,7 @@ class StarParty:
             for peer in (self._circle.neighbours(me.rank) if me.peers else [])
         ]
         pages = recut(tables, cells=batch.cells, size=hiding.page_cells)
-        noisy = me.release(SharedLaplace(pages=pages, batch=batch, seen=seen), to=CURATOR)
+        noisy = me.release(SharedNoise(pages=pages, batch=batch, seen=seen), to=CURATOR)
         send_agreement(me, self._circle, number=number, digest=digest)
         done = 0
         for page, cells in enumerate(noisy):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, MisuseError, role_name
 from ...parties import Party
+from ...privacy.loss import Loss
 from ...privacy.shares import Batch
 from ..introductions import introduce
 from .batch import SumBatch
@@ -35,7 +36,7 @@ class Contributor(Protocol):
     """A party's side of an aggregator."""
 
     def contribute(
-        self, tables: Tables, batch: Batch, *, number: int, seen: Mapping[str, float]
+        self, tables: Tables, batch: Batch, *, number: int, seen: Mapping[str, Loss]
     ) -> None: ...
 
 

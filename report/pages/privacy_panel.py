@@ -163,7 +163,7 @@ def _budget(privacy: Privacy) -> str:
     for release in releases:
         by_party.setdefault(release.party, {}).setdefault(
             (release.phase, release.mechanism), []
-        ).append(release.seen["public"])
+        ).append(release.seen["public"].epsilon)
     party = max(by_party, key=lambda party: sum(map(sum, by_party[party].values())))
     rows = [(*key, len(losses), sum(losses)) for key, losses in by_party[party].items()]
     finite = all(loss < float("inf") for *_, loss in rows)
@@ -212,7 +212,7 @@ def _events(releases: Sequence[Release]) -> str:
             release.sensitivity,
             release.scale,
             epsilon_text(release.epsilon),
-            *(epsilon_text(release.seen[view]) for view in views),
+            *(epsilon_text(release.seen[view].epsilon) for view in views),
             "the curator" if release.to == 0 else f"party {release.to}",
             _scope(release),
         )

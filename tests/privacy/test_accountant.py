@@ -10,7 +10,8 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import BudgetError, MisuseError
-from sottovoce.privacy import Accountant, Release, UserCost, epsilon_by_view, laplace, views
+from sottovoce.privacy import Accountant, Loss, Release, UserCost, laplace, losses_by_view, views
+from sottovoce.privacy.loss import NO_LOSS
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,11 @@ def test_nothing_is_drawn_beyond_the_budget() -> None:
 
 def test_losses_add_up_by_view_and_the_worst_party_counts() -> None:
     def released(party: int, epsilon: float, *seers: str) -> Release:
-        seen = dict.fromkeys(views(2), 0.0) | dict.fromkeys(seers, epsilon)
-        return Release(party, "p", "m", 1, 1, epsilon, 0, seen, None, 0.0, None)
+        seen = dict.fromkeys(views(2), NO_LOSS) | dict.fromkeys(seers, Loss.pure(epsilon))
+        return Release(party, "p", "m", 1, 1, epsilon, 0.1, 0.0, epsilon, 0, seen, None, None)
 
     everybody = ("public", "curator", "other_party")
-    losses = epsilon_by_view(
+    losses = losses_by_view(
         [
             released(1, 0.5, *everybody),
             released(1, 0.25, "other_party"),
@@ -83,19 +84,20 @@ def test_losses_add_up_by_view_and_the_worst_party_counts() -> None:
         ],
         parties=2,
     )
-    assert losses["by_party"]["1"] == {
+    assert losses.epsilons(delta=0)[1] == {
         "curator": 0.5,
         "public": 0.5,
         "other_party": 0.75,
         "curator_and_1": 0,
     }
-    assert losses["epsilon"] == {"curator": 0.6, "public": 0.6, "other_party": 0.75}
+    worst = {view: loss.epsilon for view, loss in losses.worst.items()}
+    assert worst == {"curator": 0.6, "public": 0.6, "other_party": 0.75, "curator_and_1": 0}
 
 
 def test_a_release_says_what_it_costs_in_every_view() -> None:
-    release = Release(1, "p", "m", 1, 1, 0.5, 0, {"public": 0.5}, None, 0.0, None)
+    release = Release(1, "p", "m", 1, 1, 0.5, 0.1, 0, 0.5, 0, {"public": NO_LOSS}, None, None)
     with pytest.raises(KeyError, match="curator"):
-        epsilon_by_view([release], parties=2)
+        losses_by_view([release], parties=2)
 
 
 def test_different_users_cost_one_another_nothing() -> None:
@@ -103,7 +105,7 @@ def test_different_users_cost_one_another_nothing() -> None:
     for start in range(0, 100, 10):
         assert release(accountant, 1.0, (start, start + 10)) == 7
     assert accountant.spent == 1.0
-    assert epsilon_by_view(accountant.releases, parties=2)["epsilon"]["public"] == 1.0
+    assert losses_by_view(accountant.releases, parties=2).worst["public"].epsilon == 1.0
 
 
 @pytest.mark.parametrize("again", [(0, 10), (9, 10), (9, 50), (3, 4), (0, 1000)])
@@ -145,7 +147,7 @@ def test_impossible_ranges_of_users_are_refused(users: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("epsilon", [-1.0, float("nan")])
 def test_impossible_epsilons_are_refused(epsilon: float) -> None:
-    with pytest.raises(ValueError, match="an epsilon of at least 0"):
+    with pytest.raises(ValueError, match="a loss of at least 0"):
         release(accountant_of(), epsilon, None)
 
 
@@ -168,16 +170,16 @@ def test_the_largest_loss_equals_brute_force() -> None:
             release(accountant, epsilon, None if everybody else (start, stop))
             spent[slice(None) if everybody else slice(start, stop)] += epsilon
             assert accountant.spent == pytest.approx(spent.max(), abs=1e-12)
-        losses = epsilon_by_view(accountant.releases, parties=2)
-        assert losses["by_party"]["1"]["public"] == pytest.approx(spent.max())
+        losses = losses_by_view(accountant.releases, parties=2)
+        assert losses.by_party[1]["public"].epsilon == pytest.approx(spent.max())
 
 
 def test_users_of_different_parties_are_different() -> None:
     first, second = accountant_of(1), accountant_of(2)
     for accountant in (first, second):
         release(accountant, 1.0, (0, 100))
-    losses = epsilon_by_view([*first.releases, *second.releases], parties=2)
-    assert losses["epsilon"]["curator"] == 1.0
+    losses = losses_by_view([*first.releases, *second.releases], parties=2)
+    assert losses.worst["curator"].epsilon == 1.0
 
 
 def test_each_range_of_users_bears_its_own_cost() -> None:
@@ -187,9 +189,9 @@ def test_each_range_of_users_bears_its_own_cost() -> None:
     second = (UserCost((0, 5), 0.6, 1.0), UserCost((5, 8), 0.3, 0.9))
     for costs in (first, second):
         release_mechanism(accountant, FixedAnswer(1.0, by_users=costs), (0, 10))
-    losses = epsilon_by_view(accountant.releases, parties=2)
-    assert losses["epsilon"]["curator"] == 1.0
-    assert losses["whole_record"] == 2.5
+    losses = losses_by_view(accountant.releases, parties=2)
+    assert losses.worst["curator"].epsilon == 1.0
+    assert losses.whole_record == 2.5
     third = (UserCost((8, 10), 0.2, None), UserCost((10, 12), 1.1, None))
     with pytest.raises(BudgetError, match=r"each of the users 10 to 11, found 1.1"):
         release_mechanism(accountant, FixedAnswer(1.0, by_users=third), (8, 12))
@@ -230,5 +232,5 @@ def test_the_tolerance_is_for_rounding_alone(beyond: float) -> None:
 
 
 def test_losses_are_listed_by_party() -> None:
-    loss = epsilon_by_view([], parties=2)
-    assert list(loss["by_party"]) == ["1", "2"]
+    loss = losses_by_view([], parties=2)
+    assert list(loss.by_party) == [1, 2]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce.privacy import Batch, Mechanism, SelectedNoise, SharedLaplace, laplace
+from sottovoce.privacy import Batch, Mechanism, SelectedNoise, SharedNoise, laplace
+from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.disclosure import Disclosure
 from sottovoce.privacy.exact_value import ExactValue, Inspectable, Norm
 from sottovoce.privacy.exponential import choose
@@ -59,10 +60,10 @@ def of_scores(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Mech
         choose(scores, sensitivity=4.0, epsilon=1.0),
         choose_together([scores, scores[:2]], score="gain", epsilon=1.0),
         laplace_scores(scores, sensitivity=4.0, epsilon=1.0),
-        gaussian_scores(scores, sensitivity=4.0, epsilon=1.0, delta=1e-6),
+        gaussian_scores(scores, sensitivity=4.0, rho=rho_of(1.0, delta=1e-6)),
         sparse_vector(scores, np.ones(4), sensitivity=4.0, epsilon=1.0, cutoff=2),
         threshold_mechanism(scores, np.ones(4), sensitivity=4.0, epsilon=1.0, views=("public",)),
-        SharedLaplace(pages=[counts[:3], counts[3:]], batch=batch, seen={}),
+        SharedNoise(pages=[counts[:3], counts[3:]], batch=batch, seen={}),
         SelectedNoise(pages=[counts[:3], counts[3:]], batch=batch, seen={}),
         Disclosure(counts, sensitivity=7),
         DisclosureToParty(counts, sensitivity=7, epsilon=1.0),

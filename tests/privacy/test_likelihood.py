@@ -13,12 +13,13 @@ from scipy.special import hyp2f1, logsumexp
 
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import laplace
+from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.exponential import choose
 from sottovoce.privacy.likelihood import UnknownLaw, log_ratio
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.noisy_scores import gaussian_scores, laplace_scores
 from sottovoce.privacy.share_law import log_probabilities, noise_log_ratio
-from sottovoce.privacy.shares import Batch, SharedLaplace
+from sottovoce.privacy.shares import Batch, SharedNoise
 from sottovoce.privacy.sparse_vector import sparse_vector, threshold_mechanism
 
 
@@ -90,7 +91,7 @@ def test_counts() -> None:
 def test_one_partys_share() -> None:
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=2, colluding=1)
     pages = [np.array([3, 4])], [np.array([4, 3])]
-    first, second = (SharedLaplace(pages=page, batch=batch, seen={}) for page in pages)
+    first, second = (SharedNoise(pages=page, batch=batch, seen={}) for page in pages)
     assert log_ratio(first, second, [np.array([3, 4])]) == pytest.approx(1.0)
 
 
@@ -107,7 +108,9 @@ def test_scores() -> None:
     scores = [0.0, 1.0], [0.5, 0.5]
     first, second = (laplace_scores(values, sensitivity=0.5, epsilon=1.0) for values in scores)
     assert log_ratio(first, second, np.array([-3.0, 9.0])) == pytest.approx(1.0, abs=1e-5)
-    pair = [gaussian_scores(values, sensitivity=0.5, epsilon=1.0, delta=1e-6) for values in scores]
+    pair = [
+        gaussian_scores(values, sensitivity=0.5, rho=rho_of(1.0, delta=1e-6)) for values in scores
+    ]
     x, sigma = np.array([0.2, 1.4]), pair[0].scale
     laws = [stats.norm(values, sigma).logpdf(x).sum() for values in scores]
     assert log_ratio(pair[0], pair[1], x) == pytest.approx(laws[0] - laws[1], abs=1e-5)

@@ -17,14 +17,16 @@ from sottovoce.parties.filtering import FilterReports
 from sottovoce.privacy import (
     Accountant,
     Batch,
+    Loss,
     Mechanism,
     SelectedNoise,
-    SharedLaplace,
+    SharedNoise,
     laplace,
 )
+from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.disclosure import Disclosure
 from sottovoce.privacy.exponential import choose
-from sottovoce.privacy.mechanism import MECHANISM_FIELDS
+from sottovoce.privacy.mechanism import MECHANISM_FIELDS, PURE_FIELDS
 from sottovoce.privacy.noisy_scores import gaussian_scores, laplace_scores
 from sottovoce.privacy.sparse_vector import sparse_vector, threshold_mechanism
 from sottovoce.protocols.dist_diff_gen.disclosure import Disclosure as DisclosureToParty
@@ -39,10 +41,10 @@ MECHANISMS: list[Mechanism[object]] = [
     laplace(3, sensitivity=1, epsilon=1.0),
     choose(SCORES, sensitivity=1.0, epsilon=1.0),
     laplace_scores(SCORES, sensitivity=1.0, epsilon=1.0),
-    gaussian_scores(SCORES, sensitivity=1.0, epsilon=1.0, delta=1e-6),
+    gaussian_scores(SCORES, sensitivity=1.0, rho=rho_of(1.0, delta=1e-6)),
     sparse_vector(SCORES, SCORES, sensitivity=1.0, epsilon=1.0, cutoff=1),
     threshold_mechanism(SCORES, SCORES, sensitivity=1.0, epsilon=1.0, views=("public",)),
-    SharedLaplace(pages=[COUNTS], batch=BATCH, seen={}),
+    SharedNoise(pages=[COUNTS], batch=BATCH, seen={}),
     SelectedNoise(pages=[COUNTS], batch=BATCH, seen={}),
     Disclosure(COUNTS, sensitivity=2),
     DisclosureToParty(COUNTS, sensitivity=2, epsilon=1.0),
@@ -72,8 +74,7 @@ def test_the_fields_are_those_that_the_accountant_records() -> None:
         "name",
         "sensitivity",
         "scale",
-        "epsilon",
-        "delta",
+        "loss",
         "seen",
         "by_users",
         "whole_record",
@@ -87,18 +88,17 @@ class Complete:
     name = "complete"
     sensitivity = 1.0
     scale = 1.0
-    epsilon = 0.5
-    delta = 1e-6
+    loss = Loss.pure(0.5, delta=1e-6)
     by_users = ()
     whole_record = inf
-    seen: ClassVar[Mapping[str, float]] = {}
+    seen: ClassVar[Mapping[str, Loss]] = {}
 
     def draw(self, randomness: RandomStream) -> int:
         return 7
 
 
 def released(mechanism: Any) -> Accountant:
-    accountant = Accountant(party=1, parties=3, budget=1.0, neighbours="replace-one")
+    accountant = Accountant(party=1, parties=3, budget=1.0, delta=1e-6, neighbours="replace-one")
     accountant.release(mechanism, to=0, phase="p", randomness=RandomStream(b"k" * 32))
     return accountant
 
@@ -126,13 +126,35 @@ def test_a_mechanism_without_a_field_is_refused(field: str) -> None:
     assert not draws
 
 
-def test_a_misspelt_delta_is_refused() -> None:
-    class Misspelt(Complete):
-        detla = 1e-6
+class Pure:
+    """A mechanism that states an epsilon and a delta instead of a loss."""
 
-        @property
-        def delta(self) -> float:  # type: ignore[override]
-            raise AttributeError("delta")
+    name = "pure"
+    sensitivity = 1.0
+    scale = 1.0
+    epsilon = 0.5
+    delta = 1e-6
+    by_users = ()
+    whole_record = None
+    seen: ClassVar[Mapping[str, float]] = {"curator": 0.25}
 
-    with pytest.raises(MisuseError, match="found Misspelt without delta"):
-        released(Misspelt())
+    def draw(self, randomness: RandomStream) -> int:
+        return 7
+
+
+def test_a_mechanism_may_state_epsilon_and_delta() -> None:
+    (release,) = released(Pure()).releases
+    assert release.loss == Loss(0.5, 0.125, 1e-6, 0.5)
+    assert release.seen["curator"] == Loss.pure(0.25)
+
+
+@pytest.mark.parametrize("field", [name for name in PURE_FIELDS if name != "draw"])
+def test_a_pure_mechanism_without_a_field_is_refused(field: str) -> None:
+    class Partial(Pure):
+        def __getattribute__(self, name: str) -> object:
+            if name == field:
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    with pytest.raises(MisuseError, match=f"found Partial without .*{field}"):
+        released(Partial())

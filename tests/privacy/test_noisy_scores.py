@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import norm
 
 from sottovoce.crypto import RandomStream
-from sottovoce.privacy import Accountant, epsilon_by_view
+from sottovoce.messages import BudgetError
+from sottovoce.privacy import Accountant, losses_by_view
+from sottovoce.privacy.conversion import epsilon_of, rho_of
 from sottovoce.privacy.noisy_scores import (
     GaussianScores,
     discrete_gaussian,
-    epsilon_of,
     gaussian_scores,
     laplace_scores,
-    rho_of,
 )
 
 
@@ -55,7 +55,7 @@ def test_rho_is_not_half_of_epsilon_squared() -> None:
 def test_noise_has_the_stated_scale() -> None:
     values = np.linspace(-1, 1, 400)
     laplace = laplace_scores(values, sensitivity=0.01, epsilon=10.0)
-    gauss = gaussian_scores(values, sensitivity=0.01, epsilon=1.0, delta=1e-6)
+    gauss = gaussian_scores(values, sensitivity=0.01, rho=rho_of(1.0, delta=1e-6))
     assert laplace.scale == pytest.approx(400 * 0.01 / 10, rel=1e-4)
     assert gauss.scale == pytest.approx(
         math.sqrt(400) * 0.01 / math.sqrt(2 * rho_of(1.0, delta=1e-6)), rel=1e-4
@@ -68,19 +68,29 @@ def test_noise_has_the_stated_scale() -> None:
         assert np.mean(errors**2) == pytest.approx(deviation**2, rel=5.5 * math.sqrt(5 / 4000))
 
 
-def test_deltas_add_up() -> None:
-    accountant = Accountant(party=1, parties=1, budget=1.0, neighbours="replace-one")
-    mechanism = gaussian_scores([1.0, 2.0], sensitivity=0.1, epsilon=0.4, delta=1e-6)
-    for _ in range(2):
+def test_rho_adds_up_and_is_converted_once() -> None:
+    accountant = Accountant(party=1, parties=1, budget=1.0, delta=1e-6, neighbours="replace-one")
+    mechanism = gaussian_scores([1.0, 2.0], sensitivity=0.1, rho=rho_of(1.0, delta=1e-6) / 4)
+    for _ in range(4):
         accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
-    losses = epsilon_by_view(accountant.releases, parties=1)
-    assert losses["delta"] == 2e-6
-    assert losses["epsilon"]["public"] == pytest.approx(0.8)
+    losses = losses_by_view(accountant.releases, parties=1)
+    assert losses.worst["public"].rho == pytest.approx(rho_of(1.0, delta=1e-6))
+    assert losses.epsilons(delta=1e-6)[1]["public"] == pytest.approx(1.0, rel=1e-6)
+    with pytest.raises(BudgetError, match="at most epsilon 1 "):
+        accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
+
+
+def test_gaussian_noise_needs_a_delta() -> None:
+    accountant = Accountant(party=1, parties=1, budget=1.0, neighbours="replace-one")
+    mechanism = gaussian_scores([1.0, 2.0], sensitivity=0.1, rho=1e-9)
+    with pytest.raises(BudgetError, match=r"expected pure noise, as delta is 0, .* --delta 1e-9"):
+        accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
+    assert not accountant.releases
 
 
 def test_the_noise_keeps_rho() -> None:
     """Rho is the squared sensitivity over twice the variance, with the roundings to the grid."""
-    mechanism = gaussian_scores(np.zeros(105), sensitivity=3 / 45_222, epsilon=0.1, delta=1e-6)
+    mechanism = gaussian_scores(np.zeros(105), sensitivity=3 / 45_222, rho=rho_of(0.1, delta=1e-6))
     assert isinstance(mechanism, GaussianScores)
     rho = mechanism.sensitivity**2 / (2 * mechanism.scale**2)
     assert epsilon_of(rho * (1 - 1e-12), delta=1e-6) <= 0.1
@@ -92,7 +102,6 @@ def test_the_noise_keeps_rho() -> None:
         ([], {"epsilon": 1.0}, "at least one score"),
         ([np.inf], {"epsilon": 1.0}, "all finite"),
         ([1.0], {"epsilon": 0.0}, "epsilon above 0"),
-        ([1.0], {"epsilon": 1.0, "delta": 0.0}, "delta between 0 and 1"),
     ],
 )
 def test_impossible_arguments_are_refused(

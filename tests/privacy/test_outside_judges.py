@@ -16,9 +16,9 @@ from scipy.special import logsumexp
 from sottovoce.crypto import RandomStream
 from sottovoce.evaluation.gaussian_loss import gaussian_epsilon
 from sottovoce.privacy import Accountant, laplace
+from sottovoce.privacy.conversion import epsilon_of, rho_of
 from sottovoce.privacy.gaussian_share_law import periodic_part
 from sottovoce.privacy.gaussian_shares import rho_of_sum
-from sottovoce.privacy.noisy_scores import epsilon_of, rho_of
 from sottovoce.privacy.share_law import log_probabilities
 from sottovoce.privacy.shares import excess
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce.crypto import RandomStream
-from sottovoce.privacy import Accountant, epsilon_by_view, views
+from sottovoce.privacy import Accountant, losses_by_view, views
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 from sottovoce.privacy.sparse_vector import log_likelihood, sparse_vector, threshold_mechanism
 
@@ -175,8 +175,8 @@ def test_the_accountant_says_that_no_epsilon_holds() -> None:
         [1.0], [0.0], sensitivity=1.0, epsilon=0.1, views=tuple(views(1))
     )
     accountant.release(mechanism, to=0, phase="graph", randomness=RandomStream(bytes(32)))
-    losses = epsilon_by_view(accountant.releases, parties=1)
-    assert set(losses["epsilon"].values()) == {inf}
+    losses = losses_by_view(accountant.releases, parties=1)
+    assert {loss.epsilon for loss in losses.worst.values()} == {inf}
     assert accountant.spent == 0.1
 
 

@@ -22,7 +22,7 @@ from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.curator import Curator
 from sottovoce.messages import CURATOR, MessageError, message
 from sottovoce.parties import Party
-from sottovoce.privacy.shares import Batch, SelectedNoise, SharedLaplace, excess
+from sottovoce.privacy.shares import Batch, SelectedNoise, SharedNoise, excess
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
@@ -275,16 +275,16 @@ def of_party(number: int, count: int = COUNT) -> Callable[[Sequence[np.ndarray]]
 @contextmanager
 def without_noise(liars: set[int], *, count: int) -> Iterator[None]:
     """Let these parties add their tables without a share of the noise."""
-    plain = SharedLaplace.draw
+    plain = SharedNoise.draw
 
-    def skipping(self: SharedLaplace, randomness: Any) -> Any:
+    def skipping(self: SharedNoise, randomness: Any) -> Any:
         pages = [np.asarray(page) for page in self.pages]
-        kept = SharedLaplace(pages=pages, batch=self.batch, seen=self.seen)
+        kept = SharedNoise(pages=pages, batch=self.batch, seen=self.seen)
         lies = any(of_party(liar, count)(pages) for liar in liars)
         return iter(pages) if lies else plain(kept, randomness)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SharedLaplace, "draw", skipping)
+        patch.setattr(SharedNoise, "draw", skipping)
         yield
 
 
@@ -312,7 +312,7 @@ def test_up_to_colluding_parties_that_skip_their_noise_cost_nothing(
 def test_liars_and_curious_parties_count_together() -> None:
     """One party skips its noise and another subtracts its own: a lone share of three is left."""
     batch = Batch(cells=1, sensitivity=2, epsilon=1.0, rows=60, parties=3, colluding=1)
-    two_together = loss_by_view(batch, aggregator="masks", noise="shares")["2_parties"]
+    two_together = loss_by_view(batch, aggregator="masks", noise="shares")["2_parties"].epsilon
     assert two_together == pytest.approx(excess(rate=0.5, shape=0.5))
     assert two_together > 2.2
 

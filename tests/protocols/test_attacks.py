@@ -19,7 +19,7 @@ from sottovoce.curator import Curator
 from sottovoce.messages import MessageError, decode
 from sottovoce.parties import Party
 from sottovoce.privacy.negative_binomial import NegativeBinomial
-from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
+from sottovoce.privacy.shares import SelectedNoise, SharedNoise
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
@@ -287,17 +287,15 @@ def _party_of(counts: np.ndarray) -> int:
 
 def _spy_shares(patch: pytest.MonkeyPatch) -> dict[int, list[np.ndarray]]:
     drawn: dict[int, list[np.ndarray]] = {1: [], 2: [], 3: []}
-    plain = SharedLaplace.draw
+    plain = SharedNoise.draw
 
-    def spied(self: SharedLaplace, randomness: Any) -> Any:
+    def spied(self: SharedNoise, randomness: Any) -> Any:
         pages = list(self.pages)
-        noisy = list(
-            plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness)
-        )
+        noisy = list(plain(SharedNoise(pages=pages, batch=self.batch, seen=self.seen), randomness))
         drawn[_party_of(pages[0])].append(noisy[0] - pages[0])
         return iter(noisy)
 
-    patch.setattr(SharedLaplace, "draw", spied)
+    patch.setattr(SharedNoise, "draw", spied)
     return drawn
 
 

@@ -338,7 +338,7 @@ def test_all_choices_together_cost_half_of_epsilon(score: Score) -> None:
 def test_the_fields_of_a_joint_choice() -> None:
     one = choose_together([np.array([0.0, 5.0])], score="gain", epsilon=0.5)
     two = choose_together([np.array([0.0, 5.0])] * 2, score="gain", epsilon=0.5)
-    assert (one.epsilon, two.epsilon) == (0.5, 0.5)
+    assert (one.loss.epsilon, two.loss.epsilon) == (0.5, 0.5)
     assert two.sensitivity == pytest.approx(2, rel=1e-5)
     assert (one.scale, two.scale) == pytest.approx((4, 8), rel=1e-5)
     sure = choose_together(
@@ -371,7 +371,7 @@ def test_the_budget_of_every_choice() -> None:
         "other_party": float("inf"),
         "curator_and_1": float("inf"),
     }
-    assert told["seen"] == seen
+    assert {view: loss["epsilon"] for view, loss in told["seen"].items()} == seen
     privacy = done.report["privacy"]
     assert (
         privacy["epsilon"]["other_party"] == privacy["by_party"]["2"]["other_party"] == float("inf")

@@ -21,6 +21,7 @@ from sottovoce.curator import Estimate, Marginal, dependency_graph, junction_tre
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Domain
+from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.noisy_scores import gaussian_scores
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 from sottovoce.protocols.jtree import budget as budgets
@@ -692,8 +693,7 @@ def test_gaussian_scores_have_the_sensitivity_of_their_rows(rows: int) -> None:
     expected = gaussian_scores(
         r_of(records, pairs_of(domain)),
         sensitivity=1.0,
-        epsilon=0.3,
-        delta=1e-6,
+        rho=rho_of(0.3, delta=1e-9),
     )
     # The change of all three scores together, in the L2 norm: 3, 2 and 2 times (n - 1) / n^2.
     n = max(rows, 2)

@@ -17,7 +17,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.launch.release_tape import ExactRelease
 from sottovoce.messages import MisuseError, SottovoceError
 from sottovoce.parties import Part, Records
-from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
+from sottovoce.privacy import Batch, SelectedNoise, SharedNoise
 from sottovoce.privacy.laplace import two_sided_geometric
 from sottovoce.protocols import AnyProtocol
 
@@ -139,7 +139,7 @@ class Cells(Honest):
         with me.phase("count"):
             batch = Batch(cells=2, sensitivity=1, epsilon=1.0, rows=9, parties=1, colluding=0)
             (cells,) = me.release(
-                SharedLaplace(pages=[me.records.marginal(["sex"])], batch=batch, seen={}),
+                SharedNoise(pages=[me.records.marginal(["sex"])], batch=batch, seen={}),
                 to=CURATOR,
             )
             me.send(self.Said("", cells), to=CURATOR)
@@ -328,7 +328,7 @@ def test_exact_arrays_cannot_be_sent(counts: Any) -> None:
 def test_a_share_must_state_its_cost(counts: Any) -> None:
     batch = Batch(cells=2, sensitivity=2, epsilon=1.0, rows=9, parties=3, colluding=0)
     with pytest.raises(ValueError, match="expected seen, the loss in each view of a share"):
-        SharedLaplace(pages=[counts.marginal(["sex"])], batch=batch, seen={})
+        SharedNoise(pages=[counts.marginal(["sex"])], batch=batch, seen={})
 
 
 def test_selected_noise_hands_on_exact_counts(counts: Any) -> None:

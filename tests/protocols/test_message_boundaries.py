@@ -658,7 +658,7 @@ def test_two_choices_have_the_sensitivity_of_their_sum(score: Any, sensitivity: 
     scores = [np.array([1.0, 2.0]), np.array([0.0, 1.0, 3.0])]
     choice = choose_together(scores, score=score, epsilon=0.3)
     assert sensitivity <= choice.sensitivity <= sensitivity * (1 + 1e-4)
-    assert choice.epsilon == 0.3
+    assert choice.loss.epsilon == 0.3
     assert len(choice.parts) == 2
 
 
@@ -683,8 +683,9 @@ def test_exact_counts_cost_everything_but_for_the_public() -> None:
     counts = np.array([1, 2])
     disclosure = Disclosure(counts, 6.0, 0.5)
     losses = disclosure.seen
-    assert losses["public"] == losses["curator"] == 0.5
-    assert sorted(losses.values()) == [0.5, 0.5, inf, inf]
+    assert disclosure.loss.epsilon == 0.5
+    assert losses.keys() == {"other_party", "curator_and_1"}
+    assert {loss.epsilon for loss in losses.values()} == {inf}
 
 
 def test_party_2_discloses_its_counts_and_party_1_adds_them() -> None:

@@ -19,7 +19,7 @@ from sottovoce.curator import Curator
 from sottovoce.messages import BudgetError, MessageError, MisuseError, SottovoceError
 from sottovoce.parties import Party
 from sottovoce.privacy import Batch, coalition, with_curator
-from sottovoce.privacy.shares import SelectedNoise, SharedLaplace, excess
+from sottovoce.privacy.shares import SelectedNoise, SharedNoise, excess
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
@@ -169,19 +169,17 @@ def test_the_noise_has_its_stated_distribution(
 
 def _spy(patch: pytest.MonkeyPatch, drawn: dict[int, np.ndarray]) -> None:
     """Record the noise that each party drew, in the order of the parties' first pages."""
-    plain = SharedLaplace.draw
+    plain = SharedNoise.draw
 
-    def spied(self: SharedLaplace, randomness: Any) -> Any:
+    def spied(self: SharedNoise, randomness: Any) -> Any:
         pages = list(self.pages)
-        noisy = list(
-            plain(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness)
-        )
+        noisy = list(plain(SharedNoise(pages=pages, batch=self.batch, seen=self.seen), randomness))
         counts = np.concatenate(pages)
         party = next(p for p in (1, 2, 3) if np.array_equal(counts, cells_of(p, len(counts))))
         drawn[party] = np.concatenate(noisy) - counts
         return iter(noisy)
 
-    patch.setattr(SharedLaplace, "draw", spied)
+    patch.setattr(SharedNoise, "draw", spied)
 
 
 VIEWS = ("public", "curator", "other_party", "2_parties", "curator_and_1", "curator_and_2")
@@ -191,10 +189,9 @@ def test_the_accounted_loss_of_each_view(converse: Converse) -> None:
     """The accounted loss depends on the aggregator, the noise and the threshold."""
 
     def seen(**more: Any) -> dict[str, float]:
-        found: dict[str, float] = (
-            sum_up(converse, epsilon=0.05, count=5, **more).party(1).accountant.releases[0].seen
-        )
-        return found
+        talk = sum_up(converse, epsilon=0.05, count=5, **more)
+        losses = talk.party(1).accountant.releases[0].seen
+        return {view: loss.epsilon for view, loss in losses.items()}
 
     plain = dict.fromkeys(VIEWS, 0.05)
     one_of_two = 0.05 * excess(rate=0.025, shape=0.5)  # a share of 1/2 where a whole was due
@@ -246,7 +243,7 @@ def test_the_loss_of_coalitions_agrees_with_linear_algebra(
                     )
                     expected = 0.5 * excess(rate=0.25, shape=fewest / (parties - 1))
                     view = with_curator(size) if curator else coalition(size)
-                    assert seen[view] == pytest.approx(expected), (victim, aggregator, view)
+                    assert seen[view].epsilon == pytest.approx(expected), (victim, aggregator, view)
 
 
 def isolated(

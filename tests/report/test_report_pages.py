@@ -321,6 +321,7 @@ def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_awa
     coalitions |= {f"curator_and_{size}": 2.0 + size for size in range(1, 30)}
     privacy = Privacy(
         claimed_epsilon=1.2,
+        claimed_delta=0.0,
         claimed_coalition=None,
         claimed_with_curator=True,
         neighbours="replace-one",
@@ -328,6 +329,9 @@ def test_of_many_coalitions_those_that_cost_more_than_claimed_are_not_folded_awa
         coalitions=coalitions,
         by_party={},
         delta=0.0,
+        rho={},
+        curve=[],
+        laplace_epsilon=None,
         releases=[],
         key_bits=2048,
         identities="made for the run",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sottovoce import Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
 from sottovoce.crypto import RandomStream
-from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace, views
+from sottovoce.privacy import Batch, Loss, SelectedNoise, SharedNoise, views
 from sottovoce.privacy.shares import excess
 from sottovoce.protocols.calm.protocol import CALM
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
@@ -519,8 +519,10 @@ class OpenShare(Protocol[LeakyParameters]):
         return [np.asarray(me.records.marginal(["sex"]))]
 
     def share(self, me: Party) -> npt.NDArray[np.int64]:
-        mechanism = SharedLaplace(
-            pages=self.pages(me), batch=self.batch(me), seen={"public": self.parameters.epsilon}
+        mechanism = SharedNoise(
+            pages=self.pages(me),
+            batch=self.batch(me),
+            seen={"public": Loss.pure(self.parameters.epsilon)},
         )
         return np.asarray(next(me.release(mechanism, to=0)))
 
@@ -599,7 +601,10 @@ class ShareInTheClear(OpenShare):
     def party(self, me: Party) -> None:
         with me.phase("count"):
             PartyInTheClear(me).contribute(
-                self.pages(me), self.batch(me), number=0, seen={"public": self.parameters.epsilon}
+                self.pages(me),
+                self.batch(me),
+                number=0,
+                seen={"public": Loss.pure(self.parameters.epsilon)},
             )
 
     def collect(self, desk: Curator, party: int) -> None:
@@ -681,9 +686,9 @@ class FullShare(OpenShare):
     def share(self, me: Party) -> npt.NDArray[np.int64]:
         batch = self.batch(me)
         loss = batch.epsilon * excess(rate=float(batch.rate), shape=1 / batch.parties)
-        seen = dict.fromkeys(views(batch.parties), loss)
+        seen = dict.fromkeys(views(batch.parties), Loss.pure(loss))
         return np.asarray(
-            next(me.release(SharedLaplace(pages=self.pages(me), batch=batch, seen=seen), to=0))
+            next(me.release(SharedNoise(pages=self.pages(me), batch=batch, seen=seen), to=0))
         )
 
 
@@ -694,7 +699,7 @@ class ChangedInPlace(OpenShare):
 
     def share(self, me: Party) -> npt.NDArray[np.int64]:
         alone = replace(self.batch(me), parties=1)
-        mechanism = SharedLaplace(pages=self.pages(me), batch=alone, seen={})
+        mechanism = SharedNoise(pages=self.pages(me), batch=alone, seen={})
         noisy = next(me.release(mechanism, to=0))
         noisy += 5
         return noisy

@@ -10,7 +10,7 @@ import numpy as np
 
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, message
 from sottovoce.crypto import RandomStream
-from sottovoce.privacy import Batch, SelectedNoise, SharedLaplace
+from sottovoce.privacy import Batch, Loss, SelectedNoise, SharedNoise
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
@@ -123,10 +123,10 @@ class OpenShare(Count):
         )
 
     def answer(self, me: Party, exact: int) -> float:
-        share = SharedLaplace(
+        share = SharedNoise(
             pages=[np.array([exact])],
             batch=self.batch(me),
-            seen={"public": self.parameters.epsilon},
+            seen={"public": Loss.pure(self.parameters.epsilon)},
         )
         return float(next(me.release(share, to=CURATOR))[0])
 

@@ -25,7 +25,7 @@ from sottovoce.curator import BayesianNetwork, Curator, Estimate, Marginal
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Batch, Domain
-from sottovoce.privacy.shares import SelectedNoise, SharedLaplace
+from sottovoce.privacy.shares import SelectedNoise, SharedNoise
 from sottovoce.protocols.dp_subn import learning
 from sottovoce.protocols.dp_subn.learning import select_parents
 from sottovoce.protocols.dp_subn.usefulness import Sizes
@@ -55,25 +55,25 @@ FEW = pd.DataFrame({"colour": ["red", "blue", "red", "green"] * 6, "size": ["1",
 def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
     """Record every party's counts and the noise that it drew: full noise, or a share."""
     kept: list[tuple[np.ndarray, np.ndarray]] = []
-    whole, share = SelectedNoise.draw, SharedLaplace.draw
+    whole, share = SelectedNoise.draw, SharedNoise.draw
 
     def selected(self: SelectedNoise, randomness: Any) -> Iterator[Any]:
         for counts, noise in whole(self, randomness):
             kept.append((counts, noise))
             yield counts, noise
 
-    def shared(self: SharedLaplace, randomness: Any) -> Iterator[Any]:
+    def shared(self: SharedNoise, randomness: Any) -> Iterator[Any]:
         pages = list(self.pages)
         for counts, noisy in zip(
             pages,
-            share(SharedLaplace(pages=pages, batch=self.batch, seen=self.seen), randomness),
+            share(SharedNoise(pages=pages, batch=self.batch, seen=self.seen), randomness),
             strict=True,
         ):
             kept.append((counts, noisy - counts))
             yield noisy
 
     patch.setattr(SelectedNoise, "draw", selected)
-    patch.setattr(SharedLaplace, "draw", shared)
+    patch.setattr(SharedNoise, "draw", shared)
     return kept
 
 

@@ -1,0 +1,59 @@
+"""Budgets: what a protocol may spend, as an amount of epsilon or of rho.
+
+A protocol splits its budget among its releases by `share`. Parts of either measure add up. Which
+measure a run has follows from its noise: Laplace noise is pure, and Gaussian noise costs rho.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ..messages import UsageError
+from .conversion import epsilon_of, rho_of
+
+__all__ = ["Budget", "Unit"]
+
+Unit = Literal["epsilon", "rho"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An amount of epsilon, or of rho."""
+
+    unit: Unit
+    amount: float
+
+    @classmethod
+    def of(cls, epsilon: float, *, delta: float) -> Budget:
+        """Give the budget in rho that implies at most epsilon except with probability delta."""
+        if not delta > 0:
+            raise UsageError(
+                "expected a delta above 0 for a budget in rho, found 0: say --delta 1e-9, or take "
+                "Laplace noise"
+            )
+        return cls("rho", rho_of(epsilon, delta=delta))
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether the budget is in rho."""
+        return self.unit == "rho"
+
+    def share(self, part: float) -> Budget:
+        """Take a part of the budget; parts add up to 1."""
+        return Budget(self.unit, self.amount * part)
+
+    @property
+    def of_choice(self) -> float:
+        """Epsilon of an exponential mechanism that costs this budget: rho is epsilon^2 / 8."""
+        return math.sqrt(8 * self.amount) if self.concentrated else self.amount
+
+    @property
+    def of_pure(self) -> float:
+        """Epsilon of a pure mechanism that costs this budget: rho is epsilon^2 / 2."""
+        return math.sqrt(2 * self.amount) if self.concentrated else self.amount
+
+    def epsilon(self, *, delta: float) -> float:
+        """Give the epsilon of spending this budget alone."""
+        return epsilon_of(self.amount, delta=delta) if self.concentrated else self.amount

@@ -1,0 +1,80 @@
+"""Privacy loss: what a release costs, in the two measures in which costs add up.
+
+Pure epsilon adds up, and rho of zero-concentrated differential privacy (zCDP; Bun and Steinke 2016)
+adds up. Many releases cost much less in rho. A run converts its sum of rho to an epsilon once, for
+one delta (`privacy.conversion`).
+
+    pure epsilon            costs epsilon, and rho = epsilon^2 / 2
+    bounded range epsilon   costs epsilon, and rho = epsilon^2 / 8; so does the exponential
+                            mechanism (Cesar and Rogers 2021)
+    Gaussian noise          costs rho = D^2 / (2 s^2) for the L2 sensitivity D and variance s^2; no
+                            pure epsilon bounds it
+
+Delta is the chance that both bounds fail, as where a rare label passes a threshold. It adds up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+__all__ = ["NO_LOSS", "UNBOUNDED", "Loss", "largest"]
+
+
+class Loss(msgspec.Struct, frozen=True, gc=False):
+    """The privacy loss of one or more releases; losses add up component by component."""
+
+    epsilon: float
+    """Bound on the loss; infinity where there is none, as for Gaussian noise."""
+    rho: float
+    """Bound of zero-concentrated differential privacy."""
+    delta: float = 0.0
+    """Chance that both bounds fail."""
+    laplace_epsilon: float | None = None
+    """Epsilon that Laplace noise of the same variance costs, where that is not `epsilon`."""
+
+    @classmethod
+    def pure(cls, epsilon: float, *, delta: float = 0.0) -> Loss:
+        """Give the loss of an epsilon, which may fail with probability delta."""
+        return cls(epsilon, epsilon * epsilon / 2, delta)
+
+    @classmethod
+    def bounded_range(cls, epsilon: float) -> Loss:
+        """Give the loss of a mechanism whose log-ratios between neighbours span epsilon at most."""
+        return cls(epsilon, epsilon * epsilon / 8)
+
+    @classmethod
+    def concentrated(cls, rho: float, *, laplace_epsilon: float = math.inf) -> Loss:
+        """Give the loss of a mechanism that only rho bounds."""
+        return cls(math.inf, rho, 0.0, laplace_epsilon)
+
+    @property
+    def of_laplace(self) -> float:
+        """Epsilon that pure noise of the same variance costs."""
+        return self.epsilon if self.laplace_epsilon is None else self.laplace_epsilon
+
+    def is_within(self, other: Loss, *, slack: float = 1e-9) -> bool:
+        """Tell whether each component is at most that of another loss."""
+        pairs = (
+            (self.epsilon, other.epsilon),
+            (self.rho, other.rho),
+            (self.delta, other.delta),
+        )
+        return all(small <= large * (1 + slack) for small, large in pairs)
+
+
+NO_LOSS = Loss(0.0, 0.0)
+UNBOUNDED = Loss(math.inf, math.inf)
+
+
+def largest(losses: Iterable[Loss]) -> Loss:
+    """Take the largest of each component: a bound on every one of these losses."""
+    listed = [*losses]
+    return Loss(
+        max((loss.epsilon for loss in listed), default=0.0),
+        max((loss.rho for loss in listed), default=0.0),
+        max((loss.delta for loss in listed), default=0.0),
+        max((loss.of_laplace for loss in listed), default=0.0),
+    )
