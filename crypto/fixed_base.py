@@ -26,6 +26,8 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
+from .workers import without_lock
+
 __all__ = ["MAX_TABLE_ENTRIES", "CombShape", "FixedBase", "cheapest_shape"]
 
 # These costs are in units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured
@@ -91,15 +93,10 @@ class FixedBase:
         """Make the tables for exponents below 2**bits."""
         modulus, square, shape = mpz(n), mpz(n) ** 2, cheapest_shape(bits, uses=uses)
         units, turns = [], []
-        # A table's generators are the base to the powers 2**(row * columns + its first column).
-        rows = [mpz(base) % square]
-        for _ in range(shape.rows - 1):
-            rows.append(gmpy2.powmod(rows[-1], mpz(1) << shape.columns, square))
-        for _ in range(shape.tables):
-            unit, turn = _entries(rows, modulus)
+        for generators in _generators(mpz(base) % square, square=square, shape=shape):
+            unit, turn = _entries(generators, modulus)
             units.append(unit)
             turns.append(turn)
-            rows = [gmpy2.powmod(row, mpz(1) << shape.span, square) for row in rows]
         return cls(modulus, square, shape, units, turns)
 
     def power(self, exponent: int, *, message: int = 0) -> mpz:
@@ -128,6 +125,23 @@ class FixedBase:
         weights = np.uint32(1) << np.arange(rows, dtype=np.uint32)
         indices: list[int] = (weights @ bits.reshape(rows, columns).astype(np.uint32)).tolist()
         return indices
+
+
+def _generators(base: mpz, *, square: mpz, shape: CombShape) -> list[list[mpz]]:
+    """List each table's generators: the base to the powers 2**(row * columns + its first column).
+
+    One chain of squarings passes all of them.
+    """
+    tables: list[list[mpz]] = [[] for _ in range(shape.tables)]
+    last_span = shape.columns - (shape.tables - 1) * shape.span
+    with without_lock():
+        for row in range(shape.rows):
+            for number, generators in enumerate(tables):
+                generators.append(base)
+                is_last = number + 1 == shape.tables
+                if not (is_last and row + 1 == shape.rows):
+                    base = gmpy2.powmod(base, 1 << (last_span if is_last else shape.span), square)
+    return tables
 
 
 def _entries(generators: list[mpz], n: mpz) -> tuple[list[mpz], list[mpz]]:

@@ -43,7 +43,7 @@ from .ciphertexts import Ciphertexts
 from .fixed_base import FixedBase
 from .public_key import PublicKey
 from .randomness import RandomStream
-from .workers import map_in_threads
+from .workers import map_in_threads, without_lock
 
 __all__ = ["Encryptor", "Exponent", "PrivateKey", "new_key"]
 
@@ -156,9 +156,9 @@ class Encryptor:
         if exponent == "half":
             n = mpz(key.n)
             x = mpz(self._unit())
-            self._table = FixedBase.of(
-                gmpy2.powmod(-x * x % n, n, n * n), n=key.n, bits=self._short, uses=uses
-            )
+            with without_lock():
+                base = gmpy2.powmod(-x * x % n, n, n * n)
+            self._table = FixedBase.of(base, n=key.n, bits=self._short, uses=uses)
 
     def encrypt(self, messages: Iterable[int]) -> Ciphertexts:
         """Encrypt integers from -n/2 to n/2.
