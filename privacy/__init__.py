@@ -6,9 +6,11 @@ from .binary import BinaryEncoding
 from .budget import Budget
 from .composition import PartPath, PartStep
 from .domain import Domain, read_marginal_table
+from .gaussian import GaussianNumbers, gaussian
 from .laplace import DiscreteLaplace, laplace
 from .loss import Loss
 from .mechanism import Mechanism, UserCost
+from .real_values import RealMean, RealSum, real_mean, real_sum
 from .releases import Release, losses_by_view
 from .shares import Batch, SelectedNoise, SharedNoise
 
@@ -20,22 +22,28 @@ __all__ = [
     "BudgetHolder",
     "DiscreteLaplace",
     "Domain",
+    "GaussianNumbers",
     "Loss",
     "Mechanism",
     "Members",
     "Neighbours",
     "PartPath",
     "PartStep",
+    "RealMean",
+    "RealSum",
     "Release",
     "SelectedNoise",
     "SharedNoise",
     "UserCost",
     "coalition",
     "coalition_sizes",
+    "gaussian",
     "laplace",
     "losses_by_view",
     "members",
     "read_marginal_table",
+    "real_mean",
+    "real_sum",
     "views",
     "with_curator",
 ]

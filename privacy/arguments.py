@@ -14,7 +14,17 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_WHOLE", "exact_fraction", "real_numbers", "whole_numbers"]
+from .budget import Budget
+
+__all__ = [
+    "MAX_WHOLE",
+    "concentrated_rho",
+    "exact_fraction",
+    "pure_epsilon",
+    "real_numbers",
+    "require_budget",
+    "whole_numbers",
+]
 
 MAX_WHOLE: Final = 1 << 62
 """Bound on whole numbers in an array: noise below 2**60 can be added within 64 bits."""
@@ -88,6 +98,62 @@ def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
             "leave those records out"
         )
     return reals
+
+
+def pure_epsilon(
+    epsilon: float | None, budget: Budget | None, *, mechanism: str, by_choice: bool = False
+) -> float:
+    """Take the epsilon of a pure mechanism, from `epsilon` or from a part of a budget.
+
+    Args:
+        epsilon: the epsilon, or `None`.
+        budget: the budget, or `None`. A budget in rho pays for epsilon = sqrt(2 rho).
+        mechanism: the name of the mechanism.
+        by_choice: whether the mechanism has a bounded range, so that rho pays for sqrt(8 rho).
+    """
+    if (epsilon is None) == (budget is None):
+        raise ValueError(
+            f"expected epsilon= or budget= in {mechanism}, found "
+            f"{'neither' if epsilon is None else 'both'}: say one of them"
+        )
+    if budget is not None:
+        require_budget(budget, mechanism=mechanism)
+        epsilon = budget.of_choice if by_choice else budget.of_pure
+    return float(exact_fraction(epsilon, name="an epsilon"))
+
+
+def concentrated_rho(rho: float | None, budget: Budget | None, *, mechanism: str) -> float:
+    """Take the rho of a mechanism with Gaussian noise, from `rho` or from a part of a budget.
+
+    >>> concentrated_rho(None, Budget("epsilon", 1.0), mechanism="gaussian")
+    Traceback (most recent call last):
+    ValueError: expected a budget in rho in gaussian, found one in epsilon: Gaussian noise is not \
+pure, so take Budget.of(epsilon, delta=1e-9), or laplace
+    """
+    if (rho is None) == (budget is None):
+        raise ValueError(
+            f"expected rho= or budget= in {mechanism}, found "
+            f"{'neither' if rho is None else 'both'}: say one of them"
+        )
+    if budget is not None:
+        require_budget(budget, mechanism=mechanism)
+        if not budget.concentrated:
+            raise ValueError(
+                f"expected a budget in rho in {mechanism}, found one in epsilon: Gaussian noise is "
+                "not pure, so take Budget.of(epsilon, delta=1e-9), or laplace"
+            )
+        rho = budget.amount
+    return float(exact_fraction(rho, name="a rho"))
+
+
+def require_budget(budget: object, *, mechanism: str) -> Budget:
+    """Take a budget; refuse what is none."""
+    if not isinstance(budget, Budget):
+        raise ValueError(  # noqa: TRY004 - all arguments are refused by the same kind of error
+            f"expected a Budget in {mechanism}, found {_type_of(budget)}: take epsilon= for a "
+            "number"
+        )
+    return budget
 
 
 def _type_of(value: object) -> str:

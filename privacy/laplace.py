@@ -21,11 +21,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from .arguments import exact_fraction, whole_numbers
+from .arguments import exact_fraction, pure_epsilon, whole_numbers
+from .budget import Budget
 from .exact_value import ExactValue
 from .loss import Loss
 
-__all__ = ["DiscreteLaplace", "bernoulli_exp", "laplace", "two_sided_geometric"]
+__all__ = [
+    "DiscreteLaplace",
+    "bernoulli_exp",
+    "laplace",
+    "require_scale",
+    "two_sided_geometric",
+]
 
 Counts = npt.NDArray[np.int64]
 NumbersT = TypeVar("NumbersT", int, npt.NDArray[np.int64])
@@ -87,24 +94,37 @@ class DiscreteLaplace(Generic[NumbersT]):
 
 @overload
 def laplace(
-    value: int, *, sensitivity: float | Fraction, epsilon: float
+    value: int,
+    *,
+    sensitivity: float | Fraction,
+    epsilon: float | None = ...,
+    budget: Budget | None = ...,
 ) -> DiscreteLaplace[int]: ...
 @overload
 def laplace(
-    value: npt.ArrayLike, *, sensitivity: float | Fraction, epsilon: float
+    value: npt.ArrayLike,
+    *,
+    sensitivity: float | Fraction,
+    epsilon: float | None = ...,
+    budget: Budget | None = ...,
 ) -> DiscreteLaplace[Counts]: ...
 def laplace(
-    value: npt.ArrayLike, *, sensitivity: float | Fraction, epsilon: float
+    value: npt.ArrayLike,
+    *,
+    sensitivity: float | Fraction,
+    epsilon: float | None = None,
+    budget: Budget | None = None,
 ) -> DiscreteLaplace[int] | DiscreteLaplace[Counts]:
     """Prepare whole numbers for release with discrete Laplace noise.
 
-    The noise scale is sensitivity / epsilon.
+    The noise scale is sensitivity / epsilon. Say `epsilon` or `budget`.
 
     Args:
         value: A whole number, or an array of whole numbers.
         sensitivity: The bound on the change of all numbers together, in the L1 norm, between
             neighbouring datasets. A float is taken as the exact fraction that it is.
         epsilon: The privacy loss.
+        budget: A part of the budget, in epsilon or in rho.
 
     >>> from sottovoce.crypto import RandomStream
     >>> laplace([3, 4], sensitivity=1, epsilon=1.0).draw(RandomStream(b"k" * 32)).shape
@@ -112,15 +132,19 @@ def laplace(
     """
     numbers = whole_numbers(value, mechanism="laplace")
     exact = exact_fraction(sensitivity, name="a sensitivity")
-    exact_fraction(epsilon, name="an epsilon")
-    if exact / Fraction(epsilon) > MAX_SCALE:
-        raise ValueError(
-            f"expected a noise scale of at most 2**40, found {float(exact / Fraction(epsilon)):g}: "
-            "choose a larger epsilon"
-        )
+    loss = pure_epsilon(epsilon, budget, mechanism="laplace")
+    require_scale(float(exact / Fraction(loss)))
     if isinstance(numbers, int):
-        return DiscreteLaplace(numbers, exact, float(epsilon))
-    return DiscreteLaplace(numbers, exact, float(epsilon))
+        return DiscreteLaplace(numbers, exact, loss)
+    return DiscreteLaplace(numbers, exact, loss)
+
+
+def require_scale(scale: float) -> None:
+    """Refuse a noise scale with which numbers might exceed 64 bits."""
+    if scale > MAX_SCALE:
+        raise ValueError(
+            f"expected a noise scale of at most 2**40, found {scale:g}: choose a larger budget"
+        )
 
 
 def two_sided_geometric(rate: Fraction, randomness: RandomStream) -> int:

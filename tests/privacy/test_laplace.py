@@ -41,11 +41,12 @@ def test_the_noise_has_its_exact_law(epsilon: float, sensitivity: int) -> None:
 
 
 def test_impossible_sensitivities_and_epsilons_are_refused() -> None:
-    for arguments in (
+    wrong: list[dict[str, Any]] = [
         {"sensitivity": 0, "epsilon": 1.0},
         {"sensitivity": 1, "epsilon": 0.0},
         {"sensitivity": 1, "epsilon": math.inf},
-    ):
+    ]
+    for arguments in wrong:
         with pytest.raises(ValueError, match="expected a"):
             laplace(5, **arguments)
 
@@ -74,7 +75,7 @@ WRONG_FIGURES: list[tuple[dict[str, Any], str]] = [
     ({"sensitivity": math.nan, "epsilon": 1.0}, "a sensitivity above 0 and finite, found nan"),
     ({"sensitivity": "2", "epsilon": 1.0}, "an int, a Fraction or a float, found a str"),
     ({"sensitivity": None, "epsilon": 1.0}, "an int, a Fraction or a float, found None"),
-    ({"sensitivity": 1, "epsilon": 1e-20}, "at most 2.*40, found 1e.20: choose a larger epsilon"),
+    ({"sensitivity": 1, "epsilon": 1e-20}, "at most 2.*40, found 1e.20: choose a larger budget"),
 ]
 
 
