@@ -33,7 +33,13 @@ if TYPE_CHECKING:
         personal,
     )
     from .parties import Party
-    from .privacy import laplace
+    from .privacy import Budget, gaussian, laplace, real_mean, real_sum
+    from .privacy.above_threshold import above_threshold
+    from .privacy.exponential import choose
+    from .privacy.histogram import secret_histogram
+    from .privacy.noisy_max import report_noisy_max
+    from .privacy.quantiles import median, quantile, quantiles
+    from .privacy.sparse_vector import sparse_vector
     from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
 
 __all__ = [
@@ -58,7 +64,19 @@ __all__ = [
     "BigInts",
     "Shape",
     "CIPHERTEXT",
+    "Budget",
     "laplace",
+    "gaussian",
+    "real_sum",
+    "real_mean",
+    "choose",
+    "report_noisy_max",
+    "sparse_vector",
+    "above_threshold",
+    "median",
+    "quantile",
+    "quantiles",
+    "secret_histogram",
     "SottovoceError",
     "UsageError",
     "ConversationError",
@@ -73,7 +91,13 @@ _ROOMS = {
     "evaluate": "evaluation",
     "Party": "parties",
     "Curator": "curator",
-    "laplace": "privacy",
+    **dict.fromkeys(("Budget", "laplace", "gaussian", "real_sum", "real_mean"), "privacy"),
+    **dict.fromkeys(("median", "quantile", "quantiles"), "privacy.quantiles"),
+    "choose": "privacy.exponential",
+    "report_noisy_max": "privacy.noisy_max",
+    "sparse_vector": "privacy.sparse_vector",
+    "above_threshold": "privacy.above_threshold",
+    "secret_histogram": "privacy.histogram",
     **dict.fromkeys(("Protocol", "Options", "Epsilon", "Outcome", "Cost", "Public"), "protocols"),
     **dict.fromkeys(
         ("CURATOR", "message", "personal", "encoded_size", "BigInts", "Shape", "CIPHERTEXT"),
