@@ -16,6 +16,10 @@ arrays. It is consumed page by page, so a batch may be larger than memory (`sums
 curator's side). The keys are exchanged once for all batches. One batch is one release:
 `sensitivity` bounds the change of all its cells together.
 
+Real numbers are clipped, rounded and summed by `sums.real(values, batch)` on the party's side and
+`sums.real(batch)` on the curator's, with the same `batch = RealBatch(bound=1.0, budget=...,
+neighbours=...)` on both.
+
 The `aggregator` hides a party's table until it is in the sum:
 
     paillier    a star: each party adds masks that cancel in the sum of all parties, encrypts under
@@ -40,6 +44,7 @@ Few parties are special cases:
 from .batch import SumBatch
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
 from .predict import predict_keys, predict_sum
+from .reals import RealBatch
 from .summing import SummingProtocol
 from .sums import CuratorSums, PartySums
 from .tables import Family, Tables
@@ -49,6 +54,7 @@ __all__ = [
     "Family",
     "NoiseKind",
     "PartySums",
+    "RealBatch",
     "SecureSums",
     "SumBatch",
     "SumOptions",

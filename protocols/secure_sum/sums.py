@@ -23,6 +23,7 @@ from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
 from .hidden_words import HiddenWords
 from .keys import KeyedParty, KeyHolder
 from .options import NoiseKind, SecureSums, SumOptions, colluding
+from .reals import RealBatch
 from .selected import SelectingCurator, SelectingParty
 from .star import StarCurator, StarParty
 
@@ -119,6 +120,25 @@ class PartySums:
         self._side.contribute(tables, noisy, number=self._batches, seen=losses)
         self._batches += 1
 
+    def real(
+        self, values: npt.ArrayLike, batch: RealBatch, *, groups: npt.ArrayLike | None = None
+    ) -> None:
+        """Add this party's real numbers to a batch, as `contribute` adds tables.
+
+        Args:
+            values: A number for each record, or a row of `batch.columns` numbers for each record.
+            batch: How they are clipped and rounded, and what they cost.
+            groups: The number of each record's group, from 0, where the batch has groups.
+        """
+        if batch.neighbours != self._me.accountant.neighbours:
+            raise MisuseError(
+                f"expected a batch for {self._me.accountant.neighbours} neighbours, as the "
+                f"protocol declares them, found one for {batch.neighbours}",
+                where=self._me.where,
+            )
+        tables = list(batch.steps(values, rows=self.rows, groups=groups))
+        self.contribute(tables, batch.sum_batch(rows=self.rows))
+
     def _count_rows(self) -> int:
         me = self._me
         if me.accountant.neighbours != "replace-one":
@@ -200,6 +220,10 @@ class CuratorSums:
         """Receive a batch as one array."""
         pages = list(self.pages(batch))
         return np.concatenate(pages) if pages else np.zeros(0, np.int64)
+
+    def real(self, batch: RealBatch) -> npt.NDArray[np.float64]:
+        """Receive a batch of real numbers: the sums, by group and by column (`RealBatch.reals`)."""
+        return batch.reals(self.total(batch.sum_batch(rows=self.rows)), rows=self.rows)
 
     def noisy(self, batch: SumBatch) -> Batch:
         """Describe a batch's noise, as all roles compute it."""
