@@ -2,9 +2,8 @@
 
 A record changes each of k scores by S at most. Together this is k S in the L1 norm, and sqrt(k) S
 in the L2 norm, so Gaussian noise is much smaller for many scores. It costs rho (`privacy.loss`),
-and no pure epsilon bounds it. The noise is discrete, after
-Canonne, Kamath and Steinke (2020, theorem 4 and algorithm 3). Scores are rounded to a grid, as for
-`exponential`, and noise is drawn with integers alone.
+and no pure epsilon bounds it. The noise is discrete (Canonne, Kamath and Steinke 2020, theorem 4).
+Scores are rounded to a grid, as for `exponential`, and noise is drawn with integers alone.
 """
 
 from __future__ import annotations
@@ -20,15 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..messages import UsageError
+from .discrete_gaussian import MAX_VARIANCE, discrete_gaussian
 from .exact_value import ExactValue
 from .exponential import STEPS, on_grid
-from .laplace import bernoulli_exp, two_sided_geometric
+from .laplace import two_sided_geometric
 from .loss import Loss
 
 __all__ = [
     "GaussianScores",
     "LaplaceScores",
-    "discrete_gaussian",
     "gaussian_scores",
     "laplace_scores",
 ]
@@ -110,12 +110,9 @@ class GaussianScores:
 
     def draw(self, randomness: RandomStream) -> npt.NDArray[np.float64]:
         """Add the noise. Called by `Accountant.release` alone."""
-        variance = self._variance
-        return (
-            np.array(
-                [score + discrete_gaussian(variance, randomness) for score in self.steps.tolist()]
-            )
-            * self.step
+        law = discrete_gaussian(variance=self._variance)
+        return np.asarray(
+            (self.steps + law.draw(len(self.steps), randomness=randomness)) * self.step
         )
 
     def exact_value(self) -> ExactValue:
@@ -139,13 +136,10 @@ def gaussian_scores(scores: npt.ArrayLike, *, sensitivity: float, rho: float) ->
     times `sensitivity` in the L2 norm.
     """
     steps, step = on_grid(scores, sensitivity=sensitivity, epsilon=rho)
-    return GaussianScores(steps, step, rho)
-
-
-def discrete_gaussian(variance: Fraction, randomness: RandomStream) -> int:
-    """Draw X with P[X = x] proportional to exp(-x^2 / (2 variance)): algorithm 3."""
-    t = math.isqrt(variance.numerator // variance.denominator) + 1
-    while True:
-        candidate = two_sided_geometric(Fraction(1, t), randomness)
-        if bernoulli_exp((abs(candidate) - variance / t) ** 2 / (2 * variance), randomness):
-            return candidate
+    mechanism = GaussianScores(steps, step, rho)
+    if mechanism.scale > math.sqrt(MAX_VARIANCE) * step:
+        raise UsageError(
+            f"expected noise of at most 2**26 times the sensitivity of {sensitivity:g}, found "
+            f"{mechanism.scale:g}: rho {rho:g} is too small for {len(steps)} scores"
+        )
+    return mechanism

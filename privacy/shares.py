@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -40,11 +40,7 @@ from .gaussian_share_law import gaussian_log_ratio
 from .gaussian_shares import SAFETY_BITS, rho_of_sum, share_variance_for
 from .gaussian_shares import noise_bound as gaussian_bound
 from .loss import Loss
-from .made_once import made_once
 from .share_law import noise_log_ratio
-
-if TYPE_CHECKING:
-    from .discrete_gaussian import DiscreteGaussian
 
 __all__ = ["Batch", "SelectedNoise", "SharedNoise", "excess", "noise_bound", "shape_of"]
 
@@ -159,7 +155,7 @@ class Batch:
     def scale(self) -> float:
         """Noise scale: that of Laplace noise, or the standard deviation of all honest shares."""
         if self.rho is not None:
-            return math.sqrt(float(self._gaussian.variance) * self._honest)
+            return math.sqrt(float(self._share_variance) * self._honest)
         return self.sensitivity / self.epsilon
 
     @property
@@ -190,7 +186,7 @@ class Batch:
 
     def _rho_of(self, shares: int) -> float:
         return rho_of_sum(
-            share_variance=self._gaussian.variance,
+            share_variance=self._share_variance,
             shares=shares,
             l2_squared=self._squares,
             cells=self.cells,
@@ -202,15 +198,20 @@ class Batch:
         return self.squares
 
     @property
-    def _gaussian(self) -> DiscreteGaussian:
-        """The law of one party's share."""
+    def _share_variance(self) -> Fraction:
+        """Variance parameter of one party's Gaussian share."""
         assert self.rho is not None  # noqa: S101 - only called where there is one
-        return _law_of_share(self.rho, shares=self._honest, squares=self._squares, cells=self.cells)
+        return share_variance_for(
+            self.rho, shares=self._honest, l2_squared=self._squares, cells=self.cells
+        )
 
     def draw_share(self, count: int, *, randomness: RandomStream) -> Counts:
         """Draw one party's share of the noise for so many cells."""
         if self.rho is not None:
-            return self._gaussian.draw(count, randomness=randomness)
+            from .discrete_gaussian import discrete_gaussian
+
+            gaussian = discrete_gaussian(variance=self._share_variance)
+            return gaussian.draw(count, randomness=randomness)
         from .negative_binomial import negative_binomial
 
         shape = shape_of(parties=self.parties, colluding=self.colluding)
@@ -222,7 +223,7 @@ class Batch:
         """Compute the log-ratio of noise of so many shares, against the noise minus `shift`."""
         if self.rho is not None:
             return gaussian_log_ratio(
-                noise, shift, share_variance=self._gaussian.variance, shares=shares
+                noise, shift, share_variance=self._share_variance, shares=shares
             )
         shape = float(shape_of(parties=self.parties, colluding=self.colluding)) * shares
         return noise_log_ratio(noise, shift, shape=shape, rate=self.rate)
@@ -231,7 +232,7 @@ class Batch:
         """Bound every cell of the released sum, with its noise."""
         if self.rho is not None:
             return self.rows + gaussian_bound(
-                share_variance=self._gaussian.variance, shares=self.parties, cells=self.cells
+                share_variance=self._share_variance, shares=self.parties, cells=self.cells
             )
         sharing = {"parties": self.parties, "colluding": self.colluding} if shares else {}
         noise = noise_bound(
@@ -242,18 +243,10 @@ class Batch:
     def variance(self, *, shares: bool) -> float:
         """Compute the noise variance of each cell of the released sum."""
         if self.rho is not None:
-            return float(self._gaussian.variance) * self.parties
+            return float(self._share_variance) * self.parties
         rate = float(self.rate)
         single = 2 * math.exp(-rate) / math.expm1(-rate) ** 2
         return single * (self.parties / (self.parties - self.colluding) if shares else 1)
-
-
-@made_once
-def _law_of_share(rho: float, *, shares: int, squares: int, cells: int) -> DiscreteGaussian:
-    from .discrete_gaussian import discrete_gaussian
-
-    variance = share_variance_for(rho, shares=shares, l2_squared=squares, cells=cells)
-    return discrete_gaussian(variance=variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from sottovoce.crypto import RandomStream
-from sottovoce.messages import BudgetError
+from sottovoce.messages import BudgetError, UsageError
 from sottovoce.privacy import Accountant, losses_by_view
 from sottovoce.privacy.conversion import epsilon_of, rho_of
 from sottovoce.privacy.noisy_scores import (
     GaussianScores,
-    discrete_gaussian,
     gaussian_scores,
     laplace_scores,
 )
-
-
-@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
-def test_the_discrete_gaussian_has_its_law(variance: Fraction) -> None:
-    stream, draws = RandomStream(bytes(31) + b"\3"), 20_000
-    counts = Counter(discrete_gaussian(variance, stream) for _ in range(draws))
-    reach = math.ceil(8 * math.sqrt(variance)) + 1
-    weights = {x: math.exp(-(x**2) / (2 * float(variance))) for x in range(-reach, reach + 1)}
-    whole = sum(weights.values())
-    assert set(counts) <= set(weights)
-    for x, weight in weights.items():
-        likely = weight / whole
-        # 6 standard deviations and 5 events fail with a probability below 1e-8 for each value.
-        assert abs(counts[x] - draws * likely) < 6 * math.sqrt(draws * likely) + 5
 
 
 @pytest.mark.parametrize(("rho", "delta"), [(0.005, 1e-6), (0.1, 1e-9), (2.0, 1e-5)])
@@ -109,3 +92,9 @@ def test_impossible_arguments_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=match):
         (gaussian_scores if "delta" in more else laplace_scores)(scores, sensitivity=1.0, **more)
+
+
+def test_noise_beyond_the_sampler_is_refused() -> None:
+    gaussian_scores([0.5], sensitivity=0.01, rho=2.0**-52)
+    with pytest.raises(UsageError, match=r"at most 2\*\*26 times .* rho 1.1\d*e-16 is too small"):
+        gaussian_scores([0.5], sensitivity=0.01, rho=2.0**-53)
