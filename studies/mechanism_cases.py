@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ import numpy as np
 from ..crypto import RandomStream, UserWords
 from ..evaluation.gaussian_loss import gaussian_epsilon
 from ..parties.report_likelihood import report_log_ratio
-from ..privacy import Batch, Mechanism, SelectedNoise, SharedNoise, laplace
+from ..privacy import Batch, SelectedNoise, SharedNoise, laplace
 from ..privacy.conversion import rho_of
 from ..privacy.exponential import choose
 from ..privacy.likelihood import log_ratio
@@ -26,55 +25,26 @@ from ..privacy.noisy_scores import gaussian_scores, laplace_scores
 from ..privacy.sparse_vector import sparse_vector, threshold_mechanism
 from ..protocols.dist_diff_gen.scores import choose_together
 from .audit_noise import Adversary, NoisyTables, selected_figures, shared_figures
+from .author_cases import author_cases
+from .mechanism_case import DELTA, EPSILON, MechanismCase, pair
 
 __all__ = ["MechanismCase", "mechanism_cases"]
 
-EPSILON: Final = 1.0
-DELTA: Final = 1e-6
 CANDIDATES: Final = 60
 """Candidates of a choice: the more there are, the closer the loss of a rare one is to epsilon."""
 QUERIES: Final = 60
 FALSE_QUERIES: Final = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MechanismCase:
-    """A mechanism with two neighbouring values, in one view."""
-
-    name: str
-    view: str = "public"
-    mode: str = "rigorous"
-    first: Callable[[RandomStream], Any]
-    """Draws an answer of the first value, as the view holds it."""
-    second: Callable[[RandomStream], Any]
-    ratio: Callable[[Any], float]
-    """The log-ratio of an answer: the first value against the second."""
-    claim: float = EPSILON
-    accounted: float = EPSILON
-    delta: float = 0.0
-    answers: Sequence[Any] = ()
-    """Answers that are possible and rare; their log-ratios count, too."""
-    max_draws: int = 10_000_000
-    """Most draws, where one takes milliseconds."""
-    exact_epsilon: float | None = None
-    """The exact epsilon at this delta, where single answers have no bound."""
-
-
 def mechanism_cases() -> list[MechanismCase]:
     """List all cases."""
-    return [*_own_noise(), *_shared_noise(), *_local(), *_false_claims()]
-
-
-def _pair(
-    first: Mechanism[Any], second: Mechanism[Any], *, name: str = "", **options: Any
-) -> MechanismCase:
-    return MechanismCase(
-        name=name or first.name,
-        first=first.draw,
-        second=second.draw,
-        ratio=lambda answer: log_ratio(first, second, answer),
-        **options,
-    )
+    return [
+        *_own_noise(),
+        *_shared_noise(),
+        *_local(),
+        *_false_claims(),
+        *author_cases(),
+    ]
 
 
 def _own_noise() -> list[MechanismCase]:
@@ -87,14 +57,14 @@ def _own_noise() -> list[MechanismCase]:
     ]
     shift = math.sqrt(3) / gaussian[0].scale
     return [
-        _pair(*(laplace(value, sensitivity=1, epsilon=EPSILON) for value in (5, 6))),
-        _pair(*(choose(s, sensitivity=1.0, epsilon=EPSILON) for s in (one_up, 1 - one_up))),
-        _pair(
+        pair(*(laplace(value, sensitivity=1, epsilon=EPSILON) for value in (5, 6))),
+        pair(*(choose(s, sensitivity=1.0, epsilon=EPSILON) for s in (one_up, 1 - one_up))),
+        pair(
             choose_together([one_up, one_up * 0], score="max", epsilon=EPSILON),
             choose_together([1 - one_up, one_up * 0], score="max", epsilon=EPSILON),
             name="exponential (pairs of splits)",
         ),
-        _pair(
+        pair(
             *(
                 sparse_vector(q, np.full(QUERIES, 3.0), sensitivity=1.0, epsilon=EPSILON, cutoff=1)
                 for q in (falling, 1 - falling)
@@ -102,8 +72,8 @@ def _own_noise() -> list[MechanismCase]:
             answers=([QUERIES - 1], []),
             max_draws=1_000,
         ),
-        _pair(*(laplace_scores(s, sensitivity=1.0, epsilon=EPSILON) for s in scores)),
-        _pair(
+        pair(*(laplace_scores(s, sensitivity=1.0, epsilon=EPSILON) for s in scores)),
+        pair(
             gaussian[0],
             gaussian[1],
             delta=DELTA,
@@ -215,10 +185,12 @@ def _false_claims() -> list[MechanismCase]:
     """List the papers' claims that are false: Pathak, noise replacement, JTree, and CLLDP."""
     batch = _batch(parties=2, colluding=0)
     pages = ((5, 5), (6, 4))
-    pair = [_tables(SelectedNoise, page, batch) for page in pages]
+    selected = [_tables(SelectedNoise, page, batch) for page in pages]
 
     def select(party_1: int, stream: RandomStream) -> Any:
-        noises = [next(iter(mechanism.draw(stream)))[1] for mechanism in (pair[party_1], pair[0])]
+        noises = [
+            next(iter(mechanism.draw(stream)))[1] for mechanism in (selected[party_1], selected[0])
+        ]
         total = np.array(pages[party_1]) + np.array(pages[0]) + noises[stream.below(2)]
         return noises, total
 
@@ -261,7 +233,7 @@ def _false_claims() -> list[MechanismCase]:
             ),
             accounted=2 * EPSILON,
         ),
-        _pair(
+        pair(
             *thresholds,
             name="threshold-mechanism (JTree)",
             max_draws=1_000,

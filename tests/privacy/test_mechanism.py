@@ -21,13 +21,20 @@ from sottovoce.privacy import (
     Mechanism,
     SelectedNoise,
     SharedNoise,
+    gaussian,
     laplace,
+    real_mean,
+    real_sum,
 )
+from sottovoce.privacy.above_threshold import above_threshold
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.disclosure import Disclosure
 from sottovoce.privacy.exponential import choose
+from sottovoce.privacy.histogram import secret_histogram
 from sottovoce.privacy.mechanism import MECHANISM_FIELDS, PURE_FIELDS
+from sottovoce.privacy.noisy_max import report_noisy_max
 from sottovoce.privacy.noisy_scores import gaussian_scores, laplace_scores
+from sottovoce.privacy.quantiles import median, quantiles
 from sottovoce.privacy.sparse_vector import sparse_vector, threshold_mechanism
 from sottovoce.protocols.dist_diff_gen.disclosure import Disclosure as DisclosureToParty
 from sottovoce.protocols.dist_diff_gen.scores import choose_together
@@ -49,6 +56,14 @@ MECHANISMS: list[Mechanism[object]] = [
     Disclosure(COUNTS, sensitivity=2),
     DisclosureToParty(COUNTS, sensitivity=2, epsilon=1.0),
     choose_together([np.array([0.0, 1.0])], score="gain", epsilon=1.0),
+    gaussian([3, 4], sensitivity=1, rho=0.5),
+    real_sum(SCORES, bound=1, neighbours="replace-one", epsilon=1.0),
+    real_mean(SCORES, bound=1, neighbours="add-or-remove-one", rho=0.5),
+    median(SCORES, bounds=(0, 1), neighbours="replace-one", epsilon=1.0),
+    quantiles(SCORES, [0.2, 0.7], bounds=(0, 1), neighbours="replace-one", epsilon=1.0),
+    report_noisy_max(SCORES, sensitivity=1, epsilon=1.0),
+    above_threshold(1.0, sensitivity=1, epsilon=1.0).question(2.0),
+    secret_histogram(["a"], neighbours="replace-one", epsilon=1.0, delta=1e-9),
 ]
 
 
