@@ -2,11 +2,15 @@
 
 A candidate of score s is chosen with probability proportional to exp(epsilon s / 2S). S is the
 sensitivity: between neighbouring datasets no difference of two scores changes by more than 2S.
-(That is so if no score changes by more than S.) Scores are first rounded to a grid, and the
-sensitivity is rounded up to it. So the exponents are exact fractions, and the sensitivity covers
-what floating point does to a score. Weights are computed to 2^-120 of the largest and rounded up,
-and one uniform integer decides. The law differs from the exact one by less than
-candidates * 2^-117 in total variation, and no candidate is ever ruled out.
+(That is so if no score changes by more than S.) So the log-probabilities of the candidates change
+by amounts that span at most epsilon. Such a bounded range costs rho = epsilon^2 / 8, a quarter of
+what pure epsilon costs (Cesar and Rogers 2021, lemma 3.2).
+
+Scores are first rounded to a grid, and the sensitivity is rounded up to it. So the exponents are
+exact fractions, and the sensitivity covers what floating point does to a score. Weights are
+computed to 2^-120 of the largest and rounded up, and one uniform integer decides. The law differs
+from the exact one by less than candidates * 2^-117 in total variation, and no candidate is ever
+ruled out.
 """
 
 from __future__ import annotations

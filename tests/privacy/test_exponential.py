@@ -64,7 +64,9 @@ def test_a_choice_has_a_bounded_range_and_costs_an_eighth_of_its_square(epsilon:
     This is rho-zCDP (Cesar, Rogers 2021, lemma 3.2). Two candidates as good as each other, of which
     one becomes better and the other worse, reach it for small epsilon.
     """
-    rho = epsilon**2 / 8
+    loss = choose([0.0, 0.0], sensitivity=1.0, epsilon=epsilon).loss
+    assert (loss.epsilon, loss.rho, loss.delta) == (epsilon, epsilon**2 / 8, 0.0)
+    rho = loss.rho
     largest = 0.0
     for candidates in (2, 3, 4):
         for scores in product((0.0, -0.7, -3.0), repeat=candidates - 1):
