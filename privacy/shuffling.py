@@ -33,7 +33,7 @@ def shuffled_epsilon(epsilon: float, *, users: int, delta: float) -> float:
 
     Args:
         epsilon: the loss of one user's report, without shuffling.
-        users: the number of users whose reports cannot be told apart, all by one randomizer.
+        users: the number of users whose reports look alike, all by one randomizer.
         delta: the probability with which the bound may not hold.
 
     >>> [round(shuffled_epsilon(epsilon, users=45_222, delta=1e-9), 3) for epsilon in (1.0, 4.0)]

@@ -173,6 +173,8 @@ class UserTraffic:
     """Bits of the largest report."""
     simulate: str
     """Whether every report was made (`reports`) or sums of reports were drawn."""
+    smallest_group: int | None = None
+    """Least number of users who answer one question in one round; `None` if it is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

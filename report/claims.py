@@ -8,7 +8,7 @@ from typing import Final
 from ..crypto.key_sizes import MIN_KEY_BITS
 from ..privacy import members
 from .formats import epsilon_text, quantity
-from .report import Privacy, Report
+from .report import Privacy, Report, Shuffled
 
 __all__ = [
     "BUILT_IN",
@@ -19,6 +19,7 @@ __all__ = [
     "loss_text",
     "loss_together",
     "scope",
+    "shuffled_text",
     "unmet_conditions",
     "view_name",
 ]
@@ -84,6 +85,18 @@ def is_accounted(loss: float, privacy: Privacy) -> bool:
 def loss_text(loss: float, privacy: Privacy) -> str:
     """Write the privacy loss in a view, which may be not accounted."""
     return epsilon_text(loss) if is_accounted(loss, privacy) else NOT_ACCOUNTED
+
+
+def shuffled_text(shuffled: Shuffled) -> str:
+    """Write the loss of shuffled reports with its assumption; it is not claimed.
+
+    >>> shuffled_text(Shuffled(epsilon=0.127, delta=1e-9, users=9, assumption="if nobody looks"))
+    'epsilon 0.127 except with probability 1e-09, if nobody looks: nothing here ensures that'
+    """
+    return (
+        f"epsilon {epsilon_text(shuffled.epsilon)} except with probability {shuffled.delta:g}, "
+        f"{shuffled.assumption}: nothing here ensures that"
+    )
 
 
 def unmet_conditions(report: Report) -> list[str]:

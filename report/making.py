@@ -43,6 +43,7 @@ from .report import (
     TableSize,
     Traffic,
 )
+from .shuffled import shuffled_view
 
 __all__ = ["make_report", "privacy_of"]
 
@@ -174,6 +175,16 @@ def privacy_of(record: RunRecord) -> Privacy:
     whole_record = losses.whole_record
     if whole_record is None and protocol.neighbours.startswith("label-within"):
         whole_record = worst["curator"]
+    shuffled = None
+    if not not_accounted:
+        shuffled = shuffled_view(
+            record.releases,
+            record.outcome.traffic,
+            epsilon=max(loss.epsilon for loss in losses.worst.values()),
+            delta=delta,
+            budget_of=protocol.budget_of,
+            neighbours=protocol.neighbours,
+        )
     return Privacy(
         claimed_epsilon=protocol.epsilon,
         claimed_delta=delta,
@@ -188,6 +199,7 @@ def privacy_of(record: RunRecord) -> Privacy:
         curve=_curve(losses.worst["public"], delta=delta),
         laplace_epsilon=_laplace_epsilon(losses.worst["public"]),
         whole_record=whole_record,
+        shuffled=shuffled,
         releases=record.releases,
         not_accounted=not_accounted,
         check=_check(protocol, record),

@@ -30,6 +30,7 @@ __all__ = [
     "Privacy",
     "PublishedSizes",
     "Report",
+    "Shuffled",
     "TableSize",
     "MarginalsSize",
     "Sums",
@@ -143,6 +144,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     least: int
     most: int
     simulate: str
+    smallest_group: int | None = None
+    """Least number of users who answer one question in one round; `None` if it is not known."""
     measured_bits: int | None
     """Bits that were counted in this run; `None` where sums of reports were drawn."""
 
@@ -183,6 +186,21 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     epsilon: Bound
 
 
+class Shuffled(msgspec.Struct, frozen=True, kw_only=True):
+    """What the reports of users would cost if a shuffler stood between them and the analyst.
+
+    The run has no shuffler, so this is never the claim.
+    """
+
+    epsilon: float
+    """Loss, except with probability `delta`; that of a single report where the bound fails."""
+    delta: float
+    users: int
+    """Users of the smallest group that answers the same question: they hide among each other."""
+    assumption: str
+    """What has to hold, in words."""
+
+
 class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """What the run claims, and what every view costs as accounted."""
 
@@ -210,6 +228,8 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """What pure noise of the same variance would have cost; `None` where all noise is pure."""
     whole_record: Bound | None = None
     """Privacy loss of the whole record, where the claim is about a label."""
+    shuffled: Shuffled | None = None
+    """A further view, under an assumption; `None` unless each user reports once."""
     releases: list[Release]
     not_accounted: list[Unaccounted] = []
     """Messages after which no privacy loss is known: the views that saw them have infinity."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..evaluation import Utility
-from .claims import BUILT_IN, is_accounted, loss_text
+from .claims import BUILT_IN, is_accounted, loss_text, shuffled_text
 from .formats import epsilon_text, quantity
 from .report import Communication, Formulas, Privacy, Traffic
 from .reported import ReportedRun
@@ -27,6 +27,7 @@ def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
         *_cost(report.communication),
         *([] if run.utility is None else _quality(run.utility)),
         ("epsilon", _epsilon(report.privacy, parties=report.parties)),
+        *_shuffled(report.privacy),
         *([] if report.privacy.check in ("", BUILT_IN) else [("checked", report.privacy.check)]),
         ("seconds", f"{report.seconds:.2f}"),
     ]
@@ -128,3 +129,10 @@ def _epsilon(privacy: Privacy, *, parties: int) -> str:
     if privacy.whole_record is not None:
         text += f"; of the whole record {loss_text(privacy.whole_record, privacy)}"
     return f"{text} ({privacy.neighbours})"
+
+
+def _shuffled(privacy: Privacy) -> list[tuple[str, str]]:
+    """Write the view in which users' reports are shuffled, if there is one."""
+    if privacy.shuffled is None:
+        return []
+    return [("shuffled", shuffled_text(privacy.shuffled))]

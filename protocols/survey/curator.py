@@ -75,12 +75,15 @@ class CuratorSurvey:
     @property
     def traffic(self) -> UserTraffic:
         """What users send, by formula: the ledger is compared with it."""
-        sizes = [
-            randomizer.bits
+        groups = [
+            (randomizer.bits, users)
             for assignment in self._assignments
-            for randomizer, users in zip(assignment.randomizers, assignment.sizes, strict=True)
+            for randomizer, users in zip(
+                assignment.randomizers, assignment.sizes.tolist(), strict=True
+            )
             if users
         ]
+        sizes = [bits for bits, _ in groups]
         return UserTraffic(
             users=self.users,
             reports=sum(assignment.asked for assignment in self._assignments),
@@ -88,6 +91,7 @@ class CuratorSurvey:
             least=min(sizes),
             most=max(sizes),
             simulate=self._options.simulate,
+            smallest_group=min(users for _, users in groups),
         )
 
     def traffic_of_reports(self, bits: int) -> UserTraffic:
@@ -99,6 +103,7 @@ class CuratorSurvey:
             least=bits,
             most=bits,
             simulate="reports",
+            smallest_group=self.users,
         )
 
     def plan(self, questions: Sequence[Question], kind: QuestionKind) -> CuratorPlan | None:

@@ -14,6 +14,7 @@ from ..claims import (
     is_accounted,
     loss_text,
     scope,
+    shuffled_text,
     view_name,
 )
 from ..formats import epsilon_text, numbers_text, quantity
@@ -85,10 +86,14 @@ def privacy_panel(privacy: Privacy) -> list[str]:
             " The privacy loss of the whole record, attributes and label, as accounted: "
             f"{loss_text(privacy.whole_record, privacy)}."
         )
+    shuffled = []
+    if privacy.shuffled is not None:
+        shuffled = [paragraph(f"Shuffled: {shuffled_text(privacy.shuffled)}.", kind="quiet")]
     return [
         paragraph(text),
         paragraph(f"{ACCOUNTED}{_check(privacy)}", kind="quiet"),
         _views(privacy),
+        *shuffled,
         _budget(privacy),
         _by_party(privacy),
         _events(privacy.releases),
