@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sottovoce.crypto import RandomStream
 from sottovoce.messages import UsageError
 from sottovoce.privacy import shares
 from sottovoce.privacy.shares import Batch, excess, noise_bound, shape_of
@@ -108,3 +109,53 @@ def test_the_largest_noise_scale() -> None:
     assert Batch(**figures, epsilon=2.0**-40).scale == 2.0**40
     with pytest.raises(UsageError, match=r"up to 2\*\*40"):
         Batch(**figures, epsilon=2.0**-41)
+
+
+def gaussian_batch(**change: Any) -> Batch:
+    figures: Any = {"cells": 40, "sensitivity": 6, "squares": 6, "rho": 0.01, "rows": 1000}
+    return Batch(**(figures | {"parties": 4, "colluding": 1} | change))
+
+
+def test_honest_gaussian_shares_cost_the_budget_of_the_batch() -> None:
+    """Rho is L2^2 / 2 s^2; the sum of all shares has one share more than the honest ones."""
+    batch = gaussian_batch()
+    assert batch.scale**2 == pytest.approx(6 / 0.02, rel=1e-8)
+    assert batch.variance(shares=True) == pytest.approx(4 / 3 * batch.scale**2)
+    assert batch.loss.rho == 0.01
+    assert batch.loss.epsilon == math.inf
+    # Fewer shares cost more, and more shares never do.
+    assert [batch.loss_with(count).rho for count in (1, 2, 3, 4)] == pytest.approx(
+        [0.03, 0.015, 0.01, 0.01]
+    )
+    # Laplace noise has the variance 2 b^2 at an epsilon of sensitivity / b.
+    assert batch.loss.of_laplace == pytest.approx(6 * math.sqrt(2) / batch.scale)
+
+
+def test_a_gaussian_share_has_the_variance_of_its_law() -> None:
+    batch, count = gaussian_batch(rows=0), 200_000
+    share = batch.draw_share(count, randomness=RandomStream(b"h" * 32))
+    # A mean square deviates by sqrt(2 / count); 6 of them have a probability below 1e-8.
+    assert np.mean(share.astype(float) ** 2) == pytest.approx(
+        batch.variance(shares=True) / 4, rel=6 * math.sqrt(2 / count)
+    )
+    # 40 cells are within the bound of the slots, which is 8 deviations and a little more.
+    assert 7 < batch.bound(shares=True) / math.sqrt(batch.variance(shares=True)) < 9
+
+
+def test_log_ratios_of_gaussian_shares() -> None:
+    """Noise z is likelier than z - 1 by exp((1 - 2 z) / 2 s^2)."""
+    batch = gaussian_batch()
+    noise, shift = np.array([5, -3, 0]), np.array([1, 0, 0])
+    for count in (1, 3):
+        variance = count * batch.scale**2 / 3
+        assert batch.log_ratio(noise, shift, shares=count) == pytest.approx(
+            (1 - 2 * 5) / (2 * variance), rel=1e-9
+        )
+
+
+@pytest.mark.parametrize(
+    "change", [{"rho": 0.0}, {"rho": math.inf}, {"squares": None}, {"squares": 0}]
+)
+def test_gaussian_batches_without_privacy_are_refused(change: Any) -> None:
+    with pytest.raises(ValueError, match="expected squares >= 1 and finite rho > 0"):
+        gaussian_batch(**change)
