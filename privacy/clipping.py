@@ -230,8 +230,8 @@ def fitted_clipping(
 ) -> Clipping:
     """Describe how real numbers become whole ones, by default in steps that fit the noise.
 
-    The default resolution is a power of two. A noise scale has `steps` steps of it at least, and
-    the largest absolute value has 16.
+    The default resolution is a power of two. A noise scale has `steps` steps at least, and the
+    largest absolute value has 64 of them, or 64 sqrt(d) in rows of d numbers.
 
     Args:
         scale: Computes the noise scale, in steps, of a way to clip.
@@ -251,7 +251,9 @@ def fitted_clipping(
             columns=columns, bound=bound, bounds=bounds, resolution=_power_of_two(size) / FINE
         )
         noise = Fraction(scale(trial)) * trial.resolution
-        resolution = _power_of_two(size) / 16
+        # Rounding makes a row of d numbers longer by sqrt(d) / 2 steps: less than a hundredth.
+        root = 1 << ((columns - 1).bit_length() + 1) // 2
+        resolution = _power_of_two(size) / (64 * root)
         if noise:
             fine = 1 << max(0, steps - 1).bit_length()
             resolution = min(resolution, _power_of_two(float(noise)) / fine)

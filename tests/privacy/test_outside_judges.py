@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+import sottovoce
+from sottovoce import median
 from sottovoce.crypto import RandomStream
 from sottovoce.evaluation.gaussian_loss import gaussian_epsilon
 from sottovoce.privacy import Accountant, laplace
@@ -114,3 +118,64 @@ def test_statdp_does_not_refute_a_count_and_refutes_too_little_noise() -> None:
     np.random.seed(1)  # noqa: NPY002 - StatDP draws from numpy's global generator
     assert hypothesis.test_statistics(counts[0], counts[1], 1.0, runs) > 1e-6
     assert hypothesis.test_statistics(counts[0], counts[1], 0.8, runs) < 1e-6
+
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def example(monkeypatch: pytest.MonkeyPatch, name: str, **options: Any) -> dict[str, Any]:
+    """Run an example of docs/mechanisms.md, and give what its report says of privacy."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    run = sottovoce.run(
+        name, rows=300, parties=3, seed=1, epsilon=0.8, judge=False, no_rehearsal=True, **options
+    )
+    privacy: dict[str, Any] = run.report["privacy"]
+    return privacy
+
+
+def test_the_report_of_k_means_says_what_dp_accounting_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both convert four Gaussian releases for one delta; orders differ by a hundredth of it."""
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    events = pytest.importorskip("dp_accounting.dp_event")
+    privacy = example(monkeypatch, "k_means:KMeans", aggregator="masks", delta=1e-6)
+    accountant = rdp.RdpAccountant()
+    releases = [release for release in privacy["releases"] if release["party"] == 1]
+    assert len(releases) == 4
+    for release in releases:
+        multiplier = release["scale"] / release["sensitivity"]
+        accountant.compose(events.GaussianDpEvent(noise_multiplier=multiplier))
+    theirs = accountant.get_epsilon(1e-6)
+    assert privacy["epsilon"]["public"] == pytest.approx(theirs, rel=0.01)
+    assert privacy["epsilon"]["public"] == pytest.approx(0.8, rel=1e-6)
+
+
+def test_the_report_of_a_mean_says_what_dp_accounting_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pld = pytest.importorskip("dp_accounting.pld")
+    events = pytest.importorskip("dp_accounting.dp_event")
+    privacy = example(monkeypatch, "private_mean:PrivateMean", aggregator="masks")
+    (release,) = (release for release in privacy["releases"] if release["party"] == 1)
+    accountant = pld.PLDAccountant()
+    multiplier = release["scale"] / release["sensitivity"]
+    accountant.compose(events.LaplaceDpEvent(noise_multiplier=multiplier))
+    assert privacy["epsilon"]["public"] == pytest.approx(accountant.get_epsilon(TINY), abs=2e-3)
+
+
+def test_the_report_of_a_median_says_what_dp_accounting_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The law of the worst pair of the audit needs 0.97 of the epsilon, and not more."""
+    distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    privacy = example(monkeypatch, "private_median:PrivateMedian")
+    assert privacy["epsilon"]["public"] == 0.8
+    laws = []
+    for table in ([0, 0, 990, 1000], [0, 990, 1000, 1000]):
+        mechanism = median(
+            table, bounds=(0, 1000), resolution=1, neighbours="replace-one", epsilon=0.8
+        )
+        laws.append({point: mechanism.log_likelihood(float(point)) for point in range(1001)})
+    loss = distributions.from_two_probability_mass_functions(*laws)
+    assert 0.97 * 0.8 < loss.get_epsilon_for_delta(TINY) <= 0.8 + 2e-3
