@@ -80,7 +80,7 @@ def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
 
     >>> real_numbers([1, float("nan")], mechanism="median")
     Traceback (most recent call last):
-    ValueError: expected finite numbers in median, found NaN or infinity: leave those records out
+    ValueError: expected finite numbers in median, found NaN or infinity: leave those values out
     """
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "iufb" and numbers.size:
@@ -94,8 +94,7 @@ def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
     reals = numbers.astype(np.float64)
     if not np.isfinite(reals).all():
         raise ValueError(
-            f"expected finite numbers in {mechanism}, found NaN or infinity: "
-            "leave those records out"
+            f"expected finite numbers in {mechanism}, found NaN or infinity: leave those values out"
         )
     return reals
 

@@ -29,6 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from .arguments import exact_fraction, pure_epsilon, real_numbers
+from .budget import Budget
 from .exact_value import ExactValue
 from .loss import Loss
 
@@ -120,19 +122,35 @@ def _digit_weights(rate: Fraction, digits: int) -> list[list[int]]:
         ]
 
 
-def choose(scores: npt.ArrayLike, *, sensitivity: float, epsilon: float) -> ExponentialChoice:
-    """Prepare the choice of a candidate by its score.
+def choose(
+    scores: npt.ArrayLike,
+    *,
+    sensitivity: float | Fraction,
+    epsilon: float | None = None,
+    budget: Budget | None = None,
+) -> ExponentialChoice:
+    """Prepare the choice of a candidate by its score. Say `epsilon` or `budget`.
 
     Args:
-        scores: the candidates' scores.
-        sensitivity: the bound on half of the change of a difference of two scores between
+        scores: The candidates' scores.
+        sensitivity: The bound on half of the change of a difference of two scores between
             neighbouring datasets. If no score changes by more than S, it is S.
-        epsilon: the privacy loss.
+        epsilon: The privacy loss.
+        budget: A part of the budget; in rho it allows epsilon = sqrt(8 rho).
+
+    >>> choose([1, 90, 3], sensitivity=1, epsilon=1.0).draw(RandomStream(b"c" * 32))
+    1
     """
-    values = np.asarray(scores, dtype=np.float64)
-    best = values.max() if values.size and np.isfinite(values).all() else 0.0
-    steps, step = on_grid(values - best, sensitivity=sensitivity, epsilon=epsilon)
-    return ExponentialChoice(np.maximum(steps, -MAX_STEPS_BEHIND), step, epsilon)
+    loss = pure_epsilon(epsilon, budget, mechanism="choose", by_choice=True)
+    bound = float(exact_fraction(sensitivity, name="a sensitivity"))
+    values = real_numbers(scores, mechanism="choose")
+    if values.ndim != 1 or not values.size:
+        raise ValueError(
+            "expected at least one score in choose, and a list of them, found an array of the "
+            f"shape {values.shape}"
+        )
+    steps, step = on_grid(values - values.max(), sensitivity=bound, epsilon=loss)
+    return ExponentialChoice(np.maximum(steps, -MAX_STEPS_BEHIND), step, loss)
 
 
 def on_grid(

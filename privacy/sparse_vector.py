@@ -29,6 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from .arguments import exact_fraction, pure_epsilon, real_numbers
+from .budget import Budget
 from .exact_value import ExactValue
 from .exponential import STEPS, on_grid
 from .laplace import two_sided_geometric
@@ -154,19 +156,41 @@ def sparse_vector(
     queries: npt.ArrayLike,
     thresholds: npt.ArrayLike,
     *,
-    sensitivity: float,
-    epsilon: float,
+    sensitivity: float | Fraction,
+    epsilon: float | None = None,
+    budget: Budget | None = None,
     cutoff: int,
 ) -> SparseVector:
     """Prepare the question which queries are above their thresholds.
 
-    The answer lists at most `cutoff` of them, from the first query on.
+    The answer lists at most `cutoff` of them, from the first query on. Say `epsilon` or `budget`.
+
+    Args:
+        queries: The values of the queries.
+        thresholds: The public threshold of each query, or one for all.
+        sensitivity: The bound on the change of any query between neighbouring datasets.
+        epsilon: The privacy loss of the whole answer.
+        budget: A part of the budget.
+        cutoff: The largest number of queries that the answer lists.
+
+    >>> counts = [3, 700, 8, 900]
+    >>> mechanism = sparse_vector(counts, 300, sensitivity=1, epsilon=1.0, cutoff=2)
+    >>> mechanism.draw(RandomStream(b"v" * 32))
+    [1, 3]
     """
-    distances = np.asarray(queries, np.float64) - np.asarray(thresholds, np.float64)
-    steps, step = on_grid(distances, sensitivity=sensitivity, epsilon=epsilon)
+    loss = pure_epsilon(epsilon, budget, mechanism="sparse_vector")
+    bound = float(exact_fraction(sensitivity, name="a sensitivity"))
+    values = real_numbers(queries, mechanism="sparse_vector")
+    borders = real_numbers(thresholds, mechanism="sparse_vector")
+    if values.ndim != 1 or not values.size or borders.shape not in ((), values.shape):
+        raise ValueError(
+            "expected at least one score in sparse_vector and a threshold for each, or one for "
+            f"all, found arrays of the shapes {values.shape} and {borders.shape}"
+        )
     if cutoff < 1:
         raise ValueError(f"expected a cutoff of at least 1, found {cutoff}")
-    return SparseVector(steps, step, epsilon, cutoff)
+    steps, step = on_grid(values - borders, sensitivity=bound, epsilon=loss)
+    return SparseVector(steps, step, loss, cutoff)
 
 
 def threshold_mechanism(

@@ -98,10 +98,10 @@ def test_scores_far_behind_are_still_possible() -> None:
     ("scores", "sensitivity", "epsilon", "message"),
     [
         ([], 1, 1, "at least one score"),
-        ([1.0, float("nan")], 1, 1, "all finite"),
-        ([1.0], 0, 1, "sensitivity and finite epsilon above 0"),
-        ([1.0], 1, 0, "sensitivity and finite epsilon above 0"),
-        ([1.0], 1, float("inf"), "sensitivity and finite epsilon above 0"),
+        ([1.0, float("nan")], 1, 1, "found NaN or infinity"),
+        ([1.0], 0, 1, "a sensitivity above 0 and finite, found 0"),
+        ([1.0], 1, 0, "an epsilon above 0 and finite, found 0"),
+        ([1.0], 1, float("inf"), "an epsilon above 0 and finite, found inf"),
     ],
 )
 def test_impossible_arguments_are_refused(

@@ -170,7 +170,7 @@ WRONG: list[tuple[Any, ...]] = [
     ([1.0], [], {}, "found none"),
     ([1.0], [math.nan], {}, "found something else"),
     ([1.0], [0.5, 0.2], {}, "in rising order"),
-    ([math.nan], [0.5], {}, "found NaN or infinity: leave those records out"),
+    ([math.nan], [0.5], {}, "found NaN or infinity: leave those values out"),
     ([["a"]], [0.5], {}, "turn texts into numbers first"),
     ([[1.0]], [0.5], {}, "take one column at a time"),
     ([1.0], [0.5], {"bounds": (1, 1)}, "expected finite bounds with low < high, found 1 and 1"),

@@ -184,7 +184,7 @@ def test_the_accountant_says_that_no_epsilon_holds() -> None:
     ("queries", "epsilon", "cutoff", "match"),
     [
         ([], 1.0, 1, "at least one score"),
-        ([np.nan], 1.0, 1, "all finite"),
+        ([np.nan], 1.0, 1, "found NaN or infinity"),
         ([1.0], 0.0, 1, "epsilon above 0"),
         ([1.0], inf, 1, "epsilon above 0"),
         ([1.0], 1.0, 0, "a cutoff of at least 1, found 0"),
