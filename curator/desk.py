@@ -70,6 +70,10 @@ class Curator(IdentifiedRole):
             raise MisuseError("expected a domain, found none: set needs_schema in the protocol")
         return self._domain
 
+    def adopt(self, domain: Domain) -> None:
+        """Take over a domain that was learnt in this run."""
+        self._domain = domain
+
     def keep_sum(self, cells: npt.NDArray[np.int64], *, party: int = 0) -> None:
         """Keep a sum for the audit, if there is one. No secure sum is known to anyone else."""
         if self.sums is not None:

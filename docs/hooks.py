@@ -25,6 +25,7 @@ PAGE_OF = {
     "head-count": "smallest.md#head-count",
     "noisy-marginals": "smallest.md#noisy-marginals",
     "one-way": "smallest.md#one-way",
+    "private-schema": "private-schemas.md",
     "dp-subn": "dp-subn.md",
     "dp-ccbn": "dp-ccbn.md",
     "independent": "dp-ccbn.md#independent",

@@ -140,7 +140,14 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
 
 def _smaller(job: Job) -> tuple[Job, AnyProtocol]:
     """Take fewer parties and smaller keys, where the protocol allows it."""
-    common = {"rows": None, "data": (DEMO,), "split": "even", "identities": None, "seed": 0}
+    common = {
+        "rows": None,
+        "data": (DEMO,),
+        "split": "even",
+        "identities": None,
+        "seed": 0,
+        "schema_plan": None,
+    }
     last: Exception | None = None
     for parties in dict.fromkeys([min(job.parties, PARTIES), job.parties]):
         smaller = msgspec.structs.replace(

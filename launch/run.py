@@ -23,7 +23,7 @@ from ..report.not_accounted import unaccounted_texts
 from ..report.progress import Progress
 from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
-from ..runs.job import Job, Placement, Transport, instantiate, is_built_in
+from ..runs.job import DEFAULT_SCHEMA_SHARE, Job, Placement, Transport, instantiate, is_built_in
 from ..runs.record import Rehearsal, RunRecord
 from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
@@ -140,6 +140,7 @@ def run(
     columns: Sequence[str] = (),
     split: str = "even",
     schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    schema_share: float = DEFAULT_SCHEMA_SHARE,
     identities: str | os.PathLike[str] | None = None,
     key_bits: int = DEFAULT_KEY_BITS,
     insecure_test_keys: bool = False,
@@ -166,6 +167,8 @@ def run(
         columns: Columns to take, and no others.
         split: How one table is split: "even", "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH".
         schema: Categories and bins: a JSON file, or a dictionary. Without it they are inferred.
+            "private" learns them with noise, as do such entries of a file.
+        schema_share: The part of the budget that a private schema has. The default is 0.1.
         identities: A folder made by `sottovoce identity`. Without it they are made for the run.
         key_bits: Bits of the Paillier key, for protocols that encrypt.
         insecure_test_keys: Allow keys of less than 2048 bits.
@@ -211,6 +214,7 @@ def run(
                 "columns": split_names(columns),
                 "split": split,
                 "schema": schema if schema is None or isinstance(schema, Mapping) else str(schema),
+                "schema_share": schema_share,
                 "identities": None if identities is None else str(identities),
                 "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys,

@@ -11,21 +11,25 @@ from .raw import RawTable, join_tables
 from .records import Records, load, load_shares, unite
 from .rules import Bins, Categories
 from .schema import Schema
-from .schema_file import SCHEMA_FILE, read_schema, write_schema
+from .schema_file import SCHEMA_FILE, read_plan, read_schema, write_schema
+from .schema_plan import LEARN_ALL, Learnt, SchemaPlan
 from .sources import DEMO, blocks
 
 __all__ = [
     "DEMO",
     "DEMO_SCHEMA",
+    "LEARN_ALL",
     "SCHEMA_FILE",
     "Bins",
     "Categories",
     "ColumnChoice",
+    "Learnt",
     "Part",
     "Party",
     "RawTable",
     "Records",
     "Schema",
+    "SchemaPlan",
     "Split",
     "TableNote",
     "blocks",
@@ -35,6 +39,7 @@ __all__ = [
     "load",
     "load_shares",
     "merge",
+    "read_plan",
     "read_schema",
     "read_split",
     "unite",

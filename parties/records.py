@@ -17,8 +17,11 @@ from .counting import CodedTable
 from .digest import TableNote
 from .partition import SortKey, Split
 from .raw import Change, RawTable, join_tables
+from .rules import Bins
 from .schema import Schema
+from .schema_plan import LEARN_ALL, SchemaPlan
 from .sources import blocks
+from .tallies import count_texts, tally_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +42,11 @@ class Records:
         *,
         schema: Schema | None = None,
         numbers: npt.NDArray[np.int64] | None = None,
+        plan: SchemaPlan = LEARN_ALL,
     ) -> None:
         self.numbers = numbers
         """Numbers of these rows in the whole table, if a public partition splits it."""
+        self._plan = plan
         table = rows if isinstance(rows, CodedTable | RawTable) else RawTable.of(rows)
         if schema is not None and isinstance(table, RawTable):
             table = CodedTable(schema.encode(table), schema.domain)
@@ -86,18 +91,51 @@ class Records:
             cells += self._coded.codes[self.domain.attributes.index(attribute)][rows]
         return mark_exact(cells)
 
+    def with_plan(self, plan: SchemaPlan) -> Records:
+        """Keep a plan; a value that its public rules refuse is a `UsageError`."""
+        public_rules = plan.of(self.attributes).public
+        if public_rules:
+            Schema(public_rules).encode(self._raw)
+        return Records(self._raw, numbers=self.numbers, plan=plan)
+
+    @property
+    def plan(self) -> SchemaPlan:
+        """The public plan by which a schema of these records is learnt."""
+        return self._plan.of(self.attributes)
+
+    def tally(self, attribute: str, bins: Bins) -> npt.NDArray[np.int64]:
+        """Count an attribute's numbers in bins, then its texts, and last its absent values.
+
+        The counts are exact, so they are for this party alone.
+        """
+        return mark_exact(tally_numbers(self._raw.columns[attribute], bins))
+
+    def count_texts(self, attribute: str) -> dict[str, int]:
+        """Count the rows of each text of an attribute; absent values have none."""
+        return count_texts(self._raw.columns[attribute])
+
+    def encode(self, schema: Schema) -> Records:
+        """Keep these records as codes of a schema."""
+        return Records(self._raw, schema=schema, numbers=self.numbers)
+
+    @property
+    def _raw(self) -> RawTable:
+        if not isinstance(self._rows, RawTable):
+            raise MisuseError("expected records without a schema, found codes of one")
+        return self._rows
+
     def take(self, rows: npt.NDArray[np.int64]) -> Records:
         """Keep only these rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
-        return Records(self._rows.take(rows), numbers=numbers)
+        return Records(self._rows.take(rows), numbers=numbers, plan=self._plan)
 
     def changed(self, change: Change) -> Records:
         """Make other records of the same shape, on which a part is played again."""
-        return Records(self._rows.changed(change), numbers=self.numbers)
+        return Records(self._rows.changed(change), numbers=self.numbers, plan=self._plan)
 
     def redrawn(self, rows: npt.NDArray[np.int64]) -> Records:
         """Put these of the rows in the places of all, as `changed` puts other values there."""
-        return Records(self._rows.take(rows), numbers=self.numbers)
+        return Records(self._rows.take(rows), numbers=self.numbers, plan=self._plan)
 
     def codes(self, attribute: str) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one attribute, for all rows."""

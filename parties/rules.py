@@ -33,6 +33,11 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     missing: Missing = "refuse"
     missing_as: tuple[str, ...] = MISSING_TEXTS
 
+    @property
+    def fallback(self) -> int | None:
+        """Code of every value that has no other code; `None` where such a value is refused."""
+        return None
+
     def is_absent(self, text: str) -> bool:
         return self.missing != "refuse" and text in self.missing_as
 
@@ -59,16 +64,34 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
     """An attribute with a public list of values."""
 
     categories: tuple[str, ...]
+    other: str | None = None
+    """Label of all values that are not listed; `None` refuses them."""
 
     def __post_init__(self) -> None:
         count = len(self.categories)
-        if not 1 <= count <= MAX_LABELS or len(set(self.categories)) < count:
-            raise ValueError(f"expected 1 to {MAX_LABELS} different categories, found {count}")
-        self.check_missing(self.categories)
+        least = 1 if self.other is None else 0
+        if not least <= count <= MAX_LABELS or len(set(self.categories)) < count:
+            raise ValueError(
+                f"expected {least} to {MAX_LABELS} different categories, found {count}"
+            )
+        if self.other in self.categories:
+            raise ValueError(
+                f"expected a label that is no category for other, found {self.other!r}"
+            )
+        self.check_missing(self.listed)
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Labels without that of absent values."""
+        return self.categories if self.other is None else (*self.categories, self.other)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return self.with_missing(self.categories)
+        return self.with_missing(self.listed)
+
+    @property
+    def fallback(self) -> int | None:
+        return None if self.other is None else len(self.categories)
 
     def description(self, name: str) -> str:
         """Describe the valid values of the attribute in an error message."""
@@ -92,6 +115,11 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     """
 
     edges: tuple[float, ...]
+    clip: bool = False
+    """Whether a number outside belongs to the nearest bin, and whatever is none to the middle one.
+
+    Otherwise both are refused.
+    """
 
     def __post_init__(self) -> None:
         count = len(self.edges)
@@ -108,6 +136,10 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
         """Make bins of equal width."""
         inner = (low + (high - low) * i / bins for i in range(bins))
         return cls(edges=(*inner, high), missing=missing)
+
+    @property
+    def fallback(self) -> int | None:
+        return (len(self.edges) - 1) // 2 if self.clip else None
 
     @property
     def bin_labels(self) -> tuple[str, ...]:
@@ -129,6 +161,8 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
         """Find the bin of each number, which may be INVALID; NaN is."""
         # side="left": a value on an edge belongs to the bin that ends there.
         bins = np.maximum(np.searchsorted(self.edges, numbers, side="left") - 1, 0)
+        if self.clip:
+            return np.where(np.isnan(numbers), INVALID, np.minimum(bins, len(self.edges) - 2))
         is_inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
         return np.where(is_inside, bins, INVALID).astype(np.int64)
 

@@ -65,6 +65,9 @@ class Schema(msgspec.Struct, frozen=True):
             is_wrong = codes == INVALID
             if rule.missing == "refuse":
                 is_wrong |= codes == ABSENT
+            if rule.fallback is not None:
+                codes = np.where(is_wrong, rule.fallback, codes)
+                is_wrong = np.zeros_like(is_wrong)
             if is_wrong.any():
                 index = int(np.argmax(is_wrong))
                 raise UsageError(

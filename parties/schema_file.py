@@ -3,12 +3,24 @@
     {"workclass": ["Private", "State-gov"],                 categories
      "age": {"edges": [17, 30, 45, 90]},                    bins [17, 30], (30, 45], (45, 90]
      "hours-per-week": {"bins": 16, "range": [1, 99]},      bins of equal width over a public range
-     "occupation": {"categories": ["Sales", "Tech-support"], "missing": "drop"}}
+     "occupation": {"categories": ["Sales", "Tech-support"], "missing": "drop"},
+     "country": {"categories": ["France", "Italy"], "other": "elsewhere"},
+     "capital-gain": {"edges": [0, 5000, 10000], "clip": true}}
 
 `missing` says what becomes of an absent value: "category" gives it a category of its own, "drop"
 drops its row. Without it an absent value is refused, like any other value outside the schema.
 Absent values are nulls and the texts in `missing_as` that are no category. The first of these texts
 is the label of the category.
+
+An attribute may be learnt privately (`schema_plan`):
+
+     "income": "private"                                    bins or categories, as noisy counts say
+     "hours": {"private": "numbers", "bins": 8}             at most 8 bins
+     "city": {"private": "categories"}
+     "*": "private"                                         all columns that the file does not name
+
+`other` is the label of all values that are not listed. With `clip` a number outside all bins counts
+in the nearest one, and a value that is no number in the middle one. Neither refuses anything.
 """
 
 from __future__ import annotations
@@ -26,8 +38,14 @@ from ..messages import UsageError
 from ..privacy.domain import MAX_LABELS
 from .rules import MISSING_TEXTS, Bins, Categories, Missing
 from .schema import Schema
+from .schema_plan import LEARN_ALL, Learnt, LearntKind, SchemaPlan
 
-__all__ = ["SCHEMA_FILE", "read_schema", "write_schema"]
+__all__ = ["PRIVATE", "SCHEMA_FILE", "read_plan", "read_schema", "write_schema"]
+
+PRIVATE: Final = "private"
+"""The word for what is learnt privately: a whole schema, or the rule of an attribute."""
+REST: Final = "*"
+"""The name that stands for all columns that a file does not name."""
 
 SCHEMA_FILE: Final = "schema.json"
 """The file in a run's folder that has its schema."""
@@ -37,24 +55,48 @@ class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
     """A rule as an object in the file."""
 
     categories: list[str] | None = None
+    private: LearntKind | None = None
     edges: list[float] | None = None
     bins: Annotated[int, msgspec.Meta(ge=1, le=MAX_LABELS - 1)] | None = None
     range: tuple[float, float] | None = None
+    other: str | None = None
+    clip: bool = False
     missing: Missing = "refuse"
     missing_as: list[str] | None = None
 
-    def rule(self) -> Categories | Bins:
+    def rule(self) -> Categories | Bins | Learnt:
+        if self.private is not None:
+            if self not in (
+                _RuleEntry(private=self.private),
+                _RuleEntry(private=self.private, bins=self.bins),
+            ):
+                raise ValueError("expected nothing but bins beside private")
+            learnt = Learnt(kind=self.private)
+            return learnt if self.bins is None else Learnt.of(self.private, bins=self.bins)
         texts = MISSING_TEXTS if self.missing_as is None else tuple(self.missing_as)
+        if self.other is not None and self.categories is None:
+            raise ValueError(
+                "expected other beside categories, found it beside bins: clip is theirs"
+            )
+        if self.clip and self.categories is not None:
+            raise ValueError(
+                "expected clip beside bins, found it beside categories: other is theirs"
+            )
         match self.categories, self.edges, self.bins, self.range:
             case list(categories), None, None, None:
                 return Categories(
-                    categories=tuple(categories), missing=self.missing, missing_as=texts
+                    categories=tuple(categories),
+                    other=self.other,
+                    missing=self.missing,
+                    missing_as=texts,
                 )
             case None, list(edges), None, None:
-                return Bins(edges=tuple(edges), missing=self.missing, missing_as=texts)
+                return Bins(
+                    edges=tuple(edges), clip=self.clip, missing=self.missing, missing_as=texts
+                )
             case None, None, int(bins), (low, high):
                 rule = Bins.equal(low, high, bins=bins, missing=self.missing)
-                return msgspec.structs.replace(rule, missing_as=texts)
+                return msgspec.structs.replace(rule, clip=self.clip, missing_as=texts)
         raise ValueError("expected either categories, or edges, or bins and range")
 
 
@@ -63,7 +105,24 @@ def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
 
     A mistake in it is a `UsageError` that names the attribute.
     """
-    path = "the schema" if isinstance(source, Mapping) else str(source)
+    plan = read_plan(source)
+    if isinstance(plan, SchemaPlan):
+        name = next(iter([*plan.learnt, REST]))
+        raise UsageError(
+            f"attribute {name!r} in {_name(source)}: expected a rule, found that it is private, "
+            "which only a run can learn"
+        )
+    return plan
+
+
+def read_plan(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema | SchemaPlan:
+    """Read a schema, or the plan of one that is learnt; "private" plans to learn all of it.
+
+    A mistake in it is a `UsageError` that names the attribute.
+    """
+    if source == PRIVATE:
+        return LEARN_ALL
+    path = _name(source)
     try:
         if isinstance(source, Mapping):
             text = json.dumps({**source}, default=_numpy_value)
@@ -76,7 +135,21 @@ def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
         raise UsageError(f"expected a schema, a JSON object, in {path}, found: {error}") from None
     if not entries:
         raise UsageError(f"expected at least one attribute in {path}, found none")
-    return Schema({name: _read_rule(name, entry, path) for name, entry in entries.items()})
+    rules = {name: _read_rule(name, entry, path) for name, entry in entries.items()}
+    rest = rules.pop(REST, None)
+    if rest is not None and not isinstance(rest, Learnt):
+        raise UsageError(f'attribute {REST!r} in {path}: expected "private", found a rule')
+    public_rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Learnt)}
+    if rest is None and len(public_rules) == len(rules):
+        return Schema(public_rules)
+    try:
+        return SchemaPlan(rules, rest=rest)
+    except ValueError as error:
+        raise UsageError(f"expected another schema in {path}: {error}") from None
+
+
+def _name(source: object) -> str:
+    return "the schema" if isinstance(source, Mapping) else str(source)
 
 
 def write_schema(schema: Schema) -> str:
@@ -109,9 +182,10 @@ def _parse(text: str) -> dict[str, Any]:
     return entries
 
 
-def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins:
+def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins | Learnt:
     try:
         fields = {"categories": entry} if isinstance(entry, list) else entry
+        fields = {PRIVATE: "any"} if entry == PRIVATE else fields
         return msgspec.convert(fields, _RuleEntry).rule()
     except (msgspec.ValidationError, ValueError) as error:
         raise UsageError(f"attribute {name!r} in {path}: {error}") from None
@@ -120,15 +194,22 @@ def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins:
 def _entry(rule: Categories | Bins) -> _RuleEntry | list[str]:
     texts = None if rule.missing_as == MISSING_TEXTS else list(rule.missing_as)
     if isinstance(rule, Categories):
-        if rule.missing == "refuse" and texts is None:
+        if rule.missing == "refuse" and texts is None and rule.other is None:
             return list(rule.categories)
-        return _RuleEntry(categories=list(rule.categories), missing=rule.missing, missing_as=texts)
+        return _RuleEntry(
+            categories=list(rule.categories),
+            other=rule.other,
+            missing=rule.missing,
+            missing_as=texts,
+        )
     bins, low, high = len(rule.edges) - 1, rule.edges[0], rule.edges[-1]
     if rule.edges == Bins.equal(low, high, bins=bins).edges:
         limits = (_short(low), _short(high))
-        return _RuleEntry(bins=bins, range=limits, missing=rule.missing, missing_as=texts)
+        return _RuleEntry(
+            bins=bins, range=limits, clip=rule.clip, missing=rule.missing, missing_as=texts
+        )
     edges = [_short(edge) for edge in rule.edges]
-    return _RuleEntry(edges=edges, missing=rule.missing, missing_as=texts)
+    return _RuleEntry(edges=edges, clip=rule.clip, missing=rule.missing, missing_as=texts)
 
 
 def _short(value: float) -> float:

@@ -39,7 +39,7 @@ import msgspec
 from ..curator import Curator
 from ..messages import MisuseError
 from ..messages.message import is_message
-from ..parties import Party
+from ..parties import Party, Schema
 from ..privacy import BudgetHolder, Domain, Members, Neighbours
 
 if TYPE_CHECKING:
@@ -187,6 +187,8 @@ class Outcome:
     """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""
     model: Mapping[str, object] | None = None
     """A model that JSON can hold, written to model.json."""
+    schema: Schema | None = None
+    """A schema that was learnt, written to schema.json."""
     summary: Mapping[str, object] = field(default_factory=dict)
     """Some figures for the terminal and for report.json."""
     user_traffic: UserTraffic | None = None
@@ -218,6 +220,8 @@ class Protocol(ABC, Generic[ParametersT]):
     """
     needs_schema: ClassVar[bool] = False
     """Whether records are codes of a public domain (`me.records.marginal`, `desk.domain`)."""
+    learns_schema: ClassVar[bool] = False
+    """Whether it publishes a schema (`Outcome.schema`) that it learns by `me.records.plan`."""
     uses: ClassVar[tuple[type, ...]] = ()
     Parameters: ClassVar[type[Options]] = Options
     """The class in the brackets of the base class; values of `--set` are converted to it."""

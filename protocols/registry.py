@@ -38,6 +38,7 @@ OWN_PROTOCOLS: Final[Mapping[str, str]] = {
     "noisy-marginals": "noisy_marginals:NoisyMarginals",
     "one-way": "one_way:OneWay",
     "one-way-ldp": "one_way_ldp:OneWayLocal",
+    "private-schema": "private_schema:PrivateSchema",
     "privincr": "privincr:PrivIncr",
 }
 """Module and class of each protocol of this package, by its name."""

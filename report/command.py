@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from ..parties import LEARN_ALL
+from ..parties.schema_file import PRIVATE
 from ..runs.job import Job
 from .report import Report
 
@@ -17,6 +19,7 @@ SHOWN: Final = (
     "mode",
     "rows",
     "split",
+    "schema_share",
     "seed",
     "key_bits",
     "insecure_test_keys",
@@ -47,7 +50,7 @@ def command(job: Job, *, transport: str) -> str:
             words += [option, ",".join(value)] if name == "columns" else [option, *value]
         else:
             words += [option] if value is True else [option, str(value)]
-    words += [] if job.schema is None else ["--schema", "schema.json"]
+    words += ["--schema", source] if (source := _schema(job)) else []
     words += ["--transport", "threads"] if transport == "threads" else []
     for name, value in job.parameters.items():
         words += [] if name == "epsilon" else ["--set", f"{name}={_assigned(value)}"]
@@ -64,8 +67,17 @@ def _python(job: Job) -> str:
     arguments += [f"parties={job.parties}"] if len(job.data) == 1 else []
     arguments += [f"{name}={value!r}" for name, value in job.parameters.items()]
     arguments += [f"{name}={value!r}" for name, value in _changed(job).items()]
-    arguments += ["schema='schema.json'"] if job.schema is not None else []
+    arguments += [f"schema={source!r}"] if (source := _schema(job)) else []
     return f"sottovoce.run({', '.join(arguments)})"
+
+
+def _schema(job: Job) -> str:
+    """Name the schema: that which the run leaves, or a private one that is learnt again."""
+    if job.schema_plan == LEARN_ALL:
+        return PRIVATE
+    if job.schema_plan is not None:
+        return "PLAN.json"
+    return "" if job.schema is None else "schema.json"
 
 
 def _changed(job: Job) -> dict[str, Any]:

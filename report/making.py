@@ -298,6 +298,8 @@ def _predicted(
     and was not known before the run.
     """
     identities = record.job.identities is not None
+    if record.job.schema_plan is not None:
+        return None  # The number of cells of finer histograms follows from noisy counts.
     lines = predict_run(protocol, public, identities=identities, hybrid=record.hybrid)
     if lines is None:
         return None

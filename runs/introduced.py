@@ -26,6 +26,7 @@ from ..protocols.introductions import (
     predict_introductions,
 )
 from .job import Job
+from .schema_stage import schema_stage, with_rest_of_budget
 
 __all__ = ["PHASE", "kinds_of", "play_desk", "play_part", "predict_run"]
 
@@ -40,6 +41,9 @@ def kinds_of(protocol: AnyProtocol, job: Job) -> tuple[type, ...]:
         MisuseError: the protocol has another message of that name.
     """
     kinds = protocol.kinds()
+    stage = schema_stage(protocol, job)
+    if stage is not None:
+        kinds = (*kinds, *(kind for kind in stage.kinds() if kind not in kinds))
     if job.identities is None or set(HANDSHAKE) <= {*kinds}:
         return kinds
     names = {kind.__name__ for kind in kinds}
@@ -56,13 +60,24 @@ def play_part(party: Party, protocol: AnyProtocol, job: Job) -> None:
     """Play one party."""
     others = [CURATOR, *party.peers] if protocol.parties_talk else [CURATOR]
     _introduce(party, job, others=others)
+    stage = schema_stage(protocol, job)
+    if stage is not None:
+        stage.party(party)
+        protocol = with_rest_of_budget(protocol, stage)
     protocol.party(party)
 
 
 def play_desk(curator: Curator, protocol: AnyProtocol, job: Job) -> Outcome:
     """Play the curator."""
     _introduce(curator, job, others=curator.parties)
-    return protocol.curator(curator)
+    stage = schema_stage(protocol, job)
+    if stage is None:
+        return protocol.curator(curator)
+    learnt = stage.curator(curator)
+    outcome = with_rest_of_budget(protocol, stage).curator(curator)
+    figures = ", ".join(f"{name} {figure}" for name, figure in learnt.summary.items())
+    summary = {"schema learnt": figures, **outcome.summary}
+    return replace(outcome, schema=learnt.schema, summary=summary)
 
 
 def _introduce(role: IdentifiedRole, job: Job, *, others: Sequence[int]) -> None:

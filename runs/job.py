@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import difflib
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from ..crypto.key_sizes import DEFAULT_KEY_BITS, MIN_KEY_BITS
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
-from ..parties import ColumnChoice, Schema, read_split
+from ..parties import ColumnChoice, Schema, SchemaPlan, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode
 
-__all__ = ["Job", "Placement", "Transport", "instantiate", "is_built_in", "is_own_module"]
+__all__ = [
+    "DEFAULT_SCHEMA_SHARE",
+    "Job",
+    "Placement",
+    "Transport",
+    "instantiate",
+    "is_built_in",
+    "is_own_module",
+]
 
+DEFAULT_SCHEMA_SHARE: Final = 0.1
 Transport = Literal["threads", "mpi"]
 
 
@@ -47,9 +56,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = "rigorous"
     schema: Annotated[
         Schema | None,
-        msgspec.Meta(description="JSON: categories and bins (default: inferred from the data)"),
+        msgspec.Meta(
+            description="JSON: categories and bins, or private (default: inferred from the data)"
+        ),
     ] = None
     """Public. Without it the parties infer one, if the protocol needs a schema."""
+    schema_plan: SchemaPlan | None = None
+    """What of the schema is learnt privately, instead of `schema`."""
+    schema_share: Annotated[
+        float,
+        msgspec.Meta(
+            gt=0, lt=1, description="part of the budget for a private schema (default 0.1)"
+        ),
+    ] = DEFAULT_SCHEMA_SHARE
     identities: Annotated[
         str | None, msgspec.Meta(description="folder of `sottovoce identity`")
     ] = None
@@ -108,6 +127,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """The columns of the data that are used; a schema has no others already."""
         if self.schema is not None:
             return ColumnChoice()
+        if self.schema_plan is not None and self.schema_plan.rest is None:
+            return ColumnChoice(columns=tuple(self.schema_plan.attributes))
         return ColumnChoice(columns=self.columns, drop=self.drop)
 
     @property
@@ -187,8 +208,34 @@ def instantiate(job: Job) -> AnyProtocol:
             "overrides: define variant() in it, too"
         )
     protocol = variant(parameters, mode=job.mode)
+    check_plan(job, protocol)
     _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
     return protocol
+
+
+def check_plan(job: Job, protocol: AnyProtocol) -> None:
+    """Refuse a private schema that the protocol has no use for, or cannot learn."""
+    if protocol.learns_schema:
+        if job.schema is not None:
+            raise UsageError(
+                f"expected a schema for {protocol.name} with something to learn, found rules for "
+                'all attributes: write "private" for some, or leave out --schema'
+            )
+        return
+    if job.schema_plan is None:
+        return
+    if not protocol.needs_schema:
+        raise UsageError(
+            f"expected no --schema private for {protocol.name}, which needs no schema: leave it out"
+        )
+    from ..protocols.secure_sum.options import SumOptions  # most runs learn no schema
+
+    if not isinstance(protocol.parameters, SumOptions) or protocol.mode != "rigorous":
+        raise UsageError(
+            f"expected --schema private with secure sums in mode rigorous, found {protocol.name} "
+            f"in mode {protocol.mode}: learn a schema by `sottovoce run private-schema`, and give "
+            "it with --schema"
+        )
 
 
 def is_built_in(kind: type) -> bool:

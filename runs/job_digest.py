@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from ..messages.frame import VERSION as FRAME_VERSION
-from ..parties import Schema
+from ..parties import Schema, SchemaPlan
 from ..parties.rules import Bins, Categories
 from ..protocols import AnyProtocol
 from .job import Job
@@ -65,9 +65,17 @@ def digest_job(
         "columns": job.columns,
         "drop": job.drop,
         "schema": None if schema is None else _canonical(schema),
+        "schema_plan": None if job.schema_plan is None else _travelled(job.schema_plan),
+        "schema_share": job.schema_share,
     }
     canonical = msgspec.json.encode(agreed, order="deterministic")
     return hashlib.sha256(b"sottovoce job v1 " + canonical).digest()
+
+
+def _travelled(plan: SchemaPlan) -> object:
+    """Give a plan as every role has it after it travelled as JSON, with its order."""
+    travelled = msgspec.json.decode(msgspec.json.encode(plan), type=SchemaPlan)
+    return [[*travelled.attributes.items()], travelled.rest]
 
 
 def _canonical(schema: Schema) -> list[tuple[str, Categories | Bins]]:

@@ -160,7 +160,7 @@ def _conclude(
         entries=entries,
         roles=roles,
         seconds=seconds,
-        schema=schema,
+        schema=schema if outcome.schema is None else outcome.schema,
         transport=transport,
         library=library,
         hybrid=curator.hybrid,

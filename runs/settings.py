@@ -16,8 +16,8 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 import msgspec
 
 from ..messages import UsageError
-from ..parties import ColumnChoice, Schema, read_schema
-from .job import Job, Placement
+from ..parties import ColumnChoice, Schema, SchemaPlan, read_plan
+from .job import DEFAULT_SCHEMA_SHARE, Job, Placement
 
 __all__ = [
     "OPTIONS",
@@ -32,7 +32,7 @@ __all__ = [
 _JOB: Final = {
     field.name: field.type
     for field in msgspec.structs.fields(Job)
-    if field.name not in ("protocol", "parameters", "schema", "data")
+    if field.name not in ("protocol", "parameters", "schema", "schema_plan", "data")
 }
 _PLACEMENT: Final = {field.name: field.type for field in msgspec.structs.fields(Placement)}
 OPTIONS: Final[Mapping[str, Any]] = {
@@ -86,9 +86,15 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
     fields.setdefault("parties", len(data) if len(data) > 1 else 3)
     schema = chosen.get("schema")
     if schema is not None:
-        whole = schema if isinstance(schema, Schema) else read_schema(schema)
+        whole = schema if isinstance(schema, Schema) else read_plan(schema)
         names = {name: fields.get(name, []) for name in ("columns", "drop")}
-        fields["schema"] = whole.select(msgspec.convert(names, ColumnChoice))
+        field = "schema_plan" if isinstance(whole, SchemaPlan) else "schema"
+        fields[field] = whole.select(msgspec.convert(names, ColumnChoice))
+    share = fields.get("schema_share", DEFAULT_SCHEMA_SHARE)
+    if "schema_plan" not in fields and share != DEFAULT_SCHEMA_SHARE:
+        raise UsageError(
+            "expected schema_share with a private schema alone, found none: say --schema private"
+        )
     job = Job(
         protocol=chosen["protocol"],
         data=tuple(data),

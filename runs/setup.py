@@ -56,7 +56,7 @@ def contribute_schema(
     Where all parties share one table, the first party speaks for all. `note` is given what the
     reading leaves, if there is one.
     """
-    if job.schema is not None or not needed:
+    if job.schema is not None or job.schema_plan is not None or not needed:
         return job.schema
     if set(job.data) == {DEMO}:
         return DEMO_SCHEMA.select(job.choice)
@@ -76,8 +76,9 @@ def load_records(
 ) -> Records:
     """Load one party's records: its own file, or its share of the one file.
 
-    Called by a party's process alone. `note` is what the reading for the schema left: the file must
-    be the same. It is given what this reading leaves.
+    Called by a party's process alone. The plan of a private schema goes with them. `note` is what
+    the reading for the schema left: the file must be the same. It is given what this reading
+    leaves.
 
     Raises:
         UsageError: The data cannot be used, or the file has changed between the two readings.
@@ -97,7 +98,8 @@ def load_records(
             note=reading,
         )
 
-    return _read_unchanged(table, read, note=TableNote() if note is None else note)
+    records = _read_unchanged(table, read, note=TableNote() if note is None else note)
+    return records if job.schema_plan is None else records.with_plan(job.schema_plan)
 
 
 def load_all_records(
@@ -131,7 +133,13 @@ def load_all_records(
             note=reading,
         )
 
-    return _read_unchanged(table, read, note=notes[1])
+    records = _read_unchanged(table, read, note=notes[1])
+    plan = job.schema_plan
+    return (
+        records
+        if plan is None
+        else {party: share.with_plan(plan) for party, share in records.items()}
+    )
 
 
 def _read_unchanged(

@@ -18,7 +18,7 @@ __all__ = ["with_job_options"]
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
-POSITIONAL: Final = ("protocol", "parameters")
+NOT_OPTIONS: Final = ("protocol", "parameters", "schema_plan")
 _READ_AS: Final[dict[type[msgspec.inspect.Type], type]] = {
     msgspec.inspect.IntType: int,
     msgspec.inspect.FloatType: float,
@@ -63,7 +63,7 @@ def _options(struct: type[msgspec.Struct]) -> list[inspect.Parameter]:
             annotation=_annotation(field.name, field.type),
         )
         for field in described.fields
-        if field.name not in POSITIONAL
+        if field.name not in NOT_OPTIONS
     ]
 
 

@@ -17,7 +17,7 @@ class SummingProtocol(Protocol[SumOptionsT]):
     """A protocol whose parameters extend `SumOptions`; its claim covers `colluding` parties."""
 
     trust = "nobody with a record; the curator may collude with `colluding` parties"
-    modes = ("rigorous", "paper")
+    modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
     neighbours = "replace-one"
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums,)

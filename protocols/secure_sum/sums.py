@@ -76,7 +76,8 @@ class PartySums:
         all_pairs: bool = False,
     ) -> None:
         self._me = me
-        self._colluding = colluding(options, parties=len(me.parties))
+        self.colluding = colluding(options, parties=len(me.parties))
+        """Number of parties that may collude against another one."""
         self._noise = noise
         self._aggregator = options.aggregator
         self._batches = 0
@@ -115,7 +116,7 @@ class PartySums:
         The accountant records it now.
         """
         parties = len(self._me.parties)
-        noisy = batch.among(parties=parties, rows=self.rows, colluding=self._colluding)
+        noisy = batch.among(parties=parties, rows=self.rows, colluding=self.colluding)
         losses = loss_by_view(noisy, aggregator=self._aggregator, noise=self._noise)
         self._side.contribute(tables, noisy, number=self._batches, seen=losses)
         self._batches += 1
@@ -172,7 +173,8 @@ class CuratorSums:
         self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
     ) -> None:
         self._desk = desk
-        self._colluding = colluding(options, parties=len(desk.parties))
+        self.colluding = colluding(options, parties=len(desk.parties))
+        """Number of parties that may collude against another one."""
         self._by_shares = noise == "shares"
         self._batches = 0
         self.circle = mask_graph(options, parties=len(desk.parties), seed=desk.job_digest)
@@ -228,7 +230,7 @@ class CuratorSums:
     def noisy(self, batch: SumBatch) -> Batch:
         """Describe a batch's noise, as all roles compute it."""
         parties = len(self._desk.parties)
-        return batch.among(parties=parties, rows=self.rows, colluding=self._colluding)
+        return batch.among(parties=parties, rows=self.rows, colluding=self.colluding)
 
     def variance(self, batch: SumBatch) -> float:
         """Compute the variance of the noise in every cell of such a batch."""

@@ -22,7 +22,17 @@ ROOMS = ("messages", "crypto", "privacy", "parties")
 USERS = ("protocols", "runs", "launch/rank*")
 """Rooms of whose modules those may that import from `parties` what holds records."""
 PUBLIC_OF_PARTIES = frozenset(
-    ["ColumnChoice", "DEMO", "DEMO_SCHEMA", "Schema", "cell_values", "read_schema", "read_split"]
+    [
+        "ColumnChoice",
+        "DEMO",
+        "DEMO_SCHEMA",
+        "Schema",
+        "SchemaPlan",
+        "cell_values",
+        "read_plan",
+        "read_schema",
+        "read_split",
+    ]
 )
 """What `parties` has for others that holds no record."""
 ROLES = frozenset(["Curator", "Role"])

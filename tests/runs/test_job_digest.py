@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from sottovoce.messages import frame
-from sottovoce.parties import Schema, read_schema
+from sottovoce.parties import LEARN_ALL, Schema, read_schema
 from sottovoce.runs import job_digest
 from sottovoce.runs.job import Job, instantiate
 from sottovoce.runs.job_digest import DIGEST_BYTES, digest_job
@@ -43,6 +43,8 @@ BINDING: dict[str, Any] = {
     "drop": ("name",),
     "columns": ("sex",),
     "split": "sizes:3,1,1",
+    "schema_plan": LEARN_ALL,
+    "schema_share": 0.3,
 }
 ELSEWHERE = {"schema"}
 """Fields that the agreed schema stands for."""

@@ -16,6 +16,7 @@ from sottovoce.runs.settings import OPTIONS, merge_options, read_options, settin
 
 JOB = {field.name: field.default for field in msgspec.structs.fields(Job)}
 OF_THE_PROTOCOL = {"protocol", "parameters"}
+READ_FROM_SCHEMA = {"schema_plan"}
 ONLY_IN_PYTHON = {"judge", "classify"}
 ONLY_OF_MPIEXEC = {"hosts", "hostfile", "mpiexec", "mpi_arg"}
 
@@ -26,7 +27,7 @@ def test_python_has_the_jobs_options_with_their_defaults() -> None:
         name: one.default for name, one in signature.items() if one.kind is not one.VAR_KEYWORD
     }
     assert named.keys() - ONLY_IN_PYTHON == (
-        JOB.keys() - OF_THE_PROTOCOL
+        JOB.keys() - OF_THE_PROTOCOL - READ_FROM_SCHEMA
         | {"protocol", "transport", "tell_errors", "budget_file", "no_rehearsal"}
     )
     for name in named.keys() & JOB.keys() - {"protocol", "data", "parties"}:
@@ -43,7 +44,7 @@ def test_the_command_line_has_them_all() -> None:
         check=True,
         timeout=600,
     ).stdout
-    for name in (JOB.keys() - OF_THE_PROTOCOL) | {*Placement.__struct_fields__}:
+    for name in (JOB.keys() - OF_THE_PROTOCOL - READ_FROM_SCHEMA) | {*Placement.__struct_fields__}:
         assert f"--{name.replace('_', '-')} " in said, name
 
 
@@ -60,7 +61,7 @@ def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:
         None,
         {"epsilon": 2.0},
     )
-    assert OPTIONS.keys() >= (JOB.keys() - {"parameters"}) | {*Placement.__struct_fields__}
+    assert OPTIONS.keys() >= (JOB.keys() - {"parameters"} - READ_FROM_SCHEMA) | {*Placement.__struct_fields__}
 
 
 @pytest.mark.parametrize(

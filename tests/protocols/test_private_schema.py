@@ -1,0 +1,167 @@
+"""Private schemas: the laws of every protocol, what is learnt, and a run that learns its schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce import UsageError
+from sottovoce.launch.conformance import ProtocolConformance
+from sottovoce.parties import Bins, Categories, Schema
+from sottovoce.privacy.conversion import epsilon_at
+from sottovoce.privacy.loss import Loss
+
+ROWS = 6000
+PLAN = {"*": "private", "grade": {"categories": ["a", "b"], "other": "c"}}
+
+
+def people(rows: int = ROWS, *, seed: int = 4) -> pd.DataFrame:
+    """Make a table of numbers, texts, absent values, and a text that one person alone has."""
+    generator = np.random.default_rng(seed)
+    town = generator.choice(["Bath", "York", "?"], p=[0.5, 0.3, 0.2], size=rows).astype(object)
+    town[17] = "Nowhere"
+    return pd.DataFrame(
+        {
+            "height": generator.normal(170, 10, rows).round(1),
+            "wealth": np.where(
+                generator.random(rows) < 0.5, 0, generator.lognormal(8, 1, rows)
+            ).round(),
+            "town": town,
+            "grade": generator.choice(["a", "b", "z"], size=rows),
+        }
+    )
+
+
+def learn(table: Any, **options: Any) -> Schema:
+    settings = {"seed": 1, "aggregator": "masks", "judge": False, "epsilon": 8.0, **options}
+    schema = sottovoce.run("private-schema", table, **settings).record.schema
+    assert schema is not None
+    return schema
+
+
+class TestConformance(ProtocolConformance):
+    protocol = "private-schema"
+    parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks", "epsilon": 4.0}
+
+
+@pytest.mark.parametrize("parties", [1, 3])
+def test_what_is_learnt(parties: int) -> None:
+    table = people()
+    rules = learn(table, parties=parties, schema=PLAN).attributes
+    assert list(rules) == ["height", "wealth", "town", "grade"]
+    height, wealth, town, grade = rules.values()
+    assert isinstance(height, Bins)
+    assert isinstance(wealth, Bins)
+    shares = np.arange(1, len(height.edges) - 1) / (len(height.edges) - 1)
+    ranks = np.searchsorted(np.sort(table["height"]), height.edges[1:-1], side="right") / ROWS
+    assert np.abs(ranks - shares).max() < 0.05
+    assert 0.0 in wealth.edges
+    assert town == Categories(categories=("Bath", "York"), other="(other)", missing="category")
+    assert grade == Categories(categories=("a", "b"), other="c")
+
+
+def test_a_rare_text_and_an_identifier_are_in_no_message(tmp_path: Any) -> None:
+    """Thresholds at this epsilon are above 100, so what few people have never passes."""
+    table = people().assign(name=[f"person {number}" for number in range(ROWS)])
+    run = sottovoce.run(
+        "private-schema", table, parties=2, seed=1, aggregator="masks", judge=False, epsilon=4.0
+    )
+    everything = b"".join(run.files.values()).decode()
+    assert "Nowhere" not in everything
+    assert "person 7" not in everything
+    assert run.record.schema is not None
+    assert run.record.schema.attributes["name"] == Categories(categories=(), other="(other)")
+
+
+@pytest.mark.parametrize("protocol", ["one-way", "noisy-marginals"])
+@pytest.mark.parametrize("share", [0.1, 0.6])
+def test_a_run_that_learns_its_schema_spends_its_epsilon_once(protocol: str, share: float) -> None:
+    run = sottovoce.run(
+        protocol,
+        people(),
+        schema=PLAN,
+        schema_share=share,
+        epsilon=4.0,
+        seed=1,
+        aggregator="masks",
+    )
+    privacy = run.report["privacy"]
+    assert privacy["claimed_epsilon"] == 4.0
+    assert privacy["epsilon"]["public"] == pytest.approx(4.0, rel=1e-6)
+    assert privacy["epsilon"]["public"] <= 4.0 * (1 + 1e-9)
+    assert 0 < privacy["delta"] <= run.report["parameters"]["delta"]
+    spent = [release for release in run.record.releases if release.party == 1]
+    learnt = [release.loss for release in spent if release.phase == "schema"]
+    assert 1 < len(learnt) < len(spent)
+    whole, part = (
+        Loss(
+            sum(loss.epsilon for loss in losses),
+            sum(loss.rho for loss in losses),
+            sum(loss.delta for loss in losses),
+        )
+        for losses in ([release.loss for release in spent], learnt)
+    )
+    measure = "epsilon" if np.isfinite(whole.epsilon) else "rho"
+    assert getattr(part, measure) == pytest.approx(share * getattr(whole, measure), rel=1e-6)
+    assert epsilon_at(whole, delta=1e-9) <= 4.0 * (1 + 1e-9)
+    assert next(iter(run.report["outcome"])) == "schema learnt"
+    assert not any("inferred" in warning for warning in run.report["warnings"])
+    schema = json.loads(run.files["schema.json"])
+    assert list(schema) == ["height", "wealth", "town", "grade"]
+    assert run.judgement["utility"]["tvd"]["2"] < 0.5
+
+
+def test_the_schema_that_a_run_leaves_is_one_to_give() -> None:
+    run = sottovoce.run("private-schema", people(), seed=1, aggregator="masks", epsilon=8.0)
+    schema = json.loads(run.files["schema.json"])
+    again = sottovoce.run("one-way", people(seed=9), schema=schema, seed=1, aggregator="masks")
+    assert again.record.schema == run.record.schema
+
+
+def test_columns_that_noise_hides_get_one_bin() -> None:
+    run = sottovoce.run(
+        "private-schema", people(60), seed=1, aggregator="masks", epsilon=0.01, judge=False
+    )
+    assert run.record.schema is not None
+    unknown = run.report["outcome"]["range unknown"].split(", ")
+    assert unknown
+    assert all(len(run.record.schema.attributes[name].labels) == 1 for name in unknown)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "message"),
+    [
+        ("head-count", {"schema": "private"}, "needs no schema"),
+        ("calm", {"schema": "private"}, "expected --schema private with secure sums"),
+        ("one-way", {"schema": "private", "mode": "paper"}, "in mode rigorous"),
+        ("one-way", {"schema": {"height": ["x"]}, "schema_share": 0.2}, "say --schema private"),
+        ("private-schema", {"schema": {"height": ["x"]}}, "with something to learn"),
+        ("private-schema", {"delta": 0}, "expected a delta above 0 to learn 'height'"),
+        ("private-schema", {"schema": {"weight": "private"}}, "expected columns of .* 'weight'"),
+        ("one-way", {"schema": PLAN | {"grade": ["a", "b"]}}, "a category of grade"),
+    ],
+)
+def test_mistakes_are_one_clear_line(protocol: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sottovoce.run(protocol, people(200), seed=1, **options)
+
+
+def test_numbers_alone_need_no_delta() -> None:
+    plan = {"height": {"private": "numbers", "bins": 4}}
+    run = sottovoce.run(
+        "private-schema", people(), schema=plan, delta=0, epsilon=2.0, seed=1, aggregator="masks"
+    )
+    assert run.record.schema is not None
+    assert len(run.record.schema.attributes["height"].labels) == 4
+    assert run.report["privacy"]["delta"] == 0
+
+
+def test_parties_with_other_columns_are_named() -> None:
+    tables = [people(50), people(50).rename(columns={"town": "city"})]
+    with pytest.raises(UsageError, match="found others at party 2 than at party 1"):
+        sottovoce.run("private-schema", tables, seed=1, aggregator="masks")

@@ -1,0 +1,108 @@
+"""Bins from noisy counts on a public grid: against the true quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from sottovoce.parties.rules import Bins
+from sottovoce.protocols.private_schema.grid import (
+    COARSE_EDGES,
+    Histogram,
+    finer_edges,
+    quantile_edges,
+)
+
+ROWS = 20_000
+Numbers = npt.NDArray[np.float64]
+
+
+def histogram(values: Numbers, edges: Numbers, *, deviation: float, seed: int = 0) -> Histogram:
+    """Count values as parties do, and add noise of this standard deviation."""
+    bins = Bins(edges=tuple(edges.tolist()), clip=True)
+    counts = np.bincount(bins.bins_of(values), minlength=len(edges) - 1)
+    noise = np.random.default_rng(seed).normal(0, deviation, len(counts))
+    return Histogram(edges, (counts + noise).astype(np.float64), deviation**2)
+
+
+def learn(values: Numbers, *, bins: int, deviation: float, rounds: int = 2) -> Numbers:
+    histograms = [histogram(values, COARSE_EDGES, deviation=deviation)]
+    for seed in range(1, rounds):
+        edges = finer_edges(histograms, rows=len(values), bins=bins)
+        histograms.append(histogram(values, edges, deviation=deviation, seed=seed))
+    return quantile_edges(histograms, rows=len(values), bins=bins)
+
+
+def rank_errors(values: Numbers, edges: Numbers) -> Numbers:
+    """Give how far the share of rows up to each inner edge is from the share that was asked for."""
+    shares = np.arange(1, len(edges) - 1) / (len(edges) - 1)
+    upper = np.searchsorted(np.sort(values), edges[1:-1], side="right") / len(values)
+    return np.abs(upper - shares)
+
+
+LAWS = {
+    "normal": lambda generator: generator.normal(50, 10, ROWS),
+    "around zero": lambda generator: generator.normal(0, 3, ROWS),
+    "negative": lambda generator: -generator.exponential(40, ROWS),
+    "heavy tail": lambda generator: generator.lognormal(3, 2, ROWS),
+    "small": lambda generator: generator.uniform(0.001, 0.009, ROWS),
+    "large": lambda generator: generator.uniform(2e7, 9e8, ROWS),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("deviation", "error"), [(0.0, 0.045), (60.0, 0.05)])
+def test_edges_are_close_to_quantiles(law: str, deviation: float, error: float) -> None:
+    values = LAWS[law](np.random.default_rng(7))
+    edges = learn(values, bins=8, deviation=deviation)
+    assert len(edges) == 9
+    assert rank_errors(values, edges).max() < error
+
+
+def test_a_third_histogram_finds_a_narrow_range() -> None:
+    values = np.random.default_rng(3).normal(0.98, 0.003, ROWS)
+    two, three = (
+        rank_errors(values, learn(values, bins=16, deviation=5, rounds=rounds)).mean()
+        for rounds in (2, 3)
+    )
+    assert three < two / 2
+
+
+def test_zeros_are_never_split() -> None:
+    """Most rows are 0, and the edge after them is 0 itself."""
+    generator = np.random.default_rng(5)
+    values = np.where(generator.random(ROWS) < 0.7, 0.0, generator.exponential(30, ROWS))
+    edges = learn(values, bins=10, deviation=30)
+    assert edges[0] < 0
+    assert edges[1] == 0
+    assert len(edges) >= 4
+
+
+def test_noise_alone_has_no_range() -> None:
+    """The fullest of 127 cells of noise exceeds 5 deviations with a probability below 4e-5."""
+    noise = histogram(np.zeros(0), COARSE_EDGES, deviation=100)
+    assert not noise.has_range
+    assert histogram(np.full(1000, 5.0), COARSE_EDGES, deviation=100).has_range
+
+
+def test_fewer_bins_where_the_noise_carries_no_more() -> None:
+    values = np.random.default_rng(1).normal(50, 10, ROWS)
+    counts = [len(learn(values, bins=16, deviation=deviation)) - 1 for deviation in (0, 1000, 2500)]
+    assert counts[0] == 16
+    assert counts[1] <= 10
+    assert counts[2] <= 4
+    assert counts[2] >= 2
+
+
+def test_one_value_gives_bins_that_hold_it() -> None:
+    edges = learn(np.full(ROWS, 7.0), bins=4, deviation=10)
+    bins = Bins(edges=tuple(edges.tolist()), clip=True)
+    assert edges[0] < 7 <= edges[-1]
+    assert bins.bins_of(np.array([7.0]))[0] >= 0
+
+
+def test_edges_have_few_digits() -> None:
+    """Rounding moves an edge by a twentieth of a bin at most, so that labels can be read."""
+    edges = learn(np.random.default_rng(2).normal(50, 10, ROWS), bins=8, deviation=20)
+    assert all(len(f"{edge:g}") <= 5 for edge in edges)
