@@ -24,7 +24,7 @@ STRUCTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "svt": ("jtree", {"structure": "svt"}),
     "laplace": ("jtree", {"structure": "laplace"}),
     "gauss": ("jtree", {"structure": "gauss"}),
-    "paper": ("jtree", {"mode": "paper", "noise": "shares"}),
+    "paper": ("jtree", {"mode": "paper", "noise": "laplace"}),
     "one-way": ("one-way", {}),
 }
 

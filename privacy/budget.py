@@ -35,6 +35,17 @@ class Budget:
             )
         return cls("rho", rho_of(epsilon, delta=delta))
 
+    @classmethod
+    def pure(cls, epsilon: float) -> Budget:
+        """Give a budget of pure epsilon."""
+        return cls("epsilon", epsilon)
+
+    @classmethod
+    def candidates(cls, epsilon: float, *, delta: float) -> list[Budget]:
+        """List the budgets that keep epsilon: pure, and in rho where delta allows it."""
+        pure = cls.pure(epsilon)
+        return [pure, cls.of(epsilon, delta=delta)] if delta else [pure]
+
     @property
     def concentrated(self) -> bool:
         """Whether the budget is in rho."""
@@ -53,6 +64,14 @@ class Budget:
     def of_pure(self) -> float:
         """Epsilon of a pure mechanism that costs this budget: rho is epsilon^2 / 2."""
         return math.sqrt(2 * self.amount) if self.concentrated else self.amount
+
+    def laplace_epsilon(self, *, tables: int) -> float:
+        """Give the epsilon at which Laplace noise in so many tables is as large.
+
+        A replaced record changes two cells of each table by 1. The deviation of the noise is
+        sqrt(2) * 2 M / epsilon, or sqrt(M / rho).
+        """
+        return math.sqrt(8 * self.amount * tables) if self.concentrated else self.amount
 
     def epsilon(self, *, delta: float) -> float:
         """Give the epsilon of spending this budget alone."""

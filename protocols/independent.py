@@ -27,7 +27,7 @@ from numpy.typing import NDArray  # noqa: TC002 - the same
 from ..curator import Curator, Estimate, agree, synthesise
 from ..messages import CURATOR, message
 from ..parties import Party
-from ..privacy import Domain
+from ..privacy import Budget, Domain
 from .dp_subn.attribute_form import BITS, ORIGINAL
 from .dp_subn.initial import first_attribute, pick_parents
 from .dp_subn.options import Attributes, Score
@@ -88,15 +88,14 @@ class Independent(Protocol[IndependentParameters]):
         self.score: Score = parameters.score or ("I" if binary else "R")
 
     def party(self, me: Party) -> None:
-        epsilon = self.parameters.epsilon
         records = self.form.records(me)
         domain = records.domain
-        sizes, degree = self.sizes(domain, rows=len(records))
+        whole, sizes, degree = self.plan(domain, rows=len(records))
         chosen: list[Family] = [(name,) for name in domain.attributes]
-        spent = 0.0
+        left = whole
         with me.phase("model"):
             if degree:  # else no network is worth its noise
-                spent = self.parameters.beta * epsilon
+                left = whole.share(1 - self.parameters.beta)
                 chosen = pick_parents(
                     me,
                     records,
@@ -104,14 +103,12 @@ class Independent(Protocol[IndependentParameters]):
                     picks=len(domain.attributes) - 1,
                     sizes=sizes,
                     degree=degree,
-                    epsilon=spent,
+                    budget=whole.share(self.parameters.beta),
                     score=self.score,
                 )
             families = structure_of(domain, chosen).maximal_families
             # The curator sees these tables; the noise in them is all that hides a record.
-            cells = release_tables(
-                me, records, families, rows=len(records), epsilon=epsilon - spent
-            )
+            cells = release_tables(me, records, families, rows=len(records), budget=left)
             me.send(self.Model(len(records), tuple(chosen), cells), to=CURATOR)
 
     def curator(self, desk: Curator) -> Outcome:
@@ -145,13 +142,18 @@ class Independent(Protocol[IndependentParameters]):
             },
         )
 
-    def sizes(self, domain: Domain, *, rows: int) -> tuple[Sizes, int]:
-        """Find how large a table may be, and k, by theta-usefulness on this party's records."""
-        p = self.parameters
-        return useful_sizes(
-            domain,
-            rows=rows,
-            epsilon=(1 - p.beta) * p.epsilon,
-            theta=p.theta,
-            max_parents=p.most_parents,
-        )
+    def plan(self, domain: Domain, *, rows: int) -> tuple[Budget, Sizes, int]:
+        """Choose the budget, and find how large a table may be, and k, for this party's records.
+
+        A table is as large as theta-usefulness allows. The budget that makes less noise is taken.
+        """
+        p, plans = self.parameters, []
+        for whole in Budget.candidates(p.epsilon, delta=p.delta):
+            # There are about as many tables as attributes.
+            epsilon = whole.share(1 - p.beta).laplace_epsilon(tables=len(domain.attributes))
+            sizes, degree = useful_sizes(
+                domain, rows=rows, epsilon=epsilon, theta=p.theta, max_parents=p.most_parents
+            )
+            plans.append((-degree, -epsilon, whole, sizes))
+        negative, _, whole, sizes = min(plans, key=lambda plan: plan[:2])
+        return whole, sizes, -negative

@@ -1,4 +1,4 @@
-"""Noisy marginals: k-way tables of all parties' records, by the multi-party Laplace mechanism.
+"""Noisy marginals: k-way tables of all parties' records, with noise of all parties.
 
     trust       No one sees a record. The curator sees sums of all parties with full noise; parties
                 see nothing of each other.
@@ -8,10 +8,12 @@
     messages    keys: K(K+1) introductions up to K = 33, K numbers of rows and K lists of them, K
                 keys; count: 2 K digests, K for each page
     rounds      paillier and masks: 4; clear: 3; one more with ML-KEM
-    privacy     epsilon for each record; neighbours replace a record. That changes each marginal by
-                at most 2 in L1, so M marginals have sensitivity 2 M.
+    privacy     epsilon for each record, except with probability delta where noise is Gaussian;
+                neighbours replace a record. That changes two cells of each marginal by 1, so M
+                marginals have the sensitivity 2 M in L1 and sqrt(2 M) in L2.
     error       Counts are unbiased. Each cell's noise has the variance
-                K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M).
+                K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M), or
+                K / (K - c) * M / rho. `noise=auto` takes the smaller one.
 
 Sources: Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016,
 section III-A).
@@ -29,6 +31,7 @@ import numpy as np
 from ..curator import Curator
 from ..messages import UsageError
 from ..parties import Party
+from ..privacy.budget import Unit
 from ..privacy.domain import Domain, marginal_table
 from .protocol import Cost, Epsilon, Outcome, Public
 from .secure_sum import (
@@ -109,11 +112,19 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
     def batch(self, domain: Domain) -> SumBatch:
         """Describe the batch of all marginals."""
         marginals = self.requested(domain)
-        return SumBatch(
-            cells=sum(domain.cells(attributes) for attributes in marginals),
-            sensitivity=2 * len(marginals),
-            epsilon=self.parameters.epsilon,
-        )
+        batches = [
+            SumBatch.of(
+                budget,
+                cells=sum(domain.cells(attributes) for attributes in marginals),
+                sensitivity=2 * len(marginals),
+                squares=2 * len(marginals),
+            )
+            for budget in self.budgets
+        ]
+        return min(batches, key=lambda batch: batch.deviation)
+
+    def unit(self, public: Public) -> Unit | None:
+        return None if public.domain is None else self.batch(public.domain).unit
 
 
 def ways_of(ways: str | int | list[int]) -> list[int]:

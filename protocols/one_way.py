@@ -6,7 +6,8 @@
     who learns  The curator and the public learn the noisy tables of single attributes.
     messages    keys: K(K+1) introductions, K^2 numbers of rows, K keys; count: K for each page
     rounds      as `noisy_marginals`
-    privacy     epsilon for each record; neighbours replace a record. d tables have sensitivity 2 d.
+    privacy     epsilon for each record; neighbours replace a record. d tables have sensitivity 2 d,
+                and sqrt(2 d) in L2.
     error       that of the noise; all dependence is lost
 
 A protocol that learns dependences must have a smaller error than this one at the same epsilon.
@@ -19,6 +20,7 @@ from ..curator import BayesianNetwork, Curator, agree, synthesise
 from ..messages import UsageError
 from ..parties import Party
 from ..privacy import Domain
+from ..privacy.budget import Unit
 from .protocol import Cost, Epsilon, Outcome, Public
 from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, Tables, predict_keys
 
@@ -66,9 +68,9 @@ class OneWay(SummingProtocol[OneWayParameters]):
         """Describe the batch: a table of every attribute."""
         if not domain.attributes:
             raise UsageError("expected at least one attribute, found none")
-        return Tables(
-            domain,
-            tuple((name,) for name in domain.attributes),
-            self.parameters.epsilon,
-            weighted=True,
-        )
+        families = tuple((name,) for name in domain.attributes)
+        plans = [Tables(domain, families, budget, weighted=True) for budget in self.budgets]
+        return min(plans, key=lambda tables: tables.error)
+
+    def unit(self, public: Public) -> Unit | None:
+        return None if public.domain is None else self.tables(public.domain).budget.unit

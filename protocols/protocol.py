@@ -265,7 +265,10 @@ class Protocol(ABC, Generic[ParametersT]):
         """Predict the cost from public figures; `None` where it cannot be known."""
         return None
 
-    def chosen(self) -> Mapping[str, str | int | float]:
+    def chosen(
+        self,
+        public: Public,  # noqa: ARG002 - for subclasses
+    ) -> Mapping[str, str | int | float]:
         """List the values of parameters that were left open, as far as public figures give them.
 
         The report shows them beside the parameters that were set.

@@ -86,8 +86,8 @@ def make_report(record: RunRecord) -> Report:
         warnings.extend(protocol.warnings(public))
         chosen = {
             name: value
-            for name, value in protocol.chosen().items()
-            if getattr(protocol.parameters, name, 0) is None
+            for name, value in protocol.chosen(public).items()
+            if getattr(protocol.parameters, name, 0) in (None, "auto")
         }
     except Exception as error:  # noqa: BLE001 - as above
         warnings.append(f"the protocol could not describe itself: {type(error).__name__}: {error}")
@@ -169,7 +169,9 @@ def privacy_of(record: RunRecord) -> Privacy:
     not_accounted = unaccounted_messages(record)
     if not_accounted:
         losses = _unbounded(losses, parties={line.party for line in not_accounted})
-    delta = protocol.delta
+    # A run that keeps its claim by pure epsilon alone is shown as pure, in every view.
+    is_pure = losses.worst["public"].epsilon <= protocol.epsilon * (1 + 1e-9)
+    delta = 0.0 if is_pure else protocol.delta
     by_party = losses.epsilons(delta=delta)
     worst = {view: max(by_view[view] for by_view in by_party.values()) for view in losses.worst}
     whole_record = losses.whole_record
@@ -187,7 +189,7 @@ def privacy_of(record: RunRecord) -> Privacy:
         )
     return Privacy(
         claimed_epsilon=protocol.epsilon,
-        claimed_delta=delta,
+        claimed_delta=protocol.delta,
         claimed_coalition=protocol.colluding,
         claimed_with_curator=protocol.curator_may_collude,
         neighbours=protocol.neighbours,
@@ -196,7 +198,7 @@ def privacy_of(record: RunRecord) -> Privacy:
         by_party={str(party): by_view for party, by_view in by_party.items()},
         delta=losses.delta_of(delta),
         rho={view: float(f"{loss.rho:.12g}") for view, loss in losses.worst.items()},
-        curve=_curve(losses.worst["public"], delta=delta),
+        curve=_curve(losses.worst["public"], delta=protocol.delta),
         laplace_epsilon=_laplace_epsilon(losses.worst["public"]),
         whole_record=whole_record,
         shuffled=shuffled,

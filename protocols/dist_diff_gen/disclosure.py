@@ -67,7 +67,7 @@ def disclose(me: Party, plan: SpecialisationPlan) -> None:
     """Send party 1 the exact class counts. Called by party 2."""
     tables = plan.tables
     counts = np.concatenate(list(me.records.marginals(tables.families)))
-    disclosure = Disclosure(counts, float(tables.batch.sensitivity), plan.epsilon / 2)
+    disclosure = Disclosure(counts, float(tables.batch.sensitivity), plan.budget.amount / 2)
     # This line leaks exact counts to party 1. They are sealed, so no other role can read them.
     me.send(Messages.ClassCounts(me.release(disclosure, to=1)), to=1)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import prod
 
 from ...messages import UsageError
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from ..secure_sum import SumBatch, Tables
 from .scores import Score
 from .taxonomy import Cuts, are_bins
@@ -22,7 +22,7 @@ class SpecialisationPlan:
 
     domain: Domain
     target: str
-    epsilon: float
+    budget: Budget
     specialisations: int
     score: Score
     most_cells: int
@@ -69,9 +69,10 @@ class SpecialisationPlan:
     def epsilon_of_choice(self) -> float:
         """Epsilon of each use of the exponential mechanism.
 
-        There are at most |numeric| + 2 h uses, and together they have half of epsilon.
+        There are at most |numeric| + 2 h uses, and together they have half of the budget.
         """
-        return self.epsilon / (2 * (len(self.numeric) + 2 * self.specialisations))
+        uses = len(self.numeric) + 2 * self.specialisations
+        return self.budget.share(1 / (2 * uses)).of_choice
 
     @property
     def tables(self) -> Tables:
@@ -81,7 +82,9 @@ class SpecialisationPlan:
         2 (d - 1) in L1.
         """
         return Tables(
-            self.domain, tuple((name, self.target) for name in self.predictors), self.epsilon / 2
+            self.domain,
+            tuple((name, self.target) for name in self.predictors),
+            self.budget.share(1 / 2),
         )
 
     def leaf_cells(self, cuts: Cuts) -> int:
@@ -93,7 +96,9 @@ class SpecialisationPlan:
 
         A record stands in one leaf, so a replaced record changes two cells by 1 each.
         """
-        return SumBatch(cells=self.leaf_cells(cuts), sensitivity=2, epsilon=self.epsilon / 2)
+        return SumBatch.of(
+            self.budget.share(1 / 2), cells=self.leaf_cells(cuts), sensitivity=2, squares=2
+        )
 
     @property
     def certain_specialisations(self) -> int | None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from ...curator import Curator
 from ...curator.marginal import Numbers
 from ...messages import MessageError, Private, Role, UsageError, encoded_size, role_name
-from ...privacy import Domain
-from ..protocol import Cost, Mode, Outcome
-from ..secure_sum import SummingProtocol
+from ...privacy import Budget, Domain
+from ...privacy.budget import Unit
+from ..protocol import Cost, Mode, Outcome, Public
+from ..secure_sum import SumBatch, SummingProtocol
 from .leaves import describe, draw_rows, spread
 from .options import DistDiffGenParameters, Messages
 from .plan import SpecialisationPlan
@@ -49,9 +50,18 @@ class Variant(SummingProtocol[DistDiffGenParameters]):
             raise UsageError("expected at least two attributes, found none")
         target = domain.attributes[-1] if p.target is None else p.target
         domain.shape([target])
+        whole = min(self.budgets, key=_noise_of_leaves)
         return SpecialisationPlan(
-            domain, target, p.epsilon, p.specialisations, self.score, p.most_cells
+            domain, target, whole, p.specialisations, self.score, p.most_cells
         )
+
+    def unit(self, public: Public) -> Unit | None:  # noqa: ARG002 - the same for every table
+        return min(self.budgets, key=_noise_of_leaves).unit
+
+
+def _noise_of_leaves(whole: Budget) -> float:
+    """Compute the noise in a leaf, which has half of the budget."""
+    return SumBatch.of(whole.share(1 / 2), cells=1, sensitivity=2, squares=2).deviation
 
 
 def receive_cuts(role: Role, plan: SpecialisationPlan, *, source: int) -> Cuts:

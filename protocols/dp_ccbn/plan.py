@@ -9,7 +9,7 @@ from typing import Final
 
 from ...curator import BayesianNetwork
 from ...messages import UsageError
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from ..dp_subn.usefulness import Sizes
 from ..secure_sum import Family, Tables
 
@@ -23,14 +23,14 @@ MAX_TABLES: Final = 1_000_000
 class CandidatePlan:
     """What every role knows before a record is looked at.
 
-    Half of epsilon pays for the structure (eps1), half for the parameters (eps2).
+    Half of the budget pays for the structure (eps1), half for the parameters (eps2).
     """
 
     domain: Domain
     sizes: Sizes
     degree: int
     """The network's k; with k = 0 no network is worth its noise."""
-    epsilon: float
+    budget: Budget
     weighted: bool
     """Whether tables share a batch's budget by their sizes."""
 
@@ -61,24 +61,33 @@ class CandidatePlan:
 
     def iteration(self, families: Sequence[Family]) -> Tables:
         """Describe the batch of an iteration, of which there are d - 1."""
-        return self._structure(families, self.epsilon / 2 / (len(self.domain.attributes) - 1))
+        return self._structure(
+            families, self.budget.share(1 / 2 / (len(self.domain.attributes) - 1))
+        )
 
     def only_batch(self, families: Sequence[Family]) -> Tables:
         """Describe the batch that has all of eps1."""
-        return self._structure(families, self.epsilon / 2)
+        return self._structure(families, self.budget.share(1 / 2))
 
     def parameters(self, network: BayesianNetwork) -> Tables:
         """Describe the batch of the network's maximal families.
 
-        Without a structure to pay for, it has all of epsilon.
+        Without a structure to pay for, it has the whole budget.
         """
-        epsilon = self.epsilon / 2 if self.degree else self.epsilon
-        return Tables(self.domain, network.maximal_families, epsilon, weighted=self.weighted)
+        budget = self.budget.share(1 / 2) if self.degree else self.budget
+        return Tables(self.domain, network.maximal_families, budget, weighted=self.weighted)
 
-    def _structure(self, families: Sequence[Family], epsilon: float) -> Tables:
+    @property
+    def error(self) -> tuple[int, float]:
+        """How well the plan can do: the larger its tables the better, and the less noise."""
+        # There are about as many tables as attributes.
+        epsilon = self.budget.share(1 / 2).laplace_epsilon(tables=len(self.domain.attributes))
+        return -self.degree, -epsilon
+
+    def _structure(self, families: Sequence[Family], budget: Budget) -> Tables:
         if len(families) > MAX_TABLES:
             raise UsageError(
                 f"expected at most {MAX_TABLES:,} candidates to count at once, "
                 f"found {len(families):,}: set most_parents lower"
             )
-        return Tables(self.domain, tuple(families), epsilon, weighted=self.weighted)
+        return Tables(self.domain, tuple(families), budget, weighted=self.weighted)

@@ -11,6 +11,7 @@ import msgspec
 from ...curator import BayesianNetwork, Curator, Estimate, agree, synthesise
 from ...messages import encoded_size
 from ...privacy import Domain
+from ...privacy.budget import Unit
 from ..dp_subn.attribute_form import BITS, ORIGINAL
 from ..dp_subn.structure import structure_of
 from ..dp_subn.usefulness import inflation_of, useful_sizes
@@ -60,23 +61,34 @@ class Variant(SummingProtocol[DPCCBNParameters]):
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> CandidatePlan:
         """Plan the run. k follows from usefulness for the half that pays for the parameters."""
-        p = self.parameters
-        sizes, degree = useful_sizes(
-            domain,
-            rows=rows,
-            epsilon=p.epsilon / 2,
-            theta=p.theta,
-            max_parents=p.most_parents,
-            inflation=inflation_of(p, noise=self.noise, parties=parties),
-            min_parents=self.min_parents,
-        )
-        return CandidatePlan(
-            domain=domain,
-            sizes=sizes,
-            degree=degree,
-            epsilon=p.epsilon,
-            weighted=self.weighted,
-        )
+        p, plans = self.parameters, []
+        for whole in self.budgets:
+            sizes, degree = useful_sizes(
+                domain,
+                rows=rows,
+                # There are about as many tables as attributes.
+                epsilon=whole.share(1 / 2).laplace_epsilon(tables=len(domain.attributes)),
+                theta=p.theta,
+                max_parents=p.most_parents,
+                inflation=inflation_of(p, noise=self.noise, parties=parties),
+                min_parents=self.min_parents,
+            )
+            plans.append(
+                CandidatePlan(
+                    domain=domain,
+                    sizes=sizes,
+                    degree=degree,
+                    budget=whole,
+                    weighted=self.weighted,
+                )
+            )
+        return min(plans, key=lambda plan: plan.error)
+
+    def unit(self, public: Public) -> Unit | None:
+        if public.domain is None:
+            return None
+        domain = self.form.domain(public.domain)
+        return self.plan(domain, rows=public.rows, parties=public.parties).budget.unit
 
     def publish(
         self,
@@ -140,8 +152,11 @@ class Variant(SummingProtocol[DPCCBNParameters]):
             cells, public, attributes=len(domain.attributes), degree=plan.degree
         )
 
-    def chosen(self) -> dict[str, str | int | float]:
-        return {**super().chosen(), "attributes": "binary" if self.form is BITS else "original"}
+    def chosen(self, public: Public) -> dict[str, str | int | float]:
+        return {
+            **super().chosen(public),
+            "attributes": "binary" if self.form is BITS else "original",
+        }
 
 
 def first_family(desk: Curator, domain: Domain) -> Family:

@@ -33,7 +33,7 @@ from typing import Final
 from ...curator import Curator
 from ...messages import CURATOR, UsageError
 from ...parties import Party
-from ...privacy import BinaryEncoding, Domain
+from ...privacy import BinaryEncoding, Budget, Domain
 from ..noise_replacement import (
     CuratorReplacement,
     NoiseReplacement,
@@ -43,7 +43,7 @@ from ..noise_replacement import (
 from ..protocol import Cost, Formula, Mode, Outcome, Public, add_up
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, pick_design, plan_bits
-from .budget import Budget
+from .budget import PhaseBudgets
 from .cost import evaluate_formulas, predict_parameters, predict_turns
 from .initial import choose_parents, receive_structure
 from .learning import Search, correlations_of
@@ -86,7 +86,8 @@ class AsPrinted(Variant):
                 "expected aggregator=paillier for update=replace, which replaces noise under "
                 f"encryption, found {parameters.aggregator}"
             )
-        self.budget = Budget.split(parameters.epsilon, self.profile.budget, phases=PHASES)
+        whole = Budget.pure(parameters.epsilon)
+        self.budget = PhaseBudgets.split(whole, self.profile.budget, phases=PHASES)
         self.design = pick_design(parameters, self.profile)
 
     def party(self, me: Party) -> None:
@@ -103,13 +104,13 @@ class AsPrinted(Variant):
                 records,
                 sizes=plan.sizes,
                 degree=plan.degree,
-                epsilon=plan.budget.initialisation,
+                budget=plan.budget.initialisation,
                 score="I",
             )
         with me.phase("update"):  # 3
             replacement = PartyReplacement(sums.keyed_party, domain=records.domain)
             for turn in me.parties:
-                replacement.round(turn, count=records.marginal, epsilon=plan.budget.update)
+                replacement.round(turn, count=records.marginal, epsilon=plan.budget.update.amount)
         with me.phase("parameters"):  # 4
             families = me.receive(Messages.Network, source=CURATOR).families
             plan.parameters(families).contribute(records, sums)
@@ -132,7 +133,7 @@ class AsPrinted(Variant):
             for turn in desk.parties:
                 frontier = search.around(network)
                 frontiers.append(frontier.maximal_families)
-                replacement.round(turn, frontiers[-1], epsilon=plan.budget.update)
+                replacement.round(turn, frontiers[-1], epsilon=plan.budget.update.amount)
                 network = search.within(frontier, replacement.estimates(frontiers[-1]))
         with desk.phase("parameters"):  # 4
             families = network.maximal_families
@@ -170,7 +171,7 @@ class AsPrinted(Variant):
             public,
             domain=plan.domain,
             phase="update",
-            epsilon=plan.budget.update,
+            epsilon=plan.budget.update.amount,
         )
         counted = plan.parameters(structure.counted)
         return add_up(
@@ -194,7 +195,7 @@ class AsPrinted(Variant):
         warnings = super().warnings(public)
         if public.parties > 1:
             claimed = self.parameters.epsilon
-            extra = (public.parties - 1) * self.budget.update
+            extra = (public.parties - 1) * self.budget.update.amount
             warnings.append(
                 f"update=replace claims epsilon {claimed:g} for every party, but each later "
                 "party's turn releases the earlier ones' records again: towards the curator "
@@ -208,7 +209,7 @@ class AsPrinted(Variant):
         return plan_bits(
             domain,
             self.profile,
-            epsilon=self.parameters.epsilon,
+            whole=Budget.pure(self.parameters.epsilon),
             budget=self.budget,
             design=self.design,
             rows=rows,

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from ...messages import UsageError
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from ..secure_sum import Family, Tables
-from .budget import Budget
+from .budget import PhaseBudgets
 from .covering import covering
 from .designs import Block, algorithm_2, best_design, blocks_of, pairs_missed
 from .options import DPSUBNParameters, Profile
@@ -40,7 +40,7 @@ class BitsPlan:
 
     domain: Domain
     rows: int
-    budget: Budget
+    budget: PhaseBudgets
     views: tuple[Family, ...]
     """The families whose tables quantify all correlations."""
     updates: int
@@ -49,6 +49,14 @@ class BitsPlan:
     """The network's k; with k = 0 no network is worth its noise."""
     wide_degree: int
     """The frontier's k'."""
+
+    @property
+    def error(self) -> tuple[int, float]:
+        """How well the plan can do: the larger its tables the better, and the less noise."""
+        # There are about as many tables as bits.
+        tables = len(self.domain.attributes)
+        part = self.budget.parameters if self.degree else self.budget.correlations
+        return -self.degree, -part.laplace_epsilon(tables=tables)
 
     @property
     def sizes(self) -> Sizes:
@@ -67,7 +75,7 @@ class BitsPlan:
 
     def frontier(self, families: Sequence[Family]) -> Tables:
         """The batch of one frontier of phase 3, where all parties count it together."""
-        return Tables(self.domain, tuple(families), self.budget.update / self.updates)
+        return Tables(self.domain, tuple(families), self.budget.update.share(1 / self.updates))
 
     def parameters(self, families: Sequence[Family]) -> Tables:
         """The batch of phase 4."""
@@ -78,8 +86,8 @@ def plan_bits(
     domain: Domain,
     profile: Profile,
     *,
-    epsilon: float,
-    budget: Budget,
+    whole: Budget,
+    budget: PhaseBudgets,
     design: Design,
     rows: int,
     inflation: float,
@@ -88,7 +96,7 @@ def plan_bits(
 ) -> BitsPlan:
     """Plan a run on bits.
 
-    Where k = 0, no network is worth its noise: all of epsilon goes to the tables of single bits.
+    Where k = 0, no network is worth its noise: the tables of single bits have the whole budget.
     """
     names = domain.attributes
     if not names:
@@ -96,17 +104,22 @@ def plan_bits(
             "expected attributes with two or more labels for attributes=binary, found none"
         )
 
-    def useful_degree(share: float, theta: float) -> int:
+    def useful_degree(share: Budget, theta: float) -> int:
+        # With k parents there are about as many tables as bits.
         return binary_degree(
-            rows=rows, attributes=len(names), epsilon=share, theta=theta, inflation=inflation
+            rows=rows,
+            attributes=len(names),
+            epsilon=share.laplace_epsilon(tables=len(names)),
+            theta=theta,
+            inflation=inflation,
         )
 
     k = min(max(useful_degree(budget.parameters, profile.theta), min_parents), MAX_PARENTS)
-    wide = useful_degree(budget.update / updates, profile.theta_frontier)
+    wide = useful_degree(budget.update.share(1 / updates), profile.theta_frontier)
     return BitsPlan(
         domain=domain,
         rows=rows,
-        budget=budget if k else Budget(epsilon, 0.0, 0.0, 0.0),
+        budget=budget if k else PhaseBudgets.of(whole, 1.0, 0.0, 0.0, 0.0),
         views=families_of(domain, design) if k else tuple((name,) for name in names),
         updates=updates,
         degree=k,

@@ -1,4 +1,4 @@
-"""The budget of a run: how epsilon is split among the phases that look at records."""
+"""The budget of a run: how it is split among the phases that look at records."""
 
 from __future__ import annotations
 
@@ -6,25 +6,31 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from ...messages import UsageError
+from ...privacy import Budget
 
-__all__ = ["Budget"]
+__all__ = ["PhaseBudgets"]
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """Epsilon of the four phases that look at records."""
+class PhaseBudgets:
+    """The budgets of the four phases that look at records, all in the same unit."""
 
-    correlations: float
-    initialisation: float
-    update: float
-    parameters: float
+    correlations: Budget
+    initialisation: Budget
+    update: Budget
+    parameters: Budget
 
     @classmethod
-    def split(cls, epsilon: float, shares: str, *, phases: Collection[str]) -> Budget:
-        """Split epsilon by shares such as 0.3,0,0.1,0.6, which must sum to 1.
+    def of(cls, whole: Budget, *shares: float) -> PhaseBudgets:
+        """Split a budget by four shares."""
+        return cls(*(whole.share(share) for share in shares))
+
+    @classmethod
+    def split(cls, whole: Budget, shares: str, *, phases: Collection[str]) -> PhaseBudgets:
+        """Split a budget by shares such as 0.3,0,0.1,0.6, which must sum to 1.
 
         Args:
-            epsilon: The epsilon of the whole run.
+            whole: The budget of the whole run.
             shares: A share for each of the four phases.
             phases: The phases that look at records; the others get no share.
 
@@ -44,12 +50,12 @@ class Budget:
         for number, (field, part) in enumerate(zip(fields(cls), parts, strict=True), start=1):
             if field.name in phases and part == 0:
                 raise UsageError(
-                    f"expected a share of epsilon for phase {number}, {field.name}, in "
+                    f"expected a share of the budget for phase {number}, {field.name}, in "
                     f"budget={shares}, found 0"
                 )
             if field.name not in phases and part > 0:
                 raise UsageError(
-                    f"expected no share of epsilon for phase {number}, {field.name}, in "
+                    f"expected no share of the budget for phase {number}, {field.name}, in "
                     f"budget={shares}, as it looks at no record: found {part:g}"
                 )
-        return cls(*(epsilon * part for part in parts))
+        return cls.of(whole, *parts)

@@ -18,11 +18,12 @@ phases keep the numbers of section VI-A; there is no phase 3.
     who learns  T learns the noisy tables, parties learn the edges. The public learns the network,
                 with its edges, and the synthetic table.
     rounds      a secure sum for each of the phases 1 and 4, and at most five hops of phase 2
-    privacy     epsilon for each record; neighbours replace a record. The phases compose
-                sequentially, the parties in parallel.
+    privacy     epsilon for each record, except with probability delta where noise is Gaussian;
+                neighbours replace a record. The phases compose sequentially, the parties
+                in parallel.
 
-At most as many edges are chosen as are worth their noise. If that is none, phase 1 spends all of
-epsilon, and attributes are drawn independently.
+At most as many edges are chosen as are worth their noise. If that is none, phase 1 spends the whole
+budget, and attributes are drawn independently.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from typing import Final
 from ...curator import BayesianNetwork, Curator, agree
 from ...messages import CURATOR
 from ...parties import Party
-from ...privacy import Domain
+from ...privacy import Budget, Domain
+from ...privacy.budget import Unit
 from ..protocol import Cost, Mode, Outcome, Public, add_up
 from ..secure_sum import CuratorSums, PartySums, predict_keys
-from .budget import Budget
+from .budget import PhaseBudgets
 from .cost import predict_parameters
 from .forest_plan import ForestPlan, plan_forest
 from .initial import choose_edges, receive_edges, turns_of
@@ -74,9 +76,8 @@ class Forest(Variant):
 
     def __init__(self, parameters: DPSUBNParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
-        self.budget: Budget | None = None
-        if self.profile.budget != BY_SIZE:
-            self.budget = Budget.split(parameters.epsilon, self.profile.budget, phases=PHASES)
+        for budget in self.budgets:  # wrong shares are refused before any role begins
+            self._split(budget)
 
     def party(self, me: Party) -> None:
         records = me.records
@@ -93,7 +94,7 @@ class Forest(Variant):
                 records,
                 edges=plan.edges,
                 cell_noise=plan.cell_noise,
-                epsilon=plan.budget.initialisation,
+                budget=plan.budget.initialisation,
                 score="R",
                 circle=sums.circle,
             )
@@ -148,11 +149,27 @@ class Forest(Variant):
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> ForestPlan:
         """Plan the run on these attributes. All roles compute the same."""
-        return plan_forest(
-            domain,
-            epsilon=self.parameters.epsilon,
-            budget=self.budget,
-            theta=self.profile.theta,
-            rows=rows,
-            inflation=inflation_of(self.parameters, noise=self.noise, parties=parties),
-        )
+        plans = [
+            plan_forest(
+                domain,
+                whole=whole,
+                budget=self._split(whole),
+                theta=self.profile.theta,
+                rows=rows,
+                inflation=inflation_of(self.parameters, noise=self.noise, parties=parties),
+            )
+            for whole in self.budgets
+        ]
+        return min(plans, key=lambda plan: plan.error)
+
+    def unit(self, public: Public) -> Unit | None:
+        if public.domain is None:
+            return None
+        plan = self.plan(public.domain, rows=public.rows, parties=public.parties)
+        return plan.budget.correlations.unit
+
+    def _split(self, whole: Budget) -> PhaseBudgets | None:
+        """Split a budget by the parameter; `None` where the sizes of tables decide."""
+        if self.profile.budget == BY_SIZE:
+            return None
+        return PhaseBudgets.split(whole, self.profile.budget, phases=PHASES)

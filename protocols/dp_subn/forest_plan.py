@@ -14,9 +14,9 @@ import numpy as np
 
 from ...curator import BayesianNetwork
 from ...messages import UsageError
-from ...privacy import Domain
-from ..secure_sum import Family, Tables
-from .budget import Budget
+from ...privacy import Budget, Domain
+from ..secure_sum import Family, SumBatch, Tables
+from .budget import PhaseBudgets
 from .usefulness import CELL_NOISE
 
 __all__ = ["ForestPlan", "edges_worth", "forest_budget", "plan_forest"]
@@ -27,11 +27,16 @@ class ForestPlan:
     """What every role knows before a record is looked at."""
 
     domain: Domain
-    budget: Budget
+    budget: PhaseBudgets
     edges: int
-    """The most edges that the forest may have; with none all of epsilon goes to phase 1."""
+    """The most edges that the forest may have; with none phase 1 spends the whole budget."""
     cell_noise: float
     """The error of a cell in the table of an edge, in total variation."""
+
+    @property
+    def error(self) -> tuple[int, float]:
+        """How well the plan can do: the more edges the better, and the less noise the better."""
+        return -self.edges, self.cell_noise or self.single_attributes.error
 
     @property
     def single_attributes(self) -> Tables:
@@ -46,7 +51,7 @@ class ForestPlan:
     def to_count(self, network: BayesianNetwork) -> tuple[Family, ...]:
         """List the families that phase 4 counts: the edges.
 
-        If no edge was chosen, single attributes are counted again with what is left of epsilon.
+        If no edge was chosen, single attributes are counted again with what is left.
         """
         maximal = network.maximal_families
         return tuple(family for family in maximal if len(family) > 1) or maximal
@@ -55,33 +60,31 @@ class ForestPlan:
 def plan_forest(
     domain: Domain,
     *,
-    epsilon: float,
-    budget: Budget | None,
+    whole: Budget,
+    budget: PhaseBudgets | None,
     theta: float,
     rows: int,
     inflation: float,
 ) -> ForestPlan:
-    """Plan a run; without a budget epsilon is split by the sizes of the tables."""
+    """Plan a run; without budgets of phases the whole is split by the sizes of the tables."""
     if not domain.attributes:
         raise UsageError("expected at least one attribute, found none")
     if budget is None:
         budget, edges = forest_budget(
-            domain, rows=rows, epsilon=epsilon, inflation=inflation, theta=theta
+            domain, rows=rows, whole=whole, inflation=inflation, theta=theta
         )
     else:
         edges = edges_worth(
-            domain, rows=rows, epsilon=budget.parameters, inflation=inflation, theta=theta
+            domain, rows=rows, budget=budget.parameters, inflation=inflation, theta=theta
         )
     if not edges:
-        return ForestPlan(
-            domain=domain, budget=Budget(epsilon, 0.0, 0.0, 0.0), edges=0, cell_noise=0.0
-        )
-    scale = 2 * edges / budget.parameters
+        alone = PhaseBudgets.of(whole, 1.0, 0.0, 0.0, 0.0)
+        return ForestPlan(domain=domain, budget=alone, edges=0, cell_noise=0.0)
     return ForestPlan(
         domain=domain,
         budget=budget,
         edges=edges,
-        cell_noise=CELL_NOISE * scale * sqrt(2 * inflation) / rows,
+        cell_noise=_cell_noise(edges, budget.parameters, inflation=inflation) / rows,
     )
 
 
@@ -89,39 +92,50 @@ def forest_budget(
     domain: Domain,
     *,
     rows: int,
-    epsilon: float,
+    whole: Budget,
     inflation: float,
     theta: float,
     initialisation: float = 0.1,
-) -> tuple[Budget, int]:
-    """Split epsilon between tables of single attributes and tables of M edges, and compute M.
+) -> tuple[PhaseBudgets, int]:
+    """Split a budget between tables of single attributes and tables of M edges, and compute M.
 
     If all cells have the same noise, d tables with A cells in all have the squared error
     2 A (2 d / eps1)^2, and M tables with B cells each have 2 M B (2 M / eps4)^2. The sum is least
-    for eps1 / eps4 = (A d^2 / (B M^3))^(1/3). M is the largest number of edges for which the noise
-    of the average table is below 1/theta in total variation.
+    for eps1 / eps4 = (A d^2 / (B M^3))^(1/3). For Gaussian noise the errors are A d / rho1 and
+    M B M / rho4, whose sum is least for rho1 / rho4 = (A d / (B M^2))^(1/2). M is the largest
+    number of edges for which the noise of the average table is below 1/theta in total variation.
     """
     names = domain.attributes
     single = sum(domain.shape(names))
     pairs = [domain.cells(pair) for pair in combinations(names, 2)]
     average = float(np.mean(pairs)) if pairs else 0.0
     for edges in range(len(names) - 1, 0, -1):
-        ratio = (single * len(names) ** 2 / (average * edges**3)) ** (1 / 3)
+        ratio = (
+            sqrt(single * len(names) / (average * edges**2))
+            if whole.concentrated
+            else (single * len(names) ** 2 / (average * edges**3)) ** (1 / 3)
+        )
         parameters = (1 - initialisation) / (1 + ratio)
-        # The noise of the average table, times epsilon and the share of the parameters.
-        noise = CELL_NOISE * average * 2 * edges * sqrt(2 * inflation)
-        if noise * theta <= epsilon * parameters * rows:
+        noise = average * _cell_noise(edges, whole.share(parameters), inflation=inflation)
+        if noise * theta <= rows:
             shares = (1 - initialisation - parameters, initialisation, 0.0, parameters)
-            return Budget(*(epsilon * share for share in shares)), edges
-    return Budget(epsilon, 0.0, 0.0, 0.0), 0
+            return PhaseBudgets.of(whole, *shares), edges
+    return PhaseBudgets.of(whole, 1.0, 0.0, 0.0, 0.0), 0
 
 
 def edges_worth(
-    domain: Domain, *, rows: int, epsilon: float, inflation: float, theta: float
+    domain: Domain, *, rows: int, budget: Budget, inflation: float, theta: float
 ) -> int:
-    """Compute for how many edges the average table's noise is below 1/theta, at this epsilon."""
+    """Compute for how many edges the average table's noise is below 1/theta, at this budget."""
     pairs = [domain.cells(pair) for pair in combinations(domain.attributes, 2)]
     if not pairs:
         return 0
-    noise_of_one_edge = CELL_NOISE * float(np.mean(pairs)) * 2 / epsilon * sqrt(2 * inflation)
-    return min(len(domain.attributes) - 1, floor(rows / theta / noise_of_one_edge))
+    # Noise grows with the number of edges, or with its root.
+    worth = rows / theta / (float(np.mean(pairs)) * _cell_noise(1, budget, inflation=inflation))
+    return min(len(domain.attributes) - 1, floor(worth**2 if budget.concentrated else worth))
+
+
+def _cell_noise(edges: int, budget: Budget, *, inflation: float) -> float:
+    """Compute the error of a cell in one of so many tables, as a share of total variation."""
+    batch = SumBatch.of(budget, cells=1, sensitivity=2 * edges, squares=2 * edges)
+    return CELL_NOISE * batch.deviation * sqrt(inflation)

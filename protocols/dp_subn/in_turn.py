@@ -61,7 +61,7 @@ class InTurn(OnBits):
     ) -> None:
         """Release the party's own tables in its turn. Called by every party."""
         families = me.receive(Messages.CandidatesInTurn, source=CURATOR).families
-        noisy = release_tables(me, records, families, rows=sums.rows, epsilon=plan.budget.update)
+        noisy = release_tables(me, records, families, rows=sums.rows, budget=plan.budget.update)
         me.send(Messages.Noisy(noisy), to=CURATOR)
 
     def update_network(

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...messages import CURATOR
 from ...parties import Party, Records
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from ...privacy.exponential import choose
 from ..secure_sum import Family
 from ..secure_sum.graph import Circle
@@ -75,7 +75,7 @@ def quotas(picks: int, *, parties: int) -> list[int]:
 
 
 def choose_parents(
-    me: Party, records: Records, *, sizes: Sizes, degree: int, epsilon: float, score: Score
+    me: Party, records: Records, *, sizes: Sizes, degree: int, budget: Budget, score: Score
 ) -> None:
     """Take the party's turn: choose attributes and their parents, up to the party's quota."""
     quota = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
@@ -89,7 +89,7 @@ def choose_parents(
             picks=quota,
             sizes=sizes,
             degree=degree,
-            epsilon=epsilon,
+            budget=budget,
             score=score,
         ),
     )
@@ -108,7 +108,7 @@ def pick_parents(
     picks: int,
     sizes: Sizes,
     degree: int,
-    epsilon: float,
+    budget: Budget,
     score: Score,
 ) -> list[Family]:
     """Add families to those chosen, each by the exponential mechanism on the party's records."""
@@ -121,7 +121,7 @@ def pick_parents(
         score_of.update(zip(new, score_families(records, new, score=score).tolist(), strict=True))
         scores = np.array([score_of[family] for family in candidates])
         families.append(
-            _choose(me, records, candidates, scores, epsilon=epsilon / picks, score=score)
+            _choose(me, records, candidates, scores, budget=budget.share(1 / picks), score=score)
         )
         me.progress(pick + 1, of=picks)
     return families
@@ -133,7 +133,7 @@ def choose_edges(
     *,
     edges: int,
     cell_noise: float,
-    epsilon: float,
+    budget: Budget,
     score: Score,
     circle: Circle,
 ) -> None:
@@ -162,7 +162,7 @@ def choose_edges(
         noise = np.array([domain.cells(pair) * cell_noise for pair in candidates])
         worth = np.append(score_families(records, candidates, score=score) - noise, 0.0)
         edge = _choose(
-            me, records, [*candidates, NO_EDGE], worth, epsilon=epsilon / quota, score=score
+            me, records, [*candidates, NO_EDGE], worth, budget=budget.share(1 / quota), score=score
         )
         if edge != NO_EDGE:
             chosen.append(edge)
@@ -219,11 +219,11 @@ def _choose(
     candidates: Sequence[Family],
     scores: npt.NDArray[np.float64],
     *,
-    epsilon: float,
+    budget: Budget,
     score: Score,
 ) -> Family:
     sensitivity = sensitivity_of(records, candidates, score=score)
-    choice = choose(scores, sensitivity=sensitivity, epsilon=epsilon)
+    choice = choose(scores, sensitivity=sensitivity, epsilon=budget.of_choice)
     # The choice is released to the curator, and so to the public; the next party gets it first.
     return candidates[me.release(choice, to=CURATOR)]
 

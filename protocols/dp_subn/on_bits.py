@@ -19,8 +19,8 @@
     privacy     epsilon for each record; neighbours replace a record. The phases compose
                 sequentially, the parties in parallel.
 
-Where k = 0 no network is worth its noise: phases 2 to 4 are left out, and phase 1 spends all of
-epsilon on the tables of single bits.
+Where k = 0 no network is worth its noise: phases 2 to 4 are left out, and phase 1 spends the whole
+budget on the tables of single bits.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from ...curator import BayesianNetwork, Curator, agree
 from ...messages import CURATOR
 from ...parties import Party, Records
 from ...privacy import BinaryEncoding, Domain
+from ...privacy.budget import Unit
 from ..protocol import Cost, Formula, Mode, Outcome, Public, add_up
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, Frontiers, pick_design, plan_bits
-from .budget import Budget
+from .budget import PhaseBudgets
 from .cost import evaluate_formulas, predict_candidates, predict_parameters
 from .learning import Search, correlations_of, tree_of
 from .messages import Messages
@@ -71,7 +72,8 @@ class OnBits(Variant):
 
     def __init__(self, parameters: DPSUBNParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
-        self.budget = Budget.split(parameters.epsilon, self.profile.budget, phases=PHASES)
+        for budget in self.budgets:  # wrong shares are refused before any role begins
+            PhaseBudgets.split(budget, self.profile.budget, phases=PHASES)
         self.design = pick_design(parameters, self.profile)
 
     def party(self, me: Party) -> None:
@@ -191,13 +193,24 @@ class OnBits(Variant):
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> BitsPlan:
         """Plan the run on these bits. All roles compute the same."""
-        return plan_bits(
-            domain,
-            self.profile,
-            epsilon=self.parameters.epsilon,
-            budget=self.budget,
-            design=self.design,
-            rows=rows,
-            inflation=inflation_of(self.parameters, noise=self.noise, parties=parties),
-            updates=self.parameters.updates,
-        )
+        plans = [
+            plan_bits(
+                domain,
+                self.profile,
+                whole=whole,
+                budget=PhaseBudgets.split(whole, self.profile.budget, phases=PHASES),
+                design=self.design,
+                rows=rows,
+                inflation=inflation_of(self.parameters, noise=self.noise, parties=parties),
+                updates=self.parameters.updates,
+            )
+            for whole in self.budgets
+        ]
+        return min(plans, key=lambda plan: plan.error)
+
+    def unit(self, public: Public) -> Unit | None:
+        if public.domain is None:
+            return None
+        bits = BinaryEncoding(public.domain).bits
+        plan = self.plan(bits, rows=public.rows, parties=public.parties)
+        return plan.budget.correlations.unit

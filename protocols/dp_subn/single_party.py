@@ -10,34 +10,33 @@ import numpy.typing as npt
 from ...curator import Marginal
 from ...messages import CURATOR, MessageError, Where, role_name
 from ...parties import Party, Records
-from ...privacy import Batch, Domain, SharedNoise
-from ..secure_sum import Family
+from ...privacy import Batch, Budget, Domain, SharedNoise
+from ..secure_sum import Family, SumBatch
 
 __all__ = ["read_tables", "release_tables", "single_party_batch"]
 
 
 def single_party_batch(
-    domain: Domain, families: Sequence[Family], *, rows: int, epsilon: float
+    domain: Domain, families: Sequence[Family], *, rows: int, budget: Budget
 ) -> Batch:
-    """Describe one party's tables: a replaced record changes each by at most 2."""
-    return Batch(
+    """Describe one party's tables: a replaced record changes two cells of each by 1."""
+    batch = SumBatch.of(
+        budget,
         cells=sum(domain.cells(family) for family in families),
         sensitivity=2 * len(families),
-        epsilon=epsilon,
-        rows=rows,
-        parties=1,
-        colluding=0,
+        squares=2 * len(families),
     )
+    return batch.among(parties=1, rows=rows, colluding=0)
 
 
 def release_tables(
-    me: Party, records: Records, families: Sequence[Family], *, rows: int, epsilon: float
+    me: Party, records: Records, families: Sequence[Family], *, rows: int, budget: Budget
 ) -> npt.NDArray[np.int64]:
     """Release the party's tables to the curator, one after another. Called by a party.
 
     The noise is full noise and not a share, as the curator sees this party's tables alone.
     """
-    batch = single_party_batch(records.domain, families, rows=rows, epsilon=epsilon)
+    batch = single_party_batch(records.domain, families, rows=rows, budget=budget)
     pages = records.marginals(families)
     noisy = me.release(SharedNoise(pages=pages, batch=batch, seen={}), to=CURATOR)
     return np.concatenate(list(noisy))

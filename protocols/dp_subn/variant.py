@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import ClassVar
 
 from ...messages import UsageError
-from ..protocol import Mode
+from ..protocol import Mode, Public
 from ..secure_sum import SummingProtocol
 from .messages import Messages
 from .options import DPSUBNParameters, Profile, Views
@@ -43,8 +43,8 @@ class Variant(SummingProtocol[DPSUBNParameters]):
             theta_frontier=parameters.theta_frontier or usual.theta_frontier,
         )
 
-    def chosen(self) -> dict[str, str | int | float]:
-        return {"noise": self.noise, **asdict(self.profile)}
+    def chosen(self, public: Public) -> dict[str, str | int | float]:
+        return {**super().chosen(public), **asdict(self.profile)}
 
     def _check(self, parameters: DPSUBNParameters) -> None:
         """Refuse parameters of another variant."""

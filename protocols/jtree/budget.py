@@ -1,4 +1,4 @@
-"""How a run divides epsilon, and how many edges it looks for."""
+"""How a run divides its budget, and how many edges it looks for."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from math import inf, sqrt
 from typing import Final
 
 from ...messages import UsageError
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from .parameters import JTreeParameters
 
-__all__ = ["Budget", "corrected_budget", "is_low", "printed_budget", "tree_budget"]
+__all__ = ["Parts", "corrected_budget", "is_low", "printed_budget", "tree_budget"]
 
 LOW: Final = 0.35
 """Epsilon below which single attributes need most of it. Chosen looking at Adult."""
@@ -19,56 +19,64 @@ TABLES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """The parts of epsilon, all absolute, and the bounds that follow from them."""
+class Parts:
+    """The parts of the budget, all absolute, and the bounds that follow from them."""
 
-    single: float
-    """Epsilon of the tables of single attributes."""
-    graph: float
-    """Epsilon of the dependency graph."""
-    clusters: float
-    """Epsilon of the clusters' tables."""
+    single: Budget
+    """Budget of the tables of single attributes."""
+    graph: Budget
+    """Budget of the dependency graph."""
+    clusters: Budget
+    """Budget of the clusters' tables."""
     edges: int
     """Edges that are chosen; of a tree, edges that join two parts of it."""
     triangles: int = 0
     """Edges that close triangles within a tree."""
     usefulness: float
     """Average count of a clique's cells, in noise scales: tau."""
+    low: bool = False
+    """Whether the budget is so small that single attributes need most of it."""
     inflation: float
     """Factor on the noise's deviation, as colluding parties know their own shares of it."""
 
     @property
     def choices(self) -> int:
-        """Number of choices that the graph's epsilon pays for."""
+        """Number of choices that the graph's budget pays for."""
         return self.edges + self.triangles
 
     @property
     def epsilon_of_choice(self) -> float:
         """Epsilon of one choice."""
-        return self.graph / self.choices
+        return self.graph.share(1 / self.choices).of_choice
 
-    def clusters_after(self, choices: int) -> float:
-        """Compute the clusters' epsilon after one holder has made so many choices.
+    def clusters_after(self, choices: int) -> Budget:
+        """Compute the clusters' budget after one holder has made so many choices.
 
         The clusters get what the graph did not need. Without any choice there was no graph to find,
         and its part stays unspent.
         """
         if not choices:
             return self.clusters
-        return self.clusters + self.graph - choices * self.epsilon_of_choice
+        left = self.graph.amount * (1 - choices / self.choices)
+        return Budget(self.clusters.unit, self.clusters.amount + left)
 
     def max_cells(self, rows: int) -> float:
         """Bound the cells of a clique: each is to count `usefulness` noise scales on average."""
-        return rows * self.clusters / (2 * TABLES * self.usefulness)
+        epsilon = self.clusters.laplace_epsilon(tables=TABLES)
+        return rows * epsilon / (2 * TABLES * self.usefulness)
 
     def noise_scale(self) -> float:
         """Predict the noise scale of a clique's table."""
-        return 2 * TABLES / self.clusters * self.inflation
+        epsilon = self.clusters.laplace_epsilon(tables=TABLES)
+        return 2 * TABLES / epsilon * self.inflation
 
 
-def is_low(parameters: JTreeParameters) -> bool:
-    """Check whether epsilon is so small that single attributes need most of it."""
-    return parameters.epsilon < LOW
+def is_low(whole: Budget) -> bool:
+    """Check whether the budget is so small that single attributes need most of it.
+
+    Half of it is compared, which is about what the clusters get.
+    """
+    return whole.share(0.5).laplace_epsilon(tables=TABLES) < LOW / 2
 
 
 def printed_budget(parameters: JTreeParameters) -> tuple[float, float]:
@@ -82,32 +90,35 @@ def printed_budget(parameters: JTreeParameters) -> tuple[float, float]:
 
 
 def corrected_budget(
-    parameters: JTreeParameters, *, domain: Domain, parties: int, graph: float
-) -> Budget:
-    """Divide epsilon where nothing is known before the graph; `graph` is its default share."""
-    attributes, epsilon = len(domain.attributes), parameters.epsilon
+    parameters: JTreeParameters, whole: Budget, *, domain: Domain, parties: int, graph: float
+) -> Parts:
+    """Divide a budget where nothing is known before the graph; `graph` is its default share."""
+    attributes = len(domain.attributes)
     graph = parameters.graph or graph
-    return Budget(
-        single=0.0,
-        graph=graph * epsilon,
-        clusters=_rest(0.0, graph) * epsilon,
+    return Parts(
+        single=whole.share(0.0),
+        graph=whole.share(graph),
+        clusters=whole.share(_rest(0.0, graph)),
         edges=_edges(parameters, default=round(4 * attributes / 3), attributes=attributes),
         usefulness=_usefulness(parameters, default=4.0),
         inflation=_inflation(parameters, parties=parties),
     )
 
 
-def tree_budget(parameters: JTreeParameters, *, domain: Domain, parties: int) -> Budget:
-    """Divide epsilon where single attributes are counted before a tree is found."""
-    attributes, epsilon, low = len(domain.attributes), parameters.epsilon, is_low(parameters)
+def tree_budget(
+    parameters: JTreeParameters, whole: Budget, *, domain: Domain, parties: int
+) -> Parts:
+    """Divide a budget where single attributes are counted before a tree is found."""
+    attributes, low = len(domain.attributes), is_low(whole)
     single = parameters.one_way or (0.55 if low else 0.38)
     graph = parameters.graph or (0.12 if low else 0.1)
     joins = round(attributes * (1 if low else 4 / 3) / 2)
-    return Budget(
-        single=single * epsilon,
-        graph=graph * epsilon,
-        clusters=_rest(single, graph) * epsilon,
+    return Parts(
+        single=whole.share(single),
+        graph=whole.share(graph),
+        clusters=whole.share(_rest(single, graph)),
         edges=_edges(parameters, default=joins, attributes=attributes),
+        low=low,
         triangles=0 if low or parameters.edges else round(0.4 * attributes),
         usefulness=_usefulness(parameters, default=2.0),
         inflation=_inflation(parameters, parties=parties),
@@ -115,10 +126,10 @@ def tree_budget(parameters: JTreeParameters, *, domain: Domain, parties: int) ->
 
 
 def _rest(single: float, graph: float) -> float:
-    """Compute the share of epsilon that is left for the clusters' tables."""
+    """Compute the share of the budget that is left for the clusters' tables."""
     if single + graph >= 1:
         raise UsageError(
-            "expected shares of epsilon that leave some for the tables, "
+            "expected shares of the budget that leave some for the tables, "
             f"found {single:g} and {graph:g}"
         )
     return 1 - single - graph

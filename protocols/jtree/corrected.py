@@ -12,11 +12,13 @@ inference" (KDD 2015), sections 4.1 to 4.4, with these corrections of the specif
 from __future__ import annotations
 
 from ...curator import Curator, Estimate, dependency_graph, junction_tree, synthesise
+from ...messages import UsageError
 from ...parties import Party
-from ...privacy import Domain
+from ...privacy import Budget, Domain
+from ...privacy.budget import Unit
 from ..protocol import Cost, Mode, Outcome, Public
 from ..secure_sum import CuratorSums, PartySums, Tables, predict_keys
-from .budget import Budget, corrected_budget
+from .budget import Parts, corrected_budget
 from .growing import grow
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .ranking import RANKINGS, Ranking
@@ -41,6 +43,8 @@ class CorrectedJTree(JTreeVariant):
         super().__init__(parameters, mode=mode)
         self.structure: Structure = parameters.structure or "top"
         refuse_foreign(parameters, structure=self.structure)
+        if self.structure == "gauss":
+            _require_gaussian(parameters)
         self._ranking = RANKINGS[self.structure]
 
     def party(self, me: Party) -> None:
@@ -54,7 +58,7 @@ class CorrectedJTree(JTreeVariant):
             if ranking.pairs:
                 ranking.party(me, sums)
             # 4.2
-            clusters = receive_clusters(me, epsilon=budget.clusters)
+            clusters = receive_clusters(me, budget=budget.clusters)
         # 4.3
         if clusters:
             with me.phase("clusters"):
@@ -73,7 +77,7 @@ class CorrectedJTree(JTreeVariant):
             # 4.2
             tree = junction_tree(domain, dependency_graph(domain, edges))
             clusters = merge_cliques(tree, least=1, budgets="equal", way_out="usefulness")
-            desk.broadcast(self.Clusters(tuple(clusters), budget.clusters))
+            desk.broadcast(self.Clusters(tuple(clusters), budget.clusters.amount))
         # 4.3
         counted: list[Estimate] = []
         if clusters:
@@ -91,17 +95,32 @@ class CorrectedJTree(JTreeVariant):
             tree,
             edges=edges,
             clusters=clusters,
-            epsilon=budget.clusters,
+            budget=budget.clusters,
             codes=sample.codes,
             undefined=sample.undefined,
         )
 
-    def budget(self, domain: Domain, *, parties: int) -> Budget:
-        """Divide epsilon. Every role, and the report, do so alike."""
+    def budget(self, domain: Domain, *, parties: int) -> Parts:
+        """Divide the budget. Every role, and the report, do so alike."""
         graph = self._ranking.graph_share(parties=parties)
-        return corrected_budget(self.parameters, domain=domain, parties=parties, graph=graph)
+        divided = [
+            corrected_budget(self.parameters, whole, domain=domain, parties=parties, graph=graph)
+            for whole in self.budgets
+        ]
+        return min(divided, key=Parts.noise_scale)
 
-    def ranking(self, domain: Domain, budget: Budget) -> Ranking:
+    @property
+    def budgets(self) -> list[Budget]:
+        return [
+            whole for whole in super().budgets if whole.concentrated or self.structure != "gauss"
+        ]
+
+    def unit(self, public: Public) -> Unit | None:
+        if public.domain is None:
+            return None
+        return self.budget(public.domain, parties=public.parties).clusters.unit
+
+    def ranking(self, domain: Domain, budget: Parts) -> Ranking:
         """Make both sides of the ranking of edges."""
         return self._ranking(domain, self.parameters, budget)
 
@@ -114,5 +133,20 @@ class CorrectedJTree(JTreeVariant):
             lines += ranking.predict(public, noise=self.noise)
         return [*lines, *predict_clusters(self, public, weighted=False)]
 
-    def warnings(self, public: Public) -> list[str]:
-        return [*super().warnings(public), *self._ranking.warnings(self.parameters)]
+
+def _require_gaussian(parameters: JTreeParameters) -> None:
+    """Refuse what structure=gauss cannot have: its scores have Gaussian noise.
+
+    Raises:
+        UsageError: delta is 0, or the noise of the sums is not Gaussian.
+    """
+    if not parameters.delta:
+        raise UsageError(
+            "expected a delta above 0 for structure=gauss, found 0: --delta 1e-9, or another "
+            "structure"
+        )
+    if parameters.noise == "laplace":
+        raise UsageError(
+            "expected noise=gaussian or auto for structure=gauss, found laplace: leave noise out, "
+            "or take structure=laplace"
+        )

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from ...curator import dependency_graph, triangulate
 from ...privacy import Domain
-from .budget import Budget
+from .budget import Parts
 from .scores import Pair, Scores, pairs_of
 
 __all__ = ["Choose", "grow", "grow_tree", "highest"]
@@ -28,7 +28,7 @@ def grow(domain: Domain, edges: Sequence[Pair], *, max_cells: float) -> list[Pai
     return graph
 
 
-def grow_tree(domain: Domain, budget: Budget, *, rows: int, choose: Choose) -> list[Pair]:
+def grow_tree(domain: Domain, budget: Parts, *, rows: int, choose: Choose) -> list[Pair]:
     """Add the edges that are chosen one by one, first of a tree, then triangles within it.
 
     An edge that joins two parts may have a table of any size: it was chosen as worth its noise.

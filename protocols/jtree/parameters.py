@@ -36,11 +36,11 @@ class JTreeParameters(SumOptions):
         ),
     ] = None
     graph: Annotated[
-        Share | None, msgspec.Meta(description="share of epsilon for the structure")
+        Share | None, msgspec.Meta(description="share of the budget for the structure")
     ] = None
     one_way: Annotated[
         Share | None,
-        msgspec.Meta(description="share of epsilon for single attributes (structure=tree)"),
+        msgspec.Meta(description="share of the budget for single attributes (structure=tree)"),
     ] = None
     edges: Annotated[
         int | None,
@@ -76,7 +76,6 @@ STRUCTURES: Final[Mapping[str, tuple[Structure, ...]]] = {
     "phi": ("threshold",),
     "sample": ("threshold",),
     "least": ("svt",),
-    "delta": ("gauss",),
 }
 """The structures that use a parameter, where not all do."""
 

@@ -23,7 +23,7 @@ from ...curator import (
 )
 from ...messages import CURATOR, UsageError
 from ...parties import Party, Records
-from ...privacy import views
+from ...privacy import Budget, views
 from ...privacy.sensitivity import mutual_information_sensitivity
 from ...privacy.sparse_vector import threshold_mechanism
 from ..protocol import Cost, Mode, Outcome, Public
@@ -61,6 +61,7 @@ class PrintedJTree(JTreeVariant):
 
     def party(self, me: Party) -> None:
         require_one(len(me.parties))
+        budget = Budget.pure(self.clusters_epsilon)
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
         # 4.1
@@ -68,16 +69,16 @@ class PrintedJTree(JTreeVariant):
             if pairs_of(me.records.domain):
                 send_edges(me, self.threshold(me))
             # 4.2
-            clusters = receive_clusters(me, epsilon=self.clusters_epsilon)
+            clusters = receive_clusters(me, budget=budget)
         # 4.3
         if clusters:
             with me.phase("clusters"):
-                tables = Tables(me.records.domain, clusters, self.clusters_epsilon)
+                tables = Tables(me.records.domain, clusters, budget)
                 tables.contribute(me.records, sums)
 
     def curator(self, desk: Curator) -> Outcome:
         require_one(len(desk.parties))
-        domain, epsilon = desk.domain, self.clusters_epsilon
+        domain, budget = desk.domain, Budget.pure(self.clusters_epsilon)
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         # 4.1
@@ -88,12 +89,12 @@ class PrintedJTree(JTreeVariant):
             # 4.2
             tree = junction_tree(domain, dependency_graph(domain, edges))
             clusters = merge_cliques(tree, least=1, budgets="equal", way_out="phi")
-            desk.broadcast(self.Clusters(tuple(clusters), epsilon))
+            desk.broadcast(self.Clusters(tuple(clusters), budget.amount))
         # 4.3
         counted: list[Estimate] = []
         if clusters:
             with desk.phase("clusters"):
-                counted = Tables(domain, tuple(clusters), epsilon).receive(sums)
+                counted = Tables(domain, tuple(clusters), budget).receive(sums)
         # 4.4
         with desk.phase("synthesis"):
             tables = printed_tables(counted, total=sums.rows)
@@ -106,7 +107,7 @@ class PrintedJTree(JTreeVariant):
             tree,
             edges=edges,
             clusters=clusters,
-            epsilon=epsilon,
+            budget=budget,
             codes=sample.codes,
             undefined=sample.undefined,
         )

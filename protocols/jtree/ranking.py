@@ -20,14 +20,13 @@ from ...curator import Curator
 from ...messages import CURATOR
 from ...parties import Party
 from ...privacy import Domain
-from ...privacy.conversion import rho_of
 from ...privacy.exponential import choose
 from ...privacy.noisy_scores import gaussian_scores
 from ...privacy.sensitivity import choice_sensitivity
 from ...privacy.sparse_vector import sparse_vector
 from ..protocol import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
-from .budget import Budget
+from .budget import Parts
 from .graph_messages import GraphMessages, count_votes, gather_edges, gather_scores, send_edges
 from .parameters import JTreeParameters, Structure
 from .score_sums import ScoreSum
@@ -40,9 +39,9 @@ class Ranking(ABC):
     """Both sides of a ranking of all pairs of attributes."""
 
     several_share: ClassVar[float] = 0.2
-    """Default share of epsilon for the graph, with several parties; one party has 0.2."""
+    """Default share of the budget for the graph, with several parties; one party has 0.2."""
 
-    def __init__(self, domain: Domain, parameters: JTreeParameters, budget: Budget) -> None:
+    def __init__(self, domain: Domain, parameters: JTreeParameters, budget: Parts) -> None:
         self.domain = domain
         self.parameters = parameters
         self.budget = budget
@@ -50,13 +49,8 @@ class Ranking(ABC):
 
     @classmethod
     def graph_share(cls, *, parties: int) -> float:
-        """Return the default share of epsilon for the graph."""
+        """Return the default share of the budget for the graph."""
         return cls.several_share if parties > 1 else 0.2
-
-    @classmethod
-    def warnings(cls, parameters: JTreeParameters) -> list[str]:  # noqa: ARG003 - for subclasses
-        """Return what a user gives up with this ranking."""
-        return []
 
     @abstractmethod
     def party(self, me: Party, sums: PartySums) -> None:
@@ -119,7 +113,7 @@ class SparseVectorRanking(VoteRanking):
         queries = sparse_vector(
             r_of(me.records, pairs),
             np.full(len(pairs), self.parameters.least),
-            epsilon=self.budget.graph,
+            epsilon=self.budget.graph.of_pure,
             cutoff=self.budget.edges,
             sensitivity=float(r_bounds(self.domain, pairs, rows=len(me.records)).max()),
         )
@@ -136,7 +130,7 @@ class LaplaceRanking(Ranking):
         """The secure sum of the scores."""
         # In a party of any size a record changes a pair's n_k R_k by less than 3, or less than 2.
         changes = [2.0 if min(self.domain.shape(pair)) <= 2 else 3.0 for pair in self.pairs]
-        return ScoreSum(changes=changes, epsilon=self.budget.graph)
+        return ScoreSum(changes=changes, budget=self.budget.graph)
 
     def party(self, me: Party, sums: PartySums) -> None:
         self.score_sum.contribute(r_of(me.records, self.pairs), rows=len(me.records), sums=sums)
@@ -152,16 +146,12 @@ class LaplaceRanking(Ranking):
 class GaussianRanking(Ranking):
     """All R with Gaussian noise, from each party."""
 
-    @classmethod
-    def warnings(cls, parameters: JTreeParameters) -> list[str]:
-        return [f"structure=gauss: epsilon may fail with probability {parameters.delta:g} (delta)"]
-
     def party(self, me: Party, sums: PartySums) -> None:  # noqa: ARG002 - no sum is needed
         bounds = r_bounds(self.domain, self.pairs, rows=len(me.records))
         scores = gaussian_scores(
             r_of(me.records, self.pairs),
             sensitivity=float(np.sqrt(np.mean(bounds**2))),  # all scores have the same noise
-            rho=rho_of(self.budget.graph, delta=self.parameters.delta),
+            rho=self.budget.graph.amount,
         )
         me.send(GraphMessages.Noisy(me.release(scores, to=CURATOR)), to=CURATOR)
 

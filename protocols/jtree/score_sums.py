@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from ...privacy import Budget
 from ..protocol import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums, SumBatch, predict_sum
 from .parameters import JTreeParameters
@@ -26,15 +27,17 @@ class ScoreSum:
 
     changes: Sequence[float]
     """Sensitivity of a party's rows times score, for each pair."""
-    epsilon: float
+    budget: Budget
 
     @property
     def batch(self) -> SumBatch:
         """The batch: rounding to steps adds one step to what a record changes."""
-        return SumBatch(
+        steps = [ceil(change * STEPS) + 1 for change in self.changes]
+        return SumBatch.of(
+            self.budget,
             cells=len(self.changes),
-            sensitivity=sum(ceil(change * STEPS) + 1 for change in self.changes),
-            epsilon=self.epsilon,
+            sensitivity=sum(steps),
+            squares=sum(change**2 for change in steps),
             weight=STEPS,
         )
 

@@ -24,10 +24,11 @@ from ...curator.projections import norm_sub
 from ...curator.raking import rake
 from ...messages import CURATOR, MessageError, message
 from ...parties import Party
-from ...privacy import Domain
+from ...privacy import Budget, Domain
+from ...privacy.budget import Unit
 from ..protocol import Cost, Mode, Outcome, Public
 from ..secure_sum import CuratorSums, Family, PartySums, Tables, predict_keys
-from .budget import Budget, tree_budget
+from .budget import Parts, tree_budget
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .scores import Pair, Scores
 from .tables import believed_tables
@@ -76,13 +77,13 @@ class TreeJTree(JTreeVariant):
             margins = receive_margins(me)
         # 4.1
         with me.phase("graph"):
-            epsilon = search.party(me, margins, sums) if search.pairs else budget.clusters
+            left = search.party(me, margins, sums) if search.pairs else budget.clusters
             # 4.2
-            clusters = receive_clusters(me, epsilon=epsilon)
+            clusters = receive_clusters(me, budget=left)
         # 4.3
         if clusters:
             with me.phase("clusters"):
-                cluster_tables(domain, clusters, epsilon=epsilon).contribute(me.records, sums)
+                cluster_tables(domain, clusters, budget=left).contribute(me.records, sums)
 
     def curator(self, desk: Curator) -> Outcome:
         domain = desk.domain
@@ -96,18 +97,18 @@ class TreeJTree(JTreeVariant):
             desk.broadcast(self.Margins(np.concatenate(margins).astype(np.int64)))
         # 4.1
         with desk.phase("graph"):
-            edges, epsilon = list[Pair](), budget.clusters
+            edges, left = list[Pair](), budget.clusters
             if search.pairs:
-                edges, epsilon = search.curator(desk, sums)
+                edges, left = search.curator(desk, sums)
             # 4.2
             tree = junction_tree(domain, dependency_graph(domain, edges))
             clusters = merge_cliques(tree, least=2, budgets="by size", way_out="usefulness")
-            desk.broadcast(self.Clusters(tuple(clusters), epsilon))
+            desk.broadcast(self.Clusters(tuple(clusters), left.amount))
         # 4.3
         counted: list[Estimate] = []
         if clusters:
             with desk.phase("clusters"):
-                counted = cluster_tables(domain, clusters, epsilon=epsilon).receive(sums)
+                counted = cluster_tables(domain, clusters, budget=left).receive(sums)
         # 4.4
         with desk.phase("synthesis"):
             tables = believed_tables(counted, singles, total=sums.rows)
@@ -130,16 +131,25 @@ class TreeJTree(JTreeVariant):
             tree,
             edges=edges,
             clusters=clusters,
-            epsilon=epsilon,
+            budget=left,
             codes=codes,
             undefined=sample.undefined,
         )
 
-    def budget(self, domain: Domain, *, parties: int) -> Budget:
-        """Divide epsilon. Every role, and the report, do so alike."""
-        return tree_budget(self.parameters, domain=domain, parties=parties)
+    def budget(self, domain: Domain, *, parties: int) -> Parts:
+        """Divide the budget. Every role, and the report, do so alike."""
+        divided = [
+            tree_budget(self.parameters, whole, domain=domain, parties=parties)
+            for whole in self.budgets
+        ]
+        return min(divided, key=Parts.noise_scale)
 
-    def search(self, domain: Domain, budget: Budget, *, parties: int) -> TreeSearch:
+    def unit(self, public: Public) -> Unit | None:
+        if public.domain is None:
+            return None
+        return self.budget(public.domain, parties=public.parties).clusters.unit
+
+    def search(self, domain: Domain, budget: Parts, *, parties: int) -> TreeSearch:
         """Make both sides of the search for edges, which depends on the number of parties."""
         return tree_search(domain, self.parameters, budget, parties=parties)
 
@@ -157,15 +167,15 @@ class TreeJTree(JTreeVariant):
         return [*lines, *predict_clusters(self, public, weighted=True)]
 
 
-def single_tables(domain: Domain, budget: Budget) -> Tables:
+def single_tables(domain: Domain, budget: Parts) -> Tables:
     """Make the batch of single attributes' tables, with noise by their sizes."""
     families = tuple((name,) for name in domain.attributes)
     return Tables(domain, families, budget.single, weighted=True)
 
 
-def cluster_tables(domain: Domain, clusters: Sequence[Family], *, epsilon: float) -> Tables:
+def cluster_tables(domain: Domain, clusters: Sequence[Family], *, budget: Budget) -> Tables:
     """Make the batch of the clusters' tables, with noise by their sizes."""
-    return Tables(domain, tuple(clusters), epsilon, weighted=True)
+    return Tables(domain, tuple(clusters), budget, weighted=True)
 
 
 def receive_margins(me: Party) -> Mapping[str, Scores]:

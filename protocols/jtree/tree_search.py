@@ -19,12 +19,12 @@ import numpy as np
 from ...curator import Curator
 from ...messages import CURATOR, UsageError
 from ...parties import Party
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from ...privacy.exponential import choose
 from ...privacy.sensitivity import choice_sensitivity
 from ..protocol import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
-from .budget import Budget, is_low
+from .budget import Parts
 from .graph_messages import count_votes, gather_edges, send_edges
 from .growing import grow_tree, highest
 from .parameters import JTreeParameters
@@ -42,18 +42,18 @@ Margins = Mapping[str, Scores]
 class TreeSearch(ABC):
     """Both sides of a search for a tree, in a domain of at least one pair of attributes."""
 
-    def __init__(self, domain: Domain, budget: Budget) -> None:
+    def __init__(self, domain: Domain, budget: Parts) -> None:
         self.domain = domain
         self.budget = budget
         self.pairs = pairs_of(domain)
 
     @abstractmethod
-    def party(self, me: Party, margins: Margins, sums: PartySums) -> float:
-        """Take part in the search; return the epsilon that is left for the clusters."""
+    def party(self, me: Party, margins: Margins, sums: PartySums) -> Budget:
+        """Take part in the search; return the budget that is left for the clusters."""
 
     @abstractmethod
-    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], float]:
-        """Return the tree's edges, and the epsilon that is left for the clusters."""
+    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:
+        """Return the tree's edges, and the budget that is left for the clusters."""
 
     def predict(
         self,
@@ -94,13 +94,13 @@ class TreeSearch(ABC):
 class HolderSearch(TreeSearch):
     """One holder of all records chooses the tree; the clusters get what it did not need."""
 
-    def party(self, me: Party, margins: Margins, sums: PartySums) -> float:
+    def party(self, me: Party, margins: Margins, sums: PartySums) -> Budget:
         worth = away(me.records, self.pairs, margins) - self.penalties(rows=sums.rows)
         edges, choices = self.choose_tree(me, worth, rows=sums.rows)
         send_edges(me, edges, choices=choices)
         return self.budget.clusters_after(choices)
 
-    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], float]:  # noqa: ARG002
+    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:  # noqa: ARG002
         ((edges, choices),) = gather_edges(desk, most=self.budget.choices).values()
         return edges, self.budget.clusters_after(choices)
 
@@ -111,14 +111,14 @@ class SumSearch(TreeSearch):
     @property
     def score_sum(self) -> ScoreSum:
         """The secure sum of the scores."""
-        return ScoreSum(changes=[1.0] * len(self.pairs), epsilon=self.budget.graph)
+        return ScoreSum(changes=[1.0] * len(self.pairs), budget=self.budget.graph)
 
-    def party(self, me: Party, margins: Margins, sums: PartySums) -> float:
+    def party(self, me: Party, margins: Margins, sums: PartySums) -> Budget:
         scores = distances(me, self.pairs, margins)
         self.score_sum.contribute(scores, rows=len(me.records), sums=sums)
         return self.budget.clusters
 
-    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], float]:  # noqa: ARG002
+    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:  # noqa: ARG002
         values, deviation = self.score_sum.receive(sums)
         worth = values - self.penalties(rows=sums.rows)
         choose_edge = highest(worth, above=deviation / 2)
@@ -134,13 +134,13 @@ class SumSearch(TreeSearch):
 class VoteSearch(TreeSearch):
     """Every party chooses a tree, and the edges with enough votes make the common one."""
 
-    def party(self, me: Party, margins: Margins, sums: PartySums) -> float:
+    def party(self, me: Party, margins: Margins, sums: PartySums) -> Budget:
         worth = distances(me, self.pairs, margins) - self.penalties(rows=sums.rows)
         edges, choices = self.choose_tree(me, worth, rows=sums.rows)
         send_edges(me, edges, choices=choices)
         return self.budget.clusters
 
-    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], float]:
+    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:
         most = self.budget.choices
         named = [edges for edges, _ in gather_edges(desk, most=most).values()]
         votes = count_votes(self.domain, named, sums.rows_by_party, most=most)
@@ -150,9 +150,9 @@ class VoteSearch(TreeSearch):
 
 
 def tree_search(
-    domain: Domain, parameters: JTreeParameters, budget: Budget, *, parties: int
+    domain: Domain, parameters: JTreeParameters, budget: Parts, *, parties: int
 ) -> TreeSearch:
-    """Pick the search: `together` decides, or epsilon, where there are several parties.
+    """Pick the search: `together` decides, or the budget, where there are several parties.
 
     Raises:
         UsageError: `together` is set for a single party.
@@ -166,7 +166,7 @@ def tree_search(
             )
         return HolderSearch(domain, budget)
     if together is None:
-        together = "votes" if is_low(parameters) else "sums"
+        together = "votes" if budget.low else "sums"
     searches: Mapping[str, type[TreeSearch]] = {"sums": SumSearch, "votes": VoteSearch}
     return searches[together](domain, budget)
 

@@ -12,7 +12,8 @@ from ...curator.marginal import Codes
 from ...curator.merging import Budgets, merge
 from ...messages import CURATOR, MessageError, Private, UsageError, message
 from ...parties import Party
-from ...privacy import Domain
+from ...privacy import Budget, Domain
+from ...privacy.budget import Unit
 from ..protocol import Cost, Outcome, Public
 from ..secure_sum import Family, SecureSums, SummingProtocol, Tables
 from .graph_messages import GraphMessages
@@ -42,10 +43,10 @@ class JTreeVariant(SummingProtocol[JTreeParameters]):
 
     @message
     class Clusters:
-        """To the parties: the clusters to be counted, and how much of epsilon they have."""
+        """To the parties: the clusters to be counted, and how much of the budget they have."""
 
         sets: tuple[tuple[str, ...], ...]
-        epsilon: float
+        budget: float
 
 
 def merge_cliques(
@@ -69,16 +70,17 @@ def merge_cliques(
     return sets
 
 
-def receive_clusters(me: Party, *, epsilon: float) -> tuple[Family, ...]:
-    """Receive the clusters, and check that they can be counted for this epsilon.
+def receive_clusters(me: Party, *, budget: Budget) -> tuple[Family, ...]:
+    """Receive the clusters, and check that they can be counted for this budget.
 
     Raises:
-        MessageError: they cost another epsilon, are malformed, or have too many cells.
+        MessageError: they cost another budget, are malformed, or have too many cells.
     """
     domain, answer = me.records.domain, me.receive(JTreeVariant.Clusters, source=CURATOR)
-    if abs(answer.epsilon - epsilon) > 1e-9 * epsilon:
+    if abs(answer.budget - budget.amount) > 1e-9 * budget.amount:
         raise MessageError(
-            f"expected clusters for epsilon {epsilon:g}, found {answer.epsilon:g}", where=me.where
+            f"expected clusters for {budget.unit} {budget.amount:g}, found {answer.budget:g}",
+            where=me.where,
         )
     if len(set(map(frozenset, answer.sets))) < len(answer.sets):
         raise MessageError(
@@ -104,7 +106,7 @@ class ClusterModel(msgspec.Struct, frozen=True):
     """The part of the published model from which the cost of the clusters follows."""
 
     clusters: tuple[Family, ...]
-    epsilon: float = msgspec.field(name="epsilon of clusters")
+    budget: Mapping[Unit, float] = msgspec.field(name="budget of clusters")
 
 
 def predict_clusters(protocol: JTreeVariant, public: Public, *, weighted: bool) -> list[Cost]:
@@ -112,7 +114,8 @@ def predict_clusters(protocol: JTreeVariant, public: Public, *, weighted: bool) 
     domain, model = public.domain, public.published(ClusterModel)
     if domain is None or model is None or not model.clusters:
         return []
-    tables = Tables(domain, model.clusters, model.epsilon, weighted)
+    ((unit, amount),) = model.budget.items()
+    tables = Tables(domain, model.clusters, Budget(unit, amount), weighted)
     return tables.predict(protocol.parameters, public, noise=protocol.noise, phase="clusters")
 
 
@@ -127,7 +130,7 @@ def outcome_of(
     *,
     edges: Sequence[Pair],
     clusters: Sequence[Family],
-    epsilon: float,
+    budget: Budget,
     codes: Sequence[Codes],
     undefined: int,
 ) -> Outcome:
@@ -149,7 +152,7 @@ def outcome_of(
             "edges": edges,
             "tree": tree.to_builtins(),
             "clusters": clusters,
-            "epsilon of clusters": epsilon,
+            "budget of clusters": {budget.unit: budget.amount},
         },
         summary={**summary, "undefined": f"{undefined:,} draws"} if undefined else summary,
     )

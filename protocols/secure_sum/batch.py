@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 
-from ...privacy.budget import Budget
+from ...privacy.budget import Budget, Unit
 from ...privacy.shares import Batch
 
 __all__ = ["SumBatch"]
@@ -33,6 +33,18 @@ class SumBatch:
     """Bound on the squared change of all cells in L2, for Gaussian noise."""
     weight: int = 1
     """The largest factor by which a table is multiplied."""
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the batch's budget."""
+        return "epsilon" if self.rho is None else "rho"
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of full noise, which all shares of honest parties are together."""
+        if self.rho is None:
+            return sqrt(2) * self.sensitivity / self.epsilon
+        return sqrt((self.squares or 0) / (2 * self.rho))
 
     @classmethod
     def of(

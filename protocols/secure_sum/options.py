@@ -18,6 +18,7 @@ from ..protocol import Mode, Options
 
 __all__ = [
     "Aggregator",
+    "Noise",
     "NoiseKind",
     "SecureSums",
     "SumOptions",
@@ -27,7 +28,9 @@ __all__ = [
 ]
 
 Aggregator: TypeAlias = Literal["paillier", "masks", "clear"]
+Noise: TypeAlias = Literal["auto", "laplace", "gaussian", "selected"]
 NoiseKind: TypeAlias = Literal["shares", "selected"]
+"""How parties make the noise of a sum together: all of them a share, or one of them all of it."""
 
 
 class SumOptions(Options):
@@ -40,9 +43,10 @@ class SumOptions(Options):
         ),
     ] = "paillier"
     noise: Annotated[
-        NoiseKind | None,
+        Noise | None,
         msgspec.Meta(
-            description="shares (rigorous), or selected (Pathak et al., mode paper); by the mode"
+            description="shares of laplace or gaussian noise, or auto: what makes less noise "
+            "(rigorous, if delta > 0); selected (Pathak et al., mode paper); by the mode"
         ),
     ] = None
     colluding: Annotated[
@@ -84,19 +88,31 @@ class SumOptions(Options):
         return "; ".join(texts)
 
 
-def choose_noise(options: SumOptions, *, mode: Mode) -> NoiseKind:
+def choose_noise(options: SumOptions, *, mode: Mode) -> Noise:
     """Choose the noise: the parameter, or where it was left open the mode's own.
 
     Raises:
-        UsageError: this noise does not go with the mode or with the aggregator.
+        UsageError: this noise does not go with the mode, with the aggregator, or with delta.
     """
-    noise = options.noise or (
-        "selected" if mode == "paper" and options.aggregator == "paillier" else "shares"
-    )
+    if options.noise is not None:
+        noise = options.noise
+    elif mode == "paper":
+        noise = "selected" if options.aggregator == "paillier" else "laplace"
+    else:
+        noise = "auto" if options.delta else "laplace"
     if noise == "selected" and mode != "paper":
         raise UsageError(
-            "expected noise=shares in mode rigorous, found selected, which is not private against "
-            "the parties: --mode paper"
+            "expected noise=laplace, gaussian or auto in mode rigorous, found selected, which is "
+            "not private against the parties: --mode paper"
+        )
+    if noise in ("gaussian", "auto") and mode == "paper":
+        raise UsageError(
+            f"expected noise=laplace or selected in mode paper, found {noise}: the papers have "
+            "pure epsilon; --mode rigorous"
+        )
+    if noise == "gaussian" and not options.delta:
+        raise UsageError(
+            "expected a delta above 0 for noise=gaussian, found 0: --delta 1e-9, or noise=laplace"
         )
     if noise == "selected" and options.aggregator != "paillier":
         raise UsageError(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
+from collections.abc import Mapping
+from typing import ClassVar, Final, TypeVar
 
+from ...privacy.budget import Budget, Unit
 from ..protocol import Mode, Protocol, Public
-from .options import SecureSums, SumOptions, choose_noise, sum_warnings
+from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
 
 __all__ = ["SummingProtocol"]
 
 
 SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
+
+LAWS: Final[Mapping[Unit, str]] = {"epsilon": "laplace", "rho": "gaussian"}
+"""The law of the noise that a budget in each unit buys."""
 
 
 class SummingProtocol(Protocol[SumOptionsT]):
@@ -24,7 +29,34 @@ class SummingProtocol(Protocol[SumOptionsT]):
 
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
-        self.noise = choose_noise(parameters, mode=mode)
+        self._noise = choose_noise(parameters, mode=mode)
+
+    @property
+    def noise(self) -> NoiseKind:
+        """How the noise of a sum is made: by shares, or by selection."""
+        return "selected" if self._noise == "selected" else "shares"
+
+    @property
+    def budgets(self) -> list[Budget]:
+        """The budgets of the whole run from which a plan takes the one that makes less noise.
+
+        An amount of epsilon buys Laplace noise, and an amount of rho buys Gaussian noise. All roles
+        make the same plan from public figures.
+        """
+        if self._noise in ("laplace", "selected"):
+            return [Budget.pure(self.epsilon)]
+        if self._noise == "gaussian":
+            return [Budget.of(self.epsilon, delta=self.delta)]
+        return Budget.candidates(self.epsilon, delta=self.delta)
+
+    def unit(self, public: Public) -> Unit | None:  # noqa: ARG002 - for subclasses
+        """Give the unit of the budget that the plan takes, where public figures tell."""
+        return self.budgets[0].unit if len(self.budgets) == 1 else None
+
+    def chosen(self, public: Public) -> Mapping[str, str | int | float]:
+        unit = self.unit(public)
+        law = "selected" if self._noise == "selected" else LAWS[unit] if unit else "auto"
+        return {**super().chosen(public), "noise": law}
 
     @property
     def curator_may_collude(self) -> bool:

@@ -71,7 +71,7 @@ class PartySums:
         me: Party,
         options: SumOptions,
         *,
-        noise: NoiseKind,
+        noise: NoiseKind = "shares",
         rows: int | None = None,
         all_pairs: bool = False,
     ) -> None:
@@ -170,7 +170,12 @@ class CuratorSums:
     """The curator's side of secure sums; its arguments are among those of `PartySums`."""
 
     def __init__(
-        self, desk: Curator, options: SumOptions, *, noise: NoiseKind, rows: int | None = None
+        self,
+        desk: Curator,
+        options: SumOptions,
+        *,
+        noise: NoiseKind = "shares",
+        rows: int | None = None,
     ) -> None:
         self._desk = desk
         self.colluding = colluding(options, parties=len(desk.parties))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, sqrt
+from math import gcd
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from ...curator import Estimate, Marginal
 from ...parties import Records
-from ...privacy import Domain
+from ...privacy import Budget, Domain
 from ..protocol import Cost, Public
 from .batch import SumBatch
 from .options import NoiseKind, SumOptions
@@ -30,14 +30,15 @@ MAX_WEIGHT: Final = 8
 class Tables:
     """Tables that are counted in one batch. A replaced record changes each by at most 2.
 
-    `weighted` tables share the budget by the root of their sizes. That minimises the sum of all
-    cells' absolute errors. Each table is multiplied by a whole number before summing, and divided
-    by it afterwards.
+    `weighted` tables have weights by the root of their sizes, or by the cube root where the noise
+    is Gaussian. That minimises the sum of all cells' absolute errors: a table with n cells and
+    weight w has errors of n S / w, where S is the sum of all w, or the root of the sum of squares.
+    Each table is multiplied by a whole number before summing, and divided by it afterwards.
     """
 
     domain: Domain
     families: tuple[Family, ...]
-    epsilon: float
+    budget: Budget
     weighted: bool = False
 
     @property
@@ -45,19 +46,28 @@ class Tables:
         sizes = [self.domain.cells(family) for family in self.families]
         if not self.weighted:
             return [1] * len(sizes)
-        largest = max(sizes)
-        weights = [max(1, round(MAX_WEIGHT * sqrt(size / largest))) for size in sizes]
+        largest, power = max(sizes), 1 / 3 if self.budget.concentrated else 1 / 2
+        weights = [max(1, round(MAX_WEIGHT * (size / largest) ** power)) for size in sizes]
         return [weight // gcd(*weights) for weight in weights]
 
     @property
     def batch(self) -> SumBatch:
         """The batch of these tables."""
         weights = self.weights
-        return SumBatch(
+        return SumBatch.of(
+            self.budget,
             cells=sum(self.domain.cells(family) for family in self.families),
             sensitivity=2 * sum(weights),
-            epsilon=self.epsilon,
+            squares=2 * sum(weight**2 for weight in weights),
             weight=max(weights),
+        )
+
+    @property
+    def error(self) -> float:
+        """Sum of the standard deviations of all cells' full noise."""
+        sizes = (self.domain.cells(family) for family in self.families)
+        return self.batch.deviation * sum(
+            size / weight for size, weight in zip(sizes, self.weights, strict=True)
         )
 
     def predict(

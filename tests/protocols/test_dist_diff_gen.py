@@ -331,8 +331,8 @@ def test_all_choices_together_cost_half_of_epsilon(score: Score) -> None:
         for at, new in product(range(2), range(len(kinds))):
             other = found[tuple(sorted((*records[:at], *records[at + 1 :], new)))]
             worst = max(worst, *(abs(law[script] - other[script]) for script in law))
-    assert worst <= plan.epsilon / 2 * (1 + 1e-9)
-    assert worst > plan.epsilon / 20  # something was chosen by the records at all
+    assert worst <= plan.budget.amount / 2 * (1 + 1e-9)
+    assert worst > plan.budget.amount / 20  # something was chosen by the records at all
 
 
 def test_the_fields_of_a_joint_choice() -> None:

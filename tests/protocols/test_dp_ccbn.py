@@ -15,7 +15,7 @@ from sottovoce import UsageError
 from sottovoce.curator import Estimate, Marginal, dependence, mutual_information
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.dp_ccbn.plan import CandidatePlan
 from sottovoce.protocols.dp_ccbn.scores import choose_all, scores_of
 from sottovoce.protocols.dp_subn.usefulness import Sizes
@@ -140,7 +140,7 @@ def test_without_a_network_single_attributes_get_all_of_epsilon() -> None:
 
 def plan_of(domain: Domain, most: int) -> CandidatePlan:
     return CandidatePlan(
-        domain=domain, sizes=Sizes(domain, most), degree=2, epsilon=1.0, weighted=False
+        domain=domain, sizes=Sizes(domain, most), degree=2, budget=Budget.pure(1.0), weighted=False
     )
 
 

@@ -29,11 +29,11 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party, Records, read_schema
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 from sottovoce.protocols.jtree import JTree
 from sottovoce.protocols.jtree.budget import (
-    Budget,
+    Parts,
     corrected_budget,
     printed_budget,
     tree_budget,
@@ -53,7 +53,7 @@ from sottovoce.protocols.jtree.scores import (
 from sottovoce.protocols.jtree.tables import agreeing_tables, believed_tables, printed_tables
 from sottovoce.protocols.jtree.tree import TreeJTree, receive_margins
 from sottovoce.protocols.jtree.tree_search import tree_search
-from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.protocol import Mode, Public
 from sottovoce.protocols.registry import find
 from sottovoce.runs.job import Job, instantiate
 
@@ -90,7 +90,7 @@ class TestJTreeAsPrinted(ProtocolConformance):
     protocol = "jtree"
     mode = "paper"
     parties = 1
-    parameters: ClassVar[Mapping[str, Any]] = {"phi": 0.9, "noise": "shares"}
+    parameters: ClassVar[Mapping[str, Any]] = {"phi": 0.9, "noise": "laplace"}
     rows = 600
 
 
@@ -213,14 +213,17 @@ def test_information_is_in_nats() -> None:
     )
 
 
-def tree_of(*, parties: int = 1, domain: Domain = SIX, **parameters: Any) -> Budget:
+def tree_of(*, parties: int = 1, domain: Domain = SIX, **parameters: Any) -> Parts:
     """Return the budget of the default variant."""
-    return tree_budget(JTreeParameters(**parameters), domain=domain, parties=parties)
+    given = JTreeParameters(**parameters)
+    return tree_budget(given, Budget.pure(given.epsilon), domain=domain, parties=parties)
 
 
-def corrected_of(*, parties: int = 1, share: float = 0.2, **parameters: Any) -> Budget:
+def corrected_of(*, parties: int = 1, share: float = 0.2, **parameters: Any) -> Parts:
     """Return the budget of a corrected variant whose graph has this share by default."""
-    return corrected_budget(JTreeParameters(**parameters), domain=SIX, parties=parties, graph=share)
+    given = JTreeParameters(**parameters)
+    whole = Budget.pure(given.epsilon)
+    return corrected_budget(given, whole, domain=SIX, parties=parties, graph=share)
 
 
 @pytest.mark.parametrize(
@@ -233,14 +236,17 @@ def corrected_of(*, parties: int = 1, share: float = 0.2, **parameters: Any) -> 
         (corrected_of(parties=3, share=0.3, epsilon=2.0), 2.0),
     ],
 )
-def test_budgets_add_up(budget: Budget, epsilon: float) -> None:
-    assert budget.single + budget.graph + budget.clusters == pytest.approx(epsilon)
-    assert budget.choices * budget.epsilon_of_choice == pytest.approx(budget.graph)
+def test_budgets_add_up(budget: Parts, epsilon: float) -> None:
+    single, graph, clusters = (
+        part.amount for part in (budget.single, budget.graph, budget.clusters)
+    )
+    assert single + graph + clusters == pytest.approx(epsilon)
+    assert budget.choices * budget.epsilon_of_choice == pytest.approx(graph)
     # The clusters get what one holder's graph has not needed.
     assert budget.clusters_after(0) == budget.clusters
-    assert budget.clusters_after(budget.choices) == pytest.approx(budget.clusters)
-    left = budget.clusters + budget.graph - budget.epsilon_of_choice
-    assert budget.clusters_after(1) == pytest.approx(left)
+    assert budget.clusters_after(budget.choices).amount == pytest.approx(clusters)
+    left = clusters + graph - budget.epsilon_of_choice
+    assert budget.clusters_after(1).amount == pytest.approx(left)
 
 
 def test_the_printed_budget() -> None:
@@ -254,7 +260,7 @@ def test_the_printed_budget() -> None:
     [
         ({"edges": 16}, "edges from 1 to all pairs of 6 attributes, found 16"),
         ({"usefulness": 0.0}, "a usefulness above 0, found 0"),
-        ({"one_way": 0.8, "graph": 0.3}, "shares of epsilon that leave some for the tables"),
+        ({"one_way": 0.8, "graph": 0.3}, "shares of the budget that leave some for the tables"),
     ],
 )
 def test_a_budget_that_cannot_be(parameters: dict[str, Any], match: str) -> None:
@@ -278,8 +284,9 @@ def test_a_budget_that_cannot_be(parameters: dict[str, Any], match: str) -> None
 def test_a_variant_is_a_class(mode: Mode, parameters: dict[str, Any], variant: str) -> None:
     protocol = instantiate(Job(protocol="jtree", mode=mode, parameters=parameters, parties=1))
     assert type(protocol).__name__ == variant
+    public = Public(parties=1, rows=100, key_bits=2048, domain=SIX)
     structure = parameters.get("structure", "tree" if mode == "rigorous" else "threshold")
-    assert protocol.chosen().get("structure", structure) == structure
+    assert protocol.chosen(public).get("structure", structure) == structure
 
 
 @pytest.mark.parametrize(
@@ -299,7 +306,8 @@ def test_a_variant_is_a_class(mode: Mode, parameters: dict[str, Any], variant: s
         ("rigorous", {"structure": "top", "together": "votes"}, "together with structure=tree"),
         ("rigorous", {"phi": 0.3}, "phi with structure=threshold, found structure=tree"),
         ("rigorous", {"structure": "top", "least": 0.1}, "least with structure=svt"),
-        ("rigorous", {"structure": "laplace", "delta": 0.1}, "delta with structure=gauss"),
+        ("rigorous", {"structure": "gauss", "delta": 0.0}, "a delta above 0 for structure=gauss"),
+        ("rigorous", {"structure": "gauss", "noise": "laplace"}, "noise=gaussian or auto for"),
         ("rigorous", {"sample": False}, "sample with structure=threshold"),
         ("paper", {"edges": 3}, "edges with structure=tree or top or svt or laplace or gauss"),
         ("paper", {"usefulness": 3.0}, "usefulness with structure=tree or top"),
@@ -315,7 +323,8 @@ def test_parameters_of_other_variants_are_refused(
 def test_the_number_of_parties_decides_the_search() -> None:
     def search(parties: int, **parameters: Any) -> str:
         given = JTreeParameters(**parameters)
-        return type(tree_search(SIX, given, tree_of(), parties=parties)).__name__
+        budget = tree_of(epsilon=given.epsilon)
+        return type(tree_search(SIX, given, budget, parties=parties)).__name__
 
     assert search(1) == search(1, epsilon=0.1) == "HolderSearch"
     assert search(3) == search(3, epsilon=0.1, together="sums") == "SumSearch"
@@ -531,6 +540,7 @@ def test_unused_choices_are_not_lost() -> None:
         parties=1,
         aggregator="clear",
         epsilon=1.0,
+        delta=0,
         seed=1,
         judge=False,
     )
@@ -538,7 +548,9 @@ def test_unused_choices_are_not_lost() -> None:
     choices = len([release for release in releases if release["phase"] == "graph"])
     budget = tree_of(domain=read_schema(schema).domain)
     assert choices < budget.choices
-    assert result.model["epsilon of clusters"] == pytest.approx(budget.clusters_after(choices))
+    assert result.model["budget of clusters"] == pytest.approx(
+        {"epsilon": budget.clusters_after(choices).amount}
+    )
 
 
 def test_a_curator_that_tells_parties_different_things(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -739,7 +751,7 @@ def test_the_printed_threshold_has_the_bound_of_its_domain(
         parties=1,
         mode="paper",
         sample=False,
-        noise="shares",
+        noise="laplace",
         aggregator="clear",
         seed=1,
         judge=False,

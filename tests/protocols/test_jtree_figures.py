@@ -20,7 +20,7 @@ import sottovoce
 from sottovoce.curator import Estimate, Marginal, dependency_graph, junction_tree
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Records, read_schema
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.noisy_scores import gaussian_scores
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
@@ -28,7 +28,7 @@ from sottovoce.protocols.jtree import budget as budgets
 from sottovoce.protocols.jtree import tables as tables_module
 from sottovoce.protocols.jtree import variant
 from sottovoce.protocols.jtree.budget import (
-    Budget,
+    Parts,
     corrected_budget,
     is_low,
     printed_budget,
@@ -84,6 +84,14 @@ def records_of(domain: Domain, codes: Sequence[Sequence[int]]) -> Records:
 TEN = domain_of(*[2] * 10)
 
 
+def parts_of(clusters: float, **more: Any) -> Parts:
+    """Make parts of which only the clusters' tables have a budget."""
+    nothing = Budget.pure(0.0)
+    return Parts(
+        single=nothing, graph=nothing, clusters=Budget.pure(clusters), inflation=1.0, **more
+    )
+
+
 @pytest.mark.parametrize(
     ("attributes", "epsilon", "shares", "joins", "triangles"),
     [
@@ -103,9 +111,11 @@ def test_the_budget_of_a_tree_by_hand(
     triangles: int,
 ) -> None:
     parameters = JTreeParameters(epsilon=epsilon)
-    assert is_low(parameters) == (epsilon < 0.35)
-    budget = tree_budget(parameters, domain=domain_of(*[3] * attributes), parties=1)
-    parts = (budget.single, budget.graph, budget.clusters)
+    assert is_low(Budget.pure(epsilon)) == (epsilon < 0.35)
+    budget = tree_budget(
+        parameters, Budget.pure(parameters.epsilon), domain=domain_of(*[3] * attributes), parties=1
+    )
+    parts = (budget.single.amount, budget.graph.amount, budget.clusters.amount)
     assert parts == pytest.approx(tuple(share * epsilon for share in shares))
     assert (budget.edges, budget.triangles) == (joins, triangles)
     assert (budget.usefulness, budget.inflation) == (2.0, 1.0)
@@ -117,22 +127,28 @@ def test_the_budget_of_a_tree_by_hand(
 def test_the_budget_of_a_ranking_by_hand(attributes: int, edges: int) -> None:
     """The edges are 4/3 of the attributes, but not more than there are pairs."""
     budget = corrected_budget(
-        JTreeParameters(epsilon=2.0), domain=domain_of(*[2] * attributes), parties=1, graph=0.3
+        JTreeParameters(),
+        Budget.pure(2.0),
+        domain=domain_of(*[2] * attributes),
+        parties=1,
+        graph=0.3,
     )
-    assert (budget.single, budget.graph) == pytest.approx((0.0, 0.6))
-    assert budget.clusters == pytest.approx(1.4)
+    assert (budget.single.amount, budget.graph.amount) == pytest.approx((0.0, 0.6))
+    assert budget.clusters.amount == pytest.approx(1.4)
     assert (budget.edges, budget.triangles) == (edges, 0)
     assert (budget.usefulness, budget.inflation) == (4.0, 1.0)
 
 
 def test_what_a_user_sets_comes_before_the_default() -> None:
     parameters = JTreeParameters(epsilon=2.0, graph=0.4, one_way=0.25, edges=3, usefulness=0.5)
-    tree = tree_budget(parameters, domain=TEN, parties=1)
-    parts = (tree.single, tree.graph, tree.clusters)
+    tree = tree_budget(parameters, Budget.pure(parameters.epsilon), domain=TEN, parties=1)
+    parts = (tree.single.amount, tree.graph.amount, tree.clusters.amount)
     assert parts == pytest.approx((0.5, 0.8, 0.7))
     assert (tree.edges, tree.triangles, tree.usefulness) == (3, 0, 0.5)
-    ranked = corrected_budget(parameters, domain=TEN, parties=1, graph=0.1)
-    assert (ranked.graph, ranked.clusters) == pytest.approx((0.8, 1.2))
+    ranked = corrected_budget(
+        parameters, Budget.pure(parameters.epsilon), domain=TEN, parties=1, graph=0.1
+    )
+    assert (ranked.graph.amount, ranked.clusters.amount) == pytest.approx((0.8, 1.2))
     assert (ranked.edges, ranked.usefulness) == (3, 0.5)
 
 
@@ -144,8 +160,10 @@ def test_colluding_parties_know_their_own_shares(
     parties: int, colluding: int, factor: float
 ) -> None:
     parameters = JTreeParameters(colluding=colluding)
-    tree = tree_budget(parameters, domain=TEN, parties=parties)
-    ranked = corrected_budget(parameters, domain=TEN, parties=parties, graph=0.2)
+    tree = tree_budget(parameters, Budget.pure(parameters.epsilon), domain=TEN, parties=parties)
+    ranked = corrected_budget(
+        parameters, Budget.pure(parameters.epsilon), domain=TEN, parties=parties, graph=0.2
+    )
     assert tree.inflation == pytest.approx(factor)
     assert ranked.inflation == pytest.approx(factor)
     assert tree.noise_scale() == pytest.approx(16 / 0.52 * factor)
@@ -156,7 +174,7 @@ def test_the_bound_on_a_clique_by_hand() -> None:
 
     With 3,200 rows a table of 25 cells has 128 rows in a cell, which is four scales.
     """
-    budget = Budget(single=0, graph=0, clusters=0.5, edges=1, usefulness=4.0, inflation=1.0)
+    budget = parts_of(0.5, edges=1, usefulness=4.0)
     assert budget.noise_scale() == 32
     assert budget.max_cells(3200) == pytest.approx(25.0)
     assert 3200 / budget.max_cells(3200) / budget.noise_scale() == pytest.approx(4.0)
@@ -169,9 +187,11 @@ def test_shares_leave_some_for_the_tables(one_way: float, graph: float, is_refus
     parameters = JTreeParameters(one_way=one_way, graph=graph)
     if is_refused:
         with pytest.raises(UsageError, match="leave some for the tables"):
-            tree_budget(parameters, domain=TEN, parties=1)
+            tree_budget(parameters, Budget.pure(parameters.epsilon), domain=TEN, parties=1)
     else:
-        assert tree_budget(parameters, domain=TEN, parties=1).clusters == pytest.approx(0.01)
+        assert tree_budget(
+            parameters, Budget.pure(parameters.epsilon), domain=TEN, parties=1
+        ).clusters.amount == pytest.approx(0.01)
 
 
 def test_the_printed_budget_follows_a_share() -> None:
@@ -185,7 +205,13 @@ def test_the_printed_budget_follows_a_share() -> None:
 def test_a_usefulness_is_above_zero(usefulness: float, variant_budget: Any) -> None:
     more = {"graph": 0.2} if variant_budget is corrected_budget else {}
     with pytest.raises(UsageError, match="a usefulness above 0"):
-        variant_budget(JTreeParameters(usefulness=usefulness), domain=TEN, parties=1, **more)
+        variant_budget(
+            JTreeParameters(usefulness=usefulness),
+            Budget.pure(1.0),
+            domain=TEN,
+            parties=1,
+            **more,
+        )
 
 
 @pytest.mark.parametrize("structure", ["top", "svt", "laplace", "gauss"])
@@ -292,7 +318,7 @@ def test_rounding_adds_a_step_to_what_a_record_changes(change: float, steps: int
 
     Two numbers that are rounded are apart by one step more at most.
     """
-    batch = ScoreSum(changes=[change] * 6 + [2.0], epsilon=0.3).batch
+    batch = ScoreSum(changes=[change] * 6 + [2.0], budget=Budget.pure(0.3)).batch
     assert (batch.cells, batch.sensitivity) == (7, 6 * steps + 129)
     assert (batch.epsilon, batch.weight) == (0.3, 64)
 
@@ -301,8 +327,8 @@ def test_scores_are_averaged_by_rows(converse: Converse) -> None:
     """At a high epsilon the average is exact up to a step, and the noise is none."""
     scores = {1: np.array([0.5, 0.1, 0.0]), 2: np.array([0.25, 0.3, 1.0])}
     options = SumOptions(aggregator="clear")
-    asked = ScoreSum(changes=[1.0] * 3, epsilon=1e6)
-    noisy = ScoreSum(changes=[1.0] * 3, epsilon=0.5)
+    asked = ScoreSum(changes=[1.0] * 3, budget=Budget.pure(1e6))
+    noisy = ScoreSum(changes=[1.0] * 3, budget=Budget.pure(0.5))
 
     def party(me: Any) -> None:
         with me.phase("keys"):
@@ -347,9 +373,7 @@ def test_a_clique_may_have_as_many_cells_as_the_bound() -> None:
         ("a", "b"),
         ("a", "c"),
     ]
-    budget = Budget(
-        single=0, graph=0, clusters=1.0, edges=2, triangles=1, usefulness=1.0, inflation=1.0
-    )
+    budget = parts_of(1.0, edges=2, triangles=1, usefulness=1.0)
     by_order = highest(np.array([3.0, 2.0, 1.0]), above=0.0)
     for rows, edges in ((16 * 24, 3), (16 * 24 - 1, 2)):
         assert len(grow_tree(domain, budget, rows=rows, choose=by_order)) == edges
@@ -359,9 +383,7 @@ def test_a_triangle_is_of_two_neighbours() -> None:
     """Within a path a-b-c-d only ends of two edges in a row may be joined."""
     domain = domain_of(2, 2, 2, 2)
     pairs = pairs_of(domain)
-    budget = Budget(
-        single=0, graph=0, clusters=1.0, edges=3, triangles=2, usefulness=1e-9, inflation=1.0
-    )
+    budget = parts_of(1.0, edges=3, triangles=2, usefulness=1e-9)
     asked: list[set[tuple[str, str]]] = []
     path = iter([("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("a", "d")])
 
@@ -381,9 +403,7 @@ def test_a_triangle_is_of_two_neighbours() -> None:
 def test_where_no_part_is_left_triangles_follow() -> None:
     """Where all is joined the remaining joins are skipped, and a choice of none ends the search."""
     domain = domain_of(2, 2, 2)
-    budget = Budget(
-        single=0, graph=0, clusters=1.0, edges=5, triangles=1, usefulness=1e-9, inflation=1.0
-    )
+    budget = parts_of(1.0, edges=5, triangles=1, usefulness=1e-9)
     calls = 0
 
     def choose(candidates: Sequence[int]) -> int | None:
@@ -546,7 +566,7 @@ def test_margins_of_a_single_record_sum_to_one() -> None:
 def test_an_edge_needs_three_tenths_of_the_votes(share: int, edges: list[Any]) -> None:
     """A first vote counts by the party's share of the rows."""
     parameters = JTreeParameters(together="votes")
-    budget = tree_budget(parameters, domain=ABC, parties=2)
+    budget = tree_budget(parameters, Budget.pure(parameters.epsilon), domain=ABC, parties=2)
     search = tree_search(ABC, parameters, budget, parties=2)
     desk = desk_of(ABC, [GraphMessages.Edges(((0, 1),), 1), GraphMessages.Edges((), 1)])
     sums: Any = SimpleNamespace(rows=100, rows_by_party=[share, 100 - share])
@@ -559,14 +579,17 @@ def party_who_receives(domain: Domain, message: Any) -> Any:
     )
 
 
+HALF = Budget.pure(0.5)
+
+
 def test_clusters_have_as_many_cells_as_a_role_can_hold() -> None:
     """The bound is 2^24 = 16,777,216 cells of all clusters together."""
     domain = domain_of(1 << 12, 1 << 12, 3)
     full = variant.JTreeVariant.Clusters((("a", "b"),), 0.5)
     over = variant.JTreeVariant.Clusters((("a", "b"), ("c",)), 0.5)
-    assert receive_clusters(party_who_receives(domain, full), epsilon=0.5) == full.sets
+    assert receive_clusters(party_who_receives(domain, full), budget=HALF) == full.sets
     with pytest.raises(MessageError, match=r"at most 16,777,216 cells, found 16,777,219"):
-        receive_clusters(party_who_receives(domain, over), epsilon=0.5)
+        receive_clusters(party_who_receives(domain, over), budget=HALF)
     joined = junction_tree(domain, dependency_graph(domain, [("a", "b")]))
     with pytest.raises(UsageError, match="at most 16,777,216 cells, found 16,777,219 in 2"):
         merge_cliques(joined, least=1, budgets="equal", way_out="usefulness")
@@ -582,16 +605,16 @@ def test_the_epsilon_of_clusters_is_agreed(epsilon: float, is_refused: bool) -> 
     me = party_who_receives(ABC, variant.JTreeVariant.Clusters((("a", "b"),), epsilon))
     if is_refused:
         with pytest.raises(MessageError, match=r"expected clusters for epsilon 0\.5"):
-            receive_clusters(me, epsilon=0.5)
+            receive_clusters(me, budget=HALF)
     else:
-        assert receive_clusters(me, epsilon=0.5) == (("a", "b"),)
+        assert receive_clusters(me, budget=HALF) == (("a", "b"),)
 
 
 def test_the_tree_search_follows_epsilon_at_its_boundary() -> None:
     assert budgets.LOW == 0.35
     for epsilon, kind in ((0.34, "VoteSearch"), (0.35, "SumSearch")):
         parameters = JTreeParameters(epsilon=epsilon)
-        budget = tree_budget(parameters, domain=ABC, parties=3)
+        budget = tree_budget(parameters, Budget.pure(parameters.epsilon), domain=ABC, parties=3)
         search = tree_search(ABC, parameters, budget, parties=3)
         assert type(search).__name__ == kind
         assert search.pairs == list(combinations("abc", 2))
@@ -608,7 +631,7 @@ def test_the_threshold_has_the_sensitivity_of_its_rows(rows: int) -> None:
         released.append(mechanism)
         return []
 
-    protocol = PrintedJTree(JTreeParameters(sample=False, noise="shares"), mode="paper")
+    protocol = PrintedJTree(JTreeParameters(sample=False, noise="laplace"), mode="paper")
     me: Any = SimpleNamespace(records=records, parties=[1], release=release)
     assert protocol.threshold(me) == []
     expected = mutual_information_sensitivity(max(rows, 2), binary=False, base=e)
@@ -624,8 +647,8 @@ def test_the_paper_has_one_holder() -> None:
 def chosen_by(structure: Any, records: Records, **parameters: Any) -> tuple[list[Any], list[Any]]:
     """Let a party choose edges; return what it releases, and the edges without noise."""
     domain = records.domain
-    given = JTreeParameters(**parameters)
-    budget = corrected_budget(given, domain=domain, parties=1, graph=0.2)
+    given, whole = JTreeParameters(**parameters), Budget.pure(1.0)
+    budget = corrected_budget(given, whole, domain=domain, parties=1, graph=0.2)
     released: list[Any] = []
     answers = iter(range(100))
 
@@ -664,7 +687,9 @@ def test_the_sensitivity_of_a_sum_of_scores_covers_a_party_of_any_size(rows: int
     """One record changes rows times R by less than 3, or by less than 2 of a binary attribute."""
     domain = domain_of(4, 3, 2)
     records = records_of(domain, random_codes(np.random.default_rng(1), domain, rows=rows))
-    budget = corrected_budget(JTreeParameters(), domain=domain, parties=2, graph=0.3)
+    budget = corrected_budget(
+        JTreeParameters(), Budget.pure(1.0), domain=domain, parties=2, graph=0.3
+    )
     summed: list[Any] = []
     sums: Any = SimpleNamespace(contribute=lambda tables, batch: summed.append((*tables, batch)))
     ranking: Any = RANKINGS["laplace"](domain, JTreeParameters(), budget)
@@ -680,7 +705,9 @@ def test_the_sensitivity_of_a_sum_of_scores_covers_a_party_of_any_size(rows: int
 def test_gaussian_scores_have_the_sensitivity_of_their_rows(rows: int) -> None:
     domain = domain_of(4, 3, 2)
     records = records_of(domain, random_codes(np.random.default_rng(1), domain, rows=rows))
-    budget = corrected_budget(JTreeParameters(), domain=domain, parties=2, graph=0.3)
+    budget = corrected_budget(
+        JTreeParameters(), Budget.pure(1.0), domain=domain, parties=2, graph=0.3
+    )
     released: list[Any] = []
 
     def release(mechanism: Any, **_: Any) -> Any:
@@ -706,7 +733,9 @@ def test_gaussian_scores_have_the_sensitivity_of_their_rows(rows: int) -> None:
 @pytest.mark.parametrize("structure", ["top", "svt", "laplace", "gauss"])
 def test_the_best_pairs_are_as_many_as_may_become_edges(structure: Any) -> None:
     domain = domain_of(4, 3, 2)
-    budget = corrected_budget(JTreeParameters(edges=2), domain=domain, parties=2, graph=0.3)
+    budget = corrected_budget(
+        JTreeParameters(edges=2), Budget.pure(1.0), domain=domain, parties=2, graph=0.3
+    )
     ranking = RANKINGS[structure](domain, JTreeParameters(), budget)
     assert ranking.best(np.array([0.1, 0.3, 0.2])) == [("a", "c"), ("b", "c")]
     assert ranking.best(np.array([0.2, 0.2, 0.2])) == [("a", "b"), ("a", "c")]
@@ -714,7 +743,9 @@ def test_the_best_pairs_are_as_many_as_may_become_edges(structure: Any) -> None:
 
 def test_pairs_without_votes_are_not_ranked() -> None:
     domain = domain_of(4, 3, 2)
-    budget = corrected_budget(JTreeParameters(edges=3), domain=domain, parties=2, graph=0.3)
+    budget = corrected_budget(
+        JTreeParameters(edges=3), Budget.pure(1.0), domain=domain, parties=2, graph=0.3
+    )
     ranking: Any = RANKINGS["top"](domain, JTreeParameters(), budget)
     desk = desk_of(domain, [GraphMessages.Edges(((1, 2),), 0), GraphMessages.Edges(((0, 2),), 0)])
     sums: Any = SimpleNamespace(rows_by_party=[100, 200])
@@ -728,7 +759,7 @@ def test_pairs_without_votes_are_not_ranked() -> None:
         ({"structure": "top"}, {"keys", "clusters"}),
         ({}, {"keys", "single attributes", "graph", "clusters"}),
         ({"together": "votes"}, {"keys", "single attributes", "clusters"}),
-        ({"mode": "paper", "parties": 1, "phi": 0.5, "noise": "shares"}, {"keys", "clusters"}),
+        ({"mode": "paper", "parties": 1, "phi": 0.5, "noise": "laplace"}, {"keys", "clusters"}),
     ],
 )
 def test_every_secure_sum_is_predicted(parameters: dict[str, Any], phases: set[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 import sottovoce
 from sottovoce.messages import MessageError, UsageError, encoded_size
 from sottovoce.parties import Records, read_schema
-from sottovoce.privacy import BinaryEncoding, Domain
+from sottovoce.privacy import BinaryEncoding, Budget, Domain
 from sottovoce.privacy.likelihood import log_ratio
 from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.privacy.local.bloom import BloomFilters
@@ -730,7 +730,7 @@ def test_the_figures_of_a_plan_by_hand() -> None:
     plan = plan_of(domain, epsilon=2.0, specialisations=3)
     assert (plan.classes, plan.predictors, plan.numeric) == (3, ("x", "y"), ("x",))
     assert plan.epsilon_of_choice == pytest.approx(2.0 / (2 * (1 + 6)))
-    assert plan.tables.epsilon == 1.0
+    assert plan.tables.budget == Budget.pure(1.0)
     assert plan.tables.batch.sensitivity == 4
     cuts: Any = {"x": (0, 1, 3), "y": (0, 1, 2)}
     assert plan.leaf_cells(cuts) == 12

@@ -47,7 +47,7 @@ from sottovoce.protocols.privincr.variant import (
     by_power,
     round_questions,
 )
-from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.protocol import Mode, Public
 from sottovoce.protocols.survey import Answer, Question, SurveyMessages
 from sottovoce.runs.job import Job, instantiate
 
@@ -404,18 +404,21 @@ def test_a_variant_is_a_class() -> None:
     assert variant("no-incremental", mode="paper") == "PrintedNoIncremental"
 
 
+PUBLIC = Public(parties=1, rows=100, key_bits=2048, domain=None)
+
+
 def test_the_report_shows_what_was_left_open() -> None:
     corrected = {"test": "chi-squared", "projection": "norm-sub", "cliques": "all"}
     printed = {"test": "relaxed", "projection": "norm-mul", "cliques": "large"}
-    assert instance("privincr").chosen() == {"learning": "adaptive", **corrected}
-    assert instance("privincr", learning="tests").chosen() == corrected
-    assert instance("privincr", mode="paper").chosen() == {"learning": "tests", **printed}
-    assert instance("privincr", mode="paper", test="plain", cliques="all").chosen() == {
+    assert instance("privincr").chosen(PUBLIC) == {"learning": "adaptive", **corrected}
+    assert instance("privincr", learning="tests").chosen(PUBLIC) == corrected
+    assert instance("privincr", mode="paper").chosen(PUBLIC) == {"learning": "tests", **printed}
+    assert instance("privincr", mode="paper", test="plain", cliques="all").chosen(PUBLIC) == {
         "learning": "tests",
         "projection": "norm-mul",
     }
-    assert instance("no-incremental").chosen() == corrected
-    assert instance("no-incremental", mode="paper").chosen() == {**printed, "test": "plain"}
+    assert instance("no-incremental").chosen(PUBLIC) == corrected
+    assert instance("no-incremental", mode="paper").chosen(PUBLIC) == {**printed, "test": "plain"}
 
 
 def test_the_printed_mode_asks_by_unary_encoding() -> None:

@@ -13,6 +13,7 @@ import pytest
 import sottovoce
 from sottovoce.curator import Curator
 from sottovoce.parties import Party, read_schema
+from sottovoce.privacy import Budget
 from sottovoce.protocols.dp_subn.forest import Forest
 from sottovoce.protocols.dp_subn.initial import (
     MAX_TURNS,
@@ -79,7 +80,7 @@ def test_parties_of_one_turn_divide_the_candidates(converse: Converse) -> None:
                 me.records,
                 edges=7,
                 cell_noise=0.0,
-                epsilon=50.0,
+                budget=Budget.pure(50.0),
                 score="R",
                 circle=Circle.of(parties=7, colluding=1, seed=b""),
             )

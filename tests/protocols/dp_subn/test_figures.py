@@ -17,14 +17,14 @@ import sottovoce
 from sottovoce.curator import BayesianNetwork, Estimate, Marginal
 from sottovoce.messages import MessageError, UsageError, encoded_size
 from sottovoce.parties import Records, read_schema
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
 from sottovoce.protocols.dp_ccbn import cost as ccbn_cost
 from sottovoce.protocols.dp_ccbn.plan import MAX_TABLES, CandidatePlan
 from sottovoce.protocols.dp_ccbn.scores import choose_all, scores_of
 from sottovoce.protocols.dp_subn import cost
 from sottovoce.protocols.dp_subn.bits_plan import families_of, pick_design, plan_bits
-from sottovoce.protocols.dp_subn.budget import Budget
+from sottovoce.protocols.dp_subn.budget import PhaseBudgets
 from sottovoce.protocols.dp_subn.covering import covering
 from sottovoce.protocols.dp_subn.designs import (
     _front,
@@ -195,13 +195,13 @@ def test_parent_sets_by_enumeration(seed: int) -> None:
 # ---- Plans on bits
 
 PROFILE = replace(OnBits.usual, theta=4.0, theta_frontier=2.0)
-BUDGET = Budget(0.3, 0.0, 0.1, 0.6)
+BUDGET = PhaseBudgets.of(Budget.pure(1.0), 0.3, 0.0, 0.1, 0.6)
 BEST = partial(best_design, largest=12)
 
 
 def plan_of(attributes: int, *, rows: int, **more: Any) -> Any:
     options: dict[str, Any] = {"budget": BUDGET, "inflation": 1.0, "design": BEST, **more}
-    return plan_bits(bits(attributes), PROFILE, epsilon=1.0, rows=rows, **options)
+    return plan_bits(bits(attributes), PROFILE, whole=Budget.pure(1.0), rows=rows, **options)
 
 
 @pytest.mark.parametrize("updates", [1, 2, 5])
@@ -219,9 +219,9 @@ def test_a_plan_on_bits_by_hand(updates: int) -> None:
     assert plan.wide_degree == min(max(5, degree(0.1 / updates, 2.0)), 6)
     assert plan.budget == BUDGET
     assert (plan.sizes.max_cells, plan.wide_sizes.max_cells) == (32, 2 ** (plan.wide_degree + 1))
-    assert plan.correlations.epsilon == 0.3
-    assert plan.frontier([("x00",)]).epsilon == pytest.approx(0.1 / updates)
-    assert plan.parameters([("x00", "x01")]).epsilon == 0.6
+    assert plan.correlations.budget == Budget.pure(0.3)
+    assert plan.frontier([("x00",)]).budget.amount == pytest.approx(0.1 / updates)
+    assert plan.parameters([("x00", "x01")]).budget == Budget.pure(0.6)
     assert plan.updates == updates
 
 
@@ -229,7 +229,7 @@ def test_where_no_network_is_worth_its_noise() -> None:
     """All of epsilon then goes to single bits, unless a network is required."""
     plan = plan_of(6, rows=20)
     assert (plan.degree, plan.wide_degree) == (0, 1)
-    assert plan.budget == Budget(1.0, 0.0, 0.0, 0.0)
+    assert plan.budget == PhaseBudgets.of(Budget.pure(1.0), 1.0, 0.0, 0.0, 0.0)
     assert plan.views == tuple((name,) for name in bits(6).attributes)
     required = plan_of(6, rows=20, min_parents=1)
     assert (required.degree, required.wide_degree, required.budget) == (1, 2, BUDGET)
@@ -241,7 +241,7 @@ def test_where_no_network_is_worth_its_noise() -> None:
         plan_bits(
             Domain({}),
             PROFILE,
-            epsilon=1.0,
+            whole=Budget.pure(1.0),
             budget=BUDGET,
             design=BEST,
             rows=5,
@@ -275,38 +275,44 @@ def test_the_design_is_the_named_one() -> None:
 
 def test_a_forest_may_have_a_single_attribute() -> None:
     """Without a pair there is no edge, and all of epsilon goes to phase 1."""
-    budget, edges = forest_budget(domain_of(4), rows=10**6, epsilon=0.5, inflation=1.0, theta=3.5)
-    assert (budget, edges) == (Budget(0.5, 0.0, 0.0, 0.0), 0)
+    budget, edges = forest_budget(
+        domain_of(4), rows=10**6, whole=Budget.pure(0.5), inflation=1.0, theta=3.5
+    )
+    assert (budget, edges) == (PhaseBudgets.of(Budget.pure(0.5), 1.0, 0.0, 0.0, 0.0), 0)
 
 
 def test_what_a_forest_counts() -> None:
     """Phase 1 shares its budget by sizes; phase 4 counts the edges, or all attributes again."""
     domain = domain_of(2, 8, 3)
-    plan = plan_forest(domain, epsilon=2.0, budget=None, theta=3.5, rows=10**6, inflation=1.0)
+    plan = plan_forest(
+        domain, whole=Budget.pure(2.0), budget=None, theta=3.5, rows=10**6, inflation=1.0
+    )
     assert plan.single_attributes.families == (("a",), ("b",), ("c",))
-    assert plan.single_attributes.epsilon == plan.budget.correlations
+    assert plan.single_attributes.budget == plan.budget.correlations
     assert plan.single_attributes.weights == [4, 8, 5]  # 8 times the root of 2/8, 1 and 3/8
-    assert plan.parameters([("a", "b"), ("a", "c")]).epsilon == plan.budget.parameters
+    assert plan.parameters([("a", "b"), ("a", "c")]).budget == plan.budget.parameters
     assert plan.parameters([("a", "b"), ("a", "c")]).weights == [8, 5]
     some = BayesianNetwork(domain, {"a": (), "b": ("a",), "c": ()})
     assert plan.to_count(some) == (("a", "b"),)
     none = BayesianNetwork(domain, {"a": (), "b": (), "c": ()})
     assert set(plan.to_count(none)) == {("a",), ("b",), ("c",)}
     with pytest.raises(UsageError, match="at least one attribute"):
-        plan_forest(Domain({}), epsilon=2.0, budget=None, theta=3.5, rows=10, inflation=1.0)
+        plan_forest(
+            Domain({}), whole=Budget.pure(2.0), budget=None, theta=3.5, rows=10, inflation=1.0
+        )
 
 
 @pytest.mark.parametrize("shares", ["0.25,0.25,0.25,0.25", "0.25,0.25,0.25,0.2500000009"])
 def test_shares_become_parts_of_epsilon(shares: str) -> None:
     phases = ("correlations", "initialisation", "update", "parameters")
-    budget = Budget.split(2.0, shares, phases=phases)
+    budget = PhaseBudgets.split(Budget.pure(2.0), shares, phases=phases)
     parts = (budget.correlations, budget.initialisation, budget.update, budget.parameters)
-    assert parts == pytest.approx((0.5,) * 4)
+    assert [part.amount for part in parts] == pytest.approx([0.5] * 4)
     with pytest.raises(UsageError, match="sum to 1"):
-        Budget.split(2.0, "0.25,0.25,0.25,0.250001", phases=phases)
-    assert Budget.split(2.0, "0.3,0,0.1,0.6", phases=("correlations", "update", "parameters")) == (
-        Budget(0.6, 0.0, 0.2, 1.2)
-    )
+        PhaseBudgets.split(Budget.pure(2.0), "0.25,0.25,0.25,0.250001", phases=phases)
+    assert PhaseBudgets.split(
+        Budget.pure(2.0), "0.3,0,0.1,0.6", phases=("correlations", "update", "parameters")
+    ) == (PhaseBudgets(*map(Budget.pure, (0.6, 0.0, 0.2, 1.2))))
 
 
 # ---- Finite fields and designs
@@ -571,7 +577,7 @@ def test_one_party_pays_for_all_its_tables() -> None:
     """A replaced record changes each of three tables by 2, whatever is known of the others."""
     domain = domain_of(2, 3, 2)
     families = [("a", "b"), ("c",), ("b",)]
-    batch = single_party_batch(domain, families, rows=77, epsilon=0.7)
+    batch = single_party_batch(domain, families, rows=77, budget=Budget.pure(0.7))
     assert (batch.cells, batch.sensitivity, batch.epsilon) == (11, 6, 0.7)
     assert (batch.rows, batch.parties, batch.colluding) == (77, 1, 0)
     records = random_records(domain, rows=30, seed=1)
@@ -582,7 +588,7 @@ def test_one_party_pays_for_all_its_tables() -> None:
         return iter(mechanism.pages)
 
     me: Any = SimpleNamespace(release=release)
-    cells = release_tables(me, records, families, rows=77, epsilon=0.7)
+    cells = release_tables(me, records, families, rows=77, budget=Budget.pure(0.7))
     assert cells.tolist() == [
         count for family in families for count in records.marginal(family).tolist()
     ]
@@ -713,7 +719,11 @@ def test_candidate_sets_by_enumeration(degree: int, most: int) -> None:
     """The maximal sets of at most k + 1 attributes that fit; single attributes always do."""
     domain = domain_of(2, 3, 4, 2)
     plan = CandidatePlan(
-        domain=domain, sizes=Sizes(domain, most), degree=degree, epsilon=1.0, weighted=False
+        domain=domain,
+        sizes=Sizes(domain, most),
+        degree=degree,
+        budget=Budget.pure(1.0),
+        weighted=False,
     )
     fitting = [
         frozenset(family)
@@ -733,14 +743,18 @@ def test_half_of_epsilon_pays_for_the_structure(weighted: bool) -> None:
     network = BayesianNetwork(domain, {"a": (), "b": ("a",), "c": (), "d": ()})
     for degree, parameters in ((1, 0.4), (0, 0.8)):
         plan = CandidatePlan(
-            domain=domain, sizes=Sizes(domain, 8), degree=degree, epsilon=0.8, weighted=weighted
+            domain=domain,
+            sizes=Sizes(domain, 8),
+            degree=degree,
+            budget=Budget.pure(0.8),
+            weighted=weighted,
         )
-        assert plan.iteration([("a", "b")]).epsilon == pytest.approx(0.4 / 3)
-        assert plan.only_batch([("a", "b")]).epsilon == pytest.approx(0.4)
-        assert plan.parameters(network).epsilon == pytest.approx(parameters)
+        assert plan.iteration([("a", "b")]).budget.amount == pytest.approx(0.4 / 3)
+        assert plan.only_batch([("a", "b")]).budget.amount == pytest.approx(0.4)
+        assert plan.parameters(network).budget.amount == pytest.approx(parameters)
         for tables in (plan.only_batch([("a", "b")]), plan.parameters(network)):
             assert tables.weighted == weighted
-        assert plan.only_batch([("a",)] * MAX_TABLES).epsilon == pytest.approx(0.4)
+        assert plan.only_batch([("a",)] * MAX_TABLES).budget.amount == pytest.approx(0.4)
         with pytest.raises(UsageError, match="at most 1,000,000 candidates"):
             plan.only_batch([("a",)] * (MAX_TABLES + 1))
 
@@ -769,7 +783,7 @@ def test_a_network_is_chosen_from_one_batch() -> None:
     domain = domain_of(2, 3, 2)
     records = records_of(domain, np.column_stack([a, b, c]))
     plan = CandidatePlan(
-        domain=domain, sizes=Sizes(domain, 6), degree=1, epsilon=1.0, weighted=False
+        domain=domain, sizes=Sizes(domain, 6), degree=1, budget=Budget.pure(1.0), weighted=False
     )
     exact = [
         Estimate(Marginal.of(domain, family, records.marginal(family)), 1e-9)

@@ -15,9 +15,9 @@ import pytest
 from sottovoce import UsageError
 from sottovoce.curator import Curator, Estimate, Marginal
 from sottovoce.parties import Party, Records, read_schema
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.dp_subn.bits_plan import families_of
-from sottovoce.protocols.dp_subn.budget import Budget
+from sottovoce.protocols.dp_subn.budget import PhaseBudgets
 from sottovoce.protocols.dp_subn.designs import best_design
 from sottovoce.protocols.dp_subn.forest import Forest
 from sottovoce.protocols.dp_subn.forest_plan import edges_worth, forest_budget, plan_forest
@@ -100,30 +100,42 @@ def test_quotas_are_even() -> None:
 )
 def test_malformed_budgets_are_refused(shares: str) -> None:
     with pytest.raises(UsageError, match="four shares that sum to 1"):
-        Budget.split(1.0, shares, phases=("correlations", "update", "parameters"))
+        PhaseBudgets.split(
+            Budget.pure(1.0), shares, phases=("correlations", "update", "parameters")
+        )
 
 
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        ("1,0,0,0", "a share of epsilon for phase 3, update, in budget=1,0,0,0, found 0"),
-        ("0,0,0.5,0.5", "a share of epsilon for phase 1, correlations"),
-        ("0.5,0,0.5,0", "a share of epsilon for phase 4, parameters"),
-        ("0.3,0.1,0.1,0.5", "no share of epsilon for phase 2, initialisation.*found 0.1"),
+        ("1,0,0,0", "a share of the budget for phase 3, update, in budget=1,0,0,0, found 0"),
+        ("0,0,0.5,0.5", "a share of the budget for phase 1, correlations"),
+        ("0.5,0,0.5,0", "a share of the budget for phase 4, parameters"),
+        ("0.3,0.1,0.1,0.5", "no share of the budget for phase 2, initialisation.*found 0.1"),
     ],
 )
 def test_budgets_have_shares_for_the_phases_that_look_at_records(shares: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Budget.split(1.0, shares, phases=("correlations", "update", "parameters"))
+        PhaseBudgets.split(
+            Budget.pure(1.0), shares, phases=("correlations", "update", "parameters")
+        )
+
+
+def amounts(budget: PhaseBudgets) -> list[float]:
+    return [
+        part.amount
+        for part in (budget.correlations, budget.initialisation, budget.update, budget.parameters)
+    ]
 
 
 def test_the_budget_of_a_forest_has_the_least_error() -> None:
     for rows in (2_000, 20_000, 200_000):
-        budget, edges = forest_budget(DOMAIN, rows=rows, epsilon=0.5, inflation=1.5, theta=3.5)
-        spent = budget.correlations + budget.initialisation + budget.update + budget.parameters
-        assert spent == pytest.approx(0.5)
+        budget, edges = forest_budget(
+            DOMAIN, rows=rows, whole=Budget.pure(0.5), inflation=1.5, theta=3.5
+        )
+        assert sum(amounts(budget)) == pytest.approx(0.5)
         if not edges:
-            assert budget.correlations == 0.5
+            assert budget.correlations == Budget.pure(0.5)
             continue
         single = sum(SIZES.values())
         pair = np.mean(
@@ -136,15 +148,18 @@ def test_the_budget_of_a_forest_has_the_least_error() -> None:
             return single * 5**2 / one**2 + edges * pair * edges**2 / (0.45 - one) ** 2
 
         grid = np.linspace(0.01, 0.44, 4301)
-        assert budget.correlations == pytest.approx(
+        assert budget.correlations.amount == pytest.approx(
             grid[np.argmin([error(own) for own in grid])], abs=2e-4
         )
         assert (
-            edges_worth(DOMAIN, rows=rows, epsilon=budget.parameters, inflation=1.5, theta=3.5)
+            edges_worth(DOMAIN, rows=rows, budget=budget.parameters, inflation=1.5, theta=3.5)
             >= edges
         )
-    assert forest_budget(DOMAIN, rows=200_000, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 4
-    assert forest_budget(DOMAIN, rows=10, epsilon=0.5, inflation=1.5, theta=3.5)[1] == 0
+    assert (
+        forest_budget(DOMAIN, rows=200_000, whole=Budget.pure(0.5), inflation=1.5, theta=3.5)[1]
+        == 4
+    )
+    assert forest_budget(DOMAIN, rows=10, whole=Budget.pure(0.5), inflation=1.5, theta=3.5)[1] == 0
 
 
 @pytest.mark.parametrize(
@@ -155,35 +170,45 @@ def test_the_edges_that_are_worth_their_noise(rows: int, edges: int) -> None:
 
     The ten pairs have 9.9 cells on average, and 3.5 * 27.436 = 96.02 rows pay for an edge.
     """
-    assert edges_worth(DOMAIN, rows=rows, epsilon=0.5, inflation=1.5, theta=3.5) == edges
+    assert (
+        edges_worth(DOMAIN, rows=rows, budget=Budget.pure(0.5), inflation=1.5, theta=3.5) == edges
+    )
 
 
 def test_the_plan_of_a_forest_by_hand() -> None:
     """Three edges of five attributes with 16 cells: a split that can be computed on paper."""
-    plan = plan_forest(DOMAIN, epsilon=2.0, budget=None, theta=3.5, rows=400, inflation=1.5)
+    plan = plan_forest(
+        DOMAIN, whole=Budget.pure(2.0), budget=None, theta=3.5, rows=400, inflation=1.5
+    )
     assert plan.edges == 4
     ratio = (16 * 5**2 / (9.9 * 4**3)) ** (1 / 3)  # 0.85771
-    assert plan.budget.parameters == pytest.approx(2 * 0.9 / (1 + ratio))
-    assert plan.budget.parameters == pytest.approx(0.96893, rel=1e-4)
-    assert plan.budget.initialisation == pytest.approx(0.2)
-    assert plan.budget.correlations == pytest.approx(2 * 0.9 * ratio / (1 + ratio))
-    assert plan.budget.update == 0
+    assert plan.budget.parameters.amount == pytest.approx(2 * 0.9 / (1 + ratio))
+    assert plan.budget.parameters.amount == pytest.approx(0.96893, rel=1e-4)
+    assert plan.budget.initialisation.amount == pytest.approx(0.2)
+    assert plan.budget.correlations.amount == pytest.approx(2 * 0.9 * ratio / (1 + ratio))
+    assert plan.budget.update.amount == 0
     assert plan.cell_noise == pytest.approx(0.4 * (2 * 4 / 0.96893) * sqrt(3) / 400, rel=1e-4)
     # The last number of rows at which the fourth edge is worth its noise.
     least = 3.5 * 0.4 * 9.9 * 2 * 4 * sqrt(3) / 0.96893
     for rows, edges in ((ceil(least), 4), (floor(least), 3)):
-        found = plan_forest(DOMAIN, epsilon=2.0, budget=None, theta=3.5, rows=rows, inflation=1.5)
+        found = plan_forest(
+            DOMAIN, whole=Budget.pure(2.0), budget=None, theta=3.5, rows=rows, inflation=1.5
+        )
         assert found.edges == edges
 
 
 def test_the_plan_of_a_forest_with_a_budget() -> None:
-    budget = Budget(0.2, 0.1, 0.0, 0.5)
-    plan = plan_forest(DOMAIN, epsilon=0.8, budget=budget, theta=3.5, rows=200, inflation=1.5)
+    budget = PhaseBudgets.of(Budget.pure(1.0), 0.2, 0.1, 0.0, 0.5)
+    plan = plan_forest(
+        DOMAIN, whole=Budget.pure(0.8), budget=budget, theta=3.5, rows=200, inflation=1.5
+    )
     assert (plan.edges, plan.budget) == (2, budget)
     assert plan.cell_noise == pytest.approx(0.4 * (2 * 2 / 0.5) * sqrt(3) / 200)
-    none = plan_forest(DOMAIN, epsilon=0.8, budget=budget, theta=3.5, rows=96, inflation=1.5)
+    none = plan_forest(
+        DOMAIN, whole=Budget.pure(0.8), budget=budget, theta=3.5, rows=96, inflation=1.5
+    )
     assert (none.edges, none.cell_noise) == (0, 0.0)
-    assert none.budget == Budget(0.8, 0.0, 0.0, 0.0)
+    assert none.budget == PhaseBudgets.of(Budget.pure(0.8), 1.0, 0.0, 0.0, 0.0)
 
 
 def test_parent_sets_are_the_largest_that_fit() -> None:
@@ -197,10 +222,13 @@ def test_parent_sets_are_the_largest_that_fit() -> None:
 @pytest.mark.parametrize("aggregator", ["clear", "masks", "paillier"])
 def test_weighted_tables_divide_the_noise(converse: Converse, aggregator: str) -> None:
     """Each table's noise follows from its weight; at a high epsilon the sums are exact."""
-    tables = Tables(DOMAIN, (("a",), ("b", "c"), ("c", "e")), 400.0, weighted=True)
+    tables = Tables(DOMAIN, (("a",), ("b", "c"), ("c", "e")), Budget.pure(400.0), weighted=True)
     assert tables.weights == [3, 6, 8]
     assert tables.batch == SumBatch(cells=34, sensitivity=34, epsilon=400.0, weight=8)
-    assert Tables(DOMAIN, (("a", "b"), ("b", "a")), 1.0, weighted=True).weights == [1, 1]
+    assert Tables(DOMAIN, (("a", "b"), ("b", "a")), Budget.pure(1.0), weighted=True).weights == [
+        1,
+        1,
+    ]
     options = SumOptions(aggregator=aggregator)  # type: ignore[arg-type]
 
     def party(me: Party) -> None:
@@ -263,7 +291,7 @@ def test_a_forest_is_chosen_in_turn(converse: Converse) -> None:
             records,
             edges=4,
             cell_noise=0.004,
-            epsilon=20.0,
+            budget=Budget.pure(20.0),
             score="R",
             circle=Circle.of(parties=3, colluding=1, seed=b""),
         )
@@ -286,7 +314,7 @@ def test_parents_are_chosen_in_turn(converse: Converse) -> None:
             records,
             sizes=Sizes(DOMAIN, 12),
             degree=2,
-            epsilon=40.0,
+            budget=Budget.pure(40.0),
             score="I",
         )
 

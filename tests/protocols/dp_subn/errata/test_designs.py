@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from sottovoce.privacy import Domain
+from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.dp_subn.bits_plan import Design, families_of
 from sottovoce.protocols.dp_subn.covering import covering, fewest_blocks
 from sottovoce.protocols.dp_subn.designs import (
@@ -166,7 +166,7 @@ def test_e6_the_variance_of_a_cell(views: Any) -> None:
     """
     families = families_of(bits(52), DESIGNS[views])
     count = len(families)
-    batch = Tables(bits(52), families, 0.25).batch
+    batch = Tables(bits(52), families, Budget.pure(0.25)).batch
     assert batch.sensitivity == 2 * count
     noisy = batch.among(parties=3, rows=45222, colluding=1)
     right, printed = 8 * count**2 / 0.25**2, count / 0.25**2

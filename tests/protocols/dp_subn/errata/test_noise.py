@@ -24,7 +24,7 @@ from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.curator import BayesianNetwork, Curator, Estimate, Marginal
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.parties.demo import demo_table
-from sottovoce.privacy import Batch, Domain
+from sottovoce.privacy import Batch, Budget, Domain
 from sottovoce.privacy.shares import SelectedNoise, SharedNoise
 from sottovoce.protocols.dp_subn import learning
 from sottovoce.protocols.dp_subn.learning import select_parents
@@ -325,7 +325,7 @@ def test_e13_distributions_of_different_sizes_do_not_add_up(converse: Converse) 
     counts = [np.array([[450, 0], [0, 450]]), np.array([[10, 40], [40, 10]])]
     own = [rows_of(schema.domain, table) for table in counts]
     options = SumOptions(aggregator="masks")
-    tables = Tables(schema.domain, (("a", "b"),), 200.0)
+    tables = Tables(schema.domain, (("a", "b"),), Budget.pure(200.0))
 
     def party(me: Party) -> None:
         with me.phase("keys"):

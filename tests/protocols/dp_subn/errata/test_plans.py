@@ -22,7 +22,7 @@ from sottovoce.evaluation.classification import classify, determining, read_targ
 from sottovoce.messages import BudgetError
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
-from sottovoce.privacy import Accountant, Domain, laplace
+from sottovoce.privacy import Accountant, Budget, Domain, laplace
 from sottovoce.protocols.dp_ccbn import cost as ccbn_cost
 from sottovoce.protocols.dp_subn import cost
 from sottovoce.protocols.dp_subn.as_printed import AsPrinted
@@ -145,7 +145,7 @@ def test_e16_the_number_of_tables_is_that_of_maximal_families() -> None:
         assert all(
             any(set(family) <= set(wide) for wide in families) for family in network.families
         )
-        batch = Tables(domain, families, 1.0).batch
+        batch = Tables(domain, families, Budget.pure(1.0)).batch
         assert batch.sensitivity == change(domain, families) == 2 * tables
     printed = 2 * (5 - 2)
     assert change(domain, other.maximal_families) / printed == pytest.approx(4 / 3)
@@ -168,7 +168,7 @@ def test_e16_for_k_parents_each_it_is_d_less_k() -> None:
 def test_e16_what_a_run_releases() -> None:
     table = demo_table(2000, seed=2)[["age", "sex", "race", "income", "relationship"]]
     done = sottovoce.run(
-        "dp-subn", table, seed=1, attributes="binary", aggregator="masks", epsilon=20.0
+        "dp-subn", table, seed=1, attributes="binary", aggregator="masks", epsilon=20.0, delta=0
     )
     tables = len(done.model["counted"])
     released = {
@@ -228,13 +228,14 @@ def test_e18_usefulness_says_no_network_at_epsilon_0_2(
         assert (
             tuple(binary_degree(epsilon=share, theta=theta, **figures) for theta in (6, 2)) == found
         )
-    parameters = DPSUBNParameters(epsilon=epsilon)
+    parameters = DPSUBNParameters(epsilon=epsilon, delta=0.0)
     printed = AsPrinted(parameters, mode="paper").plan(bits(52), rows=45222, parties=3)
     assert printed.degree == max(1, by_phase[0])
     plan = OnBits(parameters, mode="rigorous").plan(bits(52), rows=45222, parties=3)
     assert (plan.degree == 0) == flat
     if flat:
-        assert (plan.budget.correlations, {len(family) for family in plan.views}) == (epsilon, {1})
+        assert plan.budget.correlations == Budget.pure(epsilon)
+        assert {len(family) for family in plan.views} == {1}
 
 
 # ---- E21. Education from education-num
