@@ -63,7 +63,8 @@ def play_part(party: Party, protocol: AnyProtocol, job: Job) -> None:
     stage = schema_stage(protocol, job)
     if stage is not None:
         stage.party(party)
-        protocol = with_rest_of_budget(protocol, stage)
+        attributes = party.records.attributes
+        protocol = with_rest_of_budget(protocol, stage, job, attributes=attributes)
     protocol.party(party)
 
 
@@ -74,7 +75,8 @@ def play_desk(curator: Curator, protocol: AnyProtocol, job: Job) -> Outcome:
     if stage is None:
         return protocol.curator(curator)
     learnt = stage.curator(curator)
-    outcome = with_rest_of_budget(protocol, stage).curator(curator)
+    attributes = curator.domain.attributes
+    outcome = with_rest_of_budget(protocol, stage, job, attributes=attributes).curator(curator)
     figures = ", ".join(f"{name} {figure}" for name, figure in learnt.summary.items())
     summary = {"schema learnt": figures, **outcome.summary}
     return replace(outcome, schema=learnt.schema, summary=summary)

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 from ...curator import Curator
 from ...messages import UsageError
 from ...parties import Bins, Party, SchemaPlan
-from ...privacy.budget import Budget
+from ...privacy.budget import Budget, Unit
 from ..protocol import Epsilon, Mode, Outcome
 from ..secure_sum import SummingProtocol, SumOptions
 from .budget import rest_of_budget, whole_budget
@@ -60,11 +60,18 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
     uses: ClassVar[tuple[type, ...]] = (SchemaLearning,)
 
     def __init__(
-        self, parameters: PrivateSchemaParameters, *, mode: Mode, share: float = 1.0
+        self,
+        parameters: PrivateSchemaParameters,
+        *,
+        mode: Mode,
+        share: float = 1.0,
+        unit: Unit | None = None,
     ) -> None:
         super().__init__(parameters, mode=mode)
         self.share = share
         """Part of the budget that is spent; another protocol of the run has the rest."""
+        self.unit: Unit | None = unit
+        """Measure of the budget, as the other protocol has it; `None` takes the better one."""
 
     def party(self, me: Party) -> None:
         with me.phase("schema"):
@@ -101,13 +108,15 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
                 "threshold, found 0: say --delta 1e-9, list its categories in --schema, or write "
                 '{"private": "numbers"} there'
             )
-        return Rounds(plan, self.budget.share(self.share), delta)
+        budget = self.budget(columns=max(1, len(plan.learnt)))
+        return Rounds(plan, budget.share(self.share), delta)
 
-    @property
-    def budget(self) -> Budget:
-        """The budget of the whole run."""
-        return whole_budget(self.parameters)
+    def budget(self, *, columns: int) -> Budget:
+        """Give the budget of the whole run, of which so many columns are learnt."""
+        options = self.parameters
+        return whole_budget(options.epsilon, delta=options.delta, columns=columns, unit=self.unit)
 
-    def rest(self) -> dict[str, Any]:
+    def rest(self, *, columns: int) -> dict[str, Any]:
         """Give the parameters of the protocol that has the rest of the budget."""
-        return rest_of_budget(self.budget, share=self.share, delta=self.parameters.delta)
+        whole = self.budget(columns=columns)
+        return rest_of_budget(whole, share=self.share, delta=self.parameters.delta)
