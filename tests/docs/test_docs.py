@@ -29,6 +29,11 @@ def test_included_files_are_included() -> None:
         "docs/examples/by_sex.py",
     ]
     assert included["writing-a-randomizer.md"] == ["docs/examples/my_randomizer.py"]
+    assert included["mechanisms.md"] == [
+        "docs/examples/private_mean.py",
+        "docs/examples/k_means.py",
+        "docs/examples/private_median.py",
+    ]
     for page in PAGES:
         assert page.read_text().count('"docs/examples/') == len(included[page.name]), page.name
         assert all((ROOT / name).is_file() for name in included[page.name])
