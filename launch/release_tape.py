@@ -73,10 +73,10 @@ class ReleaseTape:
             mechanism, exact = _look_into(mechanism, **options)
             answer = self._release(accountant, mechanism, **options)
             if isinstance(answer, Iterator):  # such a mechanism answers page by page
-                answer = list(answer)
+                answer = _Pages(answer)
             self._recorded.setdefault(accountant.party, []).append(exact)
             self._answers.setdefault(accountant.party, []).append(answer)
-            return iter(answer) if isinstance(answer, list) else answer
+            return iter(answer) if isinstance(answer, _Pages) else answer
 
         return release
 
@@ -99,9 +99,13 @@ class ReleaseTape:
             if len(replayed) > len(answers):
                 raise AssertionError("the number of releases depends on records")
             answer = answers[len(replayed) - 1]
-            return iter(answer) if isinstance(answer, list) else answer
+            return iter(answer) if isinstance(answer, _Pages) else answer
 
         return release
+
+
+class _Pages(list[Any]):
+    """Pages of an answer that can be read once; another answer may be a list of its own."""
 
 
 def _party_by_party(releases: Mapping[int, list[ExactRelease]]) -> list[ExactRelease]:

@@ -55,7 +55,7 @@ class NoisyMax:
 
     @property
     def sensitivity(self) -> float:
-        """Bound on the change of a score between neighbouring datasets, roundings included."""
+        """Bound on half of the change of a difference of scores, roundings included."""
         return STEPS * self.step
 
     @property
@@ -77,7 +77,7 @@ class NoisyMax:
         raise AssertionError("the best candidate is always taken")
 
     def exact_value(self) -> ExactValue:
-        return ExactValue.of(self.steps * self.step, norm="max")
+        return ExactValue.of(self.steps * self.step, norm="spread")
 
     def log_likelihood(self, answer: int) -> float:
         """Compute ln P[answer].
@@ -109,7 +109,8 @@ def report_noisy_max(
 
     Args:
         scores: The candidates' scores.
-        sensitivity: The bound on the change of any score between neighbouring datasets.
+        sensitivity: The bound on half of the change of a difference of two scores between
+            neighbouring datasets. If no score changes by more than S, it is S.
         epsilon: The privacy loss.
         budget: A part of the budget; in rho `choose` allows more.
 

@@ -50,7 +50,7 @@ class KMeans(Protocol[KMeansParameters]):
         points = 2 * (np.stack(columns, axis=1) - LOWS) / (HIGHS - LOWS) - 1
         rows = np.column_stack([points, np.ones(len(points))])
         with me.phase("keys"):
-            sums = PartySums(me, self.parameters, noise="shares")
+            sums = PartySums(me, self.parameters)
         for _ in range(self.parameters.iterations):
             with me.phase("iteration"):
                 centres = me.receive(self.Centres, source=0).cells.reshape(-1, 2)
@@ -59,7 +59,7 @@ class KMeans(Protocol[KMeansParameters]):
 
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("keys"):
-            sums = CuratorSums(desk, self.parameters, noise="shares")
+            sums = CuratorSums(desk, self.parameters)
         centres: Points = np.linspace([-0.6, -0.4], [0.6, 0.4], self.parameters.clusters)
         for _ in range(self.parameters.iterations):
             with desk.phase("iteration"):

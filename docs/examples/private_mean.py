@@ -30,13 +30,13 @@ class PrivateMean(Protocol[MeanParameters]):
     def party(self, me: Party) -> None:
         ages = me.records.column("age").astype(float)
         with me.phase("keys"):
-            sums = PartySums(me, self.parameters, noise="shares")
+            sums = PartySums(me, self.parameters)
         with me.phase("sum"):
             sums.real(ages, self.batch)
 
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("keys"):
-            sums = CuratorSums(desk, self.parameters, noise="shares")
+            sums = CuratorSums(desk, self.parameters)
         with desk.phase("sum"):
             total = float(sums.real(self.batch))
         # Neighbours replace a record, so the number of rows is public.
