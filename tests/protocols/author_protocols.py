@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - messages are read at run time
 
@@ -28,6 +30,7 @@ from sottovoce import (
     secret_histogram,
     sparse_vector,
 )
+from sottovoce.privacy import Neighbours
 
 EDUCATIONS = 16
 
@@ -42,7 +45,7 @@ class EveryMechanism(Protocol[AllParameters]):
     name = "every-mechanism"
     summary = "figures by every mechanism for authors"
     trust = "no one: each party adds its own noise"
-    neighbours = "replace-one"
+    neighbours: ClassVar[Neighbours] = "replace-one"
 
     @message
     class Figures:
