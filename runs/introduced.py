@@ -63,8 +63,7 @@ def play_part(party: Party, protocol: AnyProtocol, job: Job) -> None:
     stage = schema_stage(protocol, job)
     if stage is not None:
         stage.party(party)
-        attributes = party.records.attributes
-        protocol = with_rest_of_budget(protocol, stage, job, attributes=attributes)
+        protocol = with_rest_of_budget(protocol, stage)
     protocol.party(party)
 
 
@@ -75,8 +74,7 @@ def play_desk(curator: Curator, protocol: AnyProtocol, job: Job) -> Outcome:
     if stage is None:
         return protocol.curator(curator)
     learnt = stage.curator(curator)
-    attributes = curator.domain.attributes
-    outcome = with_rest_of_budget(protocol, stage, job, attributes=attributes).curator(curator)
+    outcome = with_rest_of_budget(protocol, stage).curator(curator)
     figures = ", ".join(f"{name} {figure}" for name, figure in learnt.summary.items())
     summary = {"schema learnt": figures, **outcome.summary}
     return replace(outcome, schema=learnt.schema, summary=summary)

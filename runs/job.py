@@ -228,9 +228,9 @@ def check_plan(job: Job, protocol: AnyProtocol) -> None:
         raise UsageError(
             f"expected no --schema private for {protocol.name}, which needs no schema: leave it out"
         )
-    from ..protocols.secure_sum.options import SumOptions  # most runs learn no schema
+    from ..protocols.secure_sum import SummingProtocol  # most runs learn no schema
 
-    if not isinstance(protocol.parameters, SumOptions) or protocol.mode != "rigorous":
+    if not isinstance(protocol, SummingProtocol) or protocol.mode != "rigorous":
         raise UsageError(
             f"expected --schema private with secure sums in mode rigorous, found {protocol.name} "
             f"in mode {protocol.mode}: learn a schema by `sottovoce run private-schema`, and give "

@@ -7,7 +7,6 @@ the instance of the protocol that is played has less.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,26 +26,18 @@ def schema_stage(protocol: AnyProtocol, job: Job) -> PrivateSchema | None:
         return None
     # Most runs need none of what learning imports.
     from ..protocols.private_schema import PrivateSchema, PrivateSchemaParameters
+    from ..protocols.secure_sum import SummingProtocol
 
+    if not isinstance(protocol, SummingProtocol):
+        return None
     options = protocol.parameters
     fields = {name: getattr(options, name) for name in PrivateSchemaParameters.__struct_fields__}
     return PrivateSchema(
-        PrivateSchemaParameters(**fields), mode="rigorous", share=job.schema_share, unit="epsilon"
+        PrivateSchemaParameters(**fields), mode="rigorous", share=job.schema_share, after=protocol
     )
 
 
-def with_rest_of_budget(
-    protocol: AnyProtocol, stage: PrivateSchema, job: Job, *, attributes: Collection[str]
-) -> AnyProtocol:
-    """Make the protocol that is played after the stage, with the budget that is left.
-
-    Args:
-        protocol: the protocol with the budget of the whole run.
-        stage: the stage that has ended.
-        job: the job.
-        attributes: the attributes of the schema that was learnt.
-    """
-    public_rules = {} if job.schema_plan is None else job.schema_plan.public
-    fields = stage.rest(columns=len({*attributes} - public_rules.keys()))
-    parameters: Any = msgspec.structs.replace(protocol.parameters, **fields)
+def with_rest_of_budget(protocol: AnyProtocol, stage: PrivateSchema) -> AnyProtocol:
+    """Make the protocol that is played after the stage, with the budget that is left."""
+    parameters: Any = msgspec.structs.replace(protocol.parameters, **stage.rest)
     return type(protocol)(parameters, mode=protocol.mode)

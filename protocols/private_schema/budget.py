@@ -6,34 +6,55 @@ after have noise of one kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ...parties import Learnt, SchemaPlan
+from ...privacy import Domain
 from ...privacy.budget import Budget, Unit
+from ..secure_sum.summing import LAWS
 from .rounds import TEXTS_DELTA
 
-__all__ = ["rest_of_budget", "whole_budget"]
+__all__ = ["delta_of_rest", "expected_domain", "rest_of_budget", "whole_budget"]
 
 
-def whole_budget(epsilon: float, *, delta: float, columns: int, unit: Unit | None) -> Budget:
-    """Give the budget of a whole run, beside the delta that texts may spend.
+def delta_of_rest(delta: float) -> float:
+    """Give the delta that texts do not spend."""
+    return delta * (1 - TEXTS_DELTA)
+
+
+def whole_budget(candidates: Sequence[Budget], *, columns: int, unit: Unit | None) -> Budget:
+    """Choose the budget of a whole run.
 
     Args:
-        epsilon: the epsilon that the run claims.
-        delta: the delta of the run.
+        candidates: amounts of epsilon or of rho that the claim allows.
         columns: the number of columns that are learnt.
-        unit: the measure; `None` takes the one in which so many histograms have less noise.
+        unit: the measure of the protocol that comes after; `None` takes the one in which so many
+            histograms have less noise.
     """
-    pure = Budget("epsilon", epsilon)
-    if unit == "epsilon" or (unit is None and delta == 0):
-        return pure
-    concentrated = Budget.of(epsilon, delta=delta * (1 - TEXTS_DELTA))
-    # d histograms change by 2 d in L1, and by 2 d in squared L2. Their variances are
-    # 2 (2 d / epsilon)^2 and 2 d / 2 rho.
-    is_smaller = columns / concentrated.amount < 8 * (columns / epsilon) ** 2
-    return concentrated if unit == "rho" or is_smaller else pure
+
+    def variance(budget: Budget) -> float:
+        # d histograms change by 2 d in L1, and by 2 d in squared L2.
+        if budget.concentrated:
+            return columns / budget.amount
+        return 8 * (columns / budget.amount) ** 2
+
+    fitting = [budget for budget in candidates if unit in (None, budget.unit)]
+    return min(fitting or candidates, key=variance)
 
 
 def rest_of_budget(whole: Budget, *, share: float, delta: float) -> dict[str, Any]:
     """Give the parameters of the protocol that comes after a stage with this share."""
-    rest = delta * (1 - TEXTS_DELTA)
-    return {"epsilon": whole.share(1 - share).epsilon(delta=rest), "delta": rest}
+    rest = delta_of_rest(delta)
+    epsilon = whole.share(1 - share).epsilon(delta=rest)
+    return {"epsilon": epsilon, "delta": rest, "noise": LAWS[whole.unit]}
+
+
+def expected_domain(plan: SchemaPlan) -> Domain:
+    """Make a domain of the size that a plan may lead to, for plans of what comes after."""
+    return Domain(
+        {
+            name: tuple(map(str, range(rule.bins))) if isinstance(rule, Learnt) else rule.labels
+            for name, rule in plan.attributes.items()
+        }
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from ...curator import Curator
 from ...messages import UsageError
 from ...parties import Schema, SchemaPlan
+from ..protocol import Public
 from ..secure_sum import CuratorSums, NoiseKind, SumOptions
 from .grid import Histogram, Numbers, finer_edges
 from .messages import SchemaLearning
@@ -25,12 +26,13 @@ def learn_as_curator(
     options: SumOptions,
     *,
     noise: NoiseKind,
-    rounds_of: Callable[[SchemaPlan], Rounds],
+    rounds_of: Callable[[SchemaPlan, Public], Rounds],
 ) -> Schema:
     """Learn a schema of all parties' records, and send it to them. Called within a phase."""
     sums = CuratorSums(desk, options, noise=noise)
     plan = _agreed_plan(desk)
-    rounds = rounds_of(plan)
+    public = Public(parties=len(desk.parties), rows=sums.rows, key_bits=desk.key_bits, domain=None)
+    rounds = rounds_of(plan, public)
     parts = rounds.parts(parties=len(desk.parties), rows=sums.rows, colluding=sums.colluding)
     first: dict[str, FirstCounts] = {}
     if rounds.counted_first:

@@ -10,6 +10,7 @@ import msgspec
 from ...messages import CURATOR
 from ...parties import Bins, Party, Schema, SchemaPlan
 from ...privacy.histogram import SecretHistogram
+from ..protocol import Public
 from ..secure_sum import NoiseKind, PartySums, SumOptions
 from .grid import COARSE_EDGES
 from .messages import SchemaLearning
@@ -22,15 +23,20 @@ COARSE_BINS: Final = Bins(edges=tuple(COARSE_EDGES.tolist()), clip=True)
 
 
 def learn_as_party(
-    me: Party, options: SumOptions, *, noise: NoiseKind, rounds_of: Callable[[SchemaPlan], Rounds]
+    me: Party,
+    options: SumOptions,
+    *,
+    noise: NoiseKind,
+    rounds_of: Callable[[SchemaPlan, Public], Rounds],
 ) -> Schema:
     """Learn a schema of all parties' raw records, by the plan that goes with them.
 
     Called within a phase. The budget is spent when this returns.
     """
     records, plan = me.records, me.records.plan
-    rounds = rounds_of(plan)
     sums = PartySums(me, options, noise=noise)
+    public = Public(parties=len(me.parties), rows=sums.rows, key_bits=me.key_bits, domain=None)
+    rounds = rounds_of(plan, public)
     me.send(SchemaLearning.Columns(msgspec.json.encode(plan).decode()), to=CURATOR)
     parts = rounds.parts(parties=len(me.parties), rows=sums.rows, colluding=sums.colluding)
     if rounds.counted_first:

@@ -27,15 +27,16 @@ refuses ends the run before the first message, as with any public schema.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ...curator import Curator
-from ...messages import UsageError
+from ...messages import MisuseError, UsageError
 from ...parties import Bins, Party, SchemaPlan
 from ...privacy.budget import Budget, Unit
-from ..protocol import Epsilon, Mode, Outcome
+from ..protocol import Epsilon, Mode, Outcome, Public
 from ..secure_sum import SummingProtocol, SumOptions
-from .budget import rest_of_budget, whole_budget
+from .budget import delta_of_rest, expected_domain, rest_of_budget, whole_budget
 from .curator import learn_as_curator, unknown_ranges
 from .messages import SchemaLearning
 from .party import learn_as_party
@@ -65,13 +66,13 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
         *,
         mode: Mode,
         share: float = 1.0,
-        unit: Unit | None = None,
+        after: SummingProtocol[Any] | None = None,
     ) -> None:
         super().__init__(parameters, mode=mode)
         self.share = share
-        """Part of the budget that is spent; another protocol of the run has the rest."""
-        self.unit: Unit | None = unit
-        """Measure of the budget, as the other protocol has it; `None` takes the better one."""
+        """Part of the budget that is spent; the protocol that comes after has the rest."""
+        self._after = after
+        self._whole: Budget | None = None
 
     def party(self, me: Party) -> None:
         with me.phase("schema"):
@@ -94,7 +95,7 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
             summary["range unknown"] = ", ".join(unknown)
         return Outcome(schema=schema, summary=summary)
 
-    def rounds(self, plan: SchemaPlan) -> Rounds:
+    def rounds(self, plan: SchemaPlan, public: Public) -> Rounds:
         """Plan the histograms and releases of a schema.
 
         Raises:
@@ -108,15 +109,26 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
                 "threshold, found 0: say --delta 1e-9, list its categories in --schema, or write "
                 '{"private": "numbers"} there'
             )
-        budget = self.budget(columns=max(1, len(plan.learnt)))
-        return Rounds(plan, budget.share(self.share), delta)
+        unit: Unit | None = None
+        if self._after is not None:
+            expected = replace(public, domain=expected_domain(plan))
+            unit = self._after.unit(expected) or "epsilon"
+        columns = max(1, len(plan.learnt))
+        self._whole = whole_budget(self.budgets, columns=columns, unit=unit)
+        return Rounds(plan, self._whole.share(self.share), delta)
 
-    def budget(self, *, columns: int) -> Budget:
-        """Give the budget of the whole run, of which so many columns are learnt."""
-        options = self.parameters
-        return whole_budget(options.epsilon, delta=options.delta, columns=columns, unit=self.unit)
+    @property
+    def budgets(self) -> list[Budget]:
+        if self.parameters.noise == "laplace" or self.parameters.delta == 0:
+            return [Budget.pure(self.epsilon)]
+        concentrated = Budget.of(self.epsilon, delta=delta_of_rest(self.parameters.delta))
+        if self.parameters.noise == "gaussian":
+            return [concentrated]
+        return [Budget.pure(self.epsilon), concentrated]
 
-    def rest(self, *, columns: int) -> dict[str, Any]:
-        """Give the parameters of the protocol that has the rest of the budget."""
-        whole = self.budget(columns=columns)
-        return rest_of_budget(whole, share=self.share, delta=self.parameters.delta)
+    @property
+    def rest(self) -> dict[str, Any]:
+        """The parameters of the protocol that comes after, once this one has been played."""
+        if self._whole is None:
+            raise MisuseError("expected the rest of a budget after its stage, found it before")
+        return rest_of_budget(self._whole, share=self.share, delta=self.parameters.delta)

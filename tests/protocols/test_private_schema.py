@@ -92,8 +92,8 @@ def test_a_run_that_learns_its_schema_spends_its_epsilon_once(protocol: str, sha
     )
     privacy = run.report["privacy"]
     assert privacy["claimed_epsilon"] == 4.0
-    assert privacy["epsilon"]["public"] == pytest.approx(4.0, rel=1e-6)
-    assert privacy["epsilon"]["public"] <= 4.0 * (1 + 1e-9)
+    # What texts leave of delta makes the epsilon of a run in rho a little smaller.
+    assert 3.9 < privacy["epsilon"]["public"] <= 4.0 * (1 + 1e-9)
     assert 0 < privacy["delta"] <= run.report["parameters"]["delta"]
     spent = [release for release in run.record.releases if release.party == 1]
     learnt = [release.loss for release in spent if release.phase == "schema"]
