@@ -1,10 +1,16 @@
-"""The exact epsilon of Gaussian noise at a delta (Balle and Wang 2018, theorem 8)."""
+"""Privacy losses of Gaussian noise: the exact epsilon at a delta, and a bound on the mean loss.
+
+The exact epsilon is theorem 8 of Balle and Wang (2018).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-__all__ = ["gaussian_delta", "gaussian_epsilon"]
+import numpy as np
+
+__all__ = ["gaussian_delta", "gaussian_epsilon", "mean_lower_bound"]
 
 
 def gaussian_delta(shift: float, *, epsilon: float) -> float:
@@ -36,3 +42,21 @@ def gaussian_epsilon(shift: float, *, delta: float) -> float:
         else:
             high = middle
     return high
+
+
+def mean_lower_bound(losses: Sequence[float], *, confidence: float) -> float:
+    """Bound the mean of privacy losses from below, by the normal approximation.
+
+    The mean loss is a Kullback-Leibler divergence, which rho of zero-concentrated differential
+    privacy bounds. An infinite loss counts as itself.
+
+    >>> mean_lower_bound([1.0, 1.0, 1.0, 1.0], confidence=0.999)
+    1.0
+    """
+    from scipy.special import ndtri
+
+    values = np.asarray(losses, np.float64)
+    if len(values) < 2 or not np.isfinite(values).all():
+        return float(values.mean()) if len(values) else 0.0
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    return float(values.mean()) - float(ndtri(confidence)) * error

@@ -81,6 +81,11 @@ class PrivacyLoss:
         losses = [*self.by_party.values()]
         return {view: largest(loss[view] for loss in losses) for view in losses[0]}
 
+    def delta_needed(self, *, claimed: float, delta: float) -> float:
+        """Give the delta for which rho is converted: none where pure epsilon keeps the claim."""
+        pure = self.worst["public"].epsilon <= claimed * (1 + 1e-9)
+        return 0.0 if pure else delta
+
     def delta_of(self, delta: float) -> float:
         """Give the delta of all figures: that of the run where one rests on it, else their own."""
         losses = [loss for by_view in self.by_party.values() for loss in by_view.values()]

@@ -123,7 +123,7 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
         ]
         return min(batches, key=lambda batch: batch.deviation)
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         return None if public.domain is None else self.batch(public.domain).unit
 
 

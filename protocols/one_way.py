@@ -72,5 +72,5 @@ class OneWay(SummingProtocol[OneWayParameters]):
         plans = [Tables(domain, families, budget, weighted=True) for budget in self.budgets]
         return min(plans, key=lambda tables: tables.error)
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         return None if public.domain is None else self.tables(public.domain).budget.unit

@@ -170,8 +170,7 @@ def privacy_of(record: RunRecord) -> Privacy:
     if not_accounted:
         losses = _unbounded(losses, parties={line.party for line in not_accounted})
     # A run that keeps its claim by pure epsilon alone is shown as pure, in every view.
-    is_pure = losses.worst["public"].epsilon <= protocol.epsilon * (1 + 1e-9)
-    delta = 0.0 if is_pure else protocol.delta
+    delta = losses.delta_needed(claimed=protocol.epsilon, delta=protocol.delta)
     by_party = losses.epsilons(delta=delta)
     worst = {view: max(by_view[view] for by_view in by_party.values()) for view in losses.worst}
     whole_record = losses.whole_record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ..evaluation import Utility
@@ -126,6 +127,8 @@ def _epsilon(privacy: Privacy, *, parties: int) -> str:
     text = f"claimed {epsilon_text(privacy.claimed_epsilon)}; as accounted: {', '.join(losses)}"
     if privacy.delta:
         text += f", except with probability {privacy.delta:g}"
+    if privacy.laplace_epsilon is not None and privacy.laplace_epsilon < math.inf:
+        text += f"; Laplace noise of the same variance would cost {privacy.laplace_epsilon:.3g}"
     if privacy.whole_record is not None:
         text += f"; of the whole record {loss_text(privacy.whole_record, privacy)}"
     return f"{text} ({privacy.neighbours})"

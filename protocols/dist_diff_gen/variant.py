@@ -55,7 +55,7 @@ class Variant(SummingProtocol[DistDiffGenParameters]):
             domain, target, whole, p.specialisations, self.score, p.most_cells
         )
 
-    def unit(self, public: Public) -> Unit | None:  # noqa: ARG002 - the same for every table
+    def unit_of_budget(self, public: Public) -> Unit | None:  # noqa: ARG002 - the same for every table
         return min(self.budgets, key=_noise_of_leaves).unit
 
 

@@ -84,7 +84,7 @@ class Variant(SummingProtocol[DPCCBNParameters]):
             )
         return min(plans, key=lambda plan: plan.error)
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:
             return None
         domain = self.form.domain(public.domain)

@@ -162,7 +162,7 @@ class Forest(Variant):
         ]
         return min(plans, key=lambda plan: plan.error)
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:
             return None
         plan = self.plan(public.domain, rows=public.rows, parties=public.parties)

@@ -208,7 +208,7 @@ class OnBits(Variant):
         ]
         return min(plans, key=lambda plan: plan.error)
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:
             return None
         bits = BinaryEncoding(public.domain).bits

@@ -115,7 +115,7 @@ class CorrectedJTree(JTreeVariant):
             whole for whole in super().budgets if whole.concentrated or self.structure != "gauss"
         ]
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:
             return None
         return self.budget(public.domain, parties=public.parties).clusters.unit

@@ -144,7 +144,7 @@ class TreeJTree(JTreeVariant):
         ]
         return min(divided, key=Parts.noise_scale)
 
-    def unit(self, public: Public) -> Unit | None:
+    def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:
             return None
         return self.budget(public.domain, parties=public.parties).clusters.unit

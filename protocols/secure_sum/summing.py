@@ -49,12 +49,12 @@ class SummingProtocol(Protocol[SumOptionsT]):
             return [Budget.of(self.epsilon, delta=self.delta)]
         return Budget.candidates(self.epsilon, delta=self.delta)
 
-    def unit(self, public: Public) -> Unit | None:  # noqa: ARG002 - for subclasses
+    def unit_of_budget(self, public: Public) -> Unit | None:  # noqa: ARG002 - for subclasses
         """Give the unit of the budget that the plan takes, where public figures tell."""
         return self.budgets[0].unit if len(self.budgets) == 1 else None
 
     def chosen(self, public: Public) -> Mapping[str, str | int | float]:
-        unit = self.unit(public)
+        unit = self.unit_of_budget(public)
         law = "selected" if self._noise == "selected" else LAWS[unit] if unit else "auto"
         return {**super().chosen(public), "noise": law}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...privacy import Release
+from ...privacy import Loss, Release
 from ..claims import (
     NOT_ACCOUNTED,
     claimed_for,
@@ -94,6 +95,7 @@ def privacy_panel(privacy: Privacy) -> list[str]:
         paragraph(f"{ACCOUNTED}{_check(privacy)}", kind="quiet"),
         _views(privacy),
         *shuffled,
+        _concentrated(privacy),
         _budget(privacy),
         _by_party(privacy),
         _events(privacy.releases),
@@ -155,30 +157,54 @@ def _between(losses: Sequence[ViewLoss], index: int) -> bool:
     )
 
 
+def _concentrated(privacy: Privacy) -> str:
+    """Write the loss in rho, and the epsilon that it implies at several deltas.
+
+    It is left out where all noise is pure, as its epsilon holds without a delta.
+    """
+    if privacy.laplace_epsilon is None or not privacy.curve:
+        return ""
+    text = (
+        f"Added up in rho of zero-concentrated differential privacy, the public's view has "
+        f"{privacy.rho['public']:.4g}. It is converted once, for the delta of the run. Laplace "
+        f"noise of the same variance would have cost epsilon {privacy.laplace_epsilon:.4g}."
+    )
+    rows = [(f"{point.delta:g}", epsilon_text(round(point.epsilon, 4))) for point in privacy.curve]
+    curve = table(("delta", "epsilon"), rows, caption="Epsilon of the public's view over delta")
+    return paragraph(text, kind="quiet") + fold("Epsilon at other deltas", curve)
+
+
 def _budget(privacy: Privacy) -> str:
     """List what the budget was spent on, of the party with the largest loss to the public.
 
     Users have budgets of their own, and losses of disjoint parts do not add up. Then there is no
     such list.
     """
-    releases = privacy.releases
+    releases, in_rho = privacy.releases, privacy.laplace_epsilon is not None
     if not releases or any(_scope(release) for release in releases):
         return ""
     by_party: dict[int, dict[tuple[str, str], list[float]]] = {}
     for release in releases:
         by_party.setdefault(release.party, {}).setdefault(
             (release.phase, release.mechanism), []
-        ).append(release.seen["public"].epsilon)
+        ).append(release.seen["public"].rho if in_rho else release.seen["public"].epsilon)
     party = max(by_party, key=lambda party: sum(map(sum, by_party[party].values())))
     rows = [(*key, len(losses), sum(losses)) for key, losses in by_party[party].items()]
     finite = all(loss < float("inf") for *_, loss in rows)
     what = "Releases alone" if privacy.not_accounted else "Budget"
     return table(
-        ("phase", "mechanism", "releases", "epsilon as accounted"),
+        ("phase", "mechanism", "releases", f"{'rho' if in_rho else 'epsilon'} as accounted"),
         rows,
         caption=f"{what} of party {party}, by phase and mechanism, in the public's view",
         bar=3 if finite else None,
     )
+
+
+def _loss_text(loss: Loss) -> str:
+    """Write the loss of one release: its epsilon, or its rho where no pure epsilon bounds it."""
+    if loss.epsilon < math.inf or math.isinf(loss.rho):
+        return epsilon_text(loss.epsilon)
+    return f"rho {loss.rho:.3g}"
 
 
 def _by_party(privacy: Privacy) -> str:
@@ -216,8 +242,8 @@ def _events(releases: Sequence[Release]) -> str:
             release.mechanism,
             release.sensitivity,
             release.scale,
-            epsilon_text(release.epsilon),
-            *(epsilon_text(release.seen[view].epsilon) for view in views),
+            _loss_text(release.loss),
+            *(_loss_text(release.seen[view]) for view in views),
             "the curator" if release.to == 0 else f"party {release.to}",
             _scope(release),
         )

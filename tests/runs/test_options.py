@@ -61,7 +61,9 @@ def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:
         None,
         {"epsilon": 2.0},
     )
-    assert OPTIONS.keys() >= (JOB.keys() - {"parameters"} - READ_FROM_SCHEMA) | {*Placement.__struct_fields__}
+    assert OPTIONS.keys() >= (JOB.keys() - {"parameters"} - READ_FROM_SCHEMA) | {
+        *Placement.__struct_fields__
+    }
 
 
 @pytest.mark.parametrize(
