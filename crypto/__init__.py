@@ -6,7 +6,7 @@ those who encrypt: loading phe takes longer than a small protocol takes to run.
 
 from .feistel import Permutation
 from .identified_role import IdentifiedRole
-from .randomness import RandomStream, RandomTree
+from .randomness import RandomStream, RandomTree, stretched_key
 from .sealed import Channel, Keypair
 from .user_words import UserWords
 
@@ -18,4 +18,5 @@ __all__ = [
     "RandomStream",
     "RandomTree",
     "UserWords",
+    "stretched_key",
 ]

@@ -28,14 +28,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from ..messages import MisuseError
 
-__all__ = ["RandomStream", "RandomTree", "forget_after_fork", "wipe"]
+__all__ = ["RandomStream", "RandomTree", "forget_after_fork", "stretched_key", "wipe"]
 
 HolderT = TypeVar("HolderT")
 
 BUFFER_BYTES: Final = 4096
+STRETCHING_COST: Final = 2**14
+"""The cost factor of scrypt: a key takes some 40 ms and 16 MB."""
 ALL_USERS: Final = -1
 """Role of all simulated users together; no rank has this number."""
 FORKED: Final = (
@@ -59,6 +62,11 @@ def _forget_all() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_all)
+
+
+def stretched_key(seed: bytes, *, salt: bytes) -> bytes:
+    """Derive a key of 32 bytes by scrypt, so that it is expensive to try many seeds."""
+    return Scrypt(salt=salt, length=32, n=STRETCHING_COST, r=8, p=1).derive(seed)
 
 
 def wipe(buffer: bytearray) -> None:

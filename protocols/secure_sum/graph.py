@@ -29,11 +29,10 @@ would choose last.
 
 from __future__ import annotations
 
-import hashlib
 from math import comb
 from typing import Final, NamedTuple
 
-from ...crypto import RandomStream
+from ...crypto import RandomStream, stretched_key
 from ...privacy.made_once import made_once
 
 __all__ = ["Circle", "degree", "shuffle"]
@@ -42,9 +41,6 @@ FAILURE_BITS: Final = 40
 """A random third of the parties parts the others with a probability below 2**-40."""
 COALITION: Final = 3
 """The bound holds for coalitions of one party in three."""
-SCRYPT_COST: Final = 2**14
-"""Cost of an order, so that a search for one that suits a coalition is expensive."""
-KEY_BYTES: Final = 32
 
 
 def degree(*, parties: int, colluding: int) -> int:
@@ -107,9 +103,7 @@ def _order(parties: int, seed: bytes) -> tuple[int, ...]:
 
 @made_once
 def _key(seed: bytes) -> bytes:
-    return hashlib.scrypt(
-        seed, salt=b"sottovoce mask graph v2", n=SCRYPT_COST, r=8, p=1, dklen=KEY_BYTES
-    )
+    return stretched_key(seed, salt=b"sottovoce mask graph v2")
 
 
 def shuffle(stream: RandomStream, *, size: int) -> list[int]:

@@ -5,12 +5,12 @@ Statistical tests have fixed seeds and fail by chance with a probability below 1
 
 from __future__ import annotations
 
+import hashlib
 from itertools import combinations
 from math import comb
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import Batch, with_curator
@@ -115,7 +115,7 @@ def test_small_graphs_stand_in_the_order_of_ranks() -> None:
 
 def test_the_order_costs_a_password_hash() -> None:
     """A search for a job that suits a coalition pays for scrypt, of another library here."""
-    key = Scrypt(salt=b"sottovoce mask graph v2", length=32, n=2**14, r=8, p=1).derive(b"job")
+    key = hashlib.scrypt(b"job", salt=b"sottovoce mask graph v2", n=2**14, r=8, p=1, dklen=32)
     order = shuffle(RandomStream(key), size=100)
     assert Circle.of(parties=100, colluding=1, seed=b"job").order == tuple(i + 1 for i in order)
 
