@@ -27,13 +27,23 @@ class Budget:
 
     @classmethod
     def of(cls, epsilon: float, *, delta: float) -> Budget:
-        """Give the budget in rho that implies at most epsilon except with probability delta."""
+        """Give the budget in rho that implies at most epsilon except with probability delta.
+
+        Raises:
+            UsageError: delta is 0, or epsilon is so small that no rho is known to imply it.
+        """
         if not delta > 0:
             raise UsageError(
                 "expected a delta above 0 for a budget in rho, found 0: say --delta 1e-9, or take "
                 "Laplace noise"
             )
-        return cls("rho", rho_of(epsilon, delta=delta))
+        amount = rho_of(epsilon, delta=delta)
+        if not amount:
+            raise UsageError(
+                f"expected a larger epsilon for a budget in rho, found {epsilon:g}: say --epsilon "
+                "0.01, or take Laplace noise"
+            )
+        return cls("rho", amount)
 
     @classmethod
     def pure(cls, epsilon: float) -> Budget:
@@ -42,9 +52,11 @@ class Budget:
 
     @classmethod
     def candidates(cls, epsilon: float, *, delta: float) -> list[Budget]:
-        """List the budgets that keep epsilon: pure, and in rho where delta allows it."""
+        """List the budgets that keep epsilon: pure, and in rho where delta and epsilon allow it."""
         pure = cls.pure(epsilon)
-        return [pure, cls.of(epsilon, delta=delta)] if delta else [pure]
+        if not delta or not rho_of(epsilon, delta=delta):
+            return [pure]
+        return [pure, cls.of(epsilon, delta=delta)]
 
     @property
     def concentrated(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Final
@@ -10,7 +11,14 @@ from ...messages import UsageError
 from ...privacy import Budget, Domain
 from .parameters import JTreeParameters
 
-__all__ = ["Parts", "corrected_budget", "is_low", "printed_budget", "tree_budget"]
+__all__ = [
+    "Parts",
+    "corrected_budget",
+    "is_low",
+    "least_noise",
+    "printed_budget",
+    "tree_budget",
+]
 
 LOW: Final = 0.35
 """Epsilon below which single attributes need most of it. Chosen looking at Adult."""
@@ -65,10 +73,10 @@ class Parts:
         epsilon = self.clusters.laplace_epsilon(tables=TABLES)
         return rows * epsilon / (2 * TABLES * self.usefulness)
 
-    def noise_scale(self) -> float:
-        """Predict the noise scale of a clique's table."""
-        epsilon = self.clusters.laplace_epsilon(tables=TABLES)
-        return 2 * TABLES / epsilon * self.inflation
+    def noise_scale(self, *, tables: int = TABLES) -> float:
+        """Predict the noise scale of a clique's table, of so many tables."""
+        epsilon = self.clusters.laplace_epsilon(tables=tables)
+        return 2 * tables / epsilon * self.inflation if epsilon else inf
 
 
 def is_low(whole: Budget) -> bool:
@@ -77,6 +85,12 @@ def is_low(whole: Budget) -> bool:
     Half of it is compared, which is about what the clusters get.
     """
     return whole.share(0.5).laplace_epsilon(tables=TABLES) < LOW / 2
+
+
+def least_noise(divided: Sequence[Parts], *, domain: Domain) -> Parts:
+    """Take the parts with less noise in the clusters, of which there are few in a small domain."""
+    tables = min(TABLES, max(1, len(domain.attributes)))
+    return min(divided, key=lambda parts: parts.noise_scale(tables=tables))
 
 
 def printed_budget(parameters: JTreeParameters) -> tuple[float, float]:

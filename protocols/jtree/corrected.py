@@ -18,7 +18,7 @@ from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..protocol import Cost, Mode, Outcome, Public
 from ..secure_sum import CuratorSums, PartySums, Tables, predict_keys
-from .budget import Parts, corrected_budget
+from .budget import Parts, corrected_budget, least_noise
 from .growing import grow
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .ranking import RANKINGS, Ranking
@@ -107,7 +107,7 @@ class CorrectedJTree(JTreeVariant):
             corrected_budget(self.parameters, whole, domain=domain, parties=parties, graph=graph)
             for whole in self.budgets
         ]
-        return min(divided, key=Parts.noise_scale)
+        return least_noise(divided, domain=domain)
 
     @property
     def budgets(self) -> list[Budget]:

@@ -28,7 +28,7 @@ from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..protocol import Cost, Mode, Outcome, Public
 from ..secure_sum import CuratorSums, Family, PartySums, Tables, predict_keys
-from .budget import Parts, tree_budget
+from .budget import Parts, least_noise, tree_budget
 from .parameters import JTreeParameters, Structure, refuse_foreign
 from .scores import Pair, Scores
 from .tables import believed_tables
@@ -142,7 +142,7 @@ class TreeJTree(JTreeVariant):
             tree_budget(self.parameters, whole, domain=domain, parties=parties)
             for whole in self.budgets
         ]
-        return min(divided, key=Parts.noise_scale)
+        return least_noise(divided, domain=domain)
 
     def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:

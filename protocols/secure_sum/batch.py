@@ -41,10 +41,13 @@ class SumBatch:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of full noise, which all shares of honest parties are together."""
+        """Standard deviation of full noise, which all shares of honest parties are together.
+
+        It is infinite where a share of the budget is so small that it is 0.
+        """
         if self.rho is None:
-            return sqrt(2) * self.sensitivity / self.epsilon
-        return sqrt((self.squares or 0) / (2 * self.rho))
+            return sqrt(2) * self.sensitivity / self.epsilon if self.epsilon else inf
+        return sqrt((self.squares or 0) / (2 * self.rho)) if self.rho else inf
 
     @classmethod
     def of(

@@ -16,7 +16,7 @@ from sottovoce.crypto import RandomStream
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import ConversationError, UsageError
 from sottovoce.parties import Records, read_schema
-from sottovoce.privacy import Accountant, Domain
+from sottovoce.privacy import Accountant, Budget, Domain
 from sottovoce.privacy.exponential import STEPS
 from sottovoce.protocols.dist_diff_gen import as_printed, noisy_tables
 from sottovoce.protocols.dist_diff_gen.as_printed import AsPrinted
@@ -88,7 +88,7 @@ def table(rows: int = 400, *, seed: int = 0) -> pd.DataFrame:
 def plan_of(schema: dict[str, Any] = SCHEMA, **given: Any) -> SpecialisationPlan:
     asked: dict[str, Any] = {
         "target": "rich",
-        "epsilon": 1.0,
+        "budget": Budget.pure(1.0),
         "specialisations": 3,
         "score": "max",
         "most_cells": 1 << 20,
@@ -142,7 +142,7 @@ def test_bins_of_any_schema_are_recognised(rule: dict[str, Any]) -> None:
 
 
 def test_the_plan_of_a_run() -> None:
-    plan = plan_of(epsilon=2.0, specialisations=5)
+    plan = plan_of(budget=Budget.pure(2.0), specialisations=5)
     assert (plan.predictors, plan.numeric) == (("age", "colour"), ("age",))
     assert plan.epsilon_of_choice == 2.0 / (2 * (1 + 10))
     assert plan.tables.batch == SumBatch(cells=16, sensitivity=4, epsilon=1.0)
@@ -315,7 +315,7 @@ def laws(plan: SpecialisationPlan, tables: dict[str, Any]) -> dict[tuple[Any, ..
 def test_all_choices_together_cost_half_of_epsilon(score: Score) -> None:
     """Over all tables of two records, all neighbours and every transcript of choices."""
     schema = {"a": {"bins": 6, "range": [0, 6]}, "rich": ["no", "yes"]}
-    plan = plan_of(schema, specialisations=1, epsilon=6.0, score=score)
+    plan = plan_of(schema, specialisations=1, budget=Budget.pure(6.0), score=score)
     kinds = list(product(range(6), range(2)))
     found: dict[tuple[int, ...], dict[tuple[Any, ...], float]] = {}
     for drawn in combinations_with_replacement(range(len(kinds)), 2):
@@ -465,7 +465,7 @@ def expected_leaves(frame: pd.DataFrame, model: Mapping[str, Any]) -> list[list[
 @pytest.mark.parametrize("mode", ["rigorous", "paper"])
 @pytest.mark.parametrize("score", SCORES)
 def test_without_noise_leaves_are_exact(mode: str, score: Score) -> None:
-    done = run(mode=mode, score=score, specialisations=3, noise="shares")
+    done = run(mode=mode, score=score, specialisations=3, noise="laplace")
     model = done.model
     assert model["target"] == "rich"
     exact = expected_leaves(table(), model)
@@ -678,7 +678,7 @@ def test_other_numbers_of_parties_are_refused(parties: int) -> None:
         (
             SCHEMA,
             {"noise": "selected", "aggregator": "paillier"},
-            "expected noise=shares in mode rigorous",
+            "expected noise=laplace, gaussian or auto in mode rigorous",
         ),
     ],
 )

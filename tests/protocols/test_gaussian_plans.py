@@ -213,6 +213,29 @@ def test_few_tables_have_laplace_noise(name: str, parameters: dict[str, Any]) ->
     assert protocol.unit(public) == "epsilon"
 
 
+@pytest.mark.parametrize("structure", ["tree", "top"])
+def test_jtree_counts_few_clusters_of_few_attributes(structure: Any) -> None:
+    """One table has less Laplace noise, and eight have less Gaussian noise."""
+    units = []
+    for attributes in (1, 8, 20):
+        domain = domain_of(*[2] * attributes)
+        public = Public(parties=3, rows=1000, key_bits=2048, domain=domain)
+        protocol: Any = instantiate(Job(protocol="jtree", parameters={"structure": structure}))
+        units.append(protocol.unit(public))
+    assert units == ["epsilon", "rho", "rho"]
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-17, 5e-324])
+def test_an_epsilon_below_all_rho_has_laplace_noise(epsilon: float) -> None:
+    """No order gives an epsilon below ln(1 / delta) / 10^6, so no rho is known to imply it."""
+    assert Budget.candidates(epsilon, delta=DELTA) == [Budget.pure(epsilon)]
+    with pytest.raises(UsageError, match="a larger epsilon for a budget in rho"):
+        Budget.of(epsilon, delta=DELTA)
+    assert [budget.unit for budget in Budget.candidates(0.001, delta=DELTA)] == ["epsilon", "rho"]
+    for budget in (Budget.pure(0.0), rho(0.0)):
+        assert SumBatch.of(budget, cells=1, sensitivity=2, squares=2).deviation == inf
+
+
 def test_a_noise_that_cannot_be_is_refused() -> None:
     for options, mode, match in (
         (SumOptions(noise="gaussian", delta=0.0), "rigorous", "a delta above 0"),

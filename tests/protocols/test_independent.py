@@ -46,7 +46,7 @@ def test_the_union_of_all_parties_tables_is_published() -> None:
 
 
 def test_each_party_spends_all_of_epsilon_on_its_own_records() -> None:
-    privacy = run(epsilon=2.0).report["privacy"]
+    privacy = run(epsilon=2.0, delta=0).report["privacy"]
     assert {tuple(own.values()) for own in privacy["by_party"].values()} == {(2.0,) * 6}
     # No party's privacy rests on another's: even the curator and all other parties together see
     # epsilon.
@@ -60,7 +60,7 @@ def test_each_party_spends_all_of_epsilon_on_its_own_records() -> None:
 
 def test_a_party_with_few_records_has_no_network() -> None:
     """The k = 0 rule: nothing is spent on the structure."""
-    done = run(epsilon=0.4, split="sizes:98,1,1")
+    done = run(epsilon=0.4, delta=0, split="sizes:98,1,1")
     first, second, third = done.model["parents"]
     assert any(first.values())
     assert not any([*second.values(), *third.values()])

@@ -479,6 +479,8 @@ def run(**more: Any) -> sottovoce.Run:
 @pytest.mark.parametrize(
     "more",
     [
+        {"delta": 0.0},
+        {"structure": "top", "delta": 0.0},
         {"structure": "top"},
         {"structure": "svt", "least": 0.02},
         {"structure": "laplace"},
@@ -488,7 +490,7 @@ def run(**more: Any) -> sottovoce.Run:
         {"structure": "gauss", "parties": 3, "aggregator": "masks"},
         {"epsilon": 0.2, "parties": 3, "aggregator": "masks"},
         {"together": "votes", "parties": 2, "aggregator": "masks"},
-        {"mode": "paper", "phi": 0.6, "noise": "shares"},
+        {"mode": "paper", "phi": 0.6, "noise": "laplace"},
     ],
 )
 def test_every_structure_runs(more: dict[str, Any]) -> None:
@@ -506,7 +508,8 @@ def test_every_structure_runs(more: dict[str, Any]) -> None:
         by_votes = more.get("together") == "votes" or more.get("epsilon") == 0.2
         assert claimed * (0.85 if by_votes else 1 - 1e-6) < seen
         assert seen <= claimed * (1 + 1e-9)
-    assert report["privacy"]["delta"] == (1e-6 if more.get("structure") == "gauss" else 0)
+    is_pure = more.get("mode") == "paper" or more.get("delta") == 0
+    assert report["privacy"]["delta"] == (0 if is_pure else 1e-9)
     for line in report["communication"]["predicted"]:
         assert (line["messages"], line["payload_bytes"]) == (
             line["measured_messages"],
@@ -519,7 +522,7 @@ def test_components_share_the_budget() -> None:
 
     With all of epsilon for each tree they would cost a multiple.
     """
-    result = run(structure="top", edges=2, epsilon=3.0)
+    result = run(structure="top", edges=2, epsilon=3.0, delta=0)
     releases = result.report["privacy"]["releases"]
     assert len([release for release in releases if release["phase"] == "clusters"]) == 1
     assert len(result.model["clusters"]) > 3
@@ -613,8 +616,8 @@ Forge = Callable[[Any], Any]
         ("Margins", lambda sent: replaced(sent, cells=-sent.cells), "or some that cannot be"),
         (
             "Clusters",
-            lambda sent: replaced(sent, epsilon=sent.epsilon * 2),
-            "expected clusters for epsilon",
+            lambda sent: replaced(sent, budget=sent.budget * 2),
+            "expected clusters for rho",
         ),
         (
             "Clusters",

@@ -623,7 +623,7 @@ def test_every_marginal_is_published_by_its_counts() -> None:
 def plan_of(domain: Domain, **more: Any) -> SpecialisationPlan:
     options: dict[str, Any] = {
         "target": domain.attributes[-1],
-        "epsilon": 1.0,
+        "budget": Budget.pure(1.0),
         "specialisations": 4,
         "score": "max",
         "most_cells": 1000,
@@ -727,7 +727,7 @@ def test_party_2_discloses_its_counts_and_party_1_adds_them() -> None:
 def test_the_figures_of_a_plan_by_hand() -> None:
     bins = ("[0, 1]", "(1, 2]", "(2, 3]")
     domain = Domain({"x": bins, "y": ("u", "v"), "one": ("w",), "z": ("n", "p", "q")})
-    plan = plan_of(domain, epsilon=2.0, specialisations=3)
+    plan = plan_of(domain, budget=Budget.pure(2.0), specialisations=3)
     assert (plan.classes, plan.predictors, plan.numeric) == (3, ("x", "y"), ("x",))
     assert plan.epsilon_of_choice == pytest.approx(2.0 / (2 * (1 + 6)))
     assert plan.tables.budget == Budget.pure(1.0)
@@ -868,7 +868,7 @@ def test_without_a_setting_epsilon_is_one() -> None:
 @pytest.mark.parametrize(
     ("protocol", "constants"),
     [
-        ("jtree", {"phi": 0.2, "delta": 1e-6, "least": 0.05, "sample": True}),
+        ("jtree", {"phi": 0.2, "delta": 1e-9, "least": 0.05, "sample": True}),
         ("privincr", {"phi": 0.3, "alpha": 0.05, "graph_users": 0.5, "synthetic_rows": 100_000}),
         ("lopub", {"phi": 0.3, "hashes": 5, "bits_per_value": 8, "iterations": 300}),
         ("dp-ccbn", {"theta": 6.0, "most_parents": 2}),

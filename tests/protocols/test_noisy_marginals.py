@@ -14,6 +14,7 @@ import pytest
 
 import sottovoce
 from sottovoce.launch.conformance import ProtocolConformance
+from sottovoce.privacy.conversion import rho_of
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 
 FEW = {"marginals": "sex, sex*race", "key_bits": 256, "insecure_test_keys": True}
@@ -89,7 +90,7 @@ def test_without_noise_the_demo_marginals_are_exact() -> None:
 
 def test_the_noise_has_the_stated_variance() -> None:
     run = sottovoce.run(
-        "noisy-marginals", rows=400, ways=2, epsilon=1.0, aggregator="masks", seed=3
+        "noisy-marginals", rows=400, ways=2, epsilon=1.0, delta=0, aggregator="masks", seed=3
     )
     assert run.marginals is not None
     # Most of the 17,000 cells count nobody.
@@ -97,6 +98,18 @@ def test_the_noise_has_the_stated_variance() -> None:
     said = float(run.report["outcome"]["noise"].split()[2])
     assert noise.std() == pytest.approx(said, rel=0.08)
     assert said == pytest.approx(np.sqrt(1.5 * 2) * 210, rel=0.01)
+
+
+def test_gaussian_noise_has_the_stated_variance() -> None:
+    """105 tables at rho have cells of variance 105 / rho, of which two of three shares are full."""
+    run = sottovoce.run(
+        "noisy-marginals", rows=400, ways=2, epsilon=1.0, delta=1e-9, aggregator="masks", seed=3
+    )
+    assert run.marginals is not None
+    noise = run.marginals["count"].to_numpy()
+    said = float(run.report["outcome"]["noise"].split()[2])
+    assert noise.std() == pytest.approx(said, rel=0.08)
+    assert said == pytest.approx(np.sqrt(1.5 * 105 / rho_of(1.0, delta=1e-9)), rel=0.001)
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="SOTTOVOCE_DATA names no folder with Adult")

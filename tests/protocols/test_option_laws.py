@@ -45,10 +45,10 @@ OPTIONS: dict[str, tuple[str, Options]] = {
         if name != "threshold"
     },
     "jtree, votes": ("jtree", {**MASKS, "together": "votes"}),
-    "jtree, threshold": ("jtree", {"mode": "paper", "parties": 1, "phi": 0.5, "noise": "shares"}),
+    "jtree, threshold": ("jtree", {"mode": "paper", "parties": 1, "phi": 0.5, "noise": "laplace"}),
     "jtree, threshold, all rows": (
         "jtree",
-        {"mode": "paper", "parties": 1, "phi": 0.5, "noise": "shares", "sample": False},
+        {"mode": "paper", "parties": 1, "phi": 0.5, "noise": "laplace", "sample": False},
     ),
     **{
         f"dp-subn, {name}": ("dp-subn", {**MASKS, "attributes": "binary", "views": name})
@@ -58,7 +58,7 @@ OPTIONS: dict[str, tuple[str, Options]] = {
         "dp-subn",
         {**MASKS, "attributes": "binary", "update": "sequential"},
     ),
-    "dp-subn as printed": ("dp-subn", {**SMALL_KEY, "mode": "paper", "noise": "shares"}),
+    "dp-subn as printed": ("dp-subn", {**SMALL_KEY, "mode": "paper", "noise": "laplace"}),
     "dp-ccbn, binary": ("dp-ccbn", {**MASKS, "attributes": "binary"}),
     "dp-ccbn, all at once": ("dp-ccbn", {**MASKS, "search": "oneshot"}),
     **{
@@ -68,7 +68,7 @@ OPTIONS: dict[str, tuple[str, Options]] = {
     **{
         f"dist-diff-gen as printed, {name}": (
             "dist-diff-gen",
-            {"mode": "paper", "score": name, "parties": 2, "noise": "shares", **SMALL_KEY},
+            {"mode": "paper", "score": name, "parties": 2, "noise": "laplace", **SMALL_KEY},
         )
         for name in ("max", "gain")
     },

@@ -69,7 +69,7 @@ def test_every_turn_of_noise_replacement_is_predicted() -> None:
     generator = np.random.default_rng(1)
     a = generator.integers(0, 2, 300)
     table = pd.DataFrame({"a": a, "b": a ^ (generator.random(300) < 0.1), "c": a})
-    options: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True, "noise": "shares"}
+    options: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True, "noise": "laplace"}
     result = sottovoce.run(
         "dp-subn", table, parties=3, mode="paper", epsilon=100.0, seed=1, judge=False, **options
     )

@@ -81,7 +81,7 @@ def test_epsilon_is_spent_and_not_exceeded() -> None:
 
 
 def test_without_a_network_single_attributes_get_all_of_epsilon() -> None:
-    done = run(epsilon=0.01)
+    done = run(epsilon=0.01, delta=0)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
     assert [phase["name"] for phase in done.report["phases"]] == [
         "keys",
@@ -117,9 +117,9 @@ def test_parameters_that_go_together_run(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"budget": "0.5,0,0,0.5"}, "a share of epsilon for phase 2, initialisation"),
-        ({"budget": "0,0.5,0,0.5"}, "a share of epsilon for phase 1, correlations"),
-        ({"budget": "0.2,0.2,0.2,0.4"}, "no share of epsilon for phase 3, update"),
+        ({"budget": "0.5,0,0,0.5"}, "a share of the budget for phase 2, initialisation"),
+        ({"budget": "0,0.5,0,0.5"}, "a share of the budget for phase 1, correlations"),
+        ({"budget": "0.2,0.2,0.2,0.4"}, "no share of the budget for phase 3, update"),
         ({"init": "mst"}, "init=forest, found mst: attributes=original goes with"),
         ({"views": "pairs"}, "views=one-way, found pairs"),
         ({"score": "I"}, "score=R, found I"),
@@ -127,8 +127,11 @@ def test_parameters_that_go_together_run(settings: dict[str, Any]) -> None:
         ({"attributes": "binary", "views": "one-way"}, "views=nocd or algorithm-2 or priview"),
         ({"attributes": "binary", "init": "em"}, "init=mst, found em: attributes=binary goes with"),
         ({"attributes": "binary", "update": "none"}, "update=joint, found none"),
-        ({"attributes": "binary", "budget": "0.5,0,0,0.5"}, "epsilon for phase 3, update"),
-        ({"attributes": "binary", "budget": "0.2,0.1,0.1,0.6"}, "no share of epsilon for phase 2"),
+        ({"attributes": "binary", "budget": "0.5,0,0,0.5"}, "the budget for phase 3, update"),
+        (
+            {"attributes": "binary", "budget": "0.2,0.1,0.1,0.6"},
+            "no share of the budget for phase 2",
+        ),
         (
             {"attributes": "binary", "update": "sequential", "updates": 2},
             "updates=1 for update=sequential",
@@ -237,7 +240,7 @@ def test_the_printed_algorithm_runs_with_a_single_bit() -> None:
 
 def test_without_a_network_single_bits_get_all_of_epsilon() -> None:
     """The k = 0 rule: without phases 2 to 4, one batch of single bits has all of epsilon."""
-    done = run(rows=3000, attributes="binary", epsilon=0.1)
+    done = run(rows=3000, attributes="binary", epsilon=0.1, delta=0)
     assert done.report["outcome"]["network"] == "none worth its noise: one-way tables"
     assert [(r["phase"], r["epsilon"]) for r in done.report["privacy"]["releases"]] == [
         ("correlations", 0.1)

@@ -548,7 +548,7 @@ def test_messages_with_a_frontier_are_predicted() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"mode": "paper", "noise": "shares", "key_bits": 256, "insecure_test_keys": True},
+        {"mode": "paper", "noise": "laplace", "key_bits": 256, "insecure_test_keys": True},
         {"aggregator": "masks", "attributes": "binary", "update": "joint"},
         {"aggregator": "masks", "attributes": "binary", "update": "sequential"},
     ],
