@@ -16,6 +16,7 @@ An attribute may be learnt privately (`schema_plan`):
 
      "income": "private"                                    bins or categories, as noisy counts say
      "hours": {"private": "numbers", "bins": 8}             at most 8 bins
+     "children": {"private": "integers"}                    bins whose edges are whole numbers
      "city": {"private": "categories"}
      "*": "private"                                         all columns that the file does not name
 

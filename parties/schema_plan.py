@@ -17,7 +17,7 @@ from .rules import Bins, Categories
 
 __all__ = ["LEARN_ALL", "Learnt", "LearntKind", "SchemaPlan"]
 
-LearntKind: TypeAlias = Literal["any", "numbers", "categories"]
+LearntKind: TypeAlias = Literal["any", "numbers", "integers", "categories"]
 """What a column holds: it is public, or `any`, and then noisy counts decide."""
 MAX_LEARNT_BINS: Final = 256
 

@@ -55,7 +55,10 @@ def learn_as_curator(
     for number, part in enumerate(parts[1:]):
         edges = {
             name: finer_edges(
-                [first[name].numbers, *histograms], rows=sums.rows, bins=plan.learnt[name].bins
+                [first[name].numbers, *histograms],
+                rows=sums.rows,
+                bins=plan.learnt[name].bins,
+                whole=plan.learnt[name].kind == "integers",
             )
             for name, histograms in finer.items()
         }
@@ -134,5 +137,5 @@ def _schema(
             missing = first[name].missing if name in first else "refuse"
             rules[name] = categories_of([party.get(name, {}) for party in counted], missing=missing)
         else:
-            rules[name] = number_bins(first[name], finer.get(name, []), bins=learnt.bins)
+            rules[name] = number_bins(first[name], finer.get(name, []), learnt=learnt)
     return Schema({name: rules[name] for name in plan.attributes})

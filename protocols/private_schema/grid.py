@@ -79,18 +79,38 @@ class Histogram:
         return Histogram(self.edges[first : last + 1], counts[first:last], self.variance)
 
 
-def finer_edges(histograms: Sequence[Histogram], *, rows: int, bins: int) -> Numbers:
-    """Choose the edges of the next histogram: about equally many rows in each cell."""
-    return _cut(*_ranks(histograms, rows=rows), cells=bins)
+def finer_edges(
+    histograms: Sequence[Histogram], *, rows: int, bins: int, whole: bool = False
+) -> Numbers:
+    """Choose the edges of the next histogram: about equally many rows in each cell.
+
+    The edges of `whole` numbers are whole.
+    """
+    edges = _cut(*_ranks(histograms, rows=rows), cells=bins)
+    if not whole:
+        return edges
+    inner = np.rint(edges[1:-1])
+    inner = inner[(inner > edges[0]) & (inner < edges[-1])]
+    return np.unique(np.concatenate([edges[:1], inner, edges[-1:]]))
 
 
-def quantile_edges(histograms: Sequence[Histogram], *, rows: int, bins: int) -> Numbers:
+def quantile_edges(
+    histograms: Sequence[Histogram], *, rows: int, bins: int, whole: bool = False
+) -> Numbers:
     """Choose the edges of at most so many bins with about equally many rows.
 
-    There are fewer where the noise of the last histogram does not carry as many.
+    There are fewer where the noise of the last histogram does not carry as many. The edges of
+    `whole` numbers are whole.
     """
     carried = int(rows / (ROWS_OF_A_BIN * max(histograms[-1].deviation, 1e-9)))
-    return _cut(*_ranks(histograms, rows=rows), cells=max(2, min(bins, carried)))
+    edges = _cut(*_ranks(histograms, rows=rows), cells=max(2, min(bins, carried)))
+    return _whole(edges) if whole else edges
+
+
+def _whole(edges: Numbers) -> Numbers:
+    """Round edges to whole numbers, the outer ones outwards; there is one bin at least."""
+    low, high = np.floor(edges[0]), np.ceil(edges[-1])
+    return np.unique(np.concatenate([[low], np.rint(edges[1:-1]), [max(high, low + 1.0)]]))
 
 
 def _ranks(histograms: Sequence[Histogram], *, rows: int) -> tuple[Numbers, Numbers]:

@@ -102,7 +102,8 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
             UsageError: a column may hold texts, and the run has no delta to release any.
         """
         delta = self.parameters.delta
-        may_be_texts = [name for name, rule in plan.learnt.items() if rule.kind != "numbers"]
+        kinds = {name: rule.kind for name, rule in plan.learnt.items()}
+        may_be_texts = [name for name, kind in kinds.items() if kind in ("any", "categories")]
         if may_be_texts and delta == 0:
             raise UsageError(
                 f"expected a delta above 0 to learn {may_be_texts[0]!r}, as a rare text may pass a "

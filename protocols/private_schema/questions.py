@@ -48,7 +48,12 @@ def check_questions(questions: Questions, *, plan: SchemaPlan, before: Questions
     names = [*questions.edges, *questions.texts]
     kinds = {name: rule.kind for name, rule in plan.learnt.items()}
     expected = {*kinds} if before is None else {*before.edges}
-    fits = all(kinds.get(name) != "categories" for name in questions.edges)
+    fits = (
+        all(kinds.get(name) != "categories" for name in questions.edges)
+        and all(kinds.get(name) in ("any", "categories") for name in questions.texts)
+        # Texts have the whole rest of a column's budget.
+        and (before is None or not questions.texts)
+    )
     if len({*names}) < len(names) or not {*names} <= expected or not fits:
         raise MessageError("expected questions about the columns to be learnt, found others")
     for edges in questions.edges.values():
@@ -59,7 +64,8 @@ def check_questions(questions: Questions, *, plan: SchemaPlan, before: Questions
 def check_schema(schema: Schema, *, plan: SchemaPlan) -> None:
     """Refuse a schema with other attributes or other public rules than the plan's.
 
-    A rule that is learnt must refuse no value, so that no error tells of a record.
+    A rule that is learnt must refuse no value and drop no row, so that no error and no number of
+    rows tells of a record.
 
     Raises:
         MessageError: the curator sent something else.
@@ -67,5 +73,8 @@ def check_schema(schema: Schema, *, plan: SchemaPlan) -> None:
     fits = [*schema.attributes] == [*plan.attributes] and all(
         schema.attributes[name] == rule for name, rule in plan.public.items()
     )
-    if not fits or any(schema.attributes[name].fallback is None for name in plan.learnt):
+    if not fits or any(
+        schema.attributes[name].fallback is None or schema.attributes[name].missing == "drop"
+        for name in plan.learnt
+    ):
         raise MessageError("expected a schema by the plan of all roles, found another one")

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...parties import Bins, Categories
+from ...parties import Bins, Categories, Learnt
 from ...parties.rules import Missing
 from ...privacy.domain import MAX_LABELS
 from .grid import COARSE_EDGES, Histogram, quantile_edges
@@ -55,11 +55,16 @@ class FirstCounts:
         return "category" if self.absent > CLEAR * self.numbers.deviation else "refuse"
 
 
-def number_bins(first: FirstCounts, finer: Sequence[Histogram], *, bins: int) -> Bins:
+def number_bins(first: FirstCounts, finer: Sequence[Histogram], *, learnt: Learnt) -> Bins:
     """Make the bins of a column of numbers."""
     if not first.numbers.has_range or not finer:
         return Bins(edges=ALL_NUMBERS.edges, clip=True, missing=first.missing)
-    edges = quantile_edges([first.numbers, *finer], rows=first.rows, bins=bins)
+    edges = quantile_edges(
+        [first.numbers, *finer],
+        rows=first.rows,
+        bins=learnt.bins,
+        whole=learnt.kind == "integers",
+    )
     return Bins(edges=tuple(edges.tolist()), clip=True, missing=first.missing)
 
 

@@ -15,6 +15,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties import Bins, Categories, Schema
 from sottovoce.privacy.conversion import epsilon_at
 from sottovoce.privacy.loss import Loss
+from sottovoce.protocols.one_way import OneWay
 
 ROWS = 6000
 PLAN = {"*": "private", "grade": {"categories": ["a", "b"], "other": "c"}}
@@ -165,3 +166,48 @@ def test_parties_with_other_columns_are_named() -> None:
     tables = [people(50), people(50).rename(columns={"town": "city"})]
     with pytest.raises(UsageError, match="found others at party 2 than at party 1"):
         sottovoce.run("private-schema", tables, seed=1, aggregator="masks")
+
+
+class GuardedOneWay(OneWay):
+    """One-way tables as a plug-in has them: its parts are replayed on other records."""
+
+    name = "guarded-one-way"
+
+    @classmethod
+    def variant(cls, parameters: Any, *, mode: Any) -> type[GuardedOneWay]:
+        return cls
+
+
+def test_replays_of_a_plug_in_find_every_message_accounted() -> None:
+    """The guard plays each part again on other raw records, the stage included."""
+    run = sottovoce.run(
+        f"{__name__}:GuardedOneWay",
+        people(300),
+        schema=PLAN,
+        epsilon=4.0,
+        seed=1,
+        aggregator="masks",
+        judge=False,
+        parties=2,
+    )
+    assert run.report["privacy"]["not_accounted"] == []
+    assert "was played again" in run.report["privacy"]["check"]
+
+
+@pytest.mark.mpi
+def test_a_run_that_learns_is_the_same_over_mpi() -> None:
+    options: dict[str, Any] = {
+        "schema": PLAN,
+        "seed": 3,
+        "aggregator": "masks",
+        "epsilon": 4.0,
+        "judge": False,
+    }
+    first, second = (
+        sottovoce.run(
+            "one-way", people(500), transport=transport, transcript=True, seed=3, **options
+        )
+        for transport in ("threads", "mpi")
+    )
+    assert first.report["transcript"] == second.report["transcript"]
+    assert first.files["schema.json"] == second.files["schema.json"]

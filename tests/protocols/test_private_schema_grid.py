@@ -26,12 +26,14 @@ def histogram(values: Numbers, edges: Numbers, *, deviation: float, seed: int = 
     return Histogram(edges, (counts + noise).astype(np.float64), deviation**2)
 
 
-def learn(values: Numbers, *, bins: int, deviation: float, rounds: int = 2) -> Numbers:
+def learn(
+    values: Numbers, *, bins: int, deviation: float, rounds: int = 2, whole: bool = False
+) -> Numbers:
     histograms = [histogram(values, COARSE_EDGES, deviation=deviation)]
     for seed in range(1, rounds):
-        edges = finer_edges(histograms, rows=len(values), bins=bins)
+        edges = finer_edges(histograms, rows=len(values), bins=bins, whole=whole)
         histograms.append(histogram(values, edges, deviation=deviation, seed=seed))
-    return quantile_edges(histograms, rows=len(values), bins=bins)
+    return quantile_edges(histograms, rows=len(values), bins=bins, whole=whole)
 
 
 def rank_errors(values: Numbers, edges: Numbers) -> Numbers:
@@ -77,6 +79,19 @@ def test_zeros_are_never_split() -> None:
     assert edges[0] < 0
     assert edges[1] == 0
     assert len(edges) >= 4
+
+
+@pytest.mark.parametrize("deviation", [0.0, 60.0])
+def test_few_whole_numbers_have_a_bin_each(deviation: float) -> None:
+    values = np.random.default_rng(5).choice([1.0, 2, 3, 4], p=[0.3, 0.3, 0.2, 0.2], size=ROWS)
+    assert learn(values, bins=8, deviation=deviation, whole=True).tolist() == [0, 1, 2, 3, 5]
+    counts = np.random.default_rng(5).poisson(30, ROWS).astype(float)
+    edges = learn(counts, bins=8, deviation=deviation, whole=True)
+    assert (edges == np.rint(edges)).all()
+    assert (
+        np.abs(np.diff(np.searchsorted(np.sort(counts), edges, "right")) / ROWS - 1 / 8).max()
+        < 0.08
+    )
 
 
 def test_noise_alone_has_no_range() -> None:
