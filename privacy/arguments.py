@@ -60,12 +60,12 @@ def whole_numbers(value: object, *, mechanism: str) -> int | npt.NDArray[np.int6
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
     numbers = np.asarray(value)
+    if not numbers.size:
+        raise ValueError(f"expected at least one number in {mechanism}, found an empty array")
     if numbers.dtype.kind not in "iu":
         kind = _type_of(value) if numbers.ndim == 0 else f"an array of {numbers.dtype}"
         way_out = "round them, or use real_sum" if numbers.dtype.kind == "f" else "count them first"
         raise ValueError(f"expected whole numbers in {mechanism}, found {kind}: {way_out}")
-    if not numbers.size:
-        raise ValueError(f"expected at least one number in {mechanism}, found an empty array")
     if numbers.ndim == 0:
         return int(numbers)
     if max(int(numbers.max()), -int(numbers.min())) >= MAX_WHOLE:

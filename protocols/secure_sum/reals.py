@@ -7,6 +7,7 @@ and L2 follow from the bounds, the resolution and the relation between neighbour
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -104,6 +105,12 @@ class RealBatch:
             squares=int(l2_squared),
             weight=clipping.largest,
         )
+
+    def deviation(self, *, rows: int, parties: int, colluding: int) -> float:
+        """Compute the standard deviation of the noise in each released sum."""
+        batch = self.sum_batch(rows=rows).among(parties=parties, rows=rows, colluding=colluding)
+        resolution = float(self.clipping(rows=rows).resolution)
+        return math.sqrt(batch.variance(shares=True)) * resolution
 
     def steps(
         self, values: npt.ArrayLike, *, rows: int, groups: npt.ArrayLike | None = None

@@ -54,7 +54,7 @@ def test_impossible_sensitivities_and_epsilons_are_refused() -> None:
 WRONG_NUMBERS: list[tuple[Any, str]] = [
     (2.5, "expected whole numbers in laplace, found a float: round them, or use real_sum"),
     (np.array([1.0, 2.0]), "found an array of float64: round them, or use real_sum"),
-    ([], "found an array of float64"),
+    ([], "expected at least one number in laplace, found an empty array"),
     (np.array([], np.int64), "expected at least one number in laplace, found an empty array"),
     (True, "expected whole numbers in laplace, found a bool: count them first"),
     (np.array([True, False]), "found an array of bool: count them first"),

@@ -126,6 +126,9 @@ def test_the_noise_has_its_size(converse: Converse, unit: str) -> None:
     resolution = float(batch.clipping(rows=3 * ROWS).resolution)
     # All three shares are in the sum, and two of them are full noise.
     expected = release.scale * resolution * math.sqrt(1.5 * (2 if unit == "epsilon" else 1))
+    assert batch.deviation(rows=3 * ROWS, parties=3, colluding=1) == pytest.approx(
+        expected, rel=1e-3
+    )
     spread = float(np.sqrt(((talk.curator - exact) ** 2).mean()))
     assert 0.85 < spread / expected < 1.15
 
