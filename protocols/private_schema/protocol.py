@@ -113,7 +113,7 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
         unit: Unit | None = None
         if self._after is not None:
             expected = replace(public, domain=expected_domain(plan))
-            unit = self._after.unit(expected) or "epsilon"
+            unit = self._after.unit_of_budget(expected) or "epsilon"
         columns = max(1, len(plan.learnt))
         self._whole = whole_budget(self.budgets, columns=columns, unit=unit)
         return Rounds(plan, self._whole.share(self.share), delta)
