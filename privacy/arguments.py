@@ -83,9 +83,11 @@ def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
     ValueError: expected finite numbers in median, found NaN or infinity: leave those values out
     """
     numbers = np.asarray(values)
-    if numbers.dtype.kind not in "iufb" and numbers.size:
+    if numbers.size and numbers.dtype.kind not in "iufb":
         try:
-            numbers = numbers.astype(np.float64)
+            numbers = np.array([float(value) for value in numbers.reshape(-1).tolist()]).reshape(
+                numbers.shape
+            )
         except (TypeError, ValueError):
             raise ValueError(
                 f"expected numbers in {mechanism}, found {_type_of(values)} of "

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -148,7 +148,7 @@ class SecretHistogram:
 
 
 def secret_histogram(
-    values: Iterable[object],
+    values: npt.ArrayLike | Sequence[object],
     *,
     neighbours: Neighbours,
     delta: float,
@@ -185,16 +185,15 @@ def secret_histogram(
     if not 0 < exact_fraction(delta, name="a delta") < 1:
         raise ValueError(f"expected a delta below 1, found {delta:g}")
     _changed_labels(neighbours)
-    if isinstance(values, str | bytes):
-        raise ValueError(  # noqa: TRY004 - all arguments are refused by the same kind of error
-            "expected a label for each record in secret_histogram, found one text: put it in a list"
-        )
-    try:
-        labels = [str(value) for value in np.asarray(values, object).reshape(-1).tolist()]
-    except TypeError:
+    column = np.asarray(values, object)
+    if column.ndim != 1:
+        # Several labels of a record would each change a count.
         raise ValueError(
-            "expected a label for each record in secret_histogram, found something else"
-        ) from None
+            "expected a label for each record in secret_histogram, found "
+            + ("no list" if column.ndim == 0 else f"an array of {column.ndim} dimensions")
+            + ": join several labels of a record into one text"
+        )
+    labels = [str(value) for value in column.tolist()]
     return SecretHistogram(Counter(labels), spending, float(delta), neighbours)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ from .laplace import bernoulli_exp
 from .loss import Loss
 
 __all__ = ["NoisyMax", "report_noisy_max"]
+
+MAX_NODES: Final = 500
+"""Nodes of the rule that integrates a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,11 @@ class NoisyMax:
         So the probability is the integral of e^-x prod (1 - e^-(x + gap)) over x >= 0, where gap is
         how far the answer is ahead of a candidate; for a gap below 0, x begins at -gap. It is
         computed over y = e^-x, where it is a polynomial, by Gauss and Legendre's rule, which is
-        exact for that degree.
+        exact for up to 1,000 candidates.
         """
         gaps = (self.steps[answer] - np.delete(self.steps, answer)) * (self.epsilon / (2 * STEPS))
         start = max(0.0, -float(gaps.min(initial=0.0)))
-        nodes, weights = np.polynomial.legendre.leggauss(len(self.steps) // 2 + 1)
+        nodes, weights = np.polynomial.legendre.leggauss(min(len(self.steps) // 2 + 1, MAX_NODES))
         y = (nodes + 1) / 2
         # With x = start - ln y every factor is 1 - y e^-(gap + start), and none is negative.
         factors = 1 - y[:, None] * np.exp(-(gaps + start))[None, :]

@@ -133,7 +133,8 @@ def test_of_nothing_nothing_is_named() -> None:
 
 
 WRONG: list[tuple[Any, dict[str, Any], str]] = [
-    ("text", {}, "expected a label for each record in secret_histogram, found one text"),
+    ("text", {}, "expected a label for each record in secret_histogram, found no list"),
+    ([("a", "b"), ("c", "d")], {}, "found an array of 2 dimensions: join several labels"),
     (["a"], {"delta": 0}, "expected a delta above 0 and finite, found 0"),
     (["a"], {"delta": 1}, "expected a delta below 1, found 1"),
     (["a"], {"delta": None}, "expected a delta as an int, a Fraction or a float, found None"),

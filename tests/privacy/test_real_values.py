@@ -129,6 +129,12 @@ def test_a_mean_of_nothing_is_within_its_bounds() -> None:
     assert answers.max() <= 20
 
 
+def test_numbers_may_be_texts_as_records_have_them() -> None:
+    texts = np.array(["3", "4.5"], object)
+    mechanism = real_sum(texts, bounds=(0, 8), neighbours="replace-one", epsilon=1e3)
+    assert mechanism.draw(RandomStream(b"r" * 32)) == pytest.approx(7.5, abs=1)
+
+
 def test_the_law_of_a_sum_is_declared() -> None:
     first, second = (
         real_sum([value], bounds=(0, 8), neighbours="add-or-remove-one", epsilon=1.0)
@@ -142,6 +148,8 @@ def test_the_law_of_a_sum_is_declared() -> None:
 WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ([math.nan], {}, "expected finite numbers in real_sum, found NaN or infinity"),
     (["a"], {}, "expected numbers in real_sum, found a list of"),
+    ([1.0 + 2.0j], {}, "expected numbers in real_sum, found a list of complex128"),
+    ([None], {}, "expected numbers in real_sum, found a list of object"),
     ([[[1.0]]], {}, "a number, or a row of numbers, for each record in real_sum"),
     (3.0, {}, "found an array of 0 dimensions"),
     ([1.0], {"bounds": None}, r"expected bound=B .* or bounds=\(low, high\), found neither"),
