@@ -182,7 +182,7 @@ def privacy_of(record: RunRecord) -> Privacy:
             record.releases,
             record.outcome.traffic,
             epsilon=max(loss.epsilon for loss in losses.worst.values()),
-            delta=delta,
+            delta=protocol.delta,
             budget_of=protocol.budget_of,
             neighbours=protocol.neighbours,
         )
