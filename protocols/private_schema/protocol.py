@@ -120,12 +120,13 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
 
     @property
     def budgets(self) -> list[Budget]:
-        if self.parameters.noise == "laplace" or self.parameters.delta == 0:
-            return [Budget.pure(self.epsilon)]
-        concentrated = Budget.of(self.epsilon, delta=delta_of_rest(self.parameters.delta))
-        if self.parameters.noise == "gaussian":
-            return [concentrated]
-        return [Budget.pure(self.epsilon), concentrated]
+        rest = delta_of_rest(self.delta)
+        match self.parameters.noise:
+            case "laplace":
+                return [Budget.pure(self.epsilon)]
+            case "gaussian":
+                return [Budget.of(self.epsilon, delta=rest)]
+        return Budget.candidates(self.epsilon, delta=rest)
 
     @property
     def rest(self) -> dict[str, Any]:
