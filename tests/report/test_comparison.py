@@ -95,8 +95,9 @@ def test_json_has_the_rows_and_the_word_for_infinity(runs: dict[str, ReportedRun
     ]
     assert rows[1]["other_party"] == "infinity"
     assert rows[2]["neighbours"] == "add-or-remove-one"
-    # Gaussian noise of 15 tables is smaller, so the runs have different deltas.
-    assert (rows[0]["delta"], rows[2]["delta"]) == (1e-9, 0.0)
+    # Deltas stand there where they differ.
+    deltas = {run.report.privacy.delta for run in runs.values()}
+    assert ("delta" in rows[2]) is (len(deltas) > 1)
 
 
 def test_baselines_of_other_records_are_no_baselines() -> None:
