@@ -12,10 +12,11 @@ import pytest
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.launch.conformance import ProtocolConformance
-from sottovoce.parties import Bins, Categories, Schema
+from sottovoce.parties import Bins, Categories, Records, Schema
 from sottovoce.privacy.conversion import epsilon_at
 from sottovoce.privacy.loss import Loss
 from sottovoce.protocols.one_way import OneWay
+from sottovoce.runs.identities import write_identity
 
 ROWS = 6000
 PLAN = {"*": "private", "grade": {"categories": ["a", "b"], "other": "c"}}
@@ -211,3 +212,65 @@ def test_a_run_that_learns_is_the_same_over_mpi() -> None:
     )
     assert first.report["transcript"] == second.report["transcript"]
     assert first.files["schema.json"] == second.files["schema.json"]
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([7] * 900, 1),
+        ([None] * 900, 1),
+        (["?"] * 900, 1),
+        (["007"] * 400 + ["008"] * 500, 2),
+        (["seven"] * 900, 1),
+        ([True] * 500 + [False] * 400, 2),
+        ([1e300] * 400 + [-1e300] * 500, 2),
+        ([np.inf] * 900, 1),
+        ([0.0] * 900, 1),
+        (["1"] * 500 + ["one"] * 400, 2),
+    ],
+)
+def test_odd_columns(values: list[object], labels: int) -> None:
+    """Every value has a code in what is learnt, and what differs often enough has another one."""
+    table = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    run = sottovoce.run(
+        "one-way",
+        table,
+        schema="private",
+        schema_share=0.5,
+        epsilon=40.0,
+        seed=1,
+        parties=2,
+        aggregator="masks",
+    )
+    assert run.record.schema is not None
+    records = Records(table, schema=run.record.schema)
+    assert len(records) == 900
+    assert len(np.unique(records.codes("a"))) == labels
+
+
+@pytest.mark.parametrize("aggregator", ["clear", "paillier"])
+def test_other_aggregators(aggregator: str) -> None:
+    keys = {"key_bits": 512, "insecure_test_keys": True}
+    run = sottovoce.run(
+        "one-way", people(400), schema=PLAN, seed=1, aggregator=aggregator, epsilon=6.0, **keys
+    )
+    assert run.record.schema is not None
+    assert list(run.record.schema.attributes) == ["height", "wealth", "town", "grade"]
+
+
+def test_with_identities_from_before_the_run(tmp_path: Any) -> None:
+    """All that the stage sends is sealed."""
+    for rank in range(3):
+        write_identity(tmp_path, rank=rank)
+    run = sottovoce.run(
+        "one-way",
+        people(400),
+        schema=PLAN,
+        seed=1,
+        parties=2,
+        aggregator="masks",
+        epsilon=6.0,
+        identities=tmp_path,
+    )
+    assert run.report["phases"][0]["name"] == "introductions"
+    assert run.report["privacy"]["not_accounted"] == []
