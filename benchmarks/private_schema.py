@@ -1,7 +1,7 @@
 """Errors of private schemas: bins learnt with noise, beside true quantiles and equal widths.
 
     python benchmarks/private_schema.py FILE ... [epsilon=0.05,0.1,0.2] [parties=1,3] [seeds=3]
-                                        [bins=16] [protocol=dp-subn] [budget=1]
+                                        [bins=16] [protocol=dp-subn] [budget=1] [share=0.1,0.3]
 
 Each FILE is a table with numbers. A line is printed for each epsilon of the schema and each number
 of parties, as means over columns of numbers and seeds:
@@ -12,6 +12,9 @@ of parties, as means over columns of numbers and seeds:
     1-way   error of a synthetic table of the protocol, which has the schema and a further budget:
             the mean over 15 thresholds of |P(x <= t) - P'(x <= t)|
     2-way   the same for P(x <= s, y <= t), over pairs of columns and 7 x 7 thresholds
+
+The last lines of a table are of whole runs: the protocol learns its schema itself, with a share of
+the one budget. Rows above them have that budget for the protocol, beside what the schema cost.
 
 With "kinds public" the plan says which columns are numbers, whole numbers or texts. Without it
 that is learnt, too. Thresholds are true quantiles. A synthetic number is drawn uniformly from its
@@ -100,14 +103,14 @@ def measure(
     protocol: str,
     budget: float,
     seed: int,
+    share: float = 0.1,
 ) -> list[float]:
-    """Measure one schema: bins, rank, TV, 1-way, 2-way."""
-    edges = {name: bin_edges(schema[name]) for name in names}
-    found = [edge_errors(table[name].to_numpy(float), edges[name]) for name in names]
+    """Measure one schema, or the one that a run learns: bins, rank, TV, 1-way, 2-way."""
     run = sottovoce.run(
         protocol,
         table,
         schema=schema,
+        schema_share=share,
         epsilon=budget,
         parties=3,
         seed=100 + seed,
@@ -115,6 +118,9 @@ def measure(
         aggregator="masks",
     )
     assert run.synthetic is not None
+    learnt = json.loads(run.files["schema.json"])
+    edges = {name: bin_edges(learnt[name]) for name in names}
+    found = [edge_errors(table[name].to_numpy(float), edges[name]) for name in names]
     synthetic = pd.DataFrame(
         {name: numbers_of(run.synthetic[name], edges[name], seed=seed) for name in names}
     )
@@ -188,6 +194,16 @@ def main() -> None:
                     measure(table, kept, given, protocol=protocol, budget=budget, seed=seed)
                 )
             print_row(title, f"{text}, epsilon {epsilon:g}", str(parties), rows)
+
+        for share in (float(word) for word in settings.get("share", "0.1,0.3").split(",")):
+            plan = {name: plan_of(table[name], "", bins=bins) for name in table}
+            rows = [
+                measure(
+                    table, names, plan, protocol=protocol, budget=budget, seed=seed, share=share
+                )
+                for seed in range(seeds)
+            ]
+            print_row(title, f"one run, kinds public, share {share:g}", "3", rows)
 
 
 def print_row(title: str, text: str, parties: str, rows: list[list[float]]) -> None:

@@ -250,7 +250,7 @@ def test_odd_columns(values: list[object], labels: int) -> None:
 
 @pytest.mark.parametrize("aggregator", ["clear", "paillier"])
 def test_other_aggregators(aggregator: str) -> None:
-    keys = {"key_bits": 512, "insecure_test_keys": True}
+    keys: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
     run = sottovoce.run(
         "one-way", people(400), schema=PLAN, seed=1, aggregator=aggregator, epsilon=6.0, **keys
     )
