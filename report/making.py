@@ -362,7 +362,7 @@ def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
     if record.schema is not None and record.schema.inferred:
         warnings.append(
             "the schema was inferred from the data: that categories and ranges were taken from it "
-            "is NOT private; give a public one with --schema"
+            "is NOT private; give a public one with --schema, or learn one with --schema private"
         )
     return warnings
 

@@ -43,7 +43,7 @@ def schema_command(
         text = write_schema(merge([infer(blocks(source, choice=choice))]))
         sys.stderr.write(
             "sottovoce: categories and ranges were taken from the data, which is NOT private: "
-            "replace them by public ones\n"
+            "replace them by public ones, or learn them by `sottovoce run private-schema`\n"
         )
     if out is None:
         sys.stdout.write(text)
