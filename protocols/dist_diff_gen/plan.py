@@ -85,6 +85,7 @@ class SpecialisationPlan:
             self.domain,
             tuple((name, self.target) for name in self.predictors),
             self.budget.share(1 / 2),
+            as_printed=True,
         )
 
     def leaf_cells(self, cuts: Cuts) -> int:

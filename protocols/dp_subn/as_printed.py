@@ -215,4 +215,5 @@ class AsPrinted(Variant):
             rows=rows,
             inflation=inflation_of(self.parameters, noise=self.noise, parties=parties),
             min_parents=1,
+            as_printed=True,
         )

@@ -49,6 +49,8 @@ class BitsPlan:
     """The network's k; with k = 0 no network is worth its noise."""
     wide_degree: int
     """The frontier's k'."""
+    as_printed: bool = False
+    """Whether both cells of a single bit's table are counted."""
 
     @property
     def error(self) -> tuple[int, float]:
@@ -71,15 +73,18 @@ class BitsPlan:
     @property
     def correlations(self) -> Tables:
         """The batch of phase 1."""
-        return Tables(self.domain, self.views, self.budget.correlations)
+        return self._tables(self.views, self.budget.correlations)
 
     def frontier(self, families: Sequence[Family]) -> Tables:
         """The batch of one frontier of phase 3, where all parties count it together."""
-        return Tables(self.domain, tuple(families), self.budget.update.share(1 / self.updates))
+        return self._tables(families, self.budget.update.share(1 / self.updates))
 
     def parameters(self, families: Sequence[Family]) -> Tables:
         """The batch of phase 4."""
-        return Tables(self.domain, tuple(families), self.budget.parameters)
+        return self._tables(families, self.budget.parameters)
+
+    def _tables(self, families: Sequence[Family], budget: Budget) -> Tables:
+        return Tables(self.domain, tuple(families), budget, as_printed=self.as_printed)
 
 
 def plan_bits(
@@ -93,6 +98,7 @@ def plan_bits(
     inflation: float,
     updates: int = 1,
     min_parents: int = 0,
+    as_printed: bool = False,
 ) -> BitsPlan:
     """Plan a run on bits.
 
@@ -124,6 +130,7 @@ def plan_bits(
         updates=updates,
         degree=k,
         wide_degree=min(max(k + 1, wide), MAX_FRONTIER_PARENTS),
+        as_printed=as_printed,
     )
 
 

@@ -73,7 +73,7 @@ class PrintedJTree(JTreeVariant):
         # 4.3
         if clusters:
             with me.phase("clusters"):
-                tables = Tables(me.records.domain, clusters, budget)
+                tables = Tables(me.records.domain, clusters, budget, as_printed=True)
                 tables.contribute(me.records, sums)
 
     def curator(self, desk: Curator) -> Outcome:
@@ -94,7 +94,7 @@ class PrintedJTree(JTreeVariant):
         counted: list[Estimate] = []
         if clusters:
             with desk.phase("clusters"):
-                counted = Tables(domain, tuple(clusters), budget).receive(sums)
+                counted = Tables(domain, tuple(clusters), budget, as_printed=True).receive(sums)
         # 4.4
         with desk.phase("synthesis"):
             tables = printed_tables(counted, total=sums.rows)
@@ -139,7 +139,7 @@ class PrintedJTree(JTreeVariant):
         if public.domain is None:
             return []
         keys = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
-        return [*keys, *predict_clusters(self, public, weighted=False)]
+        return [*keys, *predict_clusters(self, public, weighted=False, as_printed=True)]
 
     def warnings(self, public: Public) -> list[str]:
         warning = (

@@ -109,13 +109,15 @@ class ClusterModel(msgspec.Struct, frozen=True):
     budget: Mapping[Unit, float] = msgspec.field(name="budget of clusters")
 
 
-def predict_clusters(protocol: JTreeVariant, public: Public, *, weighted: bool) -> list[Cost]:
+def predict_clusters(
+    protocol: JTreeVariant, public: Public, *, weighted: bool, as_printed: bool = False
+) -> list[Cost]:
     """Predict the clusters' secure sum, from the clusters that were published."""
     domain, model = public.domain, public.published(ClusterModel)
     if domain is None or model is None or not model.clusters:
         return []
     ((unit, amount),) = model.budget.items()
-    tables = Tables(domain, model.clusters, Budget(unit, amount), weighted)
+    tables = Tables(domain, model.clusters, Budget(unit, amount), weighted, as_printed)
     return tables.predict(protocol.parameters, public, noise=protocol.noise, phase="clusters")
 
 

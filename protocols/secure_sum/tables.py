@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -30,24 +30,51 @@ MAX_WEIGHT: Final = 8
 class Tables:
     """Tables that are counted in one batch. A replaced record changes each by at most 2.
 
+    Of a table with two cells one is counted, where the noise is Laplace: the number of rows is
+    public, so the other cell is the rest. A replaced record changes it by 1. So its weight may be
+    doubled at the same sensitivity, and its variance is then half of what two cells would have
+    after their sum was corrected. Gaussian noise gains nothing in this way, as the sensitivity of
+    both cells is the root of 2 there.
+
     `weighted` tables have weights by the root of their sizes, or by the cube root where the noise
     is Gaussian. That minimises the sum of all cells' absolute errors: a table with n cells and
     weight w has errors of n S / w, where S is the sum of all w, or the root of the sum of squares.
-    Each table is multiplied by a whole number before summing, and divided by it afterwards.
+    A table of which one cell is counted adds w / 2 to S, so its size counts twice. Each table is
+    multiplied by a whole number before summing, and divided by it afterwards.
     """
 
     domain: Domain
     families: tuple[Family, ...]
     budget: Budget
     weighted: bool = False
+    as_printed: bool = False
+    """Whether both cells of a table with two are counted, as papers do."""
+
+    @property
+    def complements(self) -> list[bool]:
+        """Which tables have one cell that is counted, and another that is the rest of all rows."""
+        saves = not (self.as_printed or self.budget.concentrated)
+        return [saves and self.domain.cells(family) == 2 for family in self.families]
+
+    @property
+    def counted(self) -> list[int]:
+        """Number of cells of each table that are counted."""
+        return [
+            1 if complement else self.domain.cells(family)
+            for complement, family in zip(self.complements, self.families, strict=True)
+        ]
 
     @property
     def weights(self) -> list[int]:
-        sizes = [self.domain.cells(family) for family in self.families]
-        if not self.weighted:
-            return [1] * len(sizes)
-        largest, power = max(sizes), 1 / 3 if self.budget.concentrated else 1 / 2
-        weights = [max(1, round(MAX_WEIGHT * (size / largest) ** power)) for size in sizes]
+        factors = [2 if complement else 1 for complement in self.complements]
+        weights = factors
+        if self.weighted:
+            power = 1 / 3 if self.budget.concentrated else 1 / 2
+            sizes = [
+                factor * self.domain.cells(family)
+                for factor, family in zip(factors, self.families, strict=True)
+            ]
+            weights = [max(1, round(MAX_WEIGHT * (size / max(sizes)) ** power)) for size in sizes]
         return [weight // gcd(*weights) for weight in weights]
 
     @property
@@ -56,19 +83,28 @@ class Tables:
         weights = self.weights
         return SumBatch.of(
             self.budget,
-            cells=sum(self.domain.cells(family) for family in self.families),
-            sensitivity=2 * sum(weights),
+            cells=sum(self.counted),
+            sensitivity=sum(
+                weight if complement else 2 * weight
+                for weight, complement in zip(weights, self.complements, strict=True)
+            ),
             squares=2 * sum(weight**2 for weight in weights),
             weight=max(weights),
         )
 
     @property
     def error(self) -> float:
-        """Sum of the standard deviations of all cells' full noise."""
-        sizes = (self.domain.cells(family) for family in self.families)
-        return self.batch.deviation * sum(
-            size / weight for size, weight in zip(sizes, self.weights, strict=True)
-        )
+        """Sum of the standard deviations of all cells' full noise.
+
+        It is that of tables whose sum is corrected to the number of rows.
+        """
+        total = 0.0
+        for family, weight, complement in zip(
+            self.families, self.weights, self.complements, strict=True
+        ):
+            size = self.domain.cells(family)
+            total += size / weight * (1.0 if complement else sqrt(1 - 1 / size))
+        return self.batch.deviation * total
 
     def predict(
         self, options: SumOptions, public: Public, *, noise: NoiseKind, phase: str
@@ -78,15 +114,25 @@ class Tables:
 
     def contribute(self, records: Records, sums: PartySums) -> None:
         """Count the tables and add them to the batch. Called by a party."""
-        counted = zip(self.weights, records.marginals(self.families), strict=True)
-        sums.contribute((weight * counts for weight, counts in counted), self.batch)
+        tables = zip(self.weights, self.counted, records.marginals(self.families), strict=True)
+        sums.contribute((weight * counts[:cells] for weight, cells, counts in tables), self.batch)
 
     def receive(self, sums: CuratorSums) -> list[Estimate]:
-        """Receive the noisy sums. Called by the curator."""
+        """Receive the noisy sums. Called by the curator.
+
+        The two cells of a table of which one was counted have the same noise with opposite signs.
+        Their variance is given as that of independent cells that have so much noise once their sum
+        is corrected to the number of rows: twice their own.
+        """
         variance = sums.variance(self.batch)
-        ends = np.cumsum([self.domain.cells(family) for family in self.families])[:-1]
-        tables = np.split(sums.total(self.batch), ends)
-        return [
-            Estimate(Marginal.of(self.domain, family, cells / weight), variance / weight**2)
-            for family, cells, weight in zip(self.families, tables, self.weights, strict=True)
-        ]
+        tables = np.split(sums.total(self.batch), np.cumsum(self.counted)[:-1])
+        estimates = []
+        for family, cells, weight, complement in zip(
+            self.families, tables, self.weights, self.complements, strict=True
+        ):
+            values, factor = cells / weight, 1
+            if complement:
+                values, factor = np.append(values, sums.rows - values), 2
+            table = Marginal.of(self.domain, family, values)
+            estimates.append(Estimate(table, factor * variance / weight**2))
+        return estimates

@@ -1,0 +1,131 @@
+"""Tables of two cells are counted as one, and the other cell is the rest of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from sottovoce.curator import Estimate, make_consistent
+from sottovoce.parties import Records, read_schema
+from sottovoce.privacy import Budget, Domain
+from sottovoce.protocols.secure_sum import Tables
+
+SCHEMA = {"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"]}
+DOMAIN = Domain({name: tuple(labels) for name, labels in SCHEMA.items()})
+FAMILIES = (("a",), ("b",), ("c",), ("a", "b"))
+PURE = Budget.pure(1.0)
+GAUSSIAN = Budget("rho", 0.1)
+
+
+def counts_of(rows: Sequence[tuple[int, ...]], tables: Tables) -> npt.NDArray[np.int64]:
+    """Return what a party with these rows adds to the batch."""
+    frame = pd.DataFrame(np.array(rows).astype(str), columns=list(SCHEMA))
+    summed: list[npt.NDArray[np.int64]] = []
+    sums: Any = SimpleNamespace(contribute=lambda parts, _: summed.extend(parts))
+    tables.contribute(Records(frame, schema=read_schema(SCHEMA)), sums)
+    return np.concatenate(summed)
+
+
+def received(cells: npt.NDArray[Any], tables: Tables, *, rows: int, variance: float = 1.0) -> Any:
+    """Return the estimates of a curator who receives these cells."""
+    sums: Any = SimpleNamespace(
+        rows=rows, variance=lambda _: variance, total=lambda batch: cells[: batch.cells]
+    )
+    return tables.receive(sums)
+
+
+def cells_of(estimate: Estimate) -> npt.NDArray[np.float64]:
+    return np.asarray(estimate.table.values).reshape(-1)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("as_printed", [True, False])
+@pytest.mark.parametrize("budget", [PURE, GAUSSIAN])
+def test_a_replaced_record_changes_all_tables_by_the_sensitivity_and_not_more(
+    weighted: bool, as_printed: bool, budget: Budget
+) -> None:
+    tables = Tables(DOMAIN, FAMILIES, budget, weighted=weighted, as_printed=as_printed)
+    people = list(product(range(2), range(3), range(2)))
+    vectors = [counts_of([(0, 0, 0), person], tables) for person in people]
+    assert {len(vector) for vector in vectors} == {tables.batch.cells}
+    changes = [one - other for one, other in product(vectors, vectors)]
+    assert max(np.abs(change).sum() for change in changes) == tables.batch.sensitivity
+    if budget.concentrated:
+        assert max((change**2).sum() for change in changes) == tables.batch.squares
+
+
+@pytest.mark.parametrize(
+    ("as_printed", "budget", "cells"),
+    [
+        (False, PURE, 1 + 3 + 1 + 6),
+        (True, PURE, 2 + 3 + 2 + 6),
+        (False, GAUSSIAN, 2 + 3 + 2 + 6),
+    ],
+)
+def test_one_cell_is_counted_where_that_makes_less_noise(
+    as_printed: bool, budget: Budget, cells: int
+) -> None:
+    tables = Tables(DOMAIN, FAMILIES, budget, weighted=True, as_printed=as_printed)
+    assert tables.batch.cells == cells
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_other_cell_is_the_rest_of_all_rows(weighted: bool) -> None:
+    rows = [(0, 2, 1), (1, 1, 1), (1, 0, 1), (1, 2, 0), (1, 2, 1)]
+    tables = Tables(DOMAIN, FAMILIES, PURE, weighted=weighted)
+    exact = received(counts_of(rows, tables), tables, rows=len(rows))
+    for estimate in exact:
+        index = ["abc".index(name) for name in estimate.attributes]
+        expected = np.zeros(DOMAIN.shape(estimate.attributes))
+        for row in rows:
+            expected[tuple(row[place] for place in index)] += 1
+        assert cells_of(estimate) == pytest.approx(expected.reshape(-1))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_binary_attribute_has_half_of_the_variance_and_others_are_as_before(
+    weighted: bool,
+) -> None:
+    """The deviation of a cell once the sum of its table is corrected to the number of rows.
+
+    Weighted tables share what is gained, so that all of them have less noise.
+    """
+    generator = np.random.default_rng(5)
+    deviations = {}
+    for as_printed in (True, False):
+        tables = Tables(
+            DOMAIN, (("a",), ("b",), ("c",)), PURE, weighted=weighted, as_printed=as_printed
+        )
+        scale = tables.batch.sensitivity / tables.budget.amount
+        drawn = []
+        for _ in range(4000):
+            noise = generator.laplace(scale=scale, size=tables.batch.cells)
+            estimates = received(noise, tables, rows=0, variance=2 * scale**2)
+            corrected = make_consistent(estimates, total=0.0)
+            drawn.append(np.concatenate([*map(cells_of, corrected)]))
+        deviations[as_printed] = np.std(drawn, axis=0)
+        # Of n independent cells with the right sum each has 1 - 1 / n of the stated variance.
+        stated = [
+            np.sqrt(estimate.variance * (1 - 1 / estimate.table.cells))
+            for estimate in estimates
+            for _ in range(estimate.table.cells)
+        ]
+        assert deviations[as_printed] == pytest.approx(stated, rel=0.12)
+        assert deviations[as_printed].sum() == pytest.approx(tables.error, rel=0.05)
+    ratios = deviations[False] / deviations[True]
+    if weighted:
+        assert ratios.max() < 0.9
+    else:
+        assert ratios == pytest.approx(np.sqrt([0.5, 0.5, 1, 1, 1, 0.5, 0.5]), rel=0.15)
+
+
+def test_a_batch_of_binary_attributes_has_half_of_the_sensitivity() -> None:
+    tables = Tables(DOMAIN, (("a",), ("c",)), PURE)
+    assert (tables.weights, tables.batch.sensitivity, tables.batch.cells) == ([1, 1], 2, 2)
