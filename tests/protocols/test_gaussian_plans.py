@@ -168,7 +168,7 @@ def test_auto_takes_the_law_that_makes_less_noise(epsilon: float) -> None:
         named = ", ".join(domain.attributes[:count])
         parameters = {"epsilon": epsilon, "marginals": named}
         protocol: Any = instantiate(Job(protocol="noisy-marginals", parameters=parameters))
-        unit = protocol.unit(public)
+        unit = protocol.unit_of_budget(public)
         assert unit == ("rho" if count > bound else "epsilon")
         assert protocol.chosen(public)["noise"] == laws[unit]
         found.add(unit)
@@ -206,7 +206,7 @@ def test_the_law_follows_from_public_figures(name: str, parameters: dict[str, An
     def unit(**more: Any) -> str:
         job = Job(protocol=name, parameters={**parameters, "epsilon": 0.8, **more})
         protocol: Any = instantiate(job)
-        return str(protocol.unit(public))
+        return str(protocol.unit_of_budget(public))
 
     assert unit() == "rho"
     assert unit(delta=0.0) == unit(noise="laplace") == "epsilon"
@@ -220,7 +220,7 @@ def test_few_tables_have_laplace_noise(name: str, parameters: dict[str, Any]) ->
     protocol: Any = instantiate(
         Job(protocol=name, parameters={**parameters, "epsilon": 0.2, "delta": 1e-12})
     )
-    assert protocol.unit(public) == "epsilon"
+    assert protocol.unit_of_budget(public) == "epsilon"
 
 
 @pytest.mark.parametrize("structure", ["tree", "top"])
@@ -231,7 +231,7 @@ def test_jtree_counts_few_clusters_of_few_attributes(structure: Any) -> None:
         domain = domain_of(*[2] * attributes)
         public = Public(parties=3, rows=1000, key_bits=2048, domain=domain)
         protocol: Any = instantiate(Job(protocol="jtree", parameters={"structure": structure}))
-        units.append(protocol.unit(public))
+        units.append(protocol.unit_of_budget(public))
     assert units == ["epsilon", "rho", "rho"]
 
 
