@@ -13,7 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-WAYS = [("clear", "shares"), ("masks", "shares"), ("paillier", "shares"), ("paillier", "selected")]
+WAYS = [
+    ("clear", "laplace"),
+    ("masks", "laplace"),
+    ("paillier", "laplace"),
+    ("paillier", "selected"),
+]
 
 
 def run(parties: int, aggregator: str, noise: str) -> dict[str, Any]:

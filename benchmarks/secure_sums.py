@@ -17,23 +17,21 @@ import pandas as pd
 from phe import paillier as phe
 
 import sottovoce
-from sottovoce import Curator, Epsilon, Outcome, Party, Protocol
+from sottovoce import Curator, Epsilon, Outcome, Party
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
-    NoiseKind,
     PartySums,
-    SecureSums,
     SumBatch,
+    SummingProtocol,
     SumOptions,
-    choose_noise,
 )
 
 SAMPLE = 12
 KEY_BITS = 3072
 SETTINGS = (
-    ("paillier", "shares", "rigorous"),
-    ("masks", "shares", "rigorous"),
-    ("clear", "shares", "rigorous"),
+    ("paillier", "laplace", "rigorous"),
+    ("masks", "laplace", "rigorous"),
+    ("clear", "laplace", "rigorous"),
     ("paillier", "selected", "paper"),
 )
 MAX_PARTIES_OF_A_RING = 30
@@ -45,23 +43,16 @@ class OneSumParameters(SumOptions):
     cells: int = 10_000
 
 
-class OneSum(Protocol[OneSumParameters]):
+class OneSum(SummingProtocol[OneSumParameters]):
     """One batch of as many cells as are asked for."""
 
     name = "one-sum"
     summary = "one batch of a secure sum"
-    neighbours = "replace-one"
-    modes = ("rigorous", "paper")
-    uses = (SecureSums,)
 
     @property
     def batch(self) -> SumBatch:
         epsilon = self.parameters.epsilon
         return SumBatch(cells=self.parameters.cells, sensitivity=2, epsilon=epsilon)
-
-    @property
-    def noise(self) -> NoiseKind:
-        return choose_noise(self.parameters, mode=self.mode)
 
     def party(self, me: Party) -> None:
         with me.phase("keys"):
