@@ -331,7 +331,7 @@ def test_options_win_over_the_configuration(tmp_path: Path) -> None:
 
 def test_protocols_lists_and_explains() -> None:
     assert "head-count" in sottovoce("protocols").stdout
-    assert "selected|shares " in sottovoce("protocols", "noisy-marginals").stdout
+    assert "auto|gaussian|laplace|selected " in sottovoce("protocols", "noisy-marginals").stdout
     shown = sottovoce("protocols", "head-count").stdout
     assert "epsilon" in shown
     assert "number > 0 <= 1000" in shown
