@@ -33,7 +33,7 @@ from sottovoce.report.terminal import print_comparison
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, ReportedRun]:
-    options: dict[str, Any] = {"rows": 4000, "seed": 1, "epsilon": 4.0}
+    options: dict[str, Any] = {"rows": 4000, "seed": 1, "epsilon": 4.0, "delta": 0}
     return {
         "one-way": sottovoce.run(
             "one-way", aggregator="masks", classify=["income"], **options
