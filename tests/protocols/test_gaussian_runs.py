@@ -26,8 +26,9 @@ class TestNoisyMarginals(ProtocolConformance):
     }
 
 
-class TestNoisyMarginalsInTheClear(ProtocolConformance):
+class TestNoisyMarginalsAlone(ProtocolConformance):
     protocol = "noisy-marginals"
+    parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {
         "noise": "gaussian",
         "marginals": "sex, sex*race",
