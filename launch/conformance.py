@@ -24,9 +24,7 @@ import pytest
 from ..messages import SottovoceError, decode, to_bytes
 from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
-from ..privacy import Accountant, PartPath, coalition, with_curator
-from ..privacy.composition import Charge, total_loss
-from ..privacy.conversion import epsilon_of
+from ..privacy import Accountant, coalition, with_curator
 from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
 from ..report.not_accounted import rehearsal_texts
@@ -43,6 +41,7 @@ from .mpiexec import find_launcher
 from .rehearsal import rehearse
 from .release_scope import scope_violation
 from .release_tape import ReleaseTape
+from .release_totals import epsilon_of_releases, releases_by_user
 from .run import NotAccountedWarning, Run, run
 
 if TYPE_CHECKING:
@@ -145,13 +144,13 @@ class ProtocolConformance:
         # The claim is the word for infinity where the protocol claims nothing.
         claimed, delta = float(privacy["claimed_epsilon"]), privacy["claimed_delta"]
         for party, losses in privacy["by_party"].items():
-            groups = _releases_by_user(
+            groups = releases_by_user(
                 [release for release in privacy["releases"] if str(release["party"]) == party]
             )
             for view, epsilon in losses.items():
-                seen = max(_total_loss(releases, view, delta=delta) for releases in groups)
+                seen = max(epsilon_of_releases(releases, view, delta=delta) for releases in groups)
                 assert float(epsilon) == pytest.approx(seen)
-            spent = max(_total_loss(releases, delta=delta) for releases in groups)
+            spent = max(epsilon_of_releases(releases, delta=delta) for releases in groups)
             assert spent <= claimed * (1 + 1e-9)
         if self.mode == "rigorous":
             threshold = privacy["claimed_coalition"]
@@ -305,41 +304,6 @@ class ProtocolConformance:
 
 _USUAL_RUNS: dict[tuple[type, str], Run] = {}
 _RECORDED_RUNS: dict[tuple[type, str], tuple[Run, ReleaseTape]] = {}
-
-
-def _releases_by_user(releases: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """List the releases about each user that can have the largest loss.
-
-    A release is about a range of users, so the largest loss occurs at the first user of a range.
-    Without users, every release is about every record.
-    """
-    first_users = {0, *(release["users"][0] for release in releases if release["users"])}
-    return [
-        [
-            release
-            for release in releases
-            if release["users"] is None or release["users"][0] <= user < release["users"][1]
-        ]
-        for user in first_users
-    ]
-
-
-def _total_loss(releases: list[dict[str, Any]], view: str | None = None, *, delta: float) -> float:
-    """Add up what releases claim, or cost in a view; disjoint parts count by their rule.
-
-    Pure epsilons add up, and so does rho, which is converted at the end.
-    """
-    losses = [release if view is None else release["seen"][view] for release in releases]
-    parts = [msgspec.convert(release["part"], PartPath) for release in releases]
-
-    def added(measure: str) -> float:
-        return total_loss(
-            Charge(float(loss[measure]), part=part)
-            for loss, part in zip(losses, parts, strict=True)
-        )
-
-    left = max(0.0, delta - added("delta"))
-    return min(added("epsilon"), epsilon_of(added("rho"), delta=left))
 
 
 def _of_releases(run: Run) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from .loss import Loss
+from .loss import Loss, SummedLoss
 from .mechanism import UserRange
 
 __all__ = ["WHOLE", "Bearer", "Charge", "PartPath", "PartStep", "overlap", "total", "total_loss"]
@@ -113,7 +113,7 @@ def total_loss(charges: Iterable[Charge]) -> float:
     return _loss_within(of_records, depth=0).replaced + _largest_of_users(of_users)
 
 
-def total(losses: Iterable[tuple[Loss, Bearer]]) -> Loss:
+def total(losses: Iterable[tuple[Loss, Bearer]]) -> SummedLoss:
     """Add up losses in every measure, for the record or the user that bears most of it."""
     listed = [*losses]
 
@@ -121,11 +121,13 @@ def total(losses: Iterable[tuple[Loss, Bearer]]) -> Loss:
         return total_loss(Charge(measure(loss), *bearer) for loss, bearer in listed)
 
     delta = added(lambda loss: loss.delta) if any(loss.delta for loss, _ in listed) else 0.0
-    return Loss(
+    return SummedLoss(
         added(lambda loss: loss.epsilon),
         added(lambda loss: loss.rho),
         delta,
         added(lambda loss: loss.of_laplace),
+        pure_part=added(lambda loss: loss.pure_part),
+        other_rho=added(lambda loss: loss.other_rho),
     )
 
 

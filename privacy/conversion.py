@@ -57,8 +57,9 @@ def rho_of(epsilon: float, *, delta: float) -> float:
 def epsilon_at(loss: Loss, *, delta: float) -> float:
     """Give the epsilon of a loss, except with probability delta at most.
 
-    It is the smaller of pure epsilon and of what rho implies, so a run of pure releases stays pure.
-    It is infinity where the losses' own delta is larger.
+    It is the smallest of three bounds. Pure epsilons add up, so a run of pure releases stays pure.
+    The rho of all releases implies an epsilon. So does the rho of those that no epsilon bounds, to
+    which the others add their epsilons. It is infinity where the losses' own delta is larger.
 
     >>> epsilon_at(Loss.pure(1.0), delta=1e-9)
     1.0
@@ -66,4 +67,6 @@ def epsilon_at(loss: Loss, *, delta: float) -> float:
     left = delta - loss.delta
     if left < -1e-9 * delta:
         return math.inf
-    return min(loss.epsilon, epsilon_of(loss.rho, delta=max(left, 0.0)))
+    left = max(left, 0.0)
+    mixed = loss.pure_part + epsilon_of(loss.other_rho, delta=left)
+    return min(loss.epsilon, epsilon_of(loss.rho, delta=left), mixed)

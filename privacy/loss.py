@@ -10,6 +10,9 @@ one delta (`privacy.conversion`).
     Gaussian noise          costs rho = D^2 / (2 s^2) for the L2 sensitivity D and variance s^2; no
                             pure epsilon bounds it
 
+A pure release beside Gaussian ones may count as epsilon or as rho. The conversion takes what is
+less, so a sum keeps both.
+
 Delta is the chance that both bounds fail, as where a rare label passes a threshold. It adds up.
 """
 
@@ -20,7 +23,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-__all__ = ["NO_LOSS", "UNBOUNDED", "Loss", "largest"]
+__all__ = ["NO_LOSS", "UNBOUNDED", "Loss", "SummedLoss", "largest"]
 
 
 class Loss(msgspec.Struct, frozen=True, gc=False):
@@ -55,6 +58,16 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
         """Epsilon that pure noise of the same variance costs."""
         return self.epsilon if self.laplace_epsilon is None else self.laplace_epsilon
 
+    @property
+    def pure_part(self) -> float:
+        """Sum of the epsilons that are bounds; releases without one count in `other_rho`."""
+        return self.epsilon if self.epsilon < math.inf else 0.0
+
+    @property
+    def other_rho(self) -> float:
+        """Sum of the rho of releases that no epsilon bounds."""
+        return 0.0 if self.epsilon < math.inf else self.rho
+
     def is_within(self, other: Loss, *, slack: float = 1e-9) -> bool:
         """Tell whether each component is at most that of another loss."""
         pairs = (
@@ -65,6 +78,13 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
         return all(small <= large * (1 + slack) for small, large in pairs)
 
 
+class SummedLoss(Loss, frozen=True, gc=False, kw_only=True):
+    """The loss of several releases, of which some may have no pure bound."""
+
+    pure_part: float
+    other_rho: float
+
+
 NO_LOSS = Loss(0.0, 0.0)
 UNBOUNDED = Loss(math.inf, math.inf)
 
@@ -72,9 +92,11 @@ UNBOUNDED = Loss(math.inf, math.inf)
 def largest(losses: Iterable[Loss]) -> Loss:
     """Take the largest of each component: a bound on every one of these losses."""
     listed = [*losses]
-    return Loss(
+    return SummedLoss(
         max((loss.epsilon for loss in listed), default=0.0),
         max((loss.rho for loss in listed), default=0.0),
         max((loss.delta for loss in listed), default=0.0),
         max((loss.of_laplace for loss in listed), default=0.0),
+        pure_part=max((loss.pure_part for loss in listed), default=0.0),
+        other_rho=max((loss.other_rho for loss in listed), default=0.0),
     )

@@ -20,7 +20,7 @@ from sottovoce.privacy import Accountant, Loss, laplace, losses_by_view
 from sottovoce.privacy.budget import Budget
 from sottovoce.privacy.composition import Bearer, PartStep, total
 from sottovoce.privacy.conversion import epsilon_at, epsilon_of, rho_of
-from sottovoce.privacy.loss import NO_LOSS, UNBOUNDED, largest
+from sottovoce.privacy.loss import NO_LOSS, UNBOUNDED, SummedLoss, largest
 
 Numbers = npt.NDArray[np.float64]
 STEP = 1 / 512
@@ -164,9 +164,25 @@ def test_losses_of_disjoint_parts_do_not_add_up_in_any_measure() -> None:
         (Loss(0.5, 0.4, 0.0, 3.0), Bearer(part=parts[1])),
         (Loss(0.25, 0.1, 1e-7), Bearer()),
     ]
-    assert total(losses) == Loss(1.25, 0.5, 1.1e-6, 3.25)
-    assert largest([losses[0][0], losses[1][0]]) == Loss(1.0, 0.4, 1e-6, 3.0)
-    assert total([]) == Loss(0.0, 0.0, 0.0, 0.0)
+    assert total(losses) == SummedLoss(1.25, 0.5, 1.1e-6, 3.25, pure_part=1.25, other_rho=0.0)
+    pair = largest([losses[0][0], losses[1][0]])
+    assert pair == SummedLoss(1.0, 0.4, 1e-6, 3.0, pure_part=1.0, other_rho=0.0)
+    assert total([]) == SummedLoss(0.0, 0.0, 0.0, 0.0, pure_part=0.0, other_rho=0.0)
+
+
+def test_a_large_pure_release_beside_gaussian_ones_adds_its_epsilon() -> None:
+    """Epsilon 1.2 counts .72 in rho, which would imply more than 1.2 together with the others."""
+    gaussian = Loss.concentrated(0.01)
+    both = total([(Loss.pure(1.2), Bearer()), (gaussian, Bearer())])
+    expected = 1.2 + epsilon_of(0.01, delta=1e-9)
+    assert epsilon_at(both, delta=1e-9) == pytest.approx(expected)
+    assert expected < epsilon_of(0.72 + 0.01, delta=1e-9)
+    assert total([(both, Bearer()), (gaussian, Bearer())]).other_rho == pytest.approx(0.02)
+    assert largest([both, gaussian]).pure_part == 1.2
+
+
+def test_comparisons_of_losses() -> None:
+    losses = [(Loss(1.0, 0.3, 1e-6, 2.0), Bearer())]
     assert NO_LOSS.is_within(losses[0][0])
     assert not UNBOUNDED.is_within(losses[0][0])
 
