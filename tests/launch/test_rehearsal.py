@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -103,5 +104,6 @@ def test_a_rehearsal_that_fails_is_a_reason_and_no_error(folder: Path) -> None:
     )
     rehearsal = rehearse(Job(protocol="towns:Towns", data=("people.csv",)), read=False)
     assert rehearsal.failure is not None
-    assert rehearsal.failure.startswith("party 1: expected an attribute of the data")
+    # Any party may be the first to fail.
+    assert re.match(r"party \d: expected an attribute of the data", rehearsal.failure)
     assert rehearsal.unaccounted == []

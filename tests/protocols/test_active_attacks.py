@@ -7,6 +7,7 @@ fail by chance with a probability below 1e-7.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -136,9 +137,13 @@ def test_an_honest_curator_names_who_received_something_else(
 
 @pytest.fixture
 def curator_does_not_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        star, "take_agreements", lambda desk, *_, **__: desk.gather(SecureSums.Agreement)
-    )
+    """Let the curator take digests as they are, and read sums when parties have compared theirs."""
+
+    def take(desk: Curator, *_: object, **__: object) -> None:
+        desk.gather(SecureSums.Agreement)
+        time.sleep(2)
+
+    monkeypatch.setattr(star, "take_agreements", take)
 
 
 @pytest.mark.usefixtures("curator_does_not_check")

@@ -39,13 +39,20 @@ def test_before_there_is_a_schema_little_is_predicted(variant: str, mode: Any) -
     public = Public(parties=parties, rows=100, key_bits=2048, domain=None)
     lines = protocol.predict(public)
     # These say that nothing is known before the run.
-    assert (lines is None) == (name in {"dp-ccbn", "independent"})
+    assert (lines is None) == (name in {"dp-ccbn", "independent", "private-schema"})
     assert all(line.messages > 0 <= line.payload_bytes for line in lines or [])
     assert len(protocol.formulas(public)) == 0
     assert all(protocol.warnings(public))
 
 
-AFTER_THE_RUN = {"dp-ccbn", "independent", "no-incremental", "no-priv-jtree", "privincr"}
+AFTER_THE_RUN = {
+    "dp-ccbn",
+    "independent",
+    "no-incremental",
+    "no-priv-jtree",
+    "private-schema",
+    "privincr",
+}
 """Protocols whose messages follow from what was published."""
 DOMAIN = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "c": ("n", "p")})
 
