@@ -26,8 +26,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,78 +35,15 @@ from ..messages import UsageError
 from .exact import mark_exact
 from .exact_value import ExactValue
 from .gaussian_share_law import gaussian_log_ratio
-from .gaussian_shares import SAFETY_BITS, rho_of_sum, share_variance_for
 from .gaussian_shares import noise_bound as gaussian_bound
+from .gaussian_shares import rho_of_sum, share_variance_for
+from .laplace_shares import MAX_SCALE, excess, noise_bound, shape_of
 from .loss import Loss
 from .share_law import noise_log_ratio
 
-__all__ = ["Batch", "SelectedNoise", "SharedNoise", "excess", "noise_bound", "shape_of"]
+__all__ = ["Batch", "SelectedNoise", "SharedNoise"]
 
 Counts = npt.NDArray[np.int64]
-
-MAX_SCALE: Final = 2.0**40
-"""Largest noise scale.
-
-Sums of such noise fit into 62 bits, and double precision suffices to compute `excess`.
-"""
-
-
-def shape_of(*, parties: int, colluding: int) -> Fraction:
-    """Compute r, the shape of each party's share."""
-    if not 0 <= colluding < parties:
-        raise ValueError(
-            f"expected 0 to {parties - 1} colluding parties of {parties}, found {colluding}"
-        )
-    return Fraction(1, parties - colluding)
-
-
-@lru_cache(maxsize=256)
-def noise_bound(
-    *, sensitivity: int, epsilon: float, cells: int, parties: int = 1, colluding: int = 0
-) -> int:
-    """Bound the noise in any cell of a batch, except with probability 2**-40.
-
-    Slots of a plaintext must have room for it. Let lambda = ln 2 * (40 + log2 cells), and let
-    s = K / (K - c) be the shape of all shares together. P[|X| > t] is at most
-
-        e^(-t/b)                                 for s = 1
-        (1 + t/2b) e^(-t/b)                      for s = 2, and so below, as tails grow with s
-        2 e^(-theta t) (1 - theta^2 b^2)^(-s)    for larger s and every theta < 1/b (Chernoff)
-
-    >>> noise_bound(sensitivity=114, epsilon=0.05, cells=9864, parties=3, colluding=1)
-    92473
-    """
-    b = sensitivity / epsilon
-    lam = math.log(2) * (SAFETY_BITS + math.log2(max(cells, 1)))
-    s = parties / (parties - colluding)
-    if s == 1:
-        return math.ceil(b * lam)
-    if s <= 2:
-        return math.ceil(b * (lam + math.log1p(lam)))
-    # A grid suffices, because every theta gives a valid bound.
-    thetas = (k / 1000 for k in range(1, 1000))
-    return math.ceil(
-        b * min((lam + math.log(2) - s * math.log1p(-theta * theta)) / theta for theta in thetas)
-    )
-
-
-@lru_cache(maxsize=1024)
-def excess(*, rate: float, shape: float) -> float:
-    """Compute the factor by which the loss exceeds the claim where shares have this total shape.
-
-    It is the log-ratio per count over the rate, a figure for reports, in floating point. The law of
-    less than full noise (shape < 1) peaks at 0, and its log-ratios fall from there towards the
-    rate. From shape 1 on they rise towards the rate, so the claim holds.
-    """
-    from scipy.special import hyp2f1
-
-    if shape >= 1:
-        return 1.0
-
-    # P[0] = (1 - a)^2r F(r, r; 1; a^2) and P[1] = (1 - a)^2r r a F(r, r + 1; 2; a^2).
-    a = math.exp(-rate)
-    peak = math.log(hyp2f1(shape, shape, 1, a * a) / (shape * hyp2f1(shape, shape + 1, 2, a * a)))
-    return (peak + rate) / rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +111,7 @@ class Batch:
             shape = shares / self._honest
             return Loss.pure(self.epsilon * excess(rate=float(self.rate), shape=shape))
         like = self.sensitivity * math.sqrt(2) / self.scale
-        rho = min(self.rho, math.inf) if shares >= self._honest else self._rho_of(shares)
+        rho = self.rho if shares >= self._honest else self._rho_of(shares)
         return Loss.concentrated(rho, laplace_epsilon=like)
 
     @property

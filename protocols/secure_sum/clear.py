@@ -3,8 +3,8 @@
     P_k -> T    counts_k + share_k
 
 T SEES EVERY PARTY'S TABLE with a mere share of the noise. One share alone is far from epsilon:
-`privacy.shares.excess` gives the factor, and the report shows the result as the curator's real
-epsilon.
+`privacy.laplace_shares.excess` gives the factor, and the report shows the result as the curator's
+real epsilon.
 """
 
 from __future__ import annotations

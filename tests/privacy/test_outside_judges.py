@@ -23,8 +23,8 @@ from sottovoce.privacy import Accountant, laplace
 from sottovoce.privacy.conversion import epsilon_of, rho_of
 from sottovoce.privacy.gaussian_share_law import periodic_part
 from sottovoce.privacy.gaussian_shares import rho_of_sum
+from sottovoce.privacy.laplace_shares import excess
 from sottovoce.privacy.share_law import log_probabilities
-from sottovoce.privacy.shares import excess
 
 TINY = 1e-12
 

@@ -11,8 +11,9 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import UsageError
-from sottovoce.privacy import shares
-from sottovoce.privacy.shares import Batch, excess, noise_bound, shape_of
+from sottovoce.privacy import laplace_shares
+from sottovoce.privacy.laplace_shares import excess, noise_bound, shape_of
+from sottovoce.privacy.shares import Batch
 
 
 def two_sided(alpha: float, shape: float, size: int) -> np.ndarray:
@@ -43,7 +44,7 @@ def test_the_bound_holds_with_the_probability_stated(
     parties: int, colluding: int, b: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P[|X| > t] is summed up from the exact law, at 2**-14 instead of 2**-40."""
-    monkeypatch.setattr(shares, "SAFETY_BITS", 14)
+    monkeypatch.setattr(laplace_shares, "SAFETY_BITS", 14)
     t = noise_bound(sensitivity=1, epsilon=1 / b, cells=1, parties=parties, colluding=colluding)
     s = parties / (parties - colluding)
     law = two_sided(math.exp(-1 / b), s, int(80 * b) + 64)

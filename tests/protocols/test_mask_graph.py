@@ -14,7 +14,7 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import Batch, with_curator
-from sottovoce.privacy.shares import excess
+from sottovoce.privacy.laplace_shares import excess
 from sottovoce.protocols.secure_sum.collusion import loss_by_view
 from sottovoce.protocols.secure_sum.graph import Circle, degree, shuffle
 

@@ -19,7 +19,8 @@ from sottovoce.curator import Curator
 from sottovoce.messages import BudgetError, MessageError, MisuseError, SottovoceError
 from sottovoce.parties import Party
 from sottovoce.privacy import Batch, coalition, with_curator
-from sottovoce.privacy.shares import SelectedNoise, SharedNoise, excess
+from sottovoce.privacy.laplace_shares import excess
+from sottovoce.privacy.shares import SelectedNoise, SharedNoise
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,

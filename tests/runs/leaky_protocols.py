@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sottovoce import Curator, Epsilon, Options, Outcome, Party, Protocol, laplace, message
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import Batch, Loss, SelectedNoise, SharedNoise, views
-from sottovoce.privacy.shares import excess
+from sottovoce.privacy.laplace_shares import excess
 from sottovoce.protocols.calm.protocol import CALM
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 from sottovoce.protocols.secure_sum import SecureSums

@@ -24,8 +24,8 @@ from sottovoce.crypto import RandomStream
 from sottovoce.launch.audit import plan_audit
 from sottovoce.launch.audit_processes import chunks_here, chunks_in_processes
 from sottovoce.privacy import laplace
+from sottovoce.privacy.laplace_shares import excess
 from sottovoce.privacy.likelihood import log_ratio
-from sottovoce.privacy.shares import excess
 from sottovoce.protocols.registry import available, find
 from sottovoce.report.audit_report import AuditLine, judge_line
 from sottovoce.runs.failure import RunFailed
