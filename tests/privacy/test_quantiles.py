@@ -14,7 +14,8 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import Neighbours
 from sottovoce.privacy.budget import Budget
-from sottovoce.privacy.quantiles import Quantiles, median, quantile, quantiles
+from sottovoce.privacy.quantile_mechanisms import Quantiles
+from sottovoce.privacy.quantiles import median, quantile, quantiles
 
 RELATIONS: list[Neighbours] = ["replace-one", "add-or-remove-one"]
 EPSILON = 1.5
