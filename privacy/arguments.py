@@ -20,6 +20,7 @@ __all__ = [
     "MAX_WHOLE",
     "concentrated_rho",
     "exact_fraction",
+    "one_budget",
     "pure_epsilon",
     "real_numbers",
     "require_budget",
@@ -155,6 +156,25 @@ def require_budget(budget: object, *, mechanism: str) -> Budget:
             "number"
         )
     return budget
+
+
+def one_budget(
+    epsilon: float | None, rho: float | None, budget: Budget | None, *, mechanism: str
+) -> Budget:
+    """Take the one of the three that is not `None` as a budget."""
+    listed = [amount for amount in (epsilon, rho, budget) if amount is not None]
+    if len(listed) != 1:
+        raise ValueError(
+            f"expected one of epsilon=, rho= and budget= in {mechanism}, found "
+            f"{'none' if not listed else len(listed)} of them"
+        )
+    if epsilon is not None:
+        return Budget("epsilon", pure_epsilon(epsilon, None, mechanism=mechanism))
+    if rho is not None:
+        return Budget("rho", concentrated_rho(rho, None, mechanism=mechanism))
+    spending = require_budget(budget, mechanism=mechanism)
+    exact_fraction(spending.amount, name="a budget")
+    return spending
 
 
 def _type_of(value: object) -> str:

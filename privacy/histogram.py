@@ -37,13 +37,13 @@ from scipy.special import log_ndtr
 
 from ..crypto import RandomStream
 from .accountant import Neighbours
-from .arguments import exact_fraction
+from .arguments import exact_fraction, one_budget
 from .budget import Budget
 from .exact_value import ExactValue
 from .gaussian import GaussianNumbers
 from .laplace import DiscreteLaplace
 from .loss import Loss
-from .real_values import NoisySteps, one_budget
+from .step_noise import NoisySteps
 
 __all__ = ["SecretHistogram", "secret_histogram", "threshold_for"]
 

@@ -11,52 +11,27 @@ Numbers are then measured from the middle of their bounds, which halves their se
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
 from .accountant import Neighbours
-from .arguments import (
-    concentrated_rho,
-    exact_fraction,
-    pure_epsilon,
-    real_numbers,
-    require_budget,
-)
+from .arguments import one_budget, real_numbers
 from .budget import Budget
-from .clipping import (
-    Bounds,
-    Clipping,
-    Sensitivities,
-    fitted_clipping,
-    interval,
-    require_one_of,
-)
+from .clipping import Bounds, fitted_clipping, interval, require_one_of
 from .exact_value import ExactValue
-from .gaussian import GaussianNumbers
-from .laplace import DiscreteLaplace, require_scale
 from .loss import Loss
+from .step_noise import NoisySteps, noise_scale, with_count, with_noise
 
-__all__ = [
-    "RealMean",
-    "RealSum",
-    "NoisySteps",
-    "noise_scale",
-    "one_budget",
-    "real_mean",
-    "real_sum",
-]
+__all__ = ["RealMean", "RealSum", "real_mean", "real_sum"]
 
-Steps = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-NoisySteps: TypeAlias = DiscreteLaplace[Steps] | GaussianNumbers[Steps]
 
 NOISE_STEPS: Final = 1 << 20
 """Steps of the default resolution in one noise scale.
@@ -258,14 +233,14 @@ def real_mean(
     lows, highs = interval(ends, columns=columns)
     half = (highs - lows) / 2
     clipping = fitted_clipping(
-        lambda clipping: noise_scale(_with_count(clipping, neighbours, spending)[0], spending),
+        lambda clipping: noise_scale(with_count(clipping, neighbours, spending)[0], spending),
         columns=columns,
         bound=bound,
         bounds=None if bounds is None else (-half, half),
         resolution=resolution,
         steps=NOISE_STEPS,
     )
-    sensitivities, weight = _with_count(clipping, neighbours, spending)
+    sensitivities, weight = with_count(clipping, neighbours, spending)
     sums = clipping.sums(rows - (lows + highs) / 2, mechanism="real_mean")
     return RealMean(
         with_noise(np.append(sums, len(rows) * weight), sensitivities, spending),
@@ -275,37 +250,6 @@ def real_mean(
         highs,
         () if alone else (columns,),
     )
-
-
-def noise_scale(sensitivities: Sensitivities, budget: Budget) -> float:
-    """Compute the noise scale in steps: of Laplace noise, or of Gaussian noise in rho."""
-    if budget.concentrated:
-        return math.sqrt(sensitivities.l2_squared / (2 * Fraction(budget.amount)))
-    return float(sensitivities.l1 / Fraction(budget.amount))
-
-
-def _with_count(
-    clipping: Clipping, neighbours: Neighbours, budget: Budget
-) -> tuple[Sensitivities, int]:
-    """Add the weighted number of records to the sums; both get the same sensitivity."""
-    l1, l2_squared = clipping.sensitivities(neighbours)
-    weight = math.isqrt(math.ceil(l2_squared)) if budget.concentrated else math.ceil(l1)
-    return Sensitivities(l1 + weight, l2_squared + weight**2), weight
-
-
-def with_noise(steps: Steps, sensitivities: Sensitivities, budget: Budget) -> NoisySteps:
-    """Choose the noise by the unit of the budget."""
-    scale = noise_scale(sensitivities, budget)
-    require_scale(scale)
-    if not sensitivities.l1:
-        raise ValueError(
-            "expected numbers that a record can change, found bounds with low = high in all "
-            "columns: their sum is public"
-        )
-    if budget.concentrated:
-        laplace_epsilon = float(sensitivities.l1) * math.sqrt(2) / scale
-        return GaussianNumbers(steps, sensitivities.l2_squared, budget.amount, laplace_epsilon)
-    return DiscreteLaplace(steps, sensitivities.l1, budget.amount)
 
 
 def _rows(values: npt.ArrayLike, *, mechanism: str) -> tuple[Reals, bool]:
@@ -319,22 +263,3 @@ def _rows(values: npt.ArrayLike, *, mechanism: str) -> tuple[Reals, bool]:
             f"array of {reals.ndim} dimensions"
         )
     return reals, False
-
-
-def one_budget(
-    epsilon: float | None, rho: float | None, budget: Budget | None, *, mechanism: str
-) -> Budget:
-    """Take the one of the three that is not `None` as a budget."""
-    listed = [amount for amount in (epsilon, rho, budget) if amount is not None]
-    if len(listed) != 1:
-        raise ValueError(
-            f"expected one of epsilon=, rho= and budget= in {mechanism}, found "
-            f"{'none' if not listed else len(listed)} of them"
-        )
-    if epsilon is not None:
-        return Budget("epsilon", pure_epsilon(epsilon, None, mechanism=mechanism))
-    if rho is not None:
-        return Budget("rho", concentrated_rho(rho, None, mechanism=mechanism))
-    spending = require_budget(budget, mechanism=mechanism)
-    exact_fraction(spending.amount, name="a budget")
-    return spending

@@ -20,7 +20,7 @@ from ...privacy import Neighbours
 from ...privacy.arguments import real_numbers, require_budget
 from ...privacy.budget import Budget
 from ...privacy.clipping import MAX_SUM, Bounds, Clipping, fitted_clipping
-from ...privacy.real_values import noise_scale
+from ...privacy.step_noise import noise_scale
 from .batch import SumBatch
 
 __all__ = ["RealBatch"]
