@@ -29,28 +29,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .accountant import Neighbours
 from .arguments import exact_fraction, real_numbers
+from .real_bounds import Bounds, interval, require_one_of
 
-__all__ = [
-    "Bounds",
-    "Clipping",
-    "Sensitivities",
-    "fitted_clipping",
-    "interval",
-    "make_clipping",
-    "require_one_of",
-]
+__all__ = ["Clipping", "Sensitivities", "fitted_clipping", "make_clipping"]
 
 Steps = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-Bounds: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
-"""The lowest and the highest number, each for all columns or one for each column."""
 
 MAX_STEPS: Final = 1 << 50
 """Largest number of steps in one value by bounds; floats represent them exactly."""
@@ -260,38 +251,9 @@ def fitted_clipping(
     return make_clipping(columns=columns, bound=bound, bounds=bounds, resolution=resolution)
 
 
-def require_one_of(bound: float | None, bounds: Bounds | None) -> None:
-    """Refuse a way to clip that is not stated, or stated twice."""
-    if (bound is None) == (bounds is None):
-        raise ValueError(
-            "expected bound=B (the largest absolute value, or L2 norm of a row) or "
-            f"bounds=(low, high), found {'neither' if bound is None else 'both'}"
-        )
-
-
 def _power_of_two(number: float) -> Fraction:
     """Give the largest power of two that is not larger."""
     return Fraction(2) ** (math.frexp(number)[1] - 1)
-
-
-def interval(bounds: Bounds | None, *, columns: int) -> tuple[Reals, Reals]:
-    """Check the bounds, and repeat them for each column."""
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError("expected bounds=(low, high), found something else")
-    try:
-        lowest, highest = (
-            np.broadcast_to(np.asarray(end, np.float64), columns).copy() for end in bounds
-        )
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"expected bounds=(low, high) as numbers, or as {columns} numbers each for {columns} "
-            "columns, found something else"
-        ) from None
-    if not np.isfinite([*lowest, *highest]).all() or (lowest > highest).any():
-        raise ValueError(f"expected finite bounds with low <= high, found {bounds}")
-    if not np.any([lowest, highest]):
-        raise ValueError("expected bounds (low, high) that are not both 0, found 0 and 0")
-    return lowest, highest
 
 
 def _checked(clipping: Clipping) -> Clipping:

@@ -24,9 +24,10 @@ from ..crypto import RandomStream
 from .accountant import Neighbours
 from .arguments import one_budget, real_numbers
 from .budget import Budget
-from .clipping import Bounds, fitted_clipping, interval, require_one_of
+from .clipping import fitted_clipping
 from .exact_value import ExactValue
 from .loss import Loss
+from .real_bounds import Bounds, interval, require_one_of
 from .step_noise import NoisySteps, noise_scale, with_count, with_noise
 
 __all__ = ["RealMean", "RealSum", "real_mean", "real_sum"]

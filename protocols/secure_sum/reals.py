@@ -19,7 +19,8 @@ import numpy.typing as npt
 from ...privacy import Neighbours
 from ...privacy.arguments import real_numbers, require_budget
 from ...privacy.budget import Budget
-from ...privacy.clipping import MAX_SUM, Bounds, Clipping, fitted_clipping
+from ...privacy.clipping import MAX_SUM, Clipping, fitted_clipping
+from ...privacy.real_bounds import Bounds
 from ...privacy.step_noise import noise_scale
 from .batch import SumBatch
 

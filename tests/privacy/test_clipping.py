@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from sottovoce.privacy import Neighbours
-from sottovoce.privacy.clipping import Bounds, Clipping, fitted_clipping, make_clipping
+from sottovoce.privacy.clipping import Clipping, fitted_clipping, make_clipping
+from sottovoce.privacy.real_bounds import Bounds
 
 RELATIONS: list[Neighbours] = ["replace-one", "add-or-remove-one"]
 CLIPPINGS: list[dict[str, Any]] = [
