@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..messages import SottovoceError, UsageError
-from ..report.making import privacy_of
+from ..report.privacy_part import privacy_of
 from ..report.spending import loss_by_party
 from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
 from ..runs.job import Job, instantiate
