@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from ..privacy.conversion import epsilon_at
 from ..privacy.exact_value import Inspectable
-from ..privacy.mechanism import loss_of
+from ..privacy.loss import Loss
+from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import ReleasePair
 from ..runs.job import is_built_in
 from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits
@@ -30,7 +31,7 @@ MAX_BOUNDED: Final = 6
 """Pairs on which the epsilon of one class is bounded."""
 
 TESTED_DELTA: Final = 1e-5
-"""Delta at which Gaussian noise of another author is tested."""
+"""Delta at which the rho of another author's mechanism is tested."""
 
 
 @dataclass
@@ -130,14 +131,30 @@ def _weak_mechanisms(pairs: Sequence[ReleasePair], findings: ReleaseFindings) ->
                 f"{name} answers with floating-point numbers of full precision, whose lowest bits "
                 "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
             ] = None
-        loss = loss_of(pair.first)
-        # Gaussian noise has an epsilon at a delta alone, and few answers show only large deltas.
-        delta = loss.delta if loss.epsilon < math.inf else max(loss.delta, TESTED_DELTA)
-        stated = epsilon_at(loss, delta=delta)
-        bound = bound_epsilon(first, second, delta=delta)
-        if bound > stated:
-            findings.bounded[kind] = MAX_BOUNDED
-            yield f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+        for delta, stated in _stated_epsilons(pair.first):
+            bound = bound_epsilon(first, second, delta=delta)
+            if bound > stated:
+                findings.bounded[kind] = MAX_BOUNDED
+                yield f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+                break
+
+
+def _stated_epsilons(mechanism: AnyMechanism[object]) -> Iterator[tuple[float, float]]:
+    """List deltas, each with the epsilon that a mechanism states there.
+
+    The epsilon of a rho is tested, too, as the accountant may count the rho alone. It holds at a
+    delta, and few answers show only large deltas.
+    """
+    loss = loss_of(mechanism)
+    if mechanism.by_users:
+        # The neighbouring tables do not say whose record differs.
+        loss = Loss.pure(max(cost.epsilon for cost in mechanism.by_users), delta=loss.delta)
+    if loss.epsilon < math.inf:
+        yield loss.delta, loss.epsilon
+    delta = loss.delta + TESTED_DELTA
+    of_rho = epsilon_at(Loss(math.inf, loss.rho, loss.delta), delta=delta)
+    if of_rho < loss.epsilon:
+        yield delta, of_rho
 
 
 def _name(number: int, pair: ReleasePair) -> str:

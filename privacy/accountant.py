@@ -36,7 +36,7 @@ from ..messages import BudgetError, MisuseError
 from .adversary import losses_in, views
 from .composition import WHOLE, PartPath, PartStep, overlap, total
 from .conversion import epsilon_at
-from .loss import Loss
+from .loss import Loss, require_possible
 from .mechanism import AnyMechanism, UserRange, loss_of, require_complete, seen_of
 from .releases import Release
 
@@ -78,6 +78,8 @@ class Accountant:
         budget_of: BudgetHolder = "record",
         threshold: int | None = None,
     ) -> None:
+        if not 0 <= delta < 1:
+            raise MisuseError(f"expected a delta of at least 0 and below 1, found {delta:g}")
         self.neighbours = neighbours
         self.budget_of = budget_of
         self.releases: list[Release] = []
@@ -241,12 +243,8 @@ class Accountant:
     def _check(self, release: Release) -> None:
         """Refuse a release that exceeds the budget."""
         loss, users = release.loss, release.users
-        # These comparisons are false for NaN, too.
-        if not (loss.epsilon >= 0 and loss.rho >= 0 and 0 <= loss.delta <= 1):
-            raise ValueError(
-                "expected a loss of at least 0 in epsilon, rho and delta, found "
-                f"{loss.epsilon:g}, {loss.rho:g} and {loss.delta:g}"
-            )
+        for stated in (loss, *release.seen.values()):
+            require_possible(stated)
         together = total(
             (other.loss, other.bearer)
             for other in (*self.releases, release)

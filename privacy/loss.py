@@ -23,7 +23,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-__all__ = ["NO_LOSS", "UNBOUNDED", "Loss", "SummedLoss", "largest"]
+__all__ = [
+    "NO_LOSS",
+    "UNBOUNDED",
+    "Loss",
+    "SummedLoss",
+    "largest",
+    "plain_loss",
+    "require_possible",
+]
 
 
 class Loss(msgspec.Struct, frozen=True, gc=False):
@@ -87,6 +95,27 @@ class SummedLoss(Loss, frozen=True, gc=False, kw_only=True):
 
 NO_LOSS = Loss(0.0, 0.0)
 UNBOUNDED = Loss(math.inf, math.inf)
+
+
+def plain_loss(loss: Loss) -> Loss:
+    """Take the components that a mechanism states; what a subclass adds to them is left out."""
+    return Loss(loss.epsilon, loss.rho, loss.delta, loss.laplace_epsilon)
+
+
+def require_possible(loss: Loss) -> None:
+    """Refuse a loss that no mechanism has."""
+    # These comparisons are false for NaN, too.
+    if not (loss.epsilon >= 0 and loss.rho >= 0 and 0 <= loss.delta <= 1):
+        raise ValueError(
+            "expected a loss of at least 0 in epsilon, rho and delta, found "
+            f"{loss.epsilon:g}, {loss.rho:g} and {loss.delta:g}"
+        )
+    # The square of a tiny epsilon is 0 in floating point.
+    if not loss.rho and loss.epsilon * loss.epsilon / 8:
+        raise ValueError(
+            f"expected a rho above 0 beside epsilon {loss.epsilon:g}, found 0, which means that "
+            "nothing is released: take Loss.pure(epsilon), or Loss.concentrated(rho)"
+        )
 
 
 def largest(losses: Iterable[Loss]) -> Loss:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from ..crypto import RandomStream
 from ..messages import MisuseError
-from .loss import Loss
+from .loss import Loss, plain_loss
 
 __all__ = [
     "MECHANISM_FIELDS",
@@ -141,7 +141,7 @@ def loss_of(mechanism: AnyMechanism[object]) -> Loss:
     """Give the loss that a mechanism claims."""
     loss: Loss | None = getattr(mechanism, "loss", None)
     if loss is not None:
-        return loss
+        return plain_loss(loss)
     pure = cast("PureMechanism[object]", mechanism)
     return Loss.pure(float(pure.epsilon), delta=float(pure.delta))
 
@@ -149,6 +149,6 @@ def loss_of(mechanism: AnyMechanism[object]) -> Loss:
 def seen_of(mechanism: AnyMechanism[object]) -> dict[str, Loss]:
     """List the views in which a mechanism states another loss."""
     return {
-        view: loss if isinstance(loss, Loss) else Loss.pure(float(loss))
+        view: plain_loss(loss) if isinstance(loss, Loss) else Loss.pure(float(loss))
         for view, loss in mechanism.seen.items()
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import BudgetError, MisuseError
 from sottovoce.privacy import Accountant, Loss, Release, UserCost, laplace, losses_by_view, views
-from sottovoce.privacy.loss import NO_LOSS
+from sottovoce.privacy.loss import NO_LOSS, SummedLoss
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,61 @@ def test_impossible_ranges_of_users_are_refused(users: tuple[int, int]) -> None:
 def test_impossible_epsilons_are_refused(epsilon: float) -> None:
     with pytest.raises(ValueError, match="a loss of at least 0"):
         release(accountant_of(), epsilon, None)
+
+
+@dataclass(frozen=True)
+class StatedLoss:
+    """A mechanism that states whatever its author wrote."""
+
+    loss: Loss
+    seen: Mapping[str, Loss] = field(default_factory=dict)
+
+    name = "own"
+    sensitivity = 1.0
+    scale = 1.0
+    by_users = ()
+    whole_record = None
+
+    def draw(self, randomness: RandomStream) -> int:
+        return 7
+
+
+def state(loss: Loss, **seen: Loss) -> Accountant:
+    accountant = Accountant(party=1, parties=2, budget=1.0, delta=1e-9, neighbours="replace-one")
+    stream = RandomStream(b"k" * 32)
+    accountant.release(StatedLoss(loss, seen), to=0, phase="p", randomness=stream)
+    return accountant
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, math.inf])
+def test_a_rho_of_0_is_refused_beside_an_epsilon(epsilon: float) -> None:
+    """A thousand such releases would cost nothing, as rho is what adds up."""
+    with pytest.raises(ValueError, match="expected a rho above 0"):
+        state(Loss(epsilon, 0.0))
+    with pytest.raises(ValueError, match="expected a rho above 0"):
+        state(Loss.pure(0.5), curator=Loss(epsilon, 0.0))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Loss(math.nan, 1.0), Loss(math.inf, math.nan), Loss(-1.0, 0.5), Loss(1.0, 0.5, math.nan)],
+)
+def test_impossible_losses_in_a_view_are_refused(loss: Loss) -> None:
+    with pytest.raises(ValueError, match="a loss of at least 0"):
+        state(Loss.pure(0.5), public=loss)
+
+
+def test_sums_that_a_mechanism_states_beside_its_loss_do_not_count() -> None:
+    hiding = SummedLoss(0.5, 0.125, pure_part=0.0, other_rho=0.0)
+    for accountant in (state(hiding), state(Loss.pure(0.5), public=hiding)):
+        losses = losses_by_view(accountant.releases, parties=2)
+        assert losses.epsilons(delta=0.0)[1]["public"] == 0.5
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.0, 5.0, math.nan])
+def test_impossible_deltas_are_refused(delta: float) -> None:
+    with pytest.raises(MisuseError, match="expected a delta of at least 0 and below 1"):
+        Accountant(party=1, parties=2, budget=1.0, delta=delta, neighbours="replace-one")
 
 
 def test_unknown_views_are_refused_before_anything_is_recorded() -> None:

@@ -325,6 +325,21 @@ class TooLittleNoise(FloatingPoint):
         return TextbookLaplace(value=float((ages(me) > 40).sum()), scale=0.1)
 
 
+class TinyRho(TextbookLaplace):
+    """A mechanism that keeps its epsilon, and states next to no rho."""
+
+    loss = Loss(1.0, 1e-12)
+
+
+class RhoTooSmall(FloatingPoint):
+    """A mechanism of one's own of which a thousand answers would cost next to nothing."""
+
+    name = "rho-too-small"
+
+    def mechanism(self, me: Party) -> TinyRho:
+        return TinyRho(value=float((ages(me) > 40).sum()))
+
+
 class SensitivityTooSmall(Leaky):
     """A sum of ages with the sensitivity of a count."""
 

@@ -195,9 +195,13 @@ def test_releases_are_counted_though_the_part_catches_errors() -> None:
     assert any("number of its releases" in line.reason for line in report.privacy.not_accounted)
 
 
-def test_a_mechanism_that_loses_more_than_it_states_is_bounded() -> None:
-    """It loses epsilon 10 and states 1; of 3,000 answers some ten are improbable even at 3."""
-    rehearsal = rehearse(job_of("TooLittleNoise"))
+@pytest.mark.parametrize("name", ["TooLittleNoise", "RhoTooSmall"])
+def test_a_mechanism_that_loses_more_than_it_states_is_bounded(name: str) -> None:
+    """One loses epsilon 10 and states 1; of 3,000 answers some ten are improbable even at 3.
+
+    The other states epsilon 1, which holds, and a rho that means 0 at the tested delta.
+    """
+    rehearsal = rehearse(job_of(name))
     assert rehearsal.unaccounted
     assert all("loses at least epsilon" in line.reason for line in rehearsal.unaccounted)
 
