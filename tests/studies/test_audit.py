@@ -29,7 +29,15 @@ from sottovoce.privacy.likelihood import log_ratio
 from sottovoce.protocols.registry import available, find
 from sottovoce.report.audit_report import AuditLine, judge_line
 from sottovoce.runs.failure import RunFailed
-from sottovoce.studies.audit import AuditPlan, audit_lines, run_chunk
+from sottovoce.studies.audit import (
+    SURE,
+    AuditPlan,
+    Figures,
+    RunFigures,
+    _table_bound,
+    audit_lines,
+    run_chunk,
+)
 from sottovoce.studies.audit_noise import NoisyTables
 from sottovoce.studies.audit_run import play_pair
 from sottovoce.studies.audit_tables import AUDIT_TABLES, audit_schema, neighbouring_tables
@@ -209,6 +217,25 @@ def test_honest_noise_is_not_accused() -> None:
     line = _audit_of("HonestNoise", runs=400)["curator"]
     assert line.verdict == "holds"
     assert line.largest_loss == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("loss", "accused"), [(0.3, False), (0.5, True)])
+def test_the_mean_loss_of_pure_releases_accuses_only_above_their_rho(
+    loss: float, *, accused: bool
+) -> None:
+    """Randomised response is audited, where pure epsilon 0.3 and a delta are accounted.
+
+    The rho of epsilon 0.3 alone would imply an epsilon above 1 at this delta.
+    """
+    generator = np.random.default_rng(1)
+    runs = []
+    for swapped in (False, True):
+        truthful = generator.random(20_000) < 1 / (1 + math.exp(-loss))
+        for sign in (2 * truthful - 1).tolist():
+            figures = Figures(sign * loss, (), 0.3, 0.3**2 / 2)
+            runs.append(RunFigures("all", swapped, {"curator": figures}, 1e-9, ""))
+    bound = _table_bound(runs, "curator", confidence=SURE, delta=1e-9)
+    assert (bound > 0.3) is accused
 
 
 @pytest.mark.usefixtures("_plug_ins")
