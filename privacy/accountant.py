@@ -255,7 +255,7 @@ class Accountant:
         if within_delta and together.epsilon <= self._budget * (1 + 1e-9):
             return
         spent = epsilon_at(together, delta=self.delta)
-        if spent <= self._budget * (1 + 1e-9):
+        if within_delta and spent <= self._budget * (1 + 1e-9):
             return
         if not within_delta:
             raise BudgetError(

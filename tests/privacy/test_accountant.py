@@ -207,6 +207,18 @@ def test_impossible_deltas_are_refused(delta: float) -> None:
         Accountant(party=1, parties=2, budget=1.0, delta=delta, neighbours="replace-one")
 
 
+def test_own_deltas_are_bounded_also_where_the_run_has_more() -> None:
+    accountant = Accountant(
+        party=1, parties=2, budget=1.0, delta=1e-3, max_delta=1e-6, neighbours="replace-one"
+    )
+    stream = RandomStream(b"k" * 32)
+    accountant.release(StatedLoss(Loss.pure(0.1, delta=1e-6)), to=0, phase="p", randomness=stream)
+    with pytest.raises(BudgetError, match="at most delta 1e-06"):
+        accountant.release(
+            StatedLoss(Loss.pure(0.1, delta=1e-6)), to=0, phase="p", randomness=stream
+        )
+
+
 def test_unknown_views_are_refused_before_anything_is_recorded() -> None:
     accountant = accountant_of()
     with pytest.raises(ValueError, match=r"expected views among public, .*, found 9_parties"):
