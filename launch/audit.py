@@ -15,7 +15,9 @@ from ..protocols.registry import available, find
 from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
 from ..report.folder import put
 from ..report.pages.audit_page import audit_page
-from ..studies.audit import CONFIDENCE, AuditPlan, StartChunks, audit_lines, check_plan
+from ..studies.audit import StartChunks, audit_lines, check_plan
+from ..studies.audit_line import CONFIDENCE
+from ..studies.audit_plan import AuditPlan
 from ..studies.audit_settings import LEFT_OUT, preset
 from ..studies.audit_tables import MADE_UP
 from ..studies.mechanism_audit import audit_mechanisms

@@ -19,7 +19,8 @@ import msgspec
 
 from ..messages import SottovoceError
 from ..runs.failure import RunFailed
-from ..studies.audit import Chunk, RunFigures, run_chunk
+from ..studies.audit import run_chunk
+from ..studies.audit_plan import Chunk, RunFigures
 
 __all__ = ["chunks_here", "chunks_in_processes", "serve"]
 

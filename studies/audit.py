@@ -9,109 +9,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
 import msgspec
 
-from ..evaluation.distinguishing import MIN_RUNS, lower_bound
-from ..evaluation.gaussian_loss import mean_lower_bound
 from ..messages import UsageError
 from ..parties import Records, Schema, load
 from ..privacy import Release, losses_by_view
-from ..privacy.conversion import epsilon_of
 from ..protocols import AnyProtocol
-from ..protocols.protocol import Mode
-from ..report.audit_report import AuditLine, judge_line
+from ..report.audit_report import AuditLine
 from ..runs.job import Job, instantiate
+from .audit_line import audit_line
+from .audit_plan import AuditPlan, Chunk, Figures, RunFigures
 from .audit_run import play_pair
 from .audit_tables import neighbouring_tables, read_labels, typed_schema
 from .audit_views import ATTRIBUTES_UNKNOWN, adversaries, figures_by_view
 
-__all__ = ["AuditPlan", "Chunk", "RunFigures", "StartChunks", "SURE", "audit_lines", "run_chunk"]
-
-CHUNK_RUNS: Final = 20
-CONFIDENCE: Final = 0.999
-SURE: Final = 1 - 1e-6
-"""Confidence of the bound that contradicts an exact loss."""
-MAX_LOSS: Final = 1e6
-"""Stands for an infinite log-ratio among the numbers of the distinguishing test."""
-
-
-class AuditPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is audited."""
-
-    protocol: str
-    mode: Mode
-    parameters: dict[str, Any]
-    parties: int
-    party: int
-    """The audited party's number."""
-    data: str
-    """made-up, demo, or the path of a table whose columns and labels are used."""
-    sizes: tuple[int, ...]
-    rows: int
-    tables: tuple[str, ...]
-    runs: int
-    seed: int
-    key_bits: int
-    schema: Schema | None = None
-
-    def job(self) -> Job:
-        """Make the job of a run."""
-        return Job(
-            protocol=self.protocol,
-            parameters=self.parameters,
-            parties=self.parties,
-            mode=self.mode,
-            key_bits=self.key_bits,
-            insecure_test_keys=True,
-            seed=self.seed,
-        )
-
-    def chunks(self) -> list[Chunk]:
-        """Divide the runs: an equal number on each table and on each neighbour."""
-        sides = [(table, swapped) for table in self.tables for swapped in (False, True)]
-        each = max(MIN_RUNS, -(-self.runs // len(sides)))
-        chunks = []
-        for side, (table, swapped) in enumerate(sides):
-            for start in range(0, each, CHUNK_RUNS):
-                seed = self.seed + side * each + start
-                chunks.append(Chunk(self, table, swapped, seed, min(CHUNK_RUNS, each - start)))
-        return chunks
-
-
-class Chunk(msgspec.Struct, frozen=True):
-    """Some runs on one dataset, which one process makes."""
-
-    plan: AuditPlan
-    table: str
-    swapped: bool
-    """Whether the runs are on the neighbouring dataset."""
-    seed: int
-    """Seed of the first run; each run has the next one."""
-    runs: int
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """What one run says of one view."""
-
-    loss: float | None
-    numbers: tuple[float, ...]
-    """What the view holds, where the loss is not known."""
-    accounted: float
-    rho: float
-    """Accounted rho, which bounds the mean loss."""
-
-
-class RunFigures(msgspec.Struct, frozen=True):
-    """What one run says."""
-
-    table: str
-    swapped: bool
-    views: dict[str, Figures]
-    delta: float
-    difference: str
-
+__all__ = ["StartChunks", "audit_lines", "check_plan", "run_chunk"]
 
 StartChunks = Callable[[Sequence[Chunk]], Iterator[list[RunFigures]]]
 """Makes the runs of chunks, and gives their figures as they are there."""
@@ -128,7 +41,7 @@ def audit_lines(
     for results in start(chunks):
         runs += results
         progress(len(runs), total)
-    return [_line(plan, setup, view, runs) for view in runs[0].views]
+    return [audit_line(plan, setup.instance, view, runs) for view in runs[0].views]
 
 
 def run_chunk(chunk: Chunk) -> list[RunFigures]:
@@ -237,108 +150,6 @@ def _accounted(
                 for adversary in adversaries(setup.job.parties)
             }
     return accounted, rho, delta
-
-
-def _line(plan: AuditPlan, setup: _Setup, view: str, runs: Sequence[RunFigures]) -> AuditLine:
-    figures = [run.views[view] for run in runs]
-    accounted = max(figure.accounted for figure in figures)
-    losses = [figure.loss for figure in figures if figure.loss is not None]
-    largest = max(losses) if len(losses) == len(figures) else None
-    table = runs[losses.index(largest)].table if largest is not None else "all"
-    delta = max(run.delta for run in runs)
-    differences = {run.difference for run in runs} - {""}
-    bound, sure_bound = (
-        max(
-            _table_bound(
-                [run for run in runs if run.table == name],
-                view,
-                confidence=1 - (1 - confidence) / len(plan.tables),
-                delta=delta,
-            )
-            for name in plan.tables
-        )
-        for confidence in (CONFIDENCE, SURE)
-    )
-    claim = _claim(setup.instance, view, parties=plan.parties, accounted=accounted)
-    difference = min(differences, default="")
-    return AuditLine(
-        protocol=setup.instance.name,
-        mode=plan.mode,
-        view=view,
-        claim=claim,
-        accounted=accounted,
-        delta=delta,
-        runs=len(runs),
-        largest_loss=largest,
-        table=table,
-        lower_bound=bound,
-        difference=difference,
-        verdict=judge_line(
-            claim=claim,
-            accounted=accounted,
-            delta=delta,
-            largest_loss=largest,
-            lower_bound=bound,
-            sure_bound=sure_bound,
-            difference=difference,
-        ),
-    )
-
-
-def _table_bound(
-    runs: Sequence[RunFigures], view: str, *, confidence: float, delta: float
-) -> float:
-    """Bound epsilon by the runs on one table and on its neighbour.
-
-    The largest bound of all tables is reported, so each table has its part of the failures.
-    """
-    sides: tuple[list[tuple[float, ...]], list[tuple[float, ...]]] = ([], [])
-    exact = all(run.views[view].loss is not None for run in runs)
-    for run in runs:
-        figures = run.views[view]
-        numbers = figures.numbers
-        if exact and figures.loss is not None:
-            # The log-ratio says all that there is to say about which dataset it was.
-            loss = max(-MAX_LOSS, min(MAX_LOSS, figures.loss))
-            numbers = (-loss if run.swapped else loss,)
-        sides[run.swapped].append(numbers)
-    # Where there is a delta, two bounds share the chance to fail.
-    bound = lower_bound(
-        *sides,
-        confidence=1 - (1 - confidence) / 2 if exact and delta else confidence,
-        delta=min(delta, 0.5),
-    )
-    if not exact or not delta:
-        return bound
-    # The mean loss bounds rho from below. That shows far smaller violations than rare answers do.
-    # Within the accounted rho it shows none: pure releases may have an epsilon below that of rho.
-    means = (
-        mean_lower_bound(
-            [run.views[view].loss or 0.0 for run in runs if run.swapped is swapped],
-            confidence=1 - (1 - confidence) / 4,
-        )
-        for swapped in (False, True)
-    )
-    rho = max(0.0, *means)
-    if rho <= max(run.views[view].rho for run in runs):
-        return bound
-    return max(bound, epsilon_of(rho, delta=min(delta, 0.5)))
-
-
-def _claim(protocol: AnyProtocol, view: str, *, parties: int, accounted: float) -> float | None:
-    """Give the epsilon that the protocol claims in a view; `None` if it claims none there."""
-    if protocol.neighbours == "label-within-belief" and view != ATTRIBUTES_UNKNOWN:
-        # Mode paper says that CLLDP is at least as strong as LabelDP, which protects the label
-        # against those who know the attributes. The rigorous claim there is the whole record's.
-        return protocol.epsilon if protocol.mode == "paper" else accounted
-    adversary = next((other for other in adversaries(parties) if other.view == view), None)
-    if adversary is None or not adversary.size or protocol.colluding is None:
-        return protocol.epsilon
-    if adversary.size > protocol.colluding:
-        return None
-    if adversary.curator and not protocol.curator_may_collude:
-        return None
-    return protocol.epsilon
 
 
 def check_plan(plan: AuditPlan) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from ..crypto import RandomStream
 from ..evaluation.distinguishing import lower_bound
 from ..report.audit_report import AuditLine, judge_line
-from .audit import SURE
+from .audit_line import SURE
 from .mechanism_cases import MechanismCase, mechanism_cases
 
 __all__ = ["audit_case", "audit_mechanisms", "law_deviation"]

@@ -29,16 +29,10 @@ from sottovoce.privacy.likelihood import log_ratio
 from sottovoce.protocols.registry import available, find
 from sottovoce.report.audit_report import AuditLine, judge_line
 from sottovoce.runs.failure import RunFailed
-from sottovoce.studies.audit import (
-    SURE,
-    AuditPlan,
-    Figures,
-    RunFigures,
-    _table_bound,
-    audit_lines,
-    run_chunk,
-)
+from sottovoce.studies.audit import audit_lines, run_chunk
+from sottovoce.studies.audit_line import SURE, _table_bound
 from sottovoce.studies.audit_noise import NoisyTables
+from sottovoce.studies.audit_plan import AuditPlan, Figures, RunFigures
 from sottovoce.studies.audit_run import play_pair
 from sottovoce.studies.audit_tables import AUDIT_TABLES, audit_schema, neighbouring_tables
 from sottovoce.studies.mechanism_audit import audit_case, audit_mechanisms
