@@ -43,9 +43,25 @@ class AboveThreshold:
         self._drawn = 0
         self._noise: int | None = None
         self._is_over = False
+        self._bearer: object = None
 
     def __repr__(self) -> str:
         return f"AboveThreshold({self._drawn} questions, epsilon={self.epsilon:g})"
+
+    def bind(self, bearer: object) -> None:
+        """Hold all questions to the records of the first, which bear the loss of all.
+
+        Raises:
+            MisuseError: this question is about other records.
+        """
+        if self._bearer is None:
+            self._bearer = bearer
+        if self._bearer != bearer:
+            raise MisuseError(
+                "expected all questions about a threshold to be released about the same records, "
+                "found another part or other users: prepare questions of their own by "
+                "above_threshold"
+            )
 
     def question(self, value: float) -> ThresholdQuestion:
         """Prepare the next question: is this value above the threshold?

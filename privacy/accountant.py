@@ -33,6 +33,7 @@ from typing import Literal, TypeVar
 
 from ..crypto import RandomStream
 from ..messages import BudgetError, MisuseError
+from .above_threshold import ThresholdQuestion
 from .adversary import losses_in, views
 from .composition import WHOLE, PartPath, PartStep, overlap, total
 from .conversion import epsilon_at
@@ -181,6 +182,8 @@ class Accountant:
         ]
         for release in planned:
             self._check(release)
+        if isinstance(mechanism, ThresholdQuestion):
+            mechanism.about.bind((self.party, users, part))
         self.releases += planned
         return mechanism.draw(randomness)
 

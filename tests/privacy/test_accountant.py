@@ -12,6 +12,7 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import BudgetError, MisuseError
 from sottovoce.privacy import Accountant, Loss, Release, UserCost, laplace, losses_by_view, views
+from sottovoce.privacy.above_threshold import above_threshold
 from sottovoce.privacy.loss import NO_LOSS, SummedLoss
 
 
@@ -217,6 +218,20 @@ def test_own_deltas_are_bounded_also_where_the_run_has_more() -> None:
         accountant.release(
             StatedLoss(Loss.pure(0.1, delta=1e-6)), to=0, phase="p", randomness=stream
         )
+
+
+def test_questions_about_a_threshold_are_about_the_same_records() -> None:
+    """The first question is charged for all, so another part would bear its loss for nothing."""
+    accountant = Accountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
+    first, second = accountant.partition(["a", "b"], by_value=False)
+    questions = above_threshold(500, sensitivity=1, epsilon=1.0)
+    stream = RandomStream(b"k" * 32)
+    for _ in range(2):
+        question = questions.question(0)
+        accountant.release(question, to=0, phase="p", randomness=stream, part=first)
+    with pytest.raises(MisuseError, match="about the same records"):
+        accountant.release(questions.question(0), to=0, phase="p", randomness=stream, part=second)
+    assert len(accountant.releases) == 2
 
 
 def test_unknown_views_are_refused_before_anything_is_recorded() -> None:
