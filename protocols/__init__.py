@@ -1,6 +1,7 @@
 """The conversations, each reading as its paper."""
 
-from .protocol import AnyProtocol, Cost, Epsilon, Formula, Options, Outcome, Protocol, Public
+from .cost import Cost, Formula, Public
+from .protocol import AnyProtocol, Epsilon, Options, Outcome, Protocol
 from .registry import available, find
 
 __all__ = [

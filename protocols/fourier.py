@@ -38,8 +38,9 @@ from ..parties.user_values import ValueFunction, parity_values
 from ..privacy import BinaryEncoding, Domain
 from ..privacy.local import DirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard
+from .cost import Cost, Public
 from .local import Ways, check_marginals, user_counts
-from .protocol import Cost, Mode, Outcome, Public
+from .protocol import Mode, Outcome
 from .survey import (
     CuratorSurvey,
     PartySurvey,

@@ -22,7 +22,8 @@ from ..curator import Curator
 from ..messages import CURATOR, UsageError, message
 from ..parties import Party
 from ..privacy import laplace
-from .protocol import Cost, Epsilon, Options, Outcome, Protocol, Public
+from .cost import Cost, Public
+from .protocol import Epsilon, Options, Outcome, Protocol
 
 __all__ = ["HeadCount"]
 

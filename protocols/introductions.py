@@ -26,7 +26,7 @@ from ..crypto import Channel, IdentifiedRole, Keypair
 from ..crypto.kem import CIPHERTEXT_BYTES, PUBLIC_BYTES
 from ..crypto.sealed import TAG_BYTES, KemShare, agree
 from ..messages import CURATOR, MessageError, MisuseError, Private, message, role_name
-from .protocol import Cost
+from .cost import Cost
 
 __all__ = [
     "HANDSHAKE",

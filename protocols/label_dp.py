@@ -31,7 +31,8 @@ from ..privacy import Domain
 from ..privacy.local import packed_size, unpack
 from ..privacy.local.clear import ClearAttributes
 from .clldp.settings import label_of
-from .protocol import Cost, Outcome, Public
+from .cost import Cost, Public
+from .protocol import Outcome
 from .survey import (
     CuratorSurvey,
     PartySurvey,

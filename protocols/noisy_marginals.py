@@ -33,7 +33,8 @@ from ..messages import UsageError
 from ..parties import Party
 from ..privacy.budget import Unit
 from ..privacy.domain import Domain, marginal_table
-from .protocol import Cost, Epsilon, Outcome, Public
+from .cost import Cost, Public
+from .protocol import Epsilon, Outcome
 from .secure_sum import (
     CuratorSums,
     Family,

@@ -21,7 +21,8 @@ from ..messages import UsageError
 from ..parties import Party
 from ..privacy import Domain
 from ..privacy.budget import Unit
-from .protocol import Cost, Epsilon, Outcome, Public
+from .cost import Cost, Public
+from .protocol import Epsilon, Outcome
 from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, Tables, predict_keys
 
 __all__ = ["OneWay"]

@@ -21,8 +21,9 @@ from ..messages import UsageError
 from ..parties import Party
 from ..privacy import Domain
 from ..privacy.local import Randomizer, printed_choice
+from .cost import Cost, Public
 from .local import LocalOptions, LocalProtocol, choose_randomizer
-from .protocol import Cost, Mode, Outcome, Public
+from .protocol import Mode, Outcome
 from .survey import (
     CuratorSurvey,
     MarginalQuestions,

@@ -20,7 +20,7 @@ the sub-protocols that the class names in `uses`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import (
     TYPE_CHECKING,
@@ -40,7 +40,8 @@ from ..curator import Curator
 from ..messages import MisuseError
 from ..messages.message import is_message
 from ..parties import Party, Schema
-from ..privacy import BudgetHolder, Domain, Members, Neighbours
+from ..privacy import BudgetHolder, Members, Neighbours
+from .cost import Cost, Formula, Public
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,16 +49,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AnyProtocol",
     "ParametersT",
-    "Cost",
     "Epsilon",
-    "Formula",
     "Mode",
     "Options",
     "Outcome",
     "Protocol",
-    "Public",
     "UserTraffic",
-    "add_up",
 ]
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
@@ -68,10 +65,6 @@ Delta: TypeAlias = Annotated[
     float,
     msgspec.Meta(ge=0, lt=1, description="chance that epsilon may fail; 0 allows pure noise only"),
 ]
-
-
-ModelT = TypeVar("ModelT")
-"""The type of the parts of a published model from which a cost follows."""
 
 
 class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -90,68 +83,6 @@ class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         The text is empty where no option does.
         """
         return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """A line of the predicted cost: the messages of one kind in one phase.
-
-    `payload_bytes` is the sum over these messages.
-    """
-
-    phase: str
-    kind: str
-    messages: int
-    payload_bytes: int
-
-
-def add_up(lines: Iterable[Cost]) -> list[Cost]:
-    """Add up the lines of the same kind in the same phase."""
-    sums: dict[tuple[str, str], Cost] = {}
-    for line in lines:
-        before = sums.get(
-            (line.phase, line.kind),
-            Cost(phase=line.phase, kind=line.kind, messages=0, payload_bytes=0),
-        )
-        sums[line.phase, line.kind] = Cost(
-            phase=line.phase,
-            kind=line.kind,
-            messages=before.messages + line.messages,
-            payload_bytes=before.payload_bytes + line.payload_bytes,
-        )
-    return list(sums.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Formula:
-    """The cost of a phase by the paper's formula, as printed and corrected, for one run."""
-
-    phase: str
-    printed_rounds: float
-    printed_bytes: float
-    corrected_rounds: float
-    corrected_bytes: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Public:
-    """Public figures of a run, on which a predicted cost may depend."""
-
-    parties: int
-    rows: int
-    """Rows of all parties; 0 where it is secret, as neighbours add or remove a record."""
-    key_bits: int
-    domain: Domain | None
-    model: Mapping[str, object] | None = None
-    """The published model. Before the run it is `None`; afterwards a cost may depend on it."""
-
-    def published(self, kind: type[ModelT]) -> ModelT | None:
-        """Read from the published model what a forecast needs; `None` before the run.
-
-        Raises:
-            msgspec.ValidationError: the model is not of this kind.
-        """
-        return None if self.model is None else msgspec.convert(dict(self.model), kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

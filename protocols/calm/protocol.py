@@ -36,6 +36,7 @@ from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local import Randomizer, printed_choice
+from ..cost import Cost, Public
 from ..local import (
     LocalOptions,
     LocalProtocol,
@@ -47,7 +48,7 @@ from ..local import (
     estimate_pairs,
     user_counts,
 )
-from ..protocol import Cost, Mode, Outcome, Public
+from ..protocol import Mode, Outcome
 from ..survey import (
     Answer,
     CuratorSurvey,

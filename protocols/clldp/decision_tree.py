@@ -35,7 +35,8 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.domain import intervals
 from ...privacy.local.belief import Allocation
-from ..protocol import Cost, Mode, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Mode, Outcome
 from .estimates import PooledEstimate, pool
 from .leaves import answer_leaves, ask_leaves
 from .levels import LevelRounds, PrintedLevelRounds

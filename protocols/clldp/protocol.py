@@ -12,7 +12,8 @@ import numpy as np
 from ...curator.labels import DEFAULT_DEVIATIONS, underestimation
 from ...messages import UsageError
 from ...privacy import Domain
-from ..protocol import Cost, Mode, Public
+from ..cost import Cost, Public
+from ..protocol import Mode
 from ..survey import (
     SurveyMessages,
     SurveyProtocol,

@@ -36,8 +36,9 @@ from ...curator.marginal import Numbers
 from ...curator.projections import norm_mul
 from ...messages import CURATOR, encoded_size
 from ...parties import Party
+from ..cost import Cost, Public
 from ..introductions import introduce, predict_introductions
-from ..protocol import Cost, Outcome, Public
+from ..protocol import Outcome
 from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .descent import specialise
 from .disclosure import add_counts, disclose

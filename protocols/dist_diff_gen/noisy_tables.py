@@ -28,7 +28,8 @@ from ...curator import Curator, agree
 from ...curator.projections import norm_sub
 from ...messages import CURATOR
 from ...parties import Party
-from ..protocol import Cost, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Outcome
 from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .descent import pick_best, specialise
 from .leaves import count_leaves

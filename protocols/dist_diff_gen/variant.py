@@ -9,7 +9,8 @@ from ...curator.marginal import Numbers
 from ...messages import MessageError, Private, Role, UsageError, encoded_size, role_name
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
-from ..protocol import Cost, Mode, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Mode, Outcome
 from ..secure_sum import SumBatch, SummingProtocol
 from .leaves import describe, draw_rows, spread
 from .options import DistDiffGenParameters, Messages

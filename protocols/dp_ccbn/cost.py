@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import comb
 
-from ..protocol import Formula, Public
+from ..cost import Formula, Public
 
 __all__ = ["evaluate_formulas", "printed"]
 

@@ -12,10 +12,11 @@ from ...curator import BayesianNetwork, Curator, Estimate, agree, synthesise
 from ...messages import encoded_size
 from ...privacy import Domain
 from ...privacy.budget import Unit
+from ..cost import Cost, Formula, Public, add_up
 from ..dp_subn.attribute_form import BITS, ORIGINAL
 from ..dp_subn.structure import structure_of
 from ..dp_subn.usefulness import inflation_of, useful_sizes
-from ..protocol import Cost, Formula, Mode, Outcome, Public, add_up
+from ..protocol import Mode, Outcome
 from ..secure_sum import Family, SummingProtocol, Tables, predict_keys
 from .cost import evaluate_formulas
 from .options import Candidates, DPCCBNParameters

@@ -34,13 +34,14 @@ from ...curator import Curator
 from ...messages import CURATOR, UsageError
 from ...parties import Party
 from ...privacy import BinaryEncoding, Budget, Domain
+from ..cost import Cost, Formula, Public, add_up
 from ..noise_replacement import (
     CuratorReplacement,
     NoiseReplacement,
     PartyReplacement,
     predict_replacement,
 )
-from ..protocol import Cost, Formula, Mode, Outcome, Public, add_up
+from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, pick_design, plan_bits
 from .budget import PhaseBudgets

@@ -25,7 +25,7 @@ from typing import Final
 
 from ...messages import encoded_size
 from ...privacy import Domain
-from ..protocol import Cost, Formula, Public, add_up
+from ..cost import Cost, Formula, Public, add_up
 from ..secure_sum import Family, NoiseKind, SumOptions, Tables
 from .bits_plan import BitsPlan
 from .initial import quotas

@@ -35,7 +35,8 @@ from ...messages import CURATOR
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
-from ..protocol import Cost, Mode, Outcome, Public, add_up
+from ..cost import Cost, Public, add_up
+from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .budget import PhaseBudgets
 from .cost import predict_parameters

@@ -26,7 +26,8 @@ from dataclasses import replace
 from ...curator import BayesianNetwork, Curator, Estimate, Marginal
 from ...messages import CURATOR, UsageError, encoded_size
 from ...parties import Party, Records
-from ..protocol import Cost, Mode, Public
+from ..cost import Cost, Public
+from ..protocol import Mode
 from ..secure_sum import CuratorSums, Family, PartySums
 from .bits_plan import BitsPlan, Frontiers
 from .cost import ARRAY

@@ -33,7 +33,8 @@ from ...messages import CURATOR
 from ...parties import Party, Records
 from ...privacy import BinaryEncoding, Domain
 from ...privacy.budget import Unit
-from ..protocol import Cost, Formula, Mode, Outcome, Public, add_up
+from ..cost import Cost, Formula, Public, add_up
+from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, Frontiers, pick_design, plan_bits
 from .budget import PhaseBudgets

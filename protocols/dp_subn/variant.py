@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 from typing import ClassVar
 
 from ...messages import UsageError
-from ..protocol import Mode, Public
+from ..cost import Public
+from ..protocol import Mode
 from ..secure_sum import SummingProtocol
 from .messages import Messages
 from .options import DPSUBNParameters, Profile, Views

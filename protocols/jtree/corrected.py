@@ -16,7 +16,8 @@ from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
-from ..protocol import Cost, Mode, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, PartySums, Tables, predict_keys
 from .budget import Parts, corrected_budget, least_noise
 from .growing import grow

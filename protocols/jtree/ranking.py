@@ -24,7 +24,7 @@ from ...privacy.exponential import choose
 from ...privacy.noisy_scores import gaussian_scores
 from ...privacy.sensitivity import choice_sensitivity
 from ...privacy.sparse_vector import sparse_vector
-from ..protocol import Cost, Public
+from ..cost import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
 from .budget import Parts
 from .graph_messages import GraphMessages, count_votes, gather_edges, gather_scores, send_edges

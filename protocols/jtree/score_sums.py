@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ...privacy import Budget
-from ..protocol import Cost, Public
+from ..cost import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums, SumBatch, predict_sum
 from .parameters import JTreeParameters
 from .scores import Scores

@@ -26,7 +26,8 @@ from ...messages import CURATOR, MessageError, message
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
-from ..protocol import Cost, Mode, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, Tables, predict_keys
 from .budget import Parts, least_noise, tree_budget
 from .parameters import JTreeParameters, Structure, refuse_foreign

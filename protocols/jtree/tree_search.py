@@ -22,7 +22,7 @@ from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.exponential import choose
 from ...privacy.sensitivity import choice_sensitivity
-from ..protocol import Cost, Public
+from ..cost import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
 from .budget import Parts
 from .graph_messages import count_votes, gather_edges, send_edges

@@ -14,7 +14,8 @@ from ...messages import CURATOR, MessageError, Private, UsageError, message
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
-from ..protocol import Cost, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Outcome
 from ..secure_sum import Family, SecureSums, SummingProtocol, Tables
 from .graph_messages import GraphMessages
 from .parameters import JTreeParameters

@@ -54,8 +54,9 @@ from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local.bloom import BloomFilters
+from ..cost import Cost, Public
 from ..local import SyntheticRows
-from ..protocol import Cost, Outcome, Public
+from ..protocol import Outcome
 from ..survey import (
     KEY_BYTES,
     CuratorSurvey,

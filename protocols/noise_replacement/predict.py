@@ -8,7 +8,7 @@ import numpy as np
 
 from ...messages import encoded_size
 from ...privacy import Domain
-from ..protocol import Cost, Public, add_up
+from ..cost import Cost, Public, add_up
 from ..secure_sum import Family
 from ..secure_sum.predict import BIGINTS
 from .messages import NoiseReplacement

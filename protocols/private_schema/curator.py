@@ -10,7 +10,7 @@ import numpy as np
 from ...curator import Curator
 from ...messages import UsageError
 from ...parties import Schema, SchemaPlan
-from ..protocol import Public
+from ..cost import Public
 from ..secure_sum import CuratorSums, NoiseKind, SumOptions
 from .grid import Histogram, Numbers, finer_edges
 from .messages import SchemaLearning

@@ -10,7 +10,7 @@ import msgspec
 from ...messages import CURATOR
 from ...parties import Bins, Party, Schema, SchemaPlan
 from ...privacy.histogram import SecretHistogram
-from ..protocol import Public
+from ..cost import Public
 from ..secure_sum import NoiseKind, PartySums, SumOptions
 from .grid import COARSE_EDGES
 from .messages import SchemaLearning

@@ -34,7 +34,8 @@ from ...curator import Curator
 from ...messages import MisuseError, UsageError
 from ...parties import Bins, Party, SchemaPlan
 from ...privacy.budget import Budget, Unit
-from ..protocol import Epsilon, Mode, Outcome, Public
+from ..cost import Public
+from ..protocol import Epsilon, Mode, Outcome
 from ..secure_sum import SummingProtocol, SumOptions
 from .budget import delta_of_rest, expected_domain, rest_of_budget, whole_budget
 from .curator import learn_as_curator, unknown_ranges

@@ -19,8 +19,9 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local.assignment import share_out
 from ..calm.design import covers, design
+from ..cost import Cost, Public
 from ..local import PairTables, draw_rows, estimate_pairs
-from ..protocol import Cost, Mode, Outcome, Public
+from ..protocol import Mode, Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .accumulation import accumulate
 from .parameters import (

@@ -18,7 +18,8 @@ from ...curator import Curator, dependency_graph, junction_tree
 from ...parties import Party
 from ...privacy.local import OptimisedUnary
 from ...privacy.local.assignment import share_out
-from ..protocol import Cost, Mode, Outcome, Public
+from ..cost import Cost, Public
+from ..protocol import Mode, Outcome
 from ..survey import CuratorSurvey, MarginalQuestions, PartySurvey
 from .cliques import (
     agreed_tables,

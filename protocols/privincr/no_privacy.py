@@ -46,7 +46,8 @@ from ...messages import CURATOR, MessageError, Private, UsageError, encoded_size
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
-from ..protocol import Cost, Options, Outcome, Protocol, Public
+from ..cost import Cost, Public
+from ..protocol import Options, Outcome, Protocol
 from .parameters import Base
 
 __all__ = ["NoPrivJTree"]

@@ -28,8 +28,9 @@ from ...curator.projections import norm_mul, norm_sub
 from ...parties import Party
 from ...privacy.local import OptimisedUnary, Randomizer
 from ...privacy.local.assignment import share_out
+from ..cost import Cost, Public
 from ..local import choose_randomizer
-from ..protocol import Cost, Mode, Outcome, Public
+from ..protocol import Mode, Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .cliques import clique_questions, draw_table, sets_of, trivial_tables
 from .factoring import Factor, factorise_cliques, nested_factors

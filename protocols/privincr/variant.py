@@ -12,8 +12,8 @@ from ...messages import UsageError
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 from ...privacy.local.assignment import share_out
+from ..cost import Cost, Public
 from ..local import LocalProtocol
-from ..protocol import Cost, Public
 from ..survey import MarginalQuestions, Question, predict_opening, predict_round
 from .factoring import Factor
 from .parameters import PrivIncrParameters

@@ -10,8 +10,8 @@ import numpy as np
 from ...crypto.modulus_proof import roots_needed
 from ...messages import BigInts, encoded_size
 from ...privacy.shares import Batch
+from ..cost import Cost, Public
 from ..introductions import predict_introductions
-from ..protocol import Cost, Public
 from .batch import SumBatch
 from .graph import Circle
 from .hidden_words import WORDS_PAGE, check_cells, masked_width

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar, Final, TypeVar
 
 from ...privacy.budget import Budget, Unit
-from ..protocol import Mode, Protocol, Public
+from ..cost import Public
+from ..protocol import Mode, Protocol
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
 
 __all__ = ["SummingProtocol"]

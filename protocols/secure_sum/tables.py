@@ -11,7 +11,7 @@ import numpy as np
 from ...curator import Estimate, Marginal
 from ...parties import Records
 from ...privacy import Budget, Domain
-from ..protocol import Cost, Public
+from ..cost import Cost, Public
 from .batch import SumBatch
 from .options import NoiseKind, SumOptions
 from .predict import predict_sum

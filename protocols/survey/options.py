@@ -6,7 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from ..protocol import Epsilon, Options, Public
+from ..cost import Public
+from ..protocol import Epsilon, Options
 
 __all__ = ["Simulation", "SurveyOptions", "number_of_users", "survey_warnings"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...messages import encoded_size
 from ...privacy import Domain
-from ..protocol import Cost, Public
+from ..cost import Cost, Public
 from .messages import KEY_BYTES, SurveyMessages
 from .options import SurveyOptions, number_of_users
 from .questions import Question, QuestionKind

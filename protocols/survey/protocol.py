@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, TypeVar
 
 from ...privacy import BudgetHolder, Neighbours
-from ..protocol import Protocol, Public
+from ..cost import Public
+from ..protocol import Protocol
 from .messages import SurveyMessages
 from .options import SurveyOptions, survey_warnings
 

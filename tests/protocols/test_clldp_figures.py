@@ -46,7 +46,7 @@ from sottovoce.protocols.clldp.terms import (
     terms_of_sets,
     write_terms,
 )
-from sottovoce.protocols.protocol import Public
+from sottovoce.protocols.cost import Public
 from sottovoce.runs.job import Job, instantiate
 
 DOMAIN = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "l": ("n", "p")})

@@ -16,6 +16,7 @@ from sottovoce import UsageError
 from sottovoce.parties import read_schema
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.conversion import rho_of
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.dp_subn.bits_plan import plan_bits
 from sottovoce.protocols.dp_subn.budget import PhaseBudgets
 from sottovoce.protocols.dp_subn.designs import best_design
@@ -25,7 +26,6 @@ from sottovoce.protocols.dp_subn.usefulness import binary_degree
 from sottovoce.protocols.jtree.budget import Parts, corrected_budget, is_low, tree_budget
 from sottovoce.protocols.jtree.parameters import JTreeParameters
 from sottovoce.protocols.jtree.score_sums import ScoreSum
-from sottovoce.protocols.protocol import Public
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
 from sottovoce.protocols.secure_sum.options import choose_noise
 from sottovoce.runs.job import Job, instantiate

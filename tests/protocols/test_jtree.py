@@ -31,6 +31,7 @@ from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.jtree import JTree
 from sottovoce.protocols.jtree.budget import (
     Parts,
@@ -53,7 +54,7 @@ from sottovoce.protocols.jtree.scores import (
 from sottovoce.protocols.jtree.tables import agreeing_tables, believed_tables, printed_tables
 from sottovoce.protocols.jtree.tree import TreeJTree, receive_margins
 from sottovoce.protocols.jtree.tree_search import tree_search
-from sottovoce.protocols.protocol import Mode, Public
+from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.registry import find
 from sottovoce.runs.job import Job, instantiate
 

@@ -20,6 +20,7 @@ from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.privacy.local.bloom import BloomFilters
 from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.protocols import fourier, label_dp, noisy_marginals
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.dist_diff_gen.descent import pick_best, specialise
 from sottovoce.protocols.dist_diff_gen.disclosure import Disclosure, add_counts, disclose
 from sottovoce.protocols.dist_diff_gen.leaves import count_leaves, draw_rows, spread
@@ -36,7 +37,6 @@ from sottovoce.protocols.noise_replacement.rounds import (
     plan_round,
     sum_out,
 )
-from sottovoce.protocols.protocol import Public
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
 from sottovoce.protocols.survey import (
     Answer,

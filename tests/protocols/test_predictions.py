@@ -10,7 +10,7 @@ import pytest
 
 import sottovoce
 from sottovoce.privacy import Domain
-from sottovoce.protocols.protocol import Public
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
 from sottovoce.runs.job import Job, instantiate
 

@@ -27,6 +27,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.local import PairTables, estimate_pairs
 from sottovoce.protocols.privincr import NoIncremental
 from sottovoce.protocols.privincr.accumulation import AccumulatedTable, accumulate, aggregate
@@ -47,7 +48,7 @@ from sottovoce.protocols.privincr.variant import (
     by_power,
     round_questions,
 )
-from sottovoce.protocols.protocol import Mode, Public
+from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.survey import Answer, Question, SurveyMessages
 from sottovoce.runs.job import Job, instantiate
 

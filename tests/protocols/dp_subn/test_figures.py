@@ -19,6 +19,7 @@ from sottovoce.messages import MessageError, UsageError, encoded_size
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.sensitivity import dependence_sensitivity, mutual_information_sensitivity
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.dp_ccbn import cost as ccbn_cost
 from sottovoce.protocols.dp_ccbn.plan import MAX_TABLES, CandidatePlan
 from sottovoce.protocols.dp_ccbn.scores import choose_all, scores_of
@@ -54,7 +55,6 @@ from sottovoce.protocols.dp_subn.usefulness import (
     max_cells,
     useful_sizes,
 )
-from sottovoce.protocols.protocol import Public
 from sottovoce.protocols.secure_sum import SumOptions
 from sottovoce.runs.job import Job, instantiate
 

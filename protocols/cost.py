@@ -1,0 +1,78 @@
+"""The cost of a run: as predicted from public figures, and by the formulas of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from ..privacy import Domain
+
+__all__ = ["Cost", "Formula", "Public", "add_up"]
+
+ModelT = TypeVar("ModelT")
+"""The type of the parts of a published model from which a cost follows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """A line of the predicted cost: the messages of one kind in one phase.
+
+    `payload_bytes` is the sum over these messages.
+    """
+
+    phase: str
+    kind: str
+    messages: int
+    payload_bytes: int
+
+
+def add_up(lines: Iterable[Cost]) -> list[Cost]:
+    """Add up the lines of the same kind in the same phase."""
+    sums: dict[tuple[str, str], Cost] = {}
+    for line in lines:
+        before = sums.get(
+            (line.phase, line.kind),
+            Cost(phase=line.phase, kind=line.kind, messages=0, payload_bytes=0),
+        )
+        sums[line.phase, line.kind] = Cost(
+            phase=line.phase,
+            kind=line.kind,
+            messages=before.messages + line.messages,
+            payload_bytes=before.payload_bytes + line.payload_bytes,
+        )
+    return list(sums.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formula:
+    """The cost of a phase by the paper's formula, as printed and corrected, for one run."""
+
+    phase: str
+    printed_rounds: float
+    printed_bytes: float
+    corrected_rounds: float
+    corrected_bytes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Public:
+    """Public figures of a run, on which a predicted cost may depend."""
+
+    parties: int
+    rows: int
+    """Rows of all parties; 0 where it is secret, as neighbours add or remove a record."""
+    key_bits: int
+    domain: Domain | None
+    model: Mapping[str, object] | None = None
+    """The published model. Before the run it is `None`; afterwards a cost may depend on it."""
+
+    def published(self, kind: type[ModelT]) -> ModelT | None:
+        """Read from the published model what a forecast needs; `None` before the run.
+
+        Raises:
+            msgspec.ValidationError: the model is not of this kind.
+        """
+        return None if self.model is None else msgspec.convert(dict(self.model), kind)
