@@ -67,6 +67,12 @@ def make_report(record: RunRecord) -> Report:
         formulas = _formulas(protocol, record.entries, public)
     except Exception as error:  # noqa: BLE001 - whatever is wrong, the result must not be lost
         warnings.append(f"the cost could not be predicted: {type(error).__name__}: {error}")
+    if privacy.delta > privacy.claimed_delta * (1 + 1e-9):
+        warnings.append(
+            f"losses hold except with probability {privacy.delta:.3g}, which is more than the "
+            f"claimed delta {privacy.claimed_delta:g}: mechanisms of this protocol have deltas of "
+            "their own, which add up"
+        )
     try:
         excesses = find_excess(protocol, privacy, parties=job.parties)
         privacy = msgspec.structs.replace(privacy, above_claim=excesses)
