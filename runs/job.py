@@ -17,7 +17,8 @@ from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties import ColumnChoice, Schema, SchemaPlan, read_split
 from ..protocols import AnyProtocol, find
-from ..protocols.protocol import Mode
+from ..protocols.protocol import Mode, Options
+from .choices import choices_of
 
 __all__ = [
     "DEFAULT_SCHEMA_SHARE",
@@ -248,6 +249,11 @@ def is_own_module(name: str) -> bool:
     return name.partition(".")[0] == __name__.partition(".")[0]
 
 
+def _type_of(parameters: type[Options], name: str) -> Any:
+    """Give the type of a parameter."""
+    return next(field.type for field in msgspec.structs.fields(parameters) if field.name == name)
+
+
 def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
     """Convert the protocol's parameters; an error names the parameter."""
     names = kind.Parameters.__struct_fields__
@@ -263,6 +269,9 @@ def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
             msgspec.convert({name: value}, kind.Parameters, strict=False)
         except msgspec.ValidationError as error:
             what = str(error).partition(" - at ")[0]
+            words = choices_of(_type_of(kind.Parameters, name))
+            if words and "enum value" in what:
+                what = f"expected {' or '.join(words)}"
             if "missing required field" not in what:
                 raise UsageError(
                     f"{what[0].lower()}{what[1:]} for parameter {name}, found {value!r}"

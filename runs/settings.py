@@ -11,12 +11,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_origin
+from typing import Any, Final
 
 import msgspec
 
 from ..messages import UsageError
 from ..parties import ColumnChoice, Schema, SchemaPlan, read_plan
+from .choices import choices_of
 from .job import DEFAULT_SCHEMA_SHARE, Job, Placement
 
 __all__ = [
@@ -140,19 +141,11 @@ def check_option(name: str, value: Any, *, spelling: Spelling) -> None:
         msgspec.convert(value, OPTIONS[name])
     except msgspec.ValidationError as error:
         what = str(error).partition(" - at ")[0].replace(" | null", "")
-        if choices := _choices(OPTIONS[name]):
+        if choices := choices_of(OPTIONS[name]):
             what = f"expected {' or '.join(choices)}"
         raise UsageError(
             f"{spelling(name)}: {what[0].lower()}{what[1:]}, found {value!r}"
         ) from None
-
-
-def _choices(kind: Any) -> list[str]:
-    """List the words that an option takes, if it takes nothing else."""
-    if get_origin(kind) is Literal:
-        return [str(choice) for choice in get_args(kind)]
-    inner = get_args(kind)[:1] if get_origin(kind) is Annotated else get_args(kind)
-    return [choice for part in inner for choice in _choices(part)]
 
 
 def read_options(path: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce
 from sottovoce import SottovoceError, UsageError
-from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.job import Job, Placement, instantiate
 from sottovoce.runs.settings import OPTIONS, merge_options, read_options, settings
 
 JOB = {field.name: field.default for field in msgspec.structs.fields(Job)}
@@ -101,3 +101,11 @@ def test_the_same_words_on_the_command_line(tmp_path: Path) -> None:
             {"protocol": "head-count", "key_bits": 2},
             spelling=lambda name: f"--{name.replace('_', '-')}",
         )
+
+
+def test_a_wrong_word_for_a_parameter_is_answered_by_all_words() -> None:
+    with pytest.raises(
+        UsageError,
+        match="expected auto or laplace or gaussian or selected for parameter",
+    ):
+        instantiate(Job(protocol="one-way", parameters={"noise": "shares"}))
