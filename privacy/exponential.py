@@ -24,7 +24,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-import gmpy2
 import numpy as np
 import numpy.typing as npt
 
@@ -110,6 +109,8 @@ def _digit_weights(rate: Fraction, digits: int) -> list[list[int]]:
     A weight is the product of one entry for each digit. An exponential takes microseconds, a
     product a tenth of one, and there may be a hundred thousand candidates.
     """
+    import gmpy2
+
     with gmpy2.context(gmpy2.get_context(), precision=PRECISION_BITS + 64):
         per_step = gmpy2.mpfr(rate.numerator) / rate.denominator
         unit = gmpy2.mpfr(1 << PRECISION_BITS)
