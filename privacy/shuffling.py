@@ -37,7 +37,7 @@ def shuffled_epsilon(epsilon: float, *, users: int, delta: float) -> float:
         delta: the probability with which the bound may not hold.
 
     >>> [round(shuffled_epsilon(epsilon, users=45_222, delta=1e-9), 3) for epsilon in (1.0, 4.0)]
-    [0.127, 0.82]
+    [0.127, 0.819]
     >>> shuffled_epsilon(4.0, users=1_000, delta=1e-9)
     4.0
     """
