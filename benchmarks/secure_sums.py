@@ -47,6 +47,7 @@ class OneSum(SummingProtocol[OneSumParameters]):
     """One batch of as many cells as are asked for."""
 
     name = "one-sum"
+    needs_schema = False
     summary = "one batch of a secure sum"
 
     @property
