@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...curator.pair_planning import DEPENDENCE
 from ...privacy import Domain
 from ...privacy.local import Randomizer
 
@@ -44,8 +45,6 @@ Pairs help each other, which the prediction does not see. Chosen with Adult and 
 """
 MIN_USERS: Final = 50
 """Least users of a set, on average."""
-DEPENDENCE: Final = (0.02, 0.05, 0.1, 0.2)
-"""Distances of a pair from independence, in total variation: unknown, so even in logarithms."""
 HALF: Final = sqrt(2 / pi) / 2
 """Half the mean of |x| for a standard normal x."""
 

@@ -32,6 +32,8 @@ from typing import Annotated
 import msgspec
 
 from ...curator import Curator, Marginal
+from ...curator.pair_rows import draw_rows
+from ...curator.pair_tables import estimate_pairs
 from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
@@ -44,8 +46,6 @@ from ..local import (
     Ways,
     check_marginals,
     choose_randomizer,
-    draw_rows,
-    estimate_pairs,
     user_counts,
 )
 from ..protocol import Mode, Outcome
@@ -120,7 +120,8 @@ class CALM(LocalProtocol[CALMParameters]):
     def marginals(self, desk: Curator, answers: Sequence[Answer]) -> MarginalOf:
         """Estimate all pairs together, and reconstruct from them (steps 3 to 5)."""
         generator = desk.randomness("latent classes").generator()
-        pairs = estimate_pairs(desk.domain, answers, generator=generator)
+        noisy = [answer.noisy(desk.domain) for answer in answers]
+        pairs = estimate_pairs(desk.domain, noisy, generator=generator)
         return PairReconstruction(desk.domain, pairs, self.parameters.reconstruction).marginal
 
     def party(self, me: Party) -> None:

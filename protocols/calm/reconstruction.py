@@ -2,7 +2,7 @@
 
 As printed, tables are averaged until they agree. A marginal that no table covers is the one of
 maximum entropy, or of least squares. By default each pair's table is first estimated from all
-answers together (`protocols.local.pairs`), and larger marginals follow from their pairs.
+answers together (`curator.pair_tables`), and larger marginals follow from their pairs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from ...curator import Estimate, Marginal, agree
 from ...curator.least_squares import least_squares
 from ...curator.maximum_entropy import fit, reconstruct
+from ...curator.pair_tables import PairTables
 from ...privacy import Domain
-from ..local import PairTables
 from ..survey import Answer
 
 __all__ = ["MarginalOf", "PairReconstruction", "PrintedReconstruction", "Reconstruction"]

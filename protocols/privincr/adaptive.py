@@ -3,8 +3,9 @@
 It is ours, in the frame of Wang et al., "PrivIncr: multi-dimensional data publishing with local
 differential privacy" (EDBT 2023). It replaces lines 2 to 8 of Algorithm 3: neither a threshold
 decides nor a tree. After each round the tables are believed as far as their noise allows
-(`local.pairs`), and the next round's users go where the errors fall most (`planning`). In the
-end rows are raked to the tables of all pairs (`local.rows`).
+(`curator.pair_tables`), and the next round's users go where the errors fall most
+(`curator.pair_planning`). In the end rows are raked to the tables of all pairs
+(`curator.pair_rows`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from ...curator import Curator, JunctionTree
+from ...curator.pair_planning import Planning
+from ...curator.pair_rows import draw_rows
+from ...curator.pair_tables import PairTables, estimate_pairs
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local.assignment import share_out
 from ..calm.design import covers, design
 from ..cost import Cost, Public
-from ..local import PairTables, draw_rows, estimate_pairs
 from ..protocol import Mode, Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .accumulation import accumulate
@@ -32,7 +35,7 @@ from .parameters import (
     Test,
     refuse_foreign,
 )
-from .planning import Planning, candidate_sets
+from .planning import MIN_USERS, candidate_sets, noise_of_users
 from .variant import PrivIncrVariant, RoundRecord, askable, predict_rounds, round_questions
 
 if TYPE_CHECKING:
@@ -74,7 +77,11 @@ class AdaptivePrivIncr(PrivIncrVariant):
         weights = design(
             domain, users=survey.users, randomizer=self.randomizer, choices=choices
         ).weights
-        planning = Planning(domain, [*(candidate_sets(domain, choices) | weights)], self.randomizer)
+        planning = Planning(
+            domain,
+            [*(candidate_sets(domain, choices) | weights)],
+            noise_of_users(self.randomizer),
+        )
         parts = share_out(survey.users, round_shares(self.rounds))
         generator = desk.randomness("latent classes").generator()
         answers: dict[tuple[str, ...], Answer] = {}
@@ -88,14 +95,14 @@ class AdaptivePrivIncr(PrivIncrVariant):
                 answers = accumulate(answers, survey.collect(survey.plan(questions, kind)))
                 tables = estimate_pairs(
                     domain,
-                    [*answers.values()],
+                    [answer.noisy(domain) for answer in answers.values()],
                     generator=generator,
                     passes=2 if last else 1,
                 )
                 if not last:
                     planning.learn(tables)
                     groups = {names: answer.question.users for names, answer in answers.items()}
-                    weights = planning.share_out(groups, max(parts[number], 1))
+                    weights = planning.share_out(groups, max(parts[number], 1), least=MIN_USERS)
             sets = [question.attributes for question in questions]
             pairs = dict.fromkeys(pair for names in sets for pair in combinations(names, 2))
             rounds.append(RoundRecord(questions, [*pairs]))

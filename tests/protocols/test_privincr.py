@@ -21,6 +21,8 @@ from sottovoce.curator import (
 )
 from sottovoce.curator.association import association
 from sottovoce.curator.estimates import Estimate
+from sottovoce.curator.pair_planning import Planning
+from sottovoce.curator.pair_tables import PairTables, estimate_pairs
 from sottovoce.curator.projections import norm_sub
 from sottovoce.curator.shrinkage import SPREADS, PairPosterior
 from sottovoce.launch.conformance import ProtocolConformance
@@ -28,7 +30,6 @@ from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
 from sottovoce.protocols.cost import Public
-from sottovoce.protocols.local import PairTables, estimate_pairs
 from sottovoce.protocols.privincr import NoIncremental
 from sottovoce.protocols.privincr.accumulation import AccumulatedTable, accumulate, aggregate
 from sottovoce.protocols.privincr.factoring import (
@@ -40,7 +41,7 @@ from sottovoce.protocols.privincr.factoring import (
 )
 from sottovoce.protocols.privincr.graph import CorrectedGraph, PrintedGraph
 from sottovoce.protocols.privincr.parameters import Base, NoIncrementalParameters
-from sottovoce.protocols.privincr.planning import Planning
+from sottovoce.protocols.privincr.planning import MIN_USERS, noise_of_users
 from sottovoce.protocols.privincr.pruning import bound, plain_threshold, relaxed_threshold
 from sottovoce.protocols.privincr.variant import (
     PrivIncrVariant,
@@ -439,7 +440,8 @@ def test_the_baseline_has_one_round() -> None:
 
 
 def planning(domain: Domain, sets: list[tuple[str, ...]], *, epsilon: float = 1.0) -> Planning:
-    return Planning(domain, sets, lambda cells: OptimisedUnary(cells, epsilon=epsilon))
+    law = noise_of_users(lambda cells: OptimisedUnary(cells, epsilon=epsilon))
+    return Planning(domain, sets, law)
 
 
 def test_users_go_where_they_help_most() -> None:
@@ -448,7 +450,7 @@ def test_users_go_where_they_help_most() -> None:
     sets: list[tuple[str, ...]] = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c")]
     plan = planning(domain, sets)
     before: dict[tuple[str, ...], int] = {("a", "b"): 5000}
-    shares = plan.share_out(before, 100_000)
+    shares = plan.share_out(before, 100_000, least=MIN_USERS)
     assert sum(shares.values()) == pytest.approx(100_000, rel=0.01)
 
     def predicted(new: Mapping[tuple[str, ...], float]) -> float:
@@ -481,7 +483,7 @@ def test_what_is_surely_independent_needs_nobody() -> None:
     singles = {name: Marginal((name,), np.full(4, 0.25)) for name in "abcd"}
     posteriors = {pair: posterior((4, 4), surely_product=pair != ("a", "b")) for pair in pairs}
     plan.learn(PairTables(singles, {}, posteriors))
-    shares = plan.share_out(dict.fromkeys(pairs, 10000), 100_000)
+    shares = plan.share_out(dict.fromkeys(pairs, 10000), 100_000, least=MIN_USERS)
     assert shares["a", "b"] > 5 * max(shares.get(pair, 0.0) for pair in pairs[1:])
 
 
@@ -494,7 +496,8 @@ def test_pairs_are_estimated_once_each() -> None:
         answer(("a", "b"), table, 10**6),
         answer(("c",), np.full(2, 0.5), 10**6),
     ]
-    tables = estimate_pairs(domain, answers, generator=np.random.default_rng(1))
+    noisy = [each.noisy(domain) for each in answers]
+    tables = estimate_pairs(domain, noisy, generator=np.random.default_rng(1))
     assert sorted(tables.pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
     assert list(tables.singles) == ["a", "b", "c"]
     assert sorted(tables.posteriors) == [("a", "b"), ("b", "c")]

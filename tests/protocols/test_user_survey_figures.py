@@ -18,8 +18,12 @@ from sottovoce.curator import (
     correlation_threshold,
     dependency_graph,
     junction_tree,
+    pair_planning,
 )
 from sottovoce.curator.association import association
+from sottovoce.curator.pair_planning import Planning
+from sottovoce.curator.pair_rows import pair_tree
+from sottovoce.curator.pair_tables import PairTables, estimate_pairs
 from sottovoce.curator.shrinkage import SPREADS, PairPosterior, shrink
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties.demo import demo_table
@@ -35,14 +39,13 @@ from sottovoce.protocols.calm.design import (
     predicted_error,
     printed_design,
 )
-from sottovoce.protocols.local import PairTables, estimate_pairs, publishing
+from sottovoce.protocols.local import publishing
 from sottovoce.protocols.local.publishing import check_marginals, user_counts
-from sottovoce.protocols.local.rows import pair_tree
-from sottovoce.protocols.privincr import cliques, no_privacy, planning
+from sottovoce.protocols.privincr import cliques, no_privacy
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, conditions_of, factorise
 from sottovoce.protocols.privincr.graph import CorrectedGraph, PrintedGraph
 from sottovoce.protocols.privincr.parameters import PrivIncrParameters, refuse_foreign
-from sottovoce.protocols.privincr.planning import Planning, candidate_sets
+from sottovoce.protocols.privincr.planning import MIN_USERS, candidate_sets, noise_of_users
 from sottovoce.protocols.privincr.pruning import (
     bound,
     is_proven,
@@ -337,7 +340,7 @@ def test_the_noise_of_an_answer_by_hand(kind: Any) -> None:
 
 
 def planned(domain: Domain, sets: Sequence[tuple[str, ...]]) -> Planning:
-    return Planning(domain, sets, oue)
+    return Planning(domain, sets, noise_of_users(oue))
 
 
 SETS: list[tuple[str, ...]] = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("a", "b", "c")]
@@ -406,7 +409,7 @@ def test_users_are_shared_out_where_the_distance_is_least() -> None:
     domain = domain_of(2, 3, 4)
     plan = planned(domain, SETS)
     before: dict[tuple[str, ...], int] = {("a",): 3000, ("b",): 100}
-    shares = plan.share_out(before, 60_000)
+    shares = plan.share_out(before, 60_000, least=MIN_USERS)
     assert min(shares.values()) >= 50
     assert sum(shares.values()) == pytest.approx(60_000, rel=0.01)
     groups = {names: before.get(names, 0) + round(shares.get(names, 0)) for names in SETS}
@@ -419,17 +422,15 @@ def test_users_are_shared_out_where_the_distance_is_least() -> None:
             moved[target] += size
             assert plan.predict(moved) >= least * (1 - 2e-3)
     # Where every set would get fewer than 50, the largest stays.
-    assert plan.share_out({}, 20)
+    assert plan.share_out({}, 20, least=MIN_USERS)
 
 
-def test_a_set_has_at_least_fifty_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_has_at_least_fifty_users() -> None:
     """The set with the fewest users is kept from 50 users on."""
     plan = planned(domain_of(2, 3, 4), SETS)
 
     def fewest(users: int) -> tuple[float, int]:
-        with monkeypatch.context() as patch:
-            patch.setattr(planning, "MIN_USERS", 0)
-            shares = plan.share_out({}, users)
+        shares = plan.share_out({}, users, least=0)
         kept = {names: size for names, size in shares.items() if size > 1}
         return min(kept.values()), len(kept)
 
@@ -438,8 +439,8 @@ def test_a_set_has_at_least_fifty_users(monkeypatch: pytest.MonkeyPatch) -> None
         middle = (low + high) // 2
         low, high = (middle, high) if fewest(middle)[0] < 50 else (low, middle)
     assert fewest(low)[0] < 50 <= fewest(high)[0] < 51
-    assert len(plan.share_out({}, high)) == fewest(high)[1]
-    assert len(plan.share_out({}, low)) < fewest(low)[1]
+    assert len(plan.share_out({}, high, least=MIN_USERS)) == fewest(high)[1]
+    assert len(plan.share_out({}, low, least=MIN_USERS)) < fewest(low)[1]
 
 
 def test_candidates_are_singles_pairs_and_covers() -> None:
@@ -452,7 +453,7 @@ def test_candidates_are_singles_pairs_and_covers() -> None:
 @pytest.mark.parametrize("kind", [OptimisedUnary, DirectEncoding])
 def test_the_noise_of_a_user_by_hand(kind: Any) -> None:
     randomizer = kind(6, epsilon=1.0)
-    base, slope = planning._noise(randomizer)
+    base, slope = noise_of_users(lambda _: randomizer)(1)
     assert base == randomizer.variance()
     assert slope == pytest.approx(randomizer.variance(frequency=1.0) - base + 1)
     assert slope >= 0
@@ -477,9 +478,9 @@ def test_the_curve_of_a_pair_by_hand() -> None:
     if far > 1:
         shares = {10: 0.3, 12: 0.5}
     base, slope = 3.0, 2.0
-    found = planning._curve(posterior_of(weight, alone, even), base, slope)
+    found = pair_planning._curve(posterior_of(weight, alone, even), base, slope)
     for index in (0, 30, 60, 100):
-        precision = planning.GRID[index]
+        precision = pair_planning.GRID[index]
         distance = 0.0
         for column, share in shares.items():
             for m in even[0]:
@@ -495,12 +496,12 @@ def test_a_spread_beyond_all_distances_does_not_count_alone() -> None:
     weight[0, 10] = 1.0
     alone[0, 25], alone[0, 12] = 1.0, 1.0
     assert HALF * np.sqrt(SPREADS[25] * even).sum() > 1 > HALF * np.sqrt(SPREADS[12] * even).sum()
-    found = planning._curve(posterior_of(weight, alone, even), 3.0, 2.0)
+    found = pair_planning._curve(posterior_of(weight, alone, even), 3.0, 2.0)
     u = (3.0 + 2.0 * 0.0025) / (3.0 + 2.0 / 400)
     expected = 0.0
     for column, share in ((10, 0.5), (12, 0.5)):
         t = SPREADS[column] * 0.0025
-        expected += share * 400 * HALF * sqrt(t * u / (t * planning.GRID[50] + u))
+        expected += share * 400 * HALF * sqrt(t * u / (t * pair_planning.GRID[50] + u))
     assert found[50] == pytest.approx(log(expected))
 
 
@@ -512,7 +513,7 @@ def test_uneven_margins_are_learned() -> None:
     singles = {name: Marginal((name,), values) for name, values in shares.items()}
     plan.learn(PairTables(singles, {("a", "b"): singles["a"] * singles["b"]}, {}))
     for place, (name, size) in enumerate((("a", 2), ("b", 3))):
-        base, slope = planning._noise(oue(size))
+        base, slope = noise_of_users(oue)(size)
         deviations = [sqrt(base + slope * f * (1 - f)) for f in shares[name]]
         expected = sum(deviations) / (size * sqrt(base + slope / size))
         assert plan._uneven[place] == pytest.approx(expected)
@@ -927,12 +928,11 @@ def test_centres_of_a_pair_are_distributions(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(centres)
         return original(pairs, centres)
 
-    monkeypatch.setattr("sottovoce.protocols.local.pairs.shrink", recorded)
+    monkeypatch.setattr("sottovoce.curator.pair_tables.shrink", recorded)
     joint = np.array([[0.35, 0.15], [0.15, 0.35]])
     answers = [answer(("a", "b"), joint, 10**5), answer(("b", "c"), joint, 10**5)]
-    tables = estimate_pairs(
-        domain_of(2, 2, 2), answers, generator=np.random.default_rng(1), passes=1
-    )
+    noisy = [each.noisy(domain_of(2, 2, 2)) for each in answers]
+    tables = estimate_pairs(domain_of(2, 2, 2), noisy, generator=np.random.default_rng(1), passes=1)
     first, second = seen
     for centres in (*first.values(), *second.values()):
         for centre in centres:

@@ -2,7 +2,7 @@
 
 A junction tree of cliques that are not too large keeps the strongest pairs and loses the others.
 Its rows are a good start. They are weighted until all pairs have nearly their tables, and drawn
-again by these weights (`curator.raking`).
+again by these weights (`raking`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,13 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from ...curator import (
-    Chain,
-    JunctionTree,
-    Marginal,
-    dependency_graph,
-    junction_tree,
-    mutual_information,
-    synthesise,
-    triangulate,
-)
-from ...curator.maximum_entropy import fit
-from ...curator.raking import ReportProgress, rake
-from ...curator.sampling import SampleCodes
-from ...privacy import Domain
+from ..privacy.domain import Domain
+from .information import mutual_information
+from .junction_tree import JunctionTree, dependency_graph, junction_tree, triangulate
+from .marginal import Marginal
+from .maximum_entropy import fit
+from .raking import ReportProgress, rake
+from .sampling import Chain, SampleCodes, synthesise
 
 if TYPE_CHECKING:
     import numpy as np
