@@ -87,6 +87,8 @@ class PartySums:
             sparse = noise == "shares" and not all_pairs
             peers = self.circle.neighbours(me.rank) if sparse else me.peers
             introduce(me, others=[CURATOR, *peers])
+        self.counts_rows = rows is None
+        """Whether `rows` is the number of all rows, and not a bound on them."""
         self.rows = self._count_rows() if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._keyed_party: KeyedParty | None = None
@@ -186,6 +188,8 @@ class CuratorSums:
         """The order in which parties stand on the mask graph; neighbours are introduced."""
         if options.aggregator != "clear":
             introduce(desk, others=desk.parties)
+        self.counts_rows = rows is None
+        """Whether `rows` is the number of all rows, and not a bound on them."""
         self.rows_by_party: list[int] = []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         if rows is None:

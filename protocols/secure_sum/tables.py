@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from ...curator import Estimate, Marginal
+from ...messages import MisuseError
 from ...parties import Records
 from ...privacy import Budget, Domain
 from ..cost import Cost, Public
@@ -114,6 +115,7 @@ class Tables:
 
     def contribute(self, records: Records, sums: PartySums) -> None:
         """Count the tables and add them to the batch. Called by a party."""
+        self._require_number_of_rows(sums)
         tables = zip(self.weights, self.counted, records.marginals(self.families), strict=True)
         sums.contribute((weight * counts[:cells] for weight, cells, counts in tables), self.batch)
 
@@ -124,6 +126,7 @@ class Tables:
         Their variance is given as that of independent cells that have so much noise once their sum
         is corrected to the number of rows: twice their own.
         """
+        self._require_number_of_rows(sums)
         variance = sums.variance(self.batch)
         tables = np.split(sums.total(self.batch), np.cumsum(self.counted)[:-1])
         estimates = []
@@ -136,3 +139,12 @@ class Tables:
             table = Marginal.of(self.domain, family, values)
             estimates.append(Estimate(table, factor * variance / weight**2))
         return estimates
+
+    def _require_number_of_rows(self, sums: PartySums | CuratorSums) -> None:
+        """Refuse to take a cell as the rest of all rows where only a bound on them is public."""
+        if any(self.complements) and not sums.counts_rows:
+            raise MisuseError(
+                "expected the number of all rows, of which one cell of a table with two is the "
+                "rest, found a bound: say as_printed=True, or take Gaussian noise, and both cells "
+                "are counted"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -12,31 +12,43 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from sottovoce.curator import Estimate, make_consistent
-from sottovoce.parties import Records, read_schema
+from sottovoce.curator import Curator, Estimate, make_consistent
+from sottovoce.messages import MisuseError
+from sottovoce.parties import Party, Records, read_schema
 from sottovoce.privacy import Budget, Domain
-from sottovoce.protocols.secure_sum import Tables
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumOptions, Tables
 
 SCHEMA = {"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"]}
 DOMAIN = Domain({name: tuple(labels) for name, labels in SCHEMA.items()})
 FAMILIES = (("a",), ("b",), ("c",), ("a", "b"))
 PURE = Budget.pure(1.0)
 GAUSSIAN = Budget("rho", 0.1)
+BOUND = 1000
 
 
 def counts_of(rows: Sequence[tuple[int, ...]], tables: Tables) -> npt.NDArray[np.int64]:
     """Return what a party with these rows adds to the batch."""
     frame = pd.DataFrame(np.array(rows).astype(str), columns=list(SCHEMA))
     summed: list[npt.NDArray[np.int64]] = []
-    sums: Any = SimpleNamespace(contribute=lambda parts, _: summed.extend(parts))
+    sums: Any = SimpleNamespace(counts_rows=True, contribute=lambda parts, _: summed.extend(parts))
     tables.contribute(Records(frame, schema=read_schema(SCHEMA)), sums)
     return np.concatenate(summed)
 
 
-def received(cells: npt.NDArray[Any], tables: Tables, *, rows: int, variance: float = 1.0) -> Any:
+def received(
+    cells: npt.NDArray[Any],
+    tables: Tables,
+    *,
+    rows: int,
+    counts_rows: bool = True,
+    variance: float = 1.0,
+) -> Any:
     """Return the estimates of a curator who receives these cells."""
     sums: Any = SimpleNamespace(
-        rows=rows, variance=lambda _: variance, total=lambda batch: cells[: batch.cells]
+        rows=rows,
+        counts_rows=counts_rows,
+        variance=lambda _: variance,
+        total=lambda batch: cells[: batch.cells],
     )
     return tables.receive(sums)
 
@@ -129,3 +141,60 @@ def test_a_binary_attribute_has_half_of_the_variance_and_others_are_as_before(
 def test_a_batch_of_binary_attributes_has_half_of_the_sensitivity() -> None:
     tables = Tables(DOMAIN, (("a",), ("c",)), PURE)
     assert (tables.weights, tables.batch.sensitivity, tables.batch.cells) == ([1, 1], 2, 2)
+
+
+def count_among_two(
+    converse: Callable[..., Any], tables: Tables, *, bound: int | None
+) -> list[list[float]]:
+    """Count the tables of two parties, with 3 and 2 rows, in a secure sum."""
+    columns = list(SCHEMA)
+    frames = [
+        pd.DataFrame([("0", "2", "1"), ("1", "1", "1"), ("1", "0", "1")], columns=columns),
+        pd.DataFrame([("1", "2", "0"), ("1", "2", "1")], columns=columns),
+    ]
+
+    def party(me: Party) -> None:
+        with me.phase("sum"):
+            tables.contribute(me.records, PartySums(me, SumOptions(aggregator="masks"), rows=bound))
+
+    def curator(desk: Curator) -> list[list[float]]:
+        with desk.phase("sum"):
+            sums = CuratorSums(desk, SumOptions(aggregator="masks"), rows=bound)
+            return [cells_of(estimate).tolist() for estimate in tables.receive(sums)]
+
+    talk = converse(party, curator, parties=2, tables=frames, schema=read_schema(SCHEMA))
+    return list(talk.curator)
+
+
+@pytest.mark.parametrize(
+    ("as_printed", "budget", "bound"),
+    [
+        (False, Budget.pure(400), None),
+        (True, Budget.pure(400), BOUND),
+        (False, Budget("rho", 1000), BOUND),
+    ],
+)
+def test_both_cells_are_right_by_the_number_of_rows_or_where_both_are_counted(
+    converse: Callable[..., Any], as_printed: bool, budget: Budget, bound: int | None
+) -> None:
+    """The noise is 0 but for a chance below 1e-20."""
+    tables = Tables(DOMAIN, FAMILIES, budget, as_printed=as_printed)
+    expected = [[1, 4], [1, 1, 3], [1, 4], [0, 0, 1, 1, 1, 2]]
+    assert count_among_two(converse, tables, bound=bound) == expected
+
+
+def test_a_bound_on_the_rows_is_not_taken_for_their_number(converse: Callable[..., Any]) -> None:
+    """Otherwise the other cell would be the rest of the bound, 999 instead of 4."""
+    tables = Tables(DOMAIN, FAMILIES, PURE)
+    with pytest.raises(MisuseError, match="found a bound: say as_printed=True"):
+        count_among_two(converse, tables, bound=BOUND)
+    with pytest.raises(MisuseError, match="found a bound: say as_printed=True"):
+        received(np.zeros(tables.batch.cells), tables, rows=BOUND, counts_rows=False)
+
+
+def test_tables_of_more_cells_are_counted_with_a_bound_on_the_rows(
+    converse: Callable[..., Any],
+) -> None:
+    tables = Tables(DOMAIN, (("b",), ("a", "b")), Budget.pure(400))
+    expected = [[1, 1, 3], [0, 0, 1, 1, 1, 2]]
+    assert count_among_two(converse, tables, bound=BOUND) == expected
