@@ -142,6 +142,10 @@ class ThresholdQuestion:
         of_threshold, of_values = vector.shares
         return of_threshold / STEPS, of_values / (2 * STEPS)
 
+    def bind(self, bearer: object) -> None:
+        """Hold all questions to the records of the first. Called by the accountant."""
+        self.about.bind(bearer)
+
     def draw(self, randomness: RandomStream) -> bool:
         """Answer the question. Called by `Accountant.release` alone."""
         return self.about.answer(self, randomness)

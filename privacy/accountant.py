@@ -33,12 +33,11 @@ from typing import Literal, TypeVar
 
 from ..crypto import RandomStream
 from ..messages import BudgetError, MisuseError
-from .above_threshold import ThresholdQuestion
 from .adversary import losses_in, views
 from .composition import WHOLE, PartPath, PartStep, overlap, total
 from .conversion import epsilon_at
 from .loss import Loss, require_possible
-from .mechanism import AnyMechanism, UserRange, loss_of, require_complete, seen_of
+from .mechanism import AnyMechanism, Successive, UserRange, loss_of, require_complete, seen_of
 from .releases import Release
 
 __all__ = ["Accountant", "BudgetHolder", "Neighbours"]
@@ -182,8 +181,8 @@ class Accountant:
         ]
         for release in planned:
             self._check(release)
-        if isinstance(mechanism, ThresholdQuestion):
-            mechanism.about.bind((self.party, users, part))
+        if isinstance(mechanism, Successive):
+            mechanism.bind((self.party, users, part))
         self.releases += planned
         return mechanism.draw(randomness)
 

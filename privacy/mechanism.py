@@ -7,7 +7,7 @@ refuses an object that lacks one (`require_complete`), and a type checker refuse
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from ..crypto import RandomStream
 from ..messages import MisuseError
@@ -19,6 +19,7 @@ __all__ = [
     "AnyMechanism",
     "Mechanism",
     "PureMechanism",
+    "Successive",
     "UserCost",
     "UserRange",
     "loss_of",
@@ -77,6 +78,23 @@ class Mechanism(Protocol[T_co]):
         """Draw the noise and return the answer. Called by `Accountant.release` alone."""
 
 
+@runtime_checkable
+class Successive(Protocol):
+    """A mechanism of a series of which the first release pays for all.
+
+    So all of them must be about the same records.
+    """
+
+    def bind(self, bearer: object) -> None:
+        """Hold the series to the records, or users, of its first release.
+
+        Called by `Accountant.release`, before anything is recorded.
+
+        Raises:
+            MisuseError: this release is about other records than the first one.
+        """
+
+
 class PureMechanism(Protocol[T_co]):
     """A mechanism that states an epsilon, and a delta, where others state a whole loss.
 
@@ -124,10 +142,9 @@ def require_complete(mechanism: AnyMechanism[object]) -> None:
     Raises:
         MisuseError: a field is missing; the text names it and the object's class.
     """
-    pure = not hasattr(mechanism, "loss") and (
-        hasattr(mechanism, "epsilon") or hasattr(mechanism, "delta")
-    )
-    fields = PURE_FIELDS if pure else MECHANISM_FIELDS
+    states_epsilon = hasattr(mechanism, "epsilon") or hasattr(mechanism, "delta")
+    is_pure = states_epsilon and not hasattr(mechanism, "loss")
+    fields = PURE_FIELDS if is_pure else MECHANISM_FIELDS
     missing = [name for name in fields if not hasattr(mechanism, name)]
     if missing:
         raise MisuseError(
@@ -139,11 +156,9 @@ def require_complete(mechanism: AnyMechanism[object]) -> None:
 
 def loss_of(mechanism: AnyMechanism[object]) -> Loss:
     """Give the loss that a mechanism claims."""
-    loss: Loss | None = getattr(mechanism, "loss", None)
-    if loss is not None:
-        return plain_loss(loss)
-    pure = cast("PureMechanism[object]", mechanism)
-    return Loss.pure(float(pure.epsilon), delta=float(pure.delta))
+    if hasattr(mechanism, "loss"):
+        return plain_loss(mechanism.loss)
+    return Loss.pure(float(mechanism.epsilon), delta=float(mechanism.delta))
 
 
 def seen_of(mechanism: AnyMechanism[object]) -> dict[str, Loss]:

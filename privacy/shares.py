@@ -123,22 +123,22 @@ class Batch:
         return rho_of_sum(
             share_variance=self._share_variance,
             shares=shares,
-            l2_squared=self._squares,
+            l2_squared=self._gaussian[1],
             cells=self.cells,
         )
 
     @property
-    def _squares(self) -> int:
-        assert self.squares is not None  # noqa: S101 - __post_init__ has refused it
-        return self.squares
+    def _gaussian(self) -> tuple[float, int]:
+        """The budget in rho and the squared sensitivity in L2, of a batch with Gaussian noise."""
+        if self.rho is None or self.squares is None:
+            raise ValueError("expected a batch with a budget in rho, found one in epsilon")
+        return self.rho, self.squares
 
     @property
     def _share_variance(self) -> Fraction:
         """Variance parameter of one party's Gaussian share."""
-        assert self.rho is not None  # noqa: S101 - only called where there is one
-        return share_variance_for(
-            self.rho, shares=self._honest, l2_squared=self._squares, cells=self.cells
-        )
+        rho, squares = self._gaussian
+        return share_variance_for(rho, shares=self._honest, l2_squared=squares, cells=self.cells)
 
     def draw_share(self, count: int, *, randomness: RandomStream) -> Counts:
         """Draw one party's share of the noise for so many cells."""
