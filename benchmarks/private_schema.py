@@ -120,14 +120,14 @@ def measure(
     assert run.synthetic is not None
     learnt = json.loads(run.files["schema.json"])
     edges = {name: bin_edges(learnt[name]) for name in names}
-    found = [edge_errors(table[name].to_numpy(float), edges[name]) for name in names]
+    errors = [edge_errors(table[name].to_numpy(float), edges[name]) for name in names]
     synthetic = pd.DataFrame(
         {name: numbers_of(run.synthetic[name], edges[name], seed=seed) for name in names}
     )
     return [
         float(np.mean([len(each) - 1 for each in edges.values()])),
-        float(np.nanmean([rank for rank, _ in found])),
-        float(np.mean([variation for _, variation in found])),
+        float(np.nanmean([rank for rank, _ in errors])),
+        float(np.mean([variation for _, variation in errors])),
         *answer_errors(table[names].astype(float), synthetic),
     ]
 
@@ -189,9 +189,9 @@ def main() -> None:
                 )
                 learnt = json.loads(run.files["schema.json"])
                 kept = [name for name in names if "categories" not in learnt[name]]
-                given = learnt | texts
+                whole = learnt | texts
                 rows.append(
-                    measure(table, kept, given, protocol=protocol, budget=budget, seed=seed)
+                    measure(table, kept, whole, protocol=protocol, budget=budget, seed=seed)
                 )
             print_row(title, f"{text}, epsilon {epsilon:g}", str(parties), rows)
 

@@ -139,7 +139,7 @@ def _asking(values: list[float]) -> Callable[[RandomStream], list[bool]]:
 def _log_likelihood(values: list[float], answers: list[Any]) -> float:
     """Add up the log-probabilities of all answers, each after those before."""
     questions = above_threshold(3.0, sensitivity=1, epsilon=EPSILON)
-    asked = [questions.question(value) for value in values[: len(answers)]]
+    prepared = [questions.question(value) for value in values[: len(answers)]]
     return sum(
-        question.log_likelihood(answer) for question, answer in zip(asked, answers, strict=True)
+        question.log_likelihood(answer) for question, answer in zip(prepared, answers, strict=True)
     )
