@@ -1,6 +1,6 @@
 """Errors of dist-diff-gen and of one-way tables by epsilon: of marginals, and of a classifier.
 
-    python benchmarks/dist_diff_gen.py FILE SCHEMA TARGET [SEEDS] [NAME=VALUE ...]
+    python benchmarks/dist_diff_gen.py FILE SCHEMA TARGET [SEEDS] [delta=0] [NAME=VALUE ...]
 
 Two parties publish four fifths of the table. The script prints the average total variation distance
 of its two-way marginals, and the share of the other fifth that a linear support vector machine
@@ -26,6 +26,7 @@ def main() -> None:
     file, schema, target, *words = sys.argv[1:]
     seeds = int(words.pop(0)) if words and words[0].isdigit() else 3
     settings: dict[str, Any] = dict(word.split("=", 1) for word in words)
+    delta = float(settings.pop("delta", 0))
     rules = read_schema(schema)
     table = pd.read_csv(file, dtype=object, keep_default_na=False)
     order = np.random.default_rng(0).permutation(len(table))
@@ -54,6 +55,7 @@ def main() -> None:
                     seed=seed,
                     epsilon=epsilon,
                     aggregator="masks",
+                    delta=delta,
                     **options,
                 )
                 two_way = run.judgement["utility"]["distances"][0]

@@ -1,6 +1,6 @@
 """DP-SUBN on the 52 bits of a table, beside the same run with a phe ciphertext for each cell.
 
-    python benchmarks/dp_subn.py [FILE] [schema=FILE] [transport=mpi|threads]
+    python benchmarks/dp_subn.py [FILE] [schema=FILE] [transport=mpi|threads] [delta=0]
 
 There are three parties and keys of 3072 bits. The demo table has 52 bits, too. The times of phe are
 of a sample, times the number of cells that the run counted. Each party encrypts every cell and
@@ -51,6 +51,7 @@ def main() -> None:
         "transport": words.get("transport", "mpi"),
         "seed": 1,
         "epsilon": 1.6,
+        "delta": float(words.get("delta", 0)),
         "judge": False,
     }
     options |= {"schema": words["schema"]} if "schema" in words else {}

@@ -2,7 +2,7 @@
 
     python benchmarks/family.py [FILE] [schema=FILE] [parties=2,3,5,10] [epsilon=0.8]
                                 [attributes=original|binary] [protocols=dp-subn,dp-ccbn-oneshot,...]
-                                [aggregators=paillier,masks,clear]
+                                [aggregators=paillier,masks,clear] [delta=0]
 
 The default is the demo table. All roles are threads of this process. Keys have 3072 bits, and there
 is one seed. Bytes are payload of each party, by phase. The ratios at the end are to dp-subn with
@@ -40,7 +40,8 @@ def main() -> None:
     for parties in map(int, words.get("parties", "2,3,5,10").split(",")):
         for title in titles:
             protocol, settings = FAMILY[title]
-            parameters = dict(settings)
+            # Pure epsilon, unless delta= says more.
+            parameters: dict[str, Any] = {"delta": float(words.get("delta", 0)), **settings}
             if protocol in ATTRIBUTES and "attributes" in words:
                 parameters["attributes"] = words["attributes"]
             for aggregator in aggregators:

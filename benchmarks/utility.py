@@ -7,8 +7,9 @@
 The script prints the average total variation distance of two-way and three-way marginals as a mean
 over seeds, the standard error of the two-way mean, the distance of exact one-way tables, and at the
 end ratios to the first protocol. NAME=VALUE are parameters of the protocols that have them, such as
-attributes=binary. With classify it also prints the error of a linear classifier of LABEL (education
-without `education-num`, which is the same). Noise does not depend on keys, so keys are short.
+attributes=binary, or delta=0 for pure epsilon. With classify it also prints the error of a linear
+classifier of LABEL (education without `education-num`, which is the same). Noise does not depend on
+keys, so keys are short.
 """
 
 from __future__ import annotations
