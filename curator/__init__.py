@@ -10,15 +10,17 @@ from .information import (
     information_of_all,
     mutual_information,
 )
-from .junction_tree import JunctionTree, dependency_graph, junction_tree, triangulate
+from .junction_tree import JunctionTree, junction_tree
 from .marginal import Marginal
 from .sampling import Chain, Step, synthesise
+from .triangulation import GrowingGraph, dependency_graph, triangulate
 
 __all__ = [
     "BayesianNetwork",
     "Chain",
     "Curator",
     "Estimate",
+    "GrowingGraph",
     "JunctionTree",
     "Marginal",
     "Step",

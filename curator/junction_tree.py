@@ -8,76 +8,21 @@ steps of its own (`JunctionTree.chain_of_steps`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import log, prod
+from math import prod
 from typing import TYPE_CHECKING
 
 from ..privacy.domain import Domain
 from .marginal import Marginal
 from .sampling import Chain, Step
+from .triangulation import triangulate
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["JunctionTree", "dependency_graph", "junction_tree", "triangulate"]
-
-
-def dependency_graph(domain: Domain, edges: Iterable[tuple[str, str]]) -> nx.Graph[str]:
-    """Make a graph of all attributes and these edges."""
-    import networkx as nx
-
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(domain.attributes)
-    for first, second in edges:
-        domain.shape((first, second))
-        if first == second:
-            raise ValueError(
-                f"expected edges between different attributes, found one from {first} to itself"
-            )
-        graph.add_edge(first, second)
-    return graph
-
-
-def triangulate(
-    domain: Domain, graph: nx.Graph[str]
-) -> tuple[nx.Graph[str], tuple[tuple[str, ...], ...]]:
-    """Add edges until every cycle of four or more has a chord.
-
-    This is elimination: the vertex that needs the fewest new edges comes first (min-fill). Ties go
-    to the new clique with fewer cells, then to the domain's order.
-
-    Returns:
-        The graph, and its maximal cliques in order, with their attributes in the domain's order.
-    """
-    places = {name: place for place, name in enumerate(domain.attributes)}
-    sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
-    chordal = graph.copy()
-    neighbours = {name: set(graph[name]) - {name} for name in domain.attributes}
-    """Neighbours among the vertices that are not eliminated yet."""
-    cliques: list[frozenset[str]] = []
-
-    def cost(name: str) -> tuple[int, float, int]:
-        near = neighbours[name]
-        fill = sum(second not in neighbours[first] for first, second in combinations(near, 2))
-        # Sorted, so that rounding does not depend on the order of a set.
-        log_cells = log(sizes[name]) + sum(sorted(log(sizes[other]) for other in near))
-        return fill, round(log_cells, 9), places[name]
-
-    while neighbours:
-        name = min(neighbours, key=cost)
-        near = neighbours.pop(name)
-        cliques.append(frozenset({name, *near}))
-        for first, second in combinations(near, 2):
-            neighbours[first].add(second)
-            neighbours[second].add(first)
-            chordal.add_edge(first, second)
-        for other in near:
-            neighbours[other].discard(name)
-    largest = [clique for clique in cliques if not any(clique < other for other in cliques)]
-    ordered = (tuple(sorted(clique, key=places.__getitem__)) for clique in largest)
-    return chordal, tuple(sorted(ordered, key=lambda clique: [places[name] for name in clique]))
+__all__ = ["JunctionTree", "junction_tree"]
 
 
 @dataclass(frozen=True, slots=True)

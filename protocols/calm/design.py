@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import exp, log, pi, prod, sqrt
+from math import exp, inf, pi, prod, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,11 +19,11 @@ import numpy.typing as npt
 from ...curator.pair_planning import DEPENDENCE
 from ...privacy import Domain
 from ...privacy.local import Randomizer
+from .covering import cover, least_sets
 
 __all__ = [
     "Cover",
     "Design",
-    "cover",
     "covers",
     "design",
     "noise_error",
@@ -47,50 +47,6 @@ MIN_USERS: Final = 50
 """Least users of a set, on average."""
 HALF: Final = sqrt(2 / pi) / 2
 """Half the mean of |x| for a standard normal x."""
-
-
-def cover(domain: Domain, *, of: int, most: int, cells: float) -> Sets:
-    """Cover all sets of `of` attributes by sets of at most `most` attributes and `cells` cells.
-
-    The search is greedy. It starts with the uncovered set that has most cells, and adds the
-    attribute that covers most for the logarithm of its labels. A set that is too large stands
-    alone.
-    """
-    places = {name: place for place, name in enumerate(domain.attributes)}
-    sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
-
-    def size(names: Sequence[str]) -> int:
-        return prod(sizes[name] for name in names)
-
-    uncovered, sets = {frozenset(names) for names in combinations(domain.attributes, of)}, []
-    seeds = sorted(
-        combinations(domain.attributes, of),
-        key=lambda names: (-size(names), [-places[name] for name in names]),
-    )
-    for seed in seeds:
-        if frozenset(seed) not in uncovered:
-            continue
-        chosen = list(seed)
-        while len(chosen) < most:
-            gains = [
-                (
-                    sum(
-                        frozenset((*part, name)) in uncovered
-                        for part in combinations(chosen, of - 1)
-                    )
-                    / log(sizes[name]),
-                    -places[name],
-                )
-                for name in domain.attributes
-                if name not in chosen and size(chosen) * sizes[name] <= cells and sizes[name] > 1
-            ]
-            if not gains or max(gains)[0] == 0:
-                break
-            chosen.append(domain.attributes[-max(gains)[1]])
-        names = tuple(sorted(chosen, key=places.__getitem__))
-        sets.append(names)
-        uncovered -= {frozenset(part) for part in combinations(names, of)}
-    return sets
 
 
 def noise_error(domain: Domain, sets: Sets, *, users: int, epsilon: float) -> float:
@@ -123,6 +79,12 @@ def printed_design(domain: Domain, *, users: int, epsilon: float, ways: int, the
             break
         limit = cells
     for of in range(ways, 0, -1):
+        if (
+            of > 1
+            and least_sets(len(domain.attributes), of=of, most=max(of, MAX_ATTRIBUTES)) / users
+            > theta
+        ):
+            continue
         sets = cover(domain, of=of, most=max(of, MAX_ATTRIBUTES), cells=limit)
         if len(sets) / users <= theta:
             break
@@ -138,11 +100,17 @@ class Cover:
     sets: Sets
 
 
-def covers(domain: Domain) -> list[Cover]:
-    """List the covers of all pairs that a design may choose: pairs, and sets of three or four."""
+def covers(domain: Domain, *, max_sets: float = inf) -> list[Cover]:
+    """List the covers of all pairs that a design may choose: pairs, and sets of three or four.
+
+    Covers that must have more than `max_sets` sets are left out.
+    """
     limits = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
+    attributes = len(domain.attributes)
     different: dict[tuple[tuple[str, ...], ...], Cover] = {}
-    for most, cells in limits if len(domain.attributes) > 1 else ():
+    for most, cells in limits if attributes > 1 else ():
+        if least_sets(attributes, of=2, most=most) > max_sets:
+            continue
         sets = cover(domain, of=2, most=most, cells=cells)
         different.setdefault(tuple(sets), Cover(most, cells, sets))
     return [*different.values()]
@@ -181,8 +149,9 @@ def design(
         else 0.0
     )
     best, least = (Cover(1, 0, []), 1.0), alone * SINGLES_FACTOR
-    for choice in covers(domain) if choices is None else choices:
-        if len(singles) + len(choice.sets) > users // MIN_USERS:
+    max_sets = users // MIN_USERS - len(singles)
+    for choice in covers(domain, max_sets=max_sets) if choices is None else choices:
+        if len(choice.sets) > max_sets:
             continue
         ones, pairs = _precisions(domain, choice.sets, randomizer)
         for share in SHARES:
@@ -231,16 +200,22 @@ def _precisions(
     places = {name: place for place, name in enumerate(domain.attributes)}
     ones, pairs = np.zeros(len(places)), np.zeros((len(places), len(places)))
     share = 1 / len(sets) if sets else 0.0
+    sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
+    noise: dict[int, tuple[float, float]] = {}
+    """Variance of a cell, and its slope by the cell's frequency, by the cells of a table."""
     for names in sets:
-        response = randomizer(domain.cells(names))
-        base = response.variance()
-        slope = response.variance(frequency=1.0) - base + 1
+        cells = prod(sizes[name] for name in names)
+        if cells not in noise:
+            response = randomizer(cells)
+            base = response.variance()
+            noise[cells] = base, response.variance(frequency=1.0) - base + 1
+        base, slope = noise[cells]
         for name in names:
-            size = domain.cells((name,))
-            ones[places[name]] += share / (response.cells / size * base + slope / size)
+            size = sizes[name]
+            ones[places[name]] += share / (cells / size * base + slope / size)
         for left, right in combinations(names, 2):
-            size = domain.cells((left, right))
-            variance = response.cells / size * base + slope / size
+            size = sizes[left] * sizes[right]
+            variance = cells / size * base + slope / size
             pairs[places[left], places[right]] += share / variance
     return ones, pairs
 

@@ -6,76 +6,114 @@ The paper has no such bound (spec J11): a clique of all attributes would be poss
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from ...curator import dependency_graph, triangulate
+import numpy as np
+import numpy.typing as npt
+
+from ...curator import GrowingGraph
+from ...curator.raking import ReportProgress
 from ...privacy import Domain
 from .budget import Parts
 from .scores import Pair, Scores, pairs_of
 
-__all__ = ["Choose", "grow", "grow_tree", "highest"]
+__all__ = ["Candidates", "Choose", "Fits", "fitting", "grow", "grow_tree", "highest"]
 
-Choose: TypeAlias = Callable[[Sequence[int]], int | None]
-"""Picks one of these pairs by its index, or none."""
+Candidates: TypeAlias = npt.NDArray[np.int64]
+"""Indices of pairs, in ascending order."""
+Fits: TypeAlias = Callable[[int], bool] | None
+"""Tells whether a pair, by its index, would leave all cliques small enough; `None`: all do."""
+Choose: TypeAlias = Callable[[Candidates, Fits], int | None]
+"""Picks one of these pairs that fits, by its index, or none."""
+
+ListCandidates: TypeAlias = Callable[[], Candidates]
+
+MAX_TRIED: Final = 2016
+"""Candidates that are tried for a choice among all that fit; of more, those with fewest cells.
+
+They are all pairs of 64 attributes, so a narrower table has no more.
+"""
 
 
 def grow(domain: Domain, edges: Sequence[Pair], *, max_cells: float) -> list[Pair]:
     """Add edges in this order, except those that would make a clique too large."""
-    graph: list[Pair] = []
+    graph, added = GrowingGraph(domain), list[Pair]()
     for edge in edges:
-        if _largest_clique(domain, [*graph, edge]) <= max_cells:
-            graph.append(edge)
-    return graph
+        if graph.with_edge(*edge) <= max_cells:
+            graph.add(*edge)
+            added.append(edge)
+    return added
 
 
-def grow_tree(domain: Domain, budget: Parts, *, rows: int, choose: Choose) -> list[Pair]:
+def grow_tree(
+    domain: Domain,
+    budget: Parts,
+    *,
+    rows: int,
+    choose: Choose,
+    progress: ReportProgress | None = None,
+) -> list[Pair]:
     """Add the edges that are chosen one by one, first of a tree, then triangles within it.
 
     An edge that joins two parts may have a table of any size: it was chosen as worth its noise.
     The search ends when none is chosen.
     """
     pairs = pairs_of(domain)
-    graph: list[Pair] = []
-    part = {name: name for name in domain.attributes}
-    neighbours: dict[str, set[str]] = {name: set() for name in domain.attributes}
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    left, right = np.array([[places[name] for name in pair] for pair in pairs], np.int64).T
+    part = np.arange(len(places))
+    adjacent = np.zeros((len(places), len(places)), np.bool_)
+    graph, edges = GrowingGraph(domain), list[Pair]()
     max_cells = budget.max_cells(rows)
 
-    def joins(left: str, right: str) -> bool:
-        return part[left] != part[right]
+    def joining() -> Candidates:
+        return np.flatnonzero(part[left] != part[right])
 
-    def closes_triangle(left: str, right: str) -> bool:
-        return (
-            right not in neighbours[left]
-            and bool(neighbours[left] & neighbours[right])
-            and _largest_clique(domain, [*graph, (left, right)]) <= max_cells
-        )
+    def closing_triangles() -> Candidates:
+        shared = adjacent.astype(np.float32) @ adjacent
+        return np.flatnonzero((shared[left, right] > 0) & ~adjacent[left, right])
 
-    for allowed in [joins] * budget.edges + [closes_triangle] * budget.triangles:
-        candidates = [index for index, pair in enumerate(pairs) if allowed(*pair)]
-        if not candidates:
+    def is_small(index: int) -> bool:
+        return graph.with_edge(*pairs[index]) <= max_cells
+
+    joins: tuple[ListCandidates, Fits] = (joining, None)
+    steps = [joins] * budget.edges + [(closing_triangles, is_small)] * budget.triangles
+    for number, (list_candidates, fits) in enumerate(steps):
+        if progress is not None:
+            progress(number, of=len(steps))
+        candidates = list_candidates()
+        if not len(candidates):
             continue
-        index = choose(candidates)
+        index = choose(candidates, fits)
         if index is None:
             break
-        left, right = pairs[index]
-        graph.append((left, right))
-        neighbours[left].add(right)
-        neighbours[right].add(left)
-        joined = part[right]
-        part = {name: part[left] if member == joined else member for name, member in part.items()}
-    return graph
+        first, second = left[index], right[index]
+        graph.add(*pairs[index])
+        edges.append(pairs[index])
+        adjacent[first, second] = adjacent[second, first] = True
+        part[part == part[second]] = part[first]
+    return edges
 
 
 def highest(values: Scores, *, above: float) -> Choose:
     """Choose the highest value above a bound. It needs no noise: the values are released."""
 
-    def choose(candidates: Sequence[int]) -> int | None:
-        best = max(candidates, key=lambda index: (values[index], -index))
-        return best if values[best] > above else None
+    def choose(candidates: Candidates, fits: Fits) -> int | None:
+        # Highest values first, of equal ones the first pair; most of them are never tried.
+        order = candidates[np.argsort(-values[candidates], kind="stable")]
+        above_bound = order[values[order] > above].tolist()
+        return next((index for index in above_bound if fits is None or fits(index)), None)
 
     return choose
 
 
-def _largest_clique(domain: Domain, edges: Sequence[Pair]) -> int:
-    _, cliques = triangulate(domain, dependency_graph(domain, edges))
-    return max(map(domain.cells, cliques))
+def fitting(
+    candidates: Candidates, fits: Fits, *, domain: Domain, pairs: Sequence[Pair]
+) -> Candidates:
+    """List the candidates that fit, of the `MAX_TRIED` with fewest cells, which are public."""
+    if fits is None:
+        return candidates
+    if len(candidates) > MAX_TRIED:
+        cells = np.array([domain.cells(pairs[index]) for index in candidates.tolist()])
+        candidates = np.sort(candidates[np.argsort(cells, kind="stable")[:MAX_TRIED]])
+    return candidates[np.array([fits(index) for index in candidates.tolist()], np.bool_)]

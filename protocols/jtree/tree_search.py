@@ -26,7 +26,7 @@ from ..cost import Cost, Public
 from ..secure_sum import CuratorSums, NoiseKind, PartySums
 from .budget import Parts
 from .graph_messages import count_votes, gather_edges, send_edges
-from .growing import grow_tree, highest
+from .growing import Candidates, Fits, fitting, grow_tree, highest
 from .parameters import JTreeParameters
 from .score_sums import ScoreSum
 from .scores import Pair, Scores, away, away_by_chance, pairs_of, penalties
@@ -74,10 +74,13 @@ class TreeSearch(ABC):
         """Choose a tree by these values on one party's own records, and count the choices."""
         choices = 0
 
-        def choose_edge(candidates: Sequence[int]) -> int | None:
+        def choose_edge(candidates: Candidates, fits: Fits) -> int | None:
             nonlocal choices
+            candidates = fitting(candidates, fits, domain=self.domain, pairs=self.pairs)
+            if not len(candidates):
+                return None
             choices += 1
-            scores = np.append(worth[list(candidates)], 0.0)  # the last one: no edge is worth it
+            scores = np.append(worth[candidates], 0.0)  # the last one: no edge is worth it
             # One record moves 1 / n from one cell to another. Margins and penalties are public.
             choice = choose(
                 scores,
@@ -85,9 +88,11 @@ class TreeSearch(ABC):
                 epsilon=self.budget.epsilon_of_choice,
             )
             index = me.release(choice, to=CURATOR)
-            return None if index == len(candidates) else candidates[index]
+            return None if index == len(candidates) else int(candidates[index])
 
-        edges = grow_tree(self.domain, self.budget, rows=rows, choose=choose_edge)
+        edges = grow_tree(
+            self.domain, self.budget, rows=rows, choose=choose_edge, progress=me.progress
+        )
         return edges, choices
 
 
@@ -118,11 +123,13 @@ class SumSearch(TreeSearch):
         self.score_sum.contribute(scores, rows=len(me.records), sums=sums)
         return self.budget.clusters
 
-    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:  # noqa: ARG002
+    def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:
         values, deviation = self.score_sum.receive(sums)
         worth = values - self.penalties(rows=sums.rows)
         choose_edge = highest(worth, above=deviation / 2)
-        edges = grow_tree(self.domain, self.budget, rows=sums.rows, choose=choose_edge)
+        edges = grow_tree(
+            self.domain, self.budget, rows=sums.rows, choose=choose_edge, progress=desk.progress
+        )
         return edges, self.budget.clusters
 
     def predict(
@@ -145,7 +152,9 @@ class VoteSearch(TreeSearch):
         named = [edges for edges, _ in gather_edges(desk, most=most).values()]
         votes = count_votes(self.domain, named, sums.rows_by_party, most=most)
         choose_edge = highest(votes, above=MIN_VOTES)
-        edges = grow_tree(self.domain, self.budget, rows=sums.rows, choose=choose_edge)
+        edges = grow_tree(
+            self.domain, self.budget, rows=sums.rows, choose=choose_edge, progress=desk.progress
+        )
         return edges, self.budget.clusters
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -40,7 +40,14 @@ from sottovoce.protocols.jtree.budget import (
     tree_budget,
 )
 from sottovoce.protocols.jtree.graph_messages import GraphMessages, count_votes
-from sottovoce.protocols.jtree.growing import grow, grow_tree, highest
+from sottovoce.protocols.jtree.growing import (
+    Candidates,
+    Fits,
+    fitting,
+    grow,
+    grow_tree,
+    highest,
+)
 from sottovoce.protocols.jtree.parameters import JTreeParameters
 from sottovoce.protocols.jtree.scores import (
     away,
@@ -370,8 +377,9 @@ def test_a_tree_grows_by_the_best_edges() -> None:
     forced = iter([pairs.index(("1", "2")), pairs.index(("1", "3"))])
     steps: list[list[tuple[str, str]]] = []
 
-    def choose(candidates: Sequence[int]) -> int | None:
-        steps.append([pairs[index] for index in candidates])
+    def choose(candidates: Candidates, fits: Fits) -> int | None:
+        candidates = fitting(candidates, fits, domain=SIX, pairs=pairs)
+        steps.append([pairs[index] for index in candidates.tolist()])
         return next(forced, None)
 
     grow_tree(SIX, budget, rows=1000, choose=choose)

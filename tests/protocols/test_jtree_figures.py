@@ -40,7 +40,14 @@ from sottovoce.protocols.jtree.graph_messages import (
     gather_scores,
     send_edges,
 )
-from sottovoce.protocols.jtree.growing import grow, grow_tree, highest
+from sottovoce.protocols.jtree.growing import (
+    Candidates,
+    Fits,
+    fitting,
+    grow,
+    grow_tree,
+    highest,
+)
 from sottovoce.protocols.jtree.parameters import JTreeParameters
 from sottovoce.protocols.jtree.printed import PrintedJTree, draw_sample, require_one
 from sottovoce.protocols.jtree.ranking import RANKINGS
@@ -356,10 +363,20 @@ def test_scores_are_averaged_by_rows(converse: Converse) -> None:
 
 def test_ties_go_to_the_first_and_the_bound_is_strict() -> None:
     choose = highest(np.array([0.1, 0.7, 0.7, 0.3]), above=0.3)
-    assert choose([0, 1, 2, 3]) == 1
-    assert choose([3, 2, 1]) == 1
-    assert choose([0, 3]) is None
-    assert highest(np.array([0.31]), above=0.3)([0]) == 0
+    assert choose(np.arange(4), None) == 1
+    assert choose(np.arange(1, 4), None) == 1
+    assert choose(np.array([0, 3]), None) is None
+    assert highest(np.array([0.31]), above=0.3)(np.array([0]), None) == 0
+    # The best one that fits is chosen, and what is not above the bound is never tried.
+    tried: list[int] = []
+
+    def fits(index: int) -> bool:
+        tried.append(index)
+        return index == 3
+
+    assert choose(np.arange(4), fits) is None
+    assert tried == [1, 2]
+    assert highest(np.array([0.1, 0.7, 0.7, 0.3]), above=0.2)(np.arange(4), fits) == 3
 
 
 def test_a_clique_may_have_as_many_cells_as_the_bound() -> None:
@@ -386,8 +403,9 @@ def test_a_triangle_is_of_two_neighbours() -> None:
     asked: list[set[tuple[str, str]]] = []
     path = iter([("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("a", "d")])
 
-    def choose(candidates: Sequence[int]) -> int | None:
-        asked.append({pairs[index] for index in candidates})
+    def choose(candidates: Candidates, fits: Fits) -> int | None:
+        candidates = fitting(candidates, fits, domain=domain, pairs=pairs)
+        asked.append({pairs[index] for index in candidates.tolist()})
         return pairs.index(next(path))
 
     edges = grow_tree(domain, budget, rows=1, choose=choose)
@@ -405,19 +423,20 @@ def test_where_no_part_is_left_triangles_follow() -> None:
     budget = parts_of(1.0, edges=5, triangles=1, usefulness=1e-9)
     calls = 0
 
-    def choose(candidates: Sequence[int]) -> int | None:
+    def choose(candidates: Candidates, fits: Fits) -> int | None:
         nonlocal calls
         calls += 1
-        return candidates[0]
+        return int(candidates[0])
 
     assert len(grow_tree(domain, budget, rows=1, choose=choose)) == 3
     assert calls == 3
-    assert grow_tree(domain, budget, rows=1, choose=lambda _: None) == []
+    assert grow_tree(domain, budget, rows=1, choose=lambda *_: None) == []
 
 
 def desk_of(domain: Domain, messages: Sequence[Any]) -> Any:
     """Stand in for a curator who receives these messages."""
     return SimpleNamespace(
+        progress=lambda done, *, of: None,  # noqa: ARG005
         domain=domain,
         parties=range(1, len(messages) + 1),
         gather=lambda _: list(messages),

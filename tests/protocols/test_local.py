@@ -25,7 +25,8 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import BinaryEncoding, Domain
 from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import CALM
-from sottovoce.protocols.calm.design import cover, design, noise_error, printed_design
+from sottovoce.protocols.calm.covering import cover
+from sottovoce.protocols.calm.design import design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
 from sottovoce.protocols.fourier import coefficients, reconstruct_marginal
 from sottovoce.protocols.local import LocalOptions, choose_randomizer

@@ -30,9 +30,9 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import design as calm
+from sottovoce.protocols.calm.covering import cover
 from sottovoce.protocols.calm.design import (
     Cover,
-    cover,
     covers,
     design,
     noise_error,
