@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from ..privacy.domain import Domain
 from .information import mutual_information
-from .junction_tree import JunctionTree, dependency_graph, junction_tree, triangulate
+from .junction_tree import JunctionTree, junction_tree
 from .marginal import Marginal
 from .maximum_entropy import fit
 from .raking import ReportProgress, rake
 from .sampling import Chain, SampleCodes, synthesise
+from .triangulation import GrowingGraph, dependency_graph
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,13 +65,13 @@ def pair_tree(
         if min(domain.shape(pair)) > 1 and table.total > 0
     ]
     strongest = sorted(information, key=lambda entry: (-entry[0], entry[1]))
-    edges: list[tuple[str, str]] = []
+    graph, edges = GrowingGraph(domain), list[tuple[str, str]]()
     for bits, (left, right) in strongest[: TRIES * len(domain.attributes)]:
         if bits < MIN_BITS:
             break
-        _, cliques = triangulate(domain, dependency_graph(domain, [*edges, (left, right)]))
         limit = max(MAX_CLIQUE_CELLS, domain.cells((left, right)))
-        if max(map(domain.cells, cliques)) <= limit:
+        if graph.with_edge(left, right) <= limit:
+            graph.add(left, right)
             edges.append((left, right))
     tree: JunctionTree = junction_tree(domain, dependency_graph(domain, edges))
     kept = {frozenset(edge) for edge in edges}
