@@ -26,6 +26,7 @@ PAGE_OF = {
     "noisy-marginals": "smallest.md#noisy-marginals",
     "one-way": "smallest.md#one-way",
     "private-schema": "private-schemas.md",
+    "adaptive-pairs": "adaptive-pairs.md",
     "dp-subn": "dp-subn.md",
     "dp-ccbn": "dp-ccbn.md",
     "independent": "dp-ccbn.md#independent",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +80,20 @@ class Records:
         """Encode the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
         binary = BinaryEncoding(self.domain)
         return Records(CodedTable(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
+
+    def with_groups(self, groupings: Mapping[str, tuple[str, Sequence[int]]]) -> Records:
+        """Add attributes whose labels are groups of another attribute's labels.
+
+        Each new name has the attribute, and the group of each of its labels, numbered from 0.
+        """
+        if not groupings:
+            return self
+        codes, labels = list(self._coded.codes), dict(self.domain.labels)
+        for new, (name, groups) in groupings.items():
+            kind = np.uint8 if max(groups) < 1 << 8 else np.uint16
+            codes.append(np.array(groups, kind)[self.codes(name)])
+            labels[new] = tuple(map(str, range(max(groups) + 1)))
+        return Records(CodedTable(codes, Domain(labels), rows=len(self)))
 
     def cells(
         self, attributes: Sequence[str], rows: npt.NDArray[np.int64]

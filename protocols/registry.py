@@ -20,6 +20,7 @@ __all__ = ["OWN_PROTOCOLS", "available", "find", "load"]
 
 GROUP: Final = "sottovoce.protocols"
 OWN_PROTOCOLS: Final[Mapping[str, str]] = {
+    "adaptive-pairs": "adaptive_pairs:AdaptivePairs",
     "calm": "calm:CALM",
     "clldp-decision-tree": "clldp:LabelDecisionTree",
     "clldp-joint": "clldp:LabelJoint",

@@ -194,6 +194,7 @@ PLANNED: list[tuple[str, dict[str, Any]]] = [
     ("jtree", {"structure": "laplace"}),
     ("dp-ccbn", {}),
     ("dp-ccbn", {"search": "oneshot"}),
+    ("adaptive-pairs", {}),
 ]
 
 

@@ -140,6 +140,7 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("jtree", {"structure": "gauss"}),
     ("dp-ccbn", {"epsilon": 8.0}),
     ("dp-ccbn", {"epsilon": 8.0, "search": "oneshot"}),
+    ("adaptive-pairs", {}),
 ]
 
 
@@ -199,7 +200,9 @@ def test_independent_takes_the_budget_with_less_noise() -> None:
     assert laws == {0.0: False, 1e-300: False, 1e-6: True}
 
 
-@pytest.mark.parametrize("name", ["noisy-marginals", "one-way", "dp-subn", "jtree", "dp-ccbn"])
+@pytest.mark.parametrize(
+    "name", ["noisy-marginals", "one-way", "dp-subn", "jtree", "dp-ccbn", "adaptive-pairs"]
+)
 def test_without_delta_a_run_is_pure(name: str) -> None:
     done = sottovoce.run(
         name, rows=600, seed=6, judge=False, delta=0, epsilon=1.0, aggregator="masks"

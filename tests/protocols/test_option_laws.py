@@ -59,6 +59,8 @@ OPTIONS: dict[str, tuple[str, Options]] = {
         {**MASKS, "attributes": "binary", "update": "sequential"},
     ),
     "dp-subn as printed": ("dp-subn", {**SMALL_KEY, "mode": "paper", "noise": "laplace"}),
+    "adaptive-pairs": ("adaptive-pairs", MASKS),
+    "adaptive-pairs, pure": ("adaptive-pairs", {**MASKS, "delta": 0.0}),
     "dp-ccbn, binary": ("dp-ccbn", {**MASKS, "attributes": "binary"}),
     "dp-ccbn, all at once": ("dp-ccbn", {**MASKS, "search": "oneshot"}),
     **{

@@ -1,0 +1,163 @@
+"""The message with the plan of a round, and how parties check it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
+
+from ...messages import CURATOR, MessageError, message
+from ...parties import Party
+from ...privacy import Domain
+from .tables import MAX_WEIGHT, Grouping, PlannedTable
+
+__all__ = ["Plans", "cells_beyond_bound", "plan_message", "receive_plan"]
+
+MAX_CELLS: Final = 1 << 25
+"""Most cells of a round's tables: every role must be able to hold them."""
+MAX_ATTRIBUTES: Final = 3
+"""Most attributes of a table."""
+
+
+class Plans:
+    """The message of plans; a protocol that plans its rounds names this class in `uses`."""
+
+    @message
+    class Plan:
+        """From the curator: the tables of the next round.
+
+        Attributes are numbered in the order of the domain, and groupings from 1; 0 stands for each
+        label by itself. `lengths` are the numbers of attributes of the tables. What `attributes`
+        and `groupings` say of each attribute of each table stands one after another.
+        """
+
+        weights: NDArray[np.uint8]
+        lengths: NDArray[np.uint8]
+        attributes: NDArray[np.uint16]
+        groupings: NDArray[np.uint16]
+        groups: tuple[NDArray[np.uint16], ...]
+
+
+def plan_message(domain: Domain, tables: Sequence[PlannedTable]) -> Plans.Plan:
+    """Write a plan."""
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    numbers: dict[Grouping, int] = {(): 0}
+    attributes, groupings = [], []
+    for table in tables:
+        for name, grouping in zip(
+            table.attributes, table.groupings or ((),) * len(table.attributes), strict=True
+        ):
+            attributes.append(places[name])
+            groupings.append(numbers.setdefault(grouping, len(numbers)))
+    return Plans.Plan(
+        np.array([table.weight for table in tables], np.uint8),
+        np.array([len(table.attributes) for table in tables], np.uint8),
+        np.array(attributes, np.uint16),
+        np.array(groupings, np.uint16),
+        tuple(np.array(grouping, np.uint16) for grouping in numbers if grouping),
+    )
+
+
+def receive_plan(me: Party) -> list[PlannedTable]:
+    """Receive a plan, and check that it can be counted.
+
+    Raises:
+        MessageError: it is malformed, or its weights or cells exceed the bounds.
+    """
+    plan = me.receive(Plans.Plan, source=CURATOR)
+    try:
+        tables = _read(me.records.domain, plan)
+    except ValueError as error:
+        raise MessageError(str(error), where=me.where) from None
+    if problem := cells_beyond_bound(me.records.domain, tables):
+        raise MessageError(problem, where=me.where)
+    return tables
+
+
+def cells_beyond_bound(domain: Domain, tables: Sequence[PlannedTable]) -> str:
+    """Say that tables have more cells than a role can hold; empty where they have not."""
+    cells = sum(table.cells(domain) for table in tables)
+    if cells <= MAX_CELLS:
+        return ""
+    return (
+        f"expected tables of at most {MAX_CELLS:,} cells in a round, found {cells:,} in "
+        f"{len(tables):,} tables: leave columns out with --drop, or merge labels in --schema"
+    )
+
+
+def _read(domain: Domain, plan: Plans.Plan) -> list[PlannedTable]:
+    """Read a plan. A malformed one is a `ValueError`."""
+    lengths = plan.lengths.tolist()
+    count = len(plan.weights)
+    if not count or len(lengths) != count:
+        raise ValueError(
+            f"expected a length for each of the plan's tables, found {len(lengths)} for {count}"
+        )
+    if len(plan.attributes) != sum(lengths) or len(plan.groupings) != sum(lengths):
+        raise ValueError(
+            f"expected {sum(lengths)} attributes and groupings in the plan, found "
+            f"{len(plan.attributes)} and {len(plan.groupings)}"
+        )
+    if min(lengths) < 1 or max(lengths) > MAX_ATTRIBUTES:
+        raise ValueError(
+            f"expected tables of 1 to {MAX_ATTRIBUTES} attributes in the plan, found "
+            f"{min(lengths)} to {max(lengths)}"
+        )
+    weights = plan.weights.tolist()
+    if min(weights) < 1 or max(weights) > MAX_WEIGHT:
+        raise ValueError(
+            f"expected weights of 1 to {MAX_WEIGHT} in the plan, found {min(weights)} to "
+            f"{max(weights)}"
+        )
+    names = domain.attributes
+    if max(plan.attributes.tolist()) >= len(names):
+        raise ValueError(
+            f"expected numbers of attributes below {len(names)} in the plan, found "
+            f"{max(plan.attributes.tolist())}"
+        )
+    if max(plan.groupings.tolist()) > len(plan.groups):
+        raise ValueError(
+            f"expected numbers of groupings up to {len(plan.groups)} in the plan, found "
+            f"{max(plan.groupings.tolist())}"
+        )
+    groups: list[Grouping] = [(), *(_read_grouping(groups) for groups in plan.groups)]
+    attributes, groupings = iter(plan.attributes.tolist()), iter(plan.groupings.tolist())
+    tables = []
+    for length, weight in zip(lengths, weights, strict=True):
+        places = [next(attributes) for _ in range(length)]
+        if any(first >= second for first, second in pairwise(places)):
+            raise ValueError(
+                "expected different attributes in the domain's order in each table of the plan, "
+                f"found numbers {places}"
+            )
+        chosen = tuple(groups[next(groupings)] for _ in range(length))
+        table = PlannedTable(
+            tuple(names[place] for place in places), weight, chosen if any(chosen) else ()
+        )
+        for name, size, grouping in zip(
+            table.attributes, domain.shape(table.attributes), chosen, strict=True
+        ):
+            if grouping and len(grouping) != size:
+                raise ValueError(
+                    f"expected a group for each of the {size} labels of {name}, found "
+                    f"{len(grouping)}"
+                )
+        tables.append(table)
+    different = {(table.attributes, table.groupings) for table in tables}
+    if len(different) < len(tables):
+        raise ValueError("expected different tables in the plan, found one twice")
+    return tables
+
+
+def _read_grouping(groups: NDArray[np.uint16]) -> Grouping:
+    if groups.ndim != 1 or not len(groups):
+        raise ValueError("expected a group for each label in the plan, found none")
+    if set(groups.tolist()) != set(range(int(groups.max()) + 1)):
+        raise ValueError(
+            "expected groups numbered from 0 without a gap in the plan, found "
+            f"{len(set(groups.tolist()))} up to {int(groups.max())}"
+        )
+    return tuple(groups.tolist())

@@ -1,0 +1,181 @@
+"""Adaptive pairs: tables of all attributes and pairs by a few secure sums, and rows from them.
+
+    keys        introductions, numbers of rows, keys: see `secure_sum`
+    round 1     all roles plan tables of all attributes and pairs from public sizes; T learns their
+                noisy sums
+    round 2...  T -> all: the plan; T learns the noisy sums of its tables
+    synthesis   T estimates all pairs from all rounds, and draws the table
+
+    trust       No one sees a record. T sees sums of all parties with full noise; parties see
+                nothing of each other.
+    collusion   Up to `colluding` parties may collude, each knowing its own noise, also with the
+                curator.
+    who learns  T learns the noisy tables, parties learn the plans. The public learns the plans and
+                the synthetic table.
+    messages    keys as for any secure sum; in each round K plans (not in round 1), 2 K digests, and
+                K for each page
+    rounds      a secure sum in each round, after a message with its plan
+    privacy     epsilon for each record, except with probability delta where noise is Gaussian;
+                neighbours replace a record. The rounds compose sequentially. A plan follows from
+                sums that were released, so it costs nothing.
+    error       see `benchmarks/`
+
+The protocol is ours. Its parts are known: the noise is that of Gaussian or Laplace shares, a plan
+goes where the predicted errors fall most (`curator.pair_planning`), an estimate lies between what
+was measured and what simpler models say (`curator.pair_tables`), and rows are raked to the tables
+of all pairs (`curator.pair_rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from ...curator import Curator
+from ...messages import UsageError, encoded_size
+from ...parties import Party
+from ...privacy import Domain
+from ...privacy.budget import Unit
+from ..cost import Cost, Public
+from ..protocol import Mode, Outcome
+from ..secure_sum import (
+    CuratorSums,
+    PartySums,
+    SecureSums,
+    SummingProtocol,
+    predict_keys,
+    predict_sum,
+)
+from ..secure_sum.options import colluding
+from .estimation import estimate, precisions
+from .messages import Plans, plan_message, receive_plan
+from .options import AdaptivePairsParameters
+from .planning import plan_round, planning_of
+from .publishing import RoundModel, RunModel, publish
+from .rounds import Rounds
+from .tables import MeasuredTable, PlannedTable, count_tables, measured_tables
+
+__all__ = ["AdaptivePairs"]
+
+ROUNDS: Final[Mapping[Unit, int]] = {"rho": 3, "epsilon": 2}
+"""Rounds where the parameter leaves them open."""
+
+
+class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
+    """Publish a table of all parties' records that has nearly the tables of all pairs."""
+
+    name = "adaptive-pairs"
+    summary = "a synthetic table with the tables of all pairs, measured in a few secure sums"
+    paper = "ours"
+    modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
+    uses: ClassVar[tuple[type, ...]] = (SecureSums, Plans)
+
+    def party(self, me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, self.parameters, noise=self.noise)
+        rounds = self.rounds(me.records.domain, rows=sums.rows, parties=len(me.parties))
+        tables = rounds.first_tables()
+        for number in range(1, rounds.count + 1):
+            with me.phase(f"round {number}"):
+                if number > 1:
+                    tables = receive_plan(me)
+                sums.contribute(count_tables(me.records, tables), rounds.batch(number, tables))
+
+    def curator(self, desk: Curator) -> Outcome:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, self.parameters, noise=self.noise)
+        rounds = self.rounds(desk.domain, rows=sums.rows, parties=len(desk.parties))
+        domain = rounds.domain
+        tables = rounds.first_tables()
+        generator = desk.randomness("estimation").generator()
+        measured: list[MeasuredTable] = []
+        plans: list[list[PlannedTable]] = []
+        for number in range(1, rounds.count + 1):
+            with desk.phase(f"round {number}"):
+                if number > 1:
+                    tables = plan_round(
+                        domain,
+                        estimate(domain, measured, generator=generator, last=False),
+                        spent=precisions(measured),
+                        alone=rounds.alone(number),
+                        power=rounds.power,
+                    )
+                    desk.broadcast(plan_message(desk.domain, tables))
+                batch = rounds.batch(number, tables)
+                cells, variance = sums.total(batch), sums.variance(batch)
+                measured += measured_tables(
+                    domain, tables, cells, variance=variance, rows=sums.rows
+                )
+                plans.append(tables)
+        with desk.phase("synthesis"):
+            beliefs = estimate(domain, measured, generator=generator, last=True)
+            predicted = (
+                planning_of(domain, beliefs).predict(precisions(measured))
+                if len(domain.attributes) > 1
+                else None
+            )
+            rows = self.parameters.synthetic_rows or sums.rows
+            return publish(desk, domain, beliefs, plans, rows=rows, predicted=predicted)
+
+    def predict(self, public: Public) -> list[Cost]:
+        """Predict the messages: before the run those of round 1, afterwards of all rounds."""
+        if public.domain is None:
+            return []
+        rounds = self.rounds(public.domain, rows=public.rows, parties=public.parties)
+        model = public.published(RunModel)
+        plans = (
+            [rounds.first_tables()] if model is None else [*map(RoundModel.planned, model.rounds)]
+        )
+        lines = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
+        for number, tables in enumerate(plans, start=1):
+            phase = f"round {number}"
+            if number > 1:
+                size = encoded_size(plan_message(public.domain, tables))
+                lines.append(
+                    Cost(
+                        phase=phase,
+                        kind="Plan",
+                        messages=public.parties,
+                        payload_bytes=public.parties * size,
+                    )
+                )
+            batch = rounds.batch(number, tables)
+            lines += predict_sum(self.parameters, public, batch, noise=self.noise, phase=phase)
+        return lines
+
+    def rounds(self, domain: Domain, *, rows: int, parties: int) -> Rounds:
+        """Divide the budget that makes less noise in round 1. All roles compute the same.
+
+        Raises:
+            UsageError: no attribute has two labels, or round 1 has too many cells.
+        """
+        names = [name for name in domain.attributes if domain.cells((name,)) > 1]
+        if not names:
+            raise UsageError("expected at least one attribute of two labels or more, found none")
+        choices = [
+            Rounds(
+                domain.project(names),
+                budget,
+                count=self.parameters.rounds or ROUNDS[budget.unit],
+                first=self.parameters.first,
+                rows=rows,
+                parties=parties,
+                colluding=colluding(self.parameters, parties=parties),
+                noise=self.noise,
+            )
+            for budget in self.budgets
+        ]
+        return min(choices, key=Rounds.first_error)
+
+    def unit_of_budget(self, public: Public) -> Unit | None:
+        if public.domain is None:
+            return None
+        rounds = self.rounds(public.domain, rows=public.rows, parties=public.parties)
+        return rounds.budget.unit
+
+    def chosen(self, public: Public) -> Mapping[str, str | int | float]:
+        values = super().chosen(public)
+        if public.domain is None:
+            return values
+        rounds = self.rounds(public.domain, rows=public.rows, parties=public.parties)
+        return {**values, "rounds": rounds.count}

@@ -1,0 +1,112 @@
+"""What the curator publishes: rows, the plans of all rounds, and what was not learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from ...curator import Curator
+from ...curator.pair_rows import draw_rows
+from ...curator.pair_tables import PairTables
+from ...privacy import Domain
+from ..protocol import Outcome
+from ..secure_sum import Family
+from .tables import Grouping, PlannedTable
+
+__all__ = ["RoundModel", "RunModel", "publish"]
+
+MAX_NAMES: Final = 12
+"""Most attributes that the summary lists by name."""
+
+
+class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The published plan of a round."""
+
+    tables: tuple[Family, ...]
+    weights: tuple[int, ...]
+    groupings: tuple[tuple[Grouping, ...], ...] = ()
+    """For each table a grouping of each attribute; empty where no table has any."""
+
+    @classmethod
+    def of(cls, tables: Sequence[PlannedTable]) -> RoundModel:
+        """Describe a plan."""
+        grouped = any(table.groupings for table in tables)
+        return cls(
+            tuple(table.attributes for table in tables),
+            tuple(table.weight for table in tables),
+            tuple(table.groupings for table in tables) if grouped else (),
+        )
+
+    def planned(self) -> list[PlannedTable]:
+        """Make the plan again."""
+        groupings = self.groupings or ((),) * len(self.tables)
+        return [
+            PlannedTable(attributes, weight, grouping)
+            for attributes, weight, grouping in zip(
+                self.tables, self.weights, groupings, strict=True
+            )
+        ]
+
+
+class RunModel(msgspec.Struct, frozen=True):
+    """The part of the published model from which the cost follows."""
+
+    rounds: tuple[RoundModel, ...]
+
+
+def publish(
+    desk: Curator,
+    domain: Domain,
+    beliefs: PairTables,
+    plans: Sequence[Sequence[PlannedTable]],
+    *,
+    rows: int,
+    predicted: float | None,
+) -> Outcome:
+    """Draw the synthetic table, and publish it with the plans.
+
+    Args:
+        desk: the curator, within the phase of synthesis.
+        domain: attributes of two labels or more.
+        beliefs: the estimate of all pairs.
+        plans: the tables of each round.
+        rows: the number of rows.
+        predicted: the predicted distance of a pair's table; `None` where there are no pairs.
+    """
+    codes, tree = draw_rows(
+        domain,
+        beliefs.pairs,
+        beliefs.singles,
+        rows=rows,
+        generator=desk.randomness("sampling").generator(),
+        progress=desk.progress,
+    )
+    drawn = dict(zip(domain.attributes, codes, strict=True))
+    constant = np.zeros(rows, np.uint8)  # of an attribute with a single label
+    joined = {name for clique in tree.cliques if len(clique) > 1 for name in clique}
+    alone = [name for name in domain.attributes if name not in joined]
+    count = len(domain.attributes)
+    pairs = [sum(len(table.attributes) == 2 for table in tables) for tables in plans]
+    summary: dict[str, object] = {
+        "pairs measured": f"{', '.join(map(str, pairs))} of {count * (count - 1) // 2}",
+        "cliques": len(tree.cliques),
+    }
+    if predicted is not None:
+        summary["predicted distance of a pair"] = f"{predicted:.4f}"
+    if alone and count > 1:
+        rest = len(alone) - MAX_NAMES
+        more = f" and {rest} more" if rest > 0 else ""
+        summary["no dependence learnt of"] = ", ".join(alone[:MAX_NAMES]) + more
+    return Outcome(
+        synthetic=desk.domain.decode(
+            [drawn.get(name, constant) for name in desk.domain.attributes]
+        ),
+        model={
+            "rounds": [msgspec.to_builtins(RoundModel.of(tables)) for tables in plans],
+            "tree": tree.to_builtins(),
+        },
+        summary=summary,
+    )
