@@ -17,6 +17,7 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
+from ..protocols import RECOMMENDED
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
@@ -125,7 +126,7 @@ class Run:
 
 
 def run(
-    protocol: str,
+    protocol: str = RECOMMENDED,
     data: str
     | os.PathLike[str]
     | pd.DataFrame
@@ -156,7 +157,8 @@ def run(
     """Run a protocol and return what it published.
 
     Args:
-        protocol: A name that `sottovoce protocols` lists, or `module:Class`.
+        protocol: A name that `sottovoce protocols` lists, or `module:Class`. The default is the
+            one that publishes the best synthetic table.
         data: One table to split among the parties, or one for each: paths, DataFrames, or "demo".
         parties: Number of parties without the curator. The default is 3, or one for each table.
         seed: Seed, which makes the run reproducible to the byte, and not private.

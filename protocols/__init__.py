@@ -2,9 +2,10 @@
 
 from .cost import Cost, Formula, Public
 from .protocol import AnyProtocol, Epsilon, Options, Outcome, Protocol
-from .registry import available, find
+from .registry import RECOMMENDED, available, find
 
 __all__ = [
+    "RECOMMENDED",
     "AnyProtocol",
     "Cost",
     "Epsilon",

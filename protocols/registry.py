@@ -16,7 +16,7 @@ from typing import Any, Final, TypeGuard
 from ..messages import Private, UsageError
 from .protocol import AnyProtocol, Protocol
 
-__all__ = ["OWN_PROTOCOLS", "available", "find", "load"]
+__all__ = ["OWN_PROTOCOLS", "RECOMMENDED", "available", "find", "load"]
 
 GROUP: Final = "sottovoce.protocols"
 OWN_PROTOCOLS: Final[Mapping[str, str]] = {
@@ -43,6 +43,8 @@ OWN_PROTOCOLS: Final[Mapping[str, str]] = {
     "privincr": "privincr:PrivIncr",
 }
 """Module and class of each protocol of this package, by its name."""
+RECOMMENDED: Final = "adaptive-pairs"
+"""The protocol of a run that names none."""
 
 
 def available() -> list[str]:

@@ -17,6 +17,7 @@ import msgspec
 
 from ..messages import UsageError
 from ..parties import ColumnChoice, Schema, SchemaPlan, read_plan
+from ..protocols import RECOMMENDED
 from .choices import choices_of
 from .job import DEFAULT_SCHEMA_SHARE, Job, Placement
 
@@ -68,15 +69,11 @@ class Settings:
 def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Settings:
     """Make the settings of what was given; wrong values are a `UsageError` that names the option.
 
-    Options that were not given are absent, or `None`.
+    Options that were not given are absent, or `None`. Without a protocol it is the recommended one.
     """
     chosen = {name: value for name, value in options.items() if value is not None}
     for name, value in chosen.items():
         check_option(name, value, spelling=spelling)
-    if "protocol" not in chosen:
-        raise UsageError(
-            'expected a protocol: sottovoce run PROTOCOL, or protocol = "..." in the configuration'
-        )
     sources = chosen.get("data", "demo")
     data = [sources] if isinstance(sources, str) else [*sources]
     if not data:
@@ -97,7 +94,7 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
             "expected schema_share with a private schema alone, found none: say --schema private"
         )
     job = Job(
-        protocol=chosen["protocol"],
+        protocol=chosen.get("protocol", RECOMMENDED),
         data=tuple(data),
         parameters=_parameters(chosen),
         **{name: _converted(name, value) for name, value in fields.items()},

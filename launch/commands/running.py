@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from ...messages import CURATOR, UsageError
+from ...protocols import RECOMMENDED
 from ...report.command import with_classify
 from ...report.folder import check_folder, write_run
 from ...report.judgement import Judging, judge_run
@@ -40,7 +41,10 @@ from .options import with_job_options
 @with_job_options
 def run_command(
     protocol: Annotated[
-        str | None, typer.Argument(help="a name that `sottovoce protocols` lists, or module:Class")
+        str | None,
+        typer.Argument(
+            help=f"a name that `sottovoce protocols` lists, or module:Class (default {RECOMMENDED})"
+        ),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="privacy budget of each record")] = None,
     delta: Annotated[

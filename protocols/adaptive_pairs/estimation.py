@@ -19,7 +19,7 @@ from ...privacy import Domain
 from ..secure_sum import Family
 from .tables import Grouping, MeasuredTable
 
-__all__ = ["estimate", "precisions"]
+__all__ = ["estimate"]
 
 
 def estimate(
@@ -46,16 +46,6 @@ def estimate(
     ]
     pairs = tables.pairs | _spread(in_groups, tables.singles)
     return PairTables(tables.singles, pairs, tables.posteriors)
-
-
-def precisions(measured: Sequence[MeasuredTable]) -> dict[Family, float]:
-    """Add up the precision of each set of attributes that was measured without groups."""
-    sums: dict[Family, float] = {}
-    for table in measured:
-        if not table.is_grouped:
-            attributes = table.table.attributes
-            sums[attributes] = sums.get(attributes, 0.0) + 1 / table.variance
-    return sums
 
 
 def _spread(

@@ -7,7 +7,7 @@ shared out: table i has w_i^2 / sum of w^2 of what it would have alone. In epsil
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
 
@@ -15,7 +15,7 @@ from ...curator.pair_planning import Planning
 from ...curator.pair_tables import PairTables
 from ...privacy import Domain
 from ..secure_sum import Family
-from .tables import PlannedTable, integer_weights
+from .tables import MeasuredTable, PlannedTable, integer_weights, precisions
 
 __all__ = ["plan_round", "planning_of"]
 
@@ -27,7 +27,7 @@ def plan_round(
     domain: Domain,
     beliefs: PairTables | None,
     *,
-    spent: Mapping[Family, float],
+    measured: Sequence[MeasuredTable],
     alone: float,
     power: int,
 ) -> list[PlannedTable]:
@@ -36,7 +36,7 @@ def plan_round(
     Args:
         domain: attributes of two labels or more.
         beliefs: the estimate so far; `None` in round 1, whose plan all roles compute.
-        spent: the precision of each set of attributes so far.
+        measured: the tables of the rounds so far.
         alone: the precision that a single table would have in this round.
         power: how precision grows with a table's share of the round: 1 in rho, 2 in epsilon.
     """
@@ -44,7 +44,9 @@ def plan_round(
         amounts = _first_amounts(domain, power=power)
     else:
         planning = planning_of(domain, beliefs)
-        amounts = planning.share_out(spent, alone, least=MIN_SHARE * alone, power=power)
+        amounts = planning.share_out(
+            precisions(measured), alone, least=MIN_SHARE * alone, power=power
+        )
     return [
         PlannedTable(attributes, weight) for attributes, weight in integer_weights(amounts).items()
     ]

@@ -47,13 +47,13 @@ from ..secure_sum import (
     predict_sum,
 )
 from ..secure_sum.options import colluding
-from .estimation import estimate, precisions
+from .estimation import estimate
 from .messages import Plans, plan_message, receive_plan
 from .options import AdaptivePairsParameters
 from .planning import plan_round, planning_of
 from .publishing import RoundModel, RunModel, publish
 from .rounds import Rounds
-from .tables import MeasuredTable, PlannedTable, count_tables, measured_tables
+from .tables import MeasuredTable, PlannedTable, count_tables, measured_tables, precisions
 
 __all__ = ["AdaptivePairs"]
 
@@ -96,7 +96,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                     tables = plan_round(
                         domain,
                         estimate(domain, measured, generator=generator, last=False),
-                        spent=precisions(measured),
+                        measured=measured,
                         alone=rounds.alone(number),
                         power=rounds.power,
                     )

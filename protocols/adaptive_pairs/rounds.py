@@ -60,7 +60,7 @@ class Rounds:
         Raises:
             UsageError: the tables have too many cells.
         """
-        tables = plan_round(self.domain, None, spent={}, alone=self.alone(1), power=self.power)
+        tables = plan_round(self.domain, None, measured=(), alone=self.alone(1), power=self.power)
         if problem := cells_beyond_bound(self.domain, tables):
             raise UsageError(problem)
         return tables

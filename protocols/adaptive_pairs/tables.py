@@ -30,6 +30,7 @@ __all__ = [
     "count_tables",
     "integer_weights",
     "measured_tables",
+    "precisions",
 ]
 
 Grouping: TypeAlias = tuple[int, ...]
@@ -152,3 +153,13 @@ def measured_tables(
         )
         for table, part in zip(tables, np.split(cells, ends), strict=True)
     ]
+
+
+def precisions(measured: Sequence[MeasuredTable]) -> dict[Family, float]:
+    """Add up the precision of each set of attributes that was measured without groups."""
+    sums: dict[Family, float] = {}
+    for table in measured:
+        if not table.is_grouped:
+            attributes = table.table.attributes
+            sums[attributes] = sums.get(attributes, 0.0) + 1 / table.variance
+    return sums

@@ -14,6 +14,7 @@ import pytest
 import sottovoce as package
 from sottovoce import UsageError
 from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
+from sottovoce.protocols import RECOMMENDED
 from sottovoce.report import folder as run_folder
 
 
@@ -245,6 +246,19 @@ def test_the_default_folder(tmp_path: Path) -> None:
     assert folder.name.startswith("head-count-")
 
 
+def test_without_a_name_the_recommended_protocol_runs(tmp_path: Path) -> None:
+    """The command line and Python alike."""
+    words = ["--rows", "90", "--columns", "sex,income", "--transport", "threads", "--seed", "1"]
+    ran = sottovoce("run", *words, "--set", "aggregator=masks", "--out", "table", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    report = json.loads((tmp_path / "table" / "report.json").read_text())
+    assert report["protocol"] == RECOMMENDED
+    done = package.run(rows=90, columns="sex,income", seed=1, aggregator="masks", judge=False)
+    assert done.synthetic is not None
+    published = (tmp_path / "table" / "synthetic.csv").read_text()
+    assert published == done.synthetic.to_csv(index=False)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -265,7 +279,6 @@ def test_the_default_folder(tmp_path: Path) -> None:
             "expected an mpiexec",
         ),
         (["run", "head-count", "--transport", "pigeon"], "--transport"),
-        (["run"], "expected a protocol"),
         (["report", "/no/where"], "expected a run"),
         (["new", "Bad Name"], "expected a name"),
         (["dance"], "No such command"),

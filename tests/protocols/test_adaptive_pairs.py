@@ -24,7 +24,7 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.protocols.adaptive_pairs import protocol as module
-from sottovoce.protocols.adaptive_pairs.estimation import estimate, precisions
+from sottovoce.protocols.adaptive_pairs.estimation import estimate
 from sottovoce.protocols.adaptive_pairs.messages import Plans, _read, plan_message
 from sottovoce.protocols.adaptive_pairs.planning import plan_round, planning_of
 from sottovoce.protocols.adaptive_pairs.publishing import RoundModel
@@ -35,6 +35,7 @@ from sottovoce.protocols.adaptive_pairs.tables import (
     batch_of,
     count_tables,
     integer_weights,
+    precisions,
 )
 from sottovoce.protocols.cost import Public
 from sottovoce.runs.failure import RunFailed
@@ -186,7 +187,7 @@ def test_round_one_follows_from_public_sizes() -> None:
     """All single attributes and pairs; larger tables have more weight, singles more than pairs."""
     domain = domain_of(a=2, b=3, c=9)
     for power in (1, 2):
-        tables = plan_round(domain, None, spent={}, alone=1e6, power=power)
+        tables = plan_round(domain, None, measured=(), alone=1e6, power=power)
         weights = {table.attributes: table.weight for table in tables}
         names = domain.attributes
         assert list(weights) == [*((name,) for name in names), *combinations(names, 2)]
@@ -215,8 +216,8 @@ def dependent(*, precision: float = 1e9) -> list[MeasuredTable]:
 def test_a_later_round_leaves_out_what_is_sure() -> None:
     """Pairs that are surely products get nothing beside one whose dependence is open."""
     domain = domain_of(a=4, b=4, c=4, d=4)
-    pairs: list[tuple[str, ...]] = list(combinations("abcd", 2))
-    posteriors = {}
+    pairs = list(combinations("abcd", 2))
+    posteriors: dict[tuple[str, ...], PairPosterior] = {}
     for pair in pairs:
         weight = np.zeros((1, len(SPREADS)))
         weight[0, -4 if pair == ("a", "b") else 0] = 1.0
@@ -224,8 +225,8 @@ def test_a_later_round_leaves_out_what_is_sure() -> None:
         posteriors[pair] = PairPosterior(np.zeros((4, 4)), np.ones((4, 4)), weight, weight, even)
     singles = {name: Marginal((name,), np.full(4, 0.25)) for name in "abcd"}
     beliefs = PairTables(singles, {}, posteriors)
-    spent = dict.fromkeys(pairs, 1e5)
-    tables = plan_round(domain, beliefs, spent=spent, alone=1e6, power=1)
+    measured = [measured_pair((a, b), np.ones((4, 4)), precision=1e5) for a, b in pairs]
+    tables = plan_round(domain, beliefs, measured=measured, alone=1e6, power=1)
     weights = {table.attributes: table.weight for table in tables}
     assert max(weights.values()) == MAX_WEIGHT
     assert weights["a", "b"] > 5 * max(weights.get(pair, 0) for pair in pairs[1:])
