@@ -32,6 +32,7 @@ PAGE_OF = {
     "independent": "dp-ccbn.md#independent",
     "dist-diff-gen": "dist-diff-gen.md",
     "jtree": "jtree.md",
+    "aim": "aim.md",
     "calm": "calm.md",
     "fourier": "calm.md#ft",
     "one-way-ldp": "calm.md#the-baseline",

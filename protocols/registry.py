@@ -21,6 +21,7 @@ __all__ = ["OWN_PROTOCOLS", "RECOMMENDED", "available", "find", "load"]
 GROUP: Final = "sottovoce.protocols"
 OWN_PROTOCOLS: Final[Mapping[str, str]] = {
     "adaptive-pairs": "adaptive_pairs:AdaptivePairs",
+    "aim": "aim:AIM",
     "calm": "calm:CALM",
     "clldp-decision-tree": "clldp:LabelDecisionTree",
     "clldp-joint": "clldp:LabelJoint",

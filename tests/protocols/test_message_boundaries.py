@@ -845,7 +845,7 @@ def test_the_best_splits_are_taken_in_order() -> None:
 def test_only_protocols_are_found() -> None:
     for reference, match in (
         ("jtre", "did you mean jtree"),
-        ("xyz", "there are calm,"),
+        ("xyz", "there are adaptive-pairs, aim,"),
         ("sottovoce.privacy:Domain", "a subclass of sottovoce.Protocol"),
         ("sottovoce.protocols.registry:OWN_PROTOCOLS", "a subclass of sottovoce.Protocol"),
     ):

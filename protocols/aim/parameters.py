@@ -1,0 +1,48 @@
+"""AIM's parameters, and the part of its published model from which a cost follows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ..protocol import Epsilon
+from ..secure_sum import Family, SumOptions
+
+__all__ = ["AIMParameters", "Published", "Round"]
+
+
+class AIMParameters(SumOptions):
+    """What a user can set."""
+
+    epsilon: Epsilon = 1.0
+    rounds: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, description="rounds that the first noise is made for; 0: 16 for each attribute"
+        ),
+    ] = 0
+    max_cells: Annotated[
+        int,
+        msgspec.Meta(ge=1000, le=1 << 24, description="most cells of the model's cliques together"),
+    ] = 100_000
+    synthetic_rows: Annotated[
+        int, msgspec.Meta(ge=0, description="rows to publish; 0: as many as all parties have")
+    ] = 0
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """A round as model.json has it."""
+
+    attributes: Family
+    """The attributes of the table that was measured."""
+    rho: float
+    """What the table cost every record."""
+    party: int
+    """The party that chose the table."""
+
+
+class Published(msgspec.Struct, frozen=True):
+    """The part of the published model from which the cost of the rounds follows."""
+
+    rounds: tuple[Round, ...]

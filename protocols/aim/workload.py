@@ -1,0 +1,85 @@
+"""The workload, the candidates, and their scores (McKenna et al. 2022, section 4).
+
+The workload is all pairs of attributes. Candidates are these and all single attributes. The weight
+of a candidate r counts what the workload has of its attributes: the sum over all pairs s of
+|r and s|.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import pi, sqrt
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...curator.graphical_model import GraphicalModel
+from ...messages import UsageError
+from ...parties import Records
+from ...privacy import Domain
+from ..secure_sum import Family
+
+__all__ = ["DISTANCE_CHANGE", "Workload", "distances", "workload_of"]
+
+MAX_WORKLOAD: Final = 1 << 21
+"""Most cells of all pairs: every party compares them with the model in each of its turns."""
+DISTANCE_CHANGE: Final = 2
+"""Most that the distance of a table changes when a record is replaced: two cells, by 1 each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What is to be approximated: the same for all roles."""
+
+    domain: Domain
+    attributes: tuple[str, ...]
+    """The attributes with at least two labels."""
+    weights: Mapping[Family, float]
+    """The weight of each candidate, relative to the largest."""
+
+
+def workload_of(domain: Domain, *, max_cells: int) -> Workload:
+    """Make the workload of all pairs of attributes, but those with too many cells.
+
+    Raises:
+        UsageError: the pairs have more cells than a party can compare in each turn.
+    """
+    attributes = tuple(name for name in domain.attributes if domain.cells((name,)) > 1)
+    pairs = [pair for pair in combinations(attributes, 2) if domain.cells(pair) <= max_cells]
+    cells = sum(map(domain.cells, pairs))
+    if cells > MAX_WORKLOAD:
+        raise UsageError(
+            f"expected at most {MAX_WORKLOAD:,} cells in all pairs of attributes for aim, found "
+            f"{cells:,} in {len(pairs):,} pairs of {len(attributes)} attributes: --drop columns, "
+            "make the bins of numbers wider, or take dp-subn"
+        )
+    degree = Counter(name for pair in pairs for name in pair)
+    candidates = [*((name,) for name in attributes), *pairs]
+    largest = max((sum(degree[name] for name in names) for names in candidates), default=0) or 1
+    weights = {names: sum(degree[name] for name in names) / largest for names in candidates}
+    return Workload(domain, attributes, weights)
+
+
+def distances(
+    records: Records, model: GraphicalModel, candidates: Sequence[Family]
+) -> npt.NDArray[np.float64]:
+    """Compute how far the records' tables are from the model's, in L1. Called by a party."""
+    pairs = model.pairs()
+    rows = len(records)
+    values = []
+    for family, counts in zip(candidates, records.marginals(candidates), strict=True):
+        table = pairs[family[0], family[1]] if len(family) == 2 else model.marginal(family)
+        values.append(float(np.abs(counts - rows * table.values.reshape(-1)).sum()))
+    return np.array(values)
+
+
+def expected_noise(
+    domain: Domain, candidates: Sequence[Family], *, deviation: float
+) -> npt.NDArray[np.float64]:
+    """Compute the expected L1 norm of the noise that each candidate's table would have."""
+    cells = np.array([domain.cells(family) for family in candidates], np.float64)
+    return np.asarray(sqrt(2 / pi) * deviation * cells)
