@@ -6,6 +6,7 @@ from .estimates import Estimate, agree, combine, make_consistent
 from .information import (
     correlation_threshold,
     dependence,
+    dependence_of_all,
     entropy,
     information_of_all,
     mutual_information,
@@ -28,6 +29,7 @@ __all__ = [
     "combine",
     "correlation_threshold",
     "dependence",
+    "dependence_of_all",
     "dependency_graph",
     "entropy",
     "information_of_all",

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod, sqrt
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -147,15 +147,30 @@ def _search_all(count: int, cost: Cost, power: int) -> Partition:
 
 def _search_downhill(count: int, cost: Cost, power: int) -> Partition:
     """Merge the two blocks whose union is cheapest until one is left; improve the best levels."""
-    level: Partition = tuple(1 << index for index in range(count))
-    levels = [level]
-    while len(level) > 1:
-        first, second = min(
-            combinations(level, 2),
-            key=lambda pair: cost(pair[0] | pair[1]) - cost(pair[0]) - cost(pair[1]),
-        )
-        level = (*(block for block in level if block not in (first, second)), first | second)
-        levels.append(level)
+    blocks = [1 << index for index in range(count)]
+    """All blocks so far, the new ones last."""
+    alive = list(range(count))
+    prices = np.full((2 * count, 2 * count), np.inf)
+    """The price of the union of two blocks; infinite where one of them is gone."""
+
+    def fill(second: int) -> None:
+        for first in alive:
+            if first < second:
+                both = cost(blocks[first] | blocks[second])
+                prices[first, second] = both - cost(blocks[first]) - cost(blocks[second])
+
+    for index in alive:
+        fill(index)
+    levels: list[Partition] = [tuple(blocks)]
+    while len(alive) > 1:
+        first, second = divmod(int(prices.argmin()), 2 * count)
+        for gone in (first, second):
+            alive.remove(gone)
+            prices[gone] = prices[:, gone] = np.inf
+        blocks.append(blocks[first] | blocks[second])
+        fill(len(blocks) - 1)
+        alive.append(len(blocks) - 1)
+        levels.append(tuple(blocks[index] for index in alive))
 
     def value(partition: Partition) -> float:
         return _value(partition, cost, power)
@@ -168,38 +183,71 @@ def _value(partition: Partition, cost: Cost, power: int) -> float:
     return float(len(partition) ** power * sum(map(cost, partition)))
 
 
+class _Moves(NamedTuple):
+    """Single moves: the blocks that each replaces, and those that it makes."""
+
+    old: list[Partition]
+    new: list[Partition]
+    old_costs: list[float]
+    new_costs: list[float]
+
+    def add(self, further: _Moves) -> None:
+        """Append other moves."""
+        self.old.extend(further.old)
+        self.new.extend(further.new)
+        self.old_costs.extend(further.old_costs)
+        self.new_costs.extend(further.new_costs)
+
+    @classmethod
+    def within(cls, blocks: Partition, cost: Cost) -> _Moves:
+        """List the moves within one block, or between two."""
+        moves = list(_moves_within(*blocks) if len(blocks) == 1 else _moves_between(*blocks))
+        return cls(
+            [old for old, _ in moves],
+            [new for _, new in moves],
+            [sum(map(cost, old)) for old, _ in moves],
+            [sum(map(cost, new)) for _, new in moves],
+        )
+
+
 def _descend(partition: Partition, cost: Cost, power: int) -> Partition:
     """Take the best single move, as long as one is an improvement."""
+    moves_of: dict[Partition, _Moves] = {}
     while True:
         total = sum(map(cost, partition))
-        best, move = _value(partition, cost, power) * (1 - 1e-12), None
-        for old, new in _moves(partition):
-            blocks = len(partition) - len(old) + len(new)
-            value = blocks**power * (total + sum(map(cost, new)) - sum(map(cost, old)))
-            if value < best:
-                best, move = value, (old, new)
-        if move is None:
+        all_moves = _Moves([], [], [], [])
+        for blocks in chain(((block,) for block in partition), combinations(partition, 2)):
+            if blocks not in moves_of:
+                moves_of[blocks] = _Moves.within(blocks, cost)
+            all_moves.add(moves_of[blocks])
+        if not all_moves.old:
             return partition
-        old, new = move
+        sizes = np.array(
+            [len(partition) + len(new) - len(old) for old, new in zip(*all_moves[:2], strict=True)]
+        )
+        values = sizes**power * (total + np.array(all_moves.new_costs) - all_moves.old_costs)
+        best = int(values.argmin())
+        if not values[best] < _value(partition, cost, power) * (1 - 1e-12):
+            return partition
+        old, new = all_moves.old[best], all_moves.new[best]
         partition = (*(block for block in partition if block not in old), *new)
 
 
-def _moves(partition: Partition) -> Iterator[tuple[Partition, Partition]]:
-    """List single moves as the blocks that they replace and the new ones.
+def _moves_within(block: int) -> Iterator[tuple[Partition, Partition]]:
+    """List the moves that split off a clique, as the blocks that they replace and the new ones."""
+    if block & (block - 1):
+        for index in _bits(block):
+            yield (block,), (block ^ 1 << index, 1 << index)
 
-    A move splits off a clique, merges two blocks, moves a clique, or swaps two cliques.
-    """
-    for block in partition:
-        if block & (block - 1):
-            for index in _bits(block):
-                yield (block,), (block ^ 1 << index, 1 << index)
-    for first, second in combinations(partition, 2):
-        yield (first, second), (first | second,)
-        for source, target in ((first, second), (second, first)):
-            if source & (source - 1):
-                for index in _bits(source):
-                    yield (source, target), (source ^ 1 << index, target | 1 << index)
-        if (first & (first - 1)) and (second & (second - 1)):
-            for i in _bits(first):
-                for j in _bits(second):
-                    yield (first, second), (first ^ 1 << i | 1 << j, second ^ 1 << j | 1 << i)
+
+def _moves_between(first: int, second: int) -> Iterator[tuple[Partition, Partition]]:
+    """List the moves that merge two blocks, move a clique, or swap two cliques."""
+    yield (first, second), (first | second,)
+    for source, target in ((first, second), (second, first)):
+        if source & (source - 1):
+            for index in _bits(source):
+                yield (source, target), (source ^ 1 << index, target | 1 << index)
+    if (first & (first - 1)) and (second & (second - 1)):
+        for i in _bits(first):
+            for j in _bits(second):
+                yield (first, second), (first ^ 1 << i | 1 << j, second ^ 1 << j | 1 << i)

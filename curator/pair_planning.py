@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from math import pi, sqrt
-from typing import Final, NamedTuple, TypeAlias
+from math import pi, prod, sqrt
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from ..privacy.domain import Domain
 from .marginal import Numbers
 from .pair_tables import PairTables
 from .shrinkage import SPREADS, PairPosterior
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["DEPENDENCE", "NoiseLaw", "Planning"]
 
@@ -87,7 +90,6 @@ class Planning:
         places = {name: place for place, name in enumerate(names)}
         self.sets = list(sets)
         self._names, self._pairs = names, list(combinations(names, 2))
-        pair_places = {pair: place for place, pair in enumerate(self._pairs)}
         self._left, self._right = (
             np.array([places[pair[side]] for pair in self._pairs], np.int64) for side in (0, 1)
         )
@@ -95,27 +97,33 @@ class Planning:
         self._noise = {
             size: noise(size) for size in {domain.cells(attributes) for attributes in sets}
         }
-        # The precision that an amount of 1 of a set adds to each attribute, and to each pair.
-        self._margin_gain = np.zeros((len(names), len(sets)))
-        self._pair_gain = np.zeros((len(self._pairs), len(sets)))
-        for column, attributes in enumerate(sets):
-            cells = domain.cells(attributes)
-            base, slope = self._noise[cells]
-            for name in attributes:
-                size = domain.cells((name,))
-                self._margin_gain[places[name], column] = 1 / (cells / size * base + slope / size)
-            for pair in combinations(attributes, 2):
-                size = domain.cells(pair)
-                self._pair_gain[pair_places[pair], column] = 1 / (
-                    cells / size * base + slope / size
-                )
+        self._margin_gain = self._gains(domain, [(name,) for name in names], ways=1)
+        self._pair_gain = self._gains(domain, self._pairs, ways=2)
         self._uneven = np.ones(len(names))
         pair_cells = self._sizes[self._left] * self._sizes[self._right]
-        self._curves = (
-            np.stack([_unknown_curve(float(cells)) for cells in pair_cells])
-            if len(pair_cells)
-            else np.zeros((0, len(GRID)))
-        )
+        different, inverse = np.unique(pair_cells, return_inverse=True)
+        curves = [_unknown_curve(cells) for cells in different.tolist()]
+        self._curves = np.reshape(curves, (-1, len(GRID)))[inverse]
+
+    def _gains(self, domain: Domain, tables: Sequence[Set], *, ways: int) -> csr_array:
+        """Compute the precision that an amount of 1 of a set adds to each of these tables.
+
+        A set has few of the tables, so the matrix is sparse.
+        """
+        from scipy.sparse import csr_array
+
+        places = {attributes: place for place, attributes in enumerate(tables)}
+        sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
+        rows, columns, values = list[int](), list[int](), list[float]()
+        for column, attributes in enumerate(self.sets):
+            cells = prod([sizes[name] for name in attributes])
+            base, slope = self._noise[cells]
+            for part in combinations(attributes, ways):
+                size = prod([sizes[name] for name in part])
+                rows.append(places[part])
+                columns.append(column)
+                values.append(1 / (cells / size * base + slope / size))
+        return csr_array((values, (rows, columns)), shape=(len(tables), len(self.sets)))
 
     def learn(self, tables: PairTables) -> None:
         """Take in what is believed now."""

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..curator import Marginal, mutual_information
+from ..curator import information_of_all
 from ..parties import Records
 
 __all__ = ["Dependence", "compare_dependence"]
@@ -31,27 +31,28 @@ def compare_dependence(real: Records, synthetic: Records) -> Dependence:
     """Compare the dependence of all pairs of attributes."""
     names = real.domain.attributes
     true, estimated = (_mutual_information(records) for records in (real, synthetic))
-    pairs = list(combinations(range(len(names)), 2))
-    differences = [abs(true[pair] - estimated[pair]) for pair in pairs]
-    worst = int(np.argmax(differences)) if pairs else 0
+    left, right = np.triu_indices(len(names), 1)
+    differences = np.abs(true - estimated)[left, right]
+    worst = int(np.argmax(differences)) if len(differences) else 0
     return Dependence(
         attributes=names,
         real=_rounded(true),
         synthetic=_rounded(estimated),
-        difference=float(np.mean(differences)) if pairs else 0.0,
-        largest=float(differences[worst]) if pairs else 0.0,
-        largest_pair=tuple(names[index] for index in pairs[worst]) if pairs else (),
+        difference=float(np.mean(differences)) if len(differences) else 0.0,
+        largest=float(differences[worst]) if len(differences) else 0.0,
+        largest_pair=(names[left[worst]], names[right[worst]]) if len(differences) else (),
     )
 
 
 def _mutual_information(records: Records) -> npt.NDArray[np.float64]:
     names = records.domain.attributes
+    sizes = records.domain.shape(names)
     matrix = np.zeros((len(names), len(names)))
+    left, right = np.triu_indices(len(names), 1)
     pairs = list(combinations(names, 2))
-    for pair, cells in zip(pairs, records.marginals(pairs), strict=True):
-        bits = mutual_information(Marginal.of(records.domain, pair, cells), pair[:1], base=2)
-        row, column = (names.index(name) for name in pair)
-        matrix[row, column] = matrix[column, row] = max(bits, 0.0)
+    sides = [sizes[place] for place in right.tolist()]
+    bits = information_of_all(records.marginals(pairs), sides, base=2)
+    matrix[left, right] = matrix[right, left] = np.maximum(bits, 0.0)
     return matrix
 
 

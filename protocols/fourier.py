@@ -99,6 +99,12 @@ class Fourier(SurveyProtocol[FourierParameters]):
         """Ask as many users for each coefficient (step 1)."""
         check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
         wanted = coefficients(domain, self.parameters.ways)
+        if len(wanted) > users:
+            raise UsageError(
+                f"expected at least a user for each of {len(wanted):,} Fourier coefficients of "
+                f"{len(domain.attributes)} attributes, found {users:,} users: "
+                f"--set ways={max(self.parameters.ways - 1, 1)}, fewer attributes, or calm"
+            )
         return questions_by_weight(users, dict.fromkeys(wanted, 1.0), lambda _: self._randomizer)
 
     def party(self, me: Party) -> None:

@@ -77,11 +77,14 @@ def draw_rows(
     plan: SpecialisationPlan, cuts: Cuts, counts: Counts, *, generator: np.random.Generator
 ) -> list[Counts]:
     """Write rows of each leaf in random order, as codes; labels of a range are equally likely."""
-    shape = (*(len(borders) - 1 for borders in cuts.values()), plan.classes)
+    # Attributes of a single range say nothing of the leaf, and an array has at most 64 axes.
+    used = {name: len(borders) - 1 for name, borders in cuts.items() if len(borders) > 2}
     rows = generator.permutation(np.repeat(np.arange(len(counts)), counts))
-    *ranges, classes = np.unravel_index(rows, shape)
+    *places, classes = np.unravel_index(rows, (*used.values(), plan.classes))
+    ranges = dict(zip(used, places, strict=True))
     drawn: dict[str, Counts] = {plan.target: classes}
-    for (name, borders), indices in zip(cuts.items(), ranges, strict=True):
+    for name, borders in cuts.items():
+        indices = ranges.get(name, np.zeros(len(rows), np.int64))
         low, high = np.array(borders)[indices], np.array(borders)[indices + 1]
         drawn[name] = generator.integers(low, high)
     # An attribute that is neither predictor nor target has one label.

@@ -48,6 +48,7 @@ class Iterative(Variant):
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
         plan = self.plan(domain, rows=sums.rows, parties=len(me.parties))
+        plan.check_iterations()
         chosen: list[Family] = []
         if plan.degree:
             with me.phase("structure"):  # 1
@@ -64,6 +65,7 @@ class Iterative(Variant):
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         plan = self.plan(domain, rows=sums.rows, parties=len(desk.parties))
+        plan.check_iterations()
         chosen: list[Family] = []
         if plan.degree:
             with desk.phase("structure"):  # 1

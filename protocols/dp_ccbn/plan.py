@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Final
 
 from ...curator import BayesianNetwork
@@ -17,6 +18,10 @@ __all__ = ["CandidatePlan"]
 
 MAX_TABLES: Final = 1_000_000
 """Bound on the tables of a batch: more would take hours to count and days to encrypt."""
+MAX_LISTED: Final = 4 * MAX_TABLES
+"""Bound on the sets that are listed, of which some do not fit."""
+MAX_ITERATED: Final = 300_000
+"""Bound on the tables of all iterations: those of 52 attributes with two parents each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +46,34 @@ class CandidatePlan:
         """
         return self.sizes.extensions([family[-1] for family in chosen], degree=self.degree)
 
+    def check_iterations(self) -> None:
+        """Refuse a search that would take hours, before a record is counted.
+
+        Raises:
+            UsageError: all iterations together may count too many tables.
+        """
+        attributes = len(self.domain.attributes)
+        # The sum of (d - i) C(i, k) over all iterations.
+        tables = comb(attributes + 1, self.degree + 2) if self.degree else 0
+        if tables > MAX_ITERATED:
+            raise UsageError(
+                f"expected at most {MAX_ITERATED:,} candidates in all iterations, found up to "
+                f"{tables:,} of {attributes} attributes: --set search=oneshot counts each set "
+                "once, or take fewer attributes, or dp-subn"
+            )
+
     def candidate_sets(self) -> list[Family]:
         """List the sets of k + 1 attributes whose tables fit.
 
         Smaller sets are listed where no larger one covers them.
         """
         names = self.domain.attributes
+        if comb(len(names), self.degree + 1) > MAX_LISTED:
+            raise UsageError(
+                f"expected at most {MAX_LISTED:,} sets of {self.degree + 1} attributes, found "
+                f"{comb(len(names), self.degree + 1):,}: set most_parents lower, or take fewer "
+                "attributes"
+            )
         sets: list[Family] = []
         covered: set[Family] = set()
         for size in range(min(self.degree + 1, len(names)), 0, -1):

@@ -156,14 +156,16 @@ def choose_edges(
     for first, second in chosen:
         _join(tree_of, first, second)
     place, sharing = turns[turn].index(me.number), len(turns[turn])
-    open_pairs = [pair for pair in combinations(domain.attributes, 2) if _apart(tree_of, pair)]
+    pairs = [pair for pair in combinations(domain.attributes, 2) if _apart(tree_of, pair)]
+    pairs = pairs[place::sharing]
+    noise = np.array([domain.cells(pair) * cell_noise for pair in pairs])
+    # The records stay the same, so scores are computed once for all picks.
+    worth = score_families(records, pairs, score=score) - noise
     for pick in range(quota):
-        candidates = [pair for pair in open_pairs[place::sharing] if _apart(tree_of, pair)]
-        noise = np.array([domain.cells(pair) * cell_noise for pair in candidates])
-        worth = np.append(score_families(records, candidates, score=score) - noise, 0.0)
-        edge = _choose(
-            me, records, [*candidates, NO_EDGE], worth, budget=budget.share(1 / quota), score=score
-        )
+        left = [index for index, pair in enumerate(pairs) if _apart(tree_of, pair)]
+        candidates = [*(pairs[index] for index in left), NO_EDGE]
+        scores = np.append(worth[left], 0.0)
+        edge = _choose(me, records, candidates, scores, budget=budget.share(1 / quota), score=score)
         if edge != NO_EDGE:
             chosen.append(edge)
             _join(tree_of, *edge)

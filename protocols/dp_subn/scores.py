@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...curator import Marginal, dependence, information_of_all
+from ...curator import dependence_of_all, information_of_all
 from ...parties import Records
 from ...privacy.sensitivity import (
     choice_sensitivity,
@@ -62,15 +62,11 @@ def score_families(
         indices = with_parents[start : start + BLOCK]
         block = [families[index] for index in indices]
         tables = records.marginals(block)
+        sizes = [size_of[family[-1]] for family in block]
         if score == "I":
-            sizes = [size_of[family[-1]] for family in block]
             scores[indices] = information_of_all(tables, sizes, base=2)
         else:
-            marginals = (
-                Marginal.of(records.domain, family, cells)
-                for family, cells in zip(block, tables, strict=True)
-            )
-            scores[indices] = [dependence(table, table.attributes[-1:]) for table in marginals]
+            scores[indices] = dependence_of_all(tables, sizes)
     return scores
 
 

@@ -26,6 +26,10 @@ __all__ = [
     "useful_sizes",
 ]
 
+MAX_FAMILIES: Final = 2_000_000
+"""Families of an attribute and its parents that are scored: those of 126 attributes with two."""
+MAX_BIT_FAMILIES: Final = 14_000_000
+"""The same for bits, which are counted 64 rows at a time: those of 52 bits with four."""
 CELL_NOISE: Final = 0.4
 """E|X| / 2 over the standard deviation of X: a noisy cell's share of the variation distance."""
 
@@ -83,13 +87,27 @@ def useful_sizes(
         k = binary_degree(
             rows=rows, attributes=attributes, epsilon=epsilon, theta=theta, inflation=inflation
         )
-        k = min(max(k, min_parents), max_parents, attributes - 1)
+        k = max(min(k, countable_degree(attributes, bits=True)), min_parents)
+        k = min(k, max_parents, attributes - 1)
         return Sizes.of_bits(domain, parents=k), k
     cells = max_cells(
         rows=rows, attributes=attributes, epsilon=epsilon, theta=theta, inflation=inflation
     )
     sizes = Sizes(domain, cells)
-    return sizes, min(sizes.degree, max_parents)
+    return sizes, min(sizes.degree, countable_degree(attributes, bits=False), max_parents)
+
+
+def countable_degree(attributes: int, *, bits: bool) -> int:
+    """Find the largest k for which all families of an attribute and k parents can be scored.
+
+    >>> [countable_degree(d, bits=bits) for d, bits in ((15, False), (300, False), (52, True))]
+    [13, 1, 4]
+    """
+    limit = MAX_BIT_FAMILIES if bits else MAX_FAMILIES
+    degree = 1
+    while degree + 1 < attributes and (degree + 2) * comb(attributes, degree + 2) <= limit:
+        degree += 1
+    return degree
 
 
 @dataclass(frozen=True, slots=True)

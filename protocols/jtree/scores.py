@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...curator import Marginal, dependence, information_of_all
+from ...curator import dependence_of_all, information_of_all
 from ...parties import Records
 from ...privacy import Domain
 from ...privacy.sensitivity import dependence_sensitivity
@@ -52,11 +52,8 @@ def pairs_of(domain: Domain) -> list[Pair]:
 
 def r_of(records: Records, pairs: Sequence[Pair]) -> Scores:
     """Compute R of every pair."""
-    tables = (
-        Marginal.of(records.domain, pair, cells)
-        for pair, cells in zip(pairs, records.marginals(pairs), strict=True)
-    )
-    return np.array([dependence(table, table.attributes[:1]) for table in tables])
+    sizes = [records.domain.cells(pair[1:]) for pair in pairs]
+    return dependence_of_all(records.marginals(pairs), sizes)
 
 
 def r_bounds(domain: Domain, pairs: Sequence[Pair], *, rows: int) -> Scores:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ...curator import Marginal
 from ...curator.expectation import most_likely
@@ -20,6 +21,11 @@ __all__ = ["ALPHA", "Start", "Tables"]
 
 ALPHA: Final = 0.5
 """The price of a coefficient in Lasso, as the authors' code has it: half a user."""
+
+Likelihoods: TypeAlias = npt.NDArray[np.floating[Any]]
+
+MAX_KEPT: Final = 1 << 25
+"""Numbers of users' likelihoods that are kept: 256 MiB."""
 
 Start = Literal["uniform", "lasso"]
 
@@ -41,6 +47,7 @@ class Tables:
     steps: list[int] = field(default_factory=list)
     stopped: int = 0
     """Number of tables whose search ended after the most steps."""
+    _likelihoods: dict[int, Likelihoods] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         counts = self.filters.frequencies(self.answers.ones, users=self.answers.users)
@@ -51,10 +58,7 @@ class Tables:
 
     def joint(self, attributes: Sequence[str]) -> Marginal:
         """Find the table of these attributes from which all users' filters are most likely."""
-        likelihoods = [
-            self.filters.likelihood(self.answers.matches[self.attributes.index(name)])
-            for name in attributes
-        ]
+        likelihoods = [self._likelihood(self.attributes.index(name)) for name in attributes]
         start = None
         if self.start == "lasso":
             start = reduce(
@@ -64,6 +68,18 @@ class Tables:
         self.steps.append(estimate.iterations)
         self.stopped += not estimate.converged
         return Marginal(tuple(attributes), estimate.table)
+
+    def _likelihood(self, number: int) -> Likelihoods:
+        """Compute how likely each user's filter is with each label of an attribute, once if small.
+
+        All pairs need those of an attribute as often as there are others.
+        """
+        if number in self._likelihoods:
+            return self._likelihoods[number]
+        likelihood = self.filters.likelihood(self.answers.matches[number])
+        if sum(kept.size for kept in self._likelihoods.values()) + likelihood.size <= MAX_KEPT:
+            self._likelihoods[number] = likelihood
+        return likelihood
 
     def _lasso(self, number: int, counts: Numbers) -> Numbers:
         """Find the labels whose signatures make up the bits of an attribute's filters."""

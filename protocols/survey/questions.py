@@ -131,7 +131,8 @@ def questions_by_weight(
     sizes = share_out(users, [*weights.values()])
     if min(sizes) < 1:
         raise UsageError(
-            f"expected at least a user for each of {len(sizes):,} questions, found {users:,} users"
+            f"expected at least a user for each of {len(sizes):,} questions, found {users:,} "
+            "users: ask more users, or of fewer attributes"
         )
     return [
         Question(attributes, randomizer(attributes), size)

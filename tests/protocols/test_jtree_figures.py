@@ -436,7 +436,7 @@ def test_where_no_part_is_left_triangles_follow() -> None:
 def desk_of(domain: Domain, messages: Sequence[Any]) -> Any:
     """Stand in for a curator who receives these messages."""
     return SimpleNamespace(
-        progress=lambda done, *, of: None,  # noqa: ARG005
+        progress=lambda done, *, of: None,
         domain=domain,
         parties=range(1, len(messages) + 1),
         gather=lambda _: list(messages),
