@@ -40,6 +40,8 @@ CLASS_SHARES: Final = (0.5, 0.9, 0.99)
 """Shares of the latent classes, or of the tree, in a centre; the rest is the product of margins."""
 TREE_ROWS: Final = 200_000
 """Rows that are drawn from a tree."""
+STACK: Final = 1 << 16
+"""Cells of tables that get their margins at the same time: they stay in the cache."""
 
 Pair: TypeAlias = tuple[str, ...]
 
@@ -145,9 +147,20 @@ def _fit(
 ) -> tuple[dict[Pair, PairPosterior], dict[Pair, Marginal]]:
     """Shrink each measured pair towards its centres, and give it the margins of its attributes."""
     posteriors = shrink(measured, centres)
-    tables = {}
+    of_shape: dict[tuple[int, ...], list[Pair]] = {}
     for pair, posterior in posteriors.items():
-        left, right = (singles[name].values for name in pair)
-        cells = with_margins(posterior.mean, posterior.variance, left, right)
-        tables[pair] = Marginal(pair, cells)
-    return posteriors, tables
+        of_shape.setdefault(posterior.mean.shape, []).append(pair)
+    fitted: dict[Pair, Marginal] = {}
+    for shape, pairs in of_shape.items():
+        size = max(1, STACK // (shape[0] * shape[1]))
+        for start in range(0, len(pairs), size):
+            part = pairs[start : start + size]
+            stack = with_margins(
+                np.stack([posteriors[pair].mean for pair in part]),
+                np.stack([posteriors[pair].variance for pair in part]),
+                np.stack([singles[left].values for left, _ in part]),
+                np.stack([singles[right].values for _, right in part]),
+            )
+            for pair, cells in zip(part, stack, strict=True):
+                fitted[pair] = Marginal(pair, cells)
+    return posteriors, {pair: fitted[pair] for pair in posteriors}

@@ -170,29 +170,47 @@ def with_margins(
     Each round conditions on the sums of rows and columns, a linear system with as many unknowns. It
     then cuts what falls below 0, and goes on with the cells that are left. At the end proportional
     fitting brings the margins to within rounding, as far as the cells allow.
+
+    All arguments may have further axes in front: then there is a table for each index.
     """
-    table, variance = mean, variance + 1e-12 * variance.max() + 1e-18
+    largest = variance.max(axis=(-1, -2), keepdims=True)
+    table, variance = mean, variance + 1e-12 * largest + 1e-18
     free = variance
+    height = rows.shape[-1]
     for _ in range(rounds):
-        system = np.block([[np.diag(free.sum(axis=1)), free], [free.T, np.diag(free.sum(axis=0))]])
-        errors = np.concatenate([rows - table.sum(axis=1), columns - table.sum(axis=0)])
-        scale = np.sqrt(np.diag(system))
+        system = _system(free)
+        errors = np.concatenate([rows - table.sum(axis=-1), columns - table.sum(axis=-2)], axis=-1)
+        scale = np.sqrt(np.diagonal(system, axis1=-2, axis2=-1))
         # The rank is one less than full, because rows and columns have the same sum. A little on
         # the diagonal gives the solution of least norm.
-        regular = system / np.outer(scale, scale) + 1e-9 * np.eye(len(scale))
-        shifts = np.linalg.solve(regular, errors / scale) / scale
-        row_shifts, column_shifts = shifts[: len(rows), None], shifts[None, len(rows) :]
+        scales = scale[..., :, None] * scale[..., None, :]
+        regular = system / scales + 1e-9 * np.eye(scale.shape[-1])
+        shifts = np.linalg.solve(regular, (errors / scale)[..., None])[..., 0] / scale
+        row_shifts, column_shifts = shifts[..., :height, None], shifts[..., None, height:]
         table = np.maximum(table + free * (row_shifts + column_shifts), 0)
         free = variance * np.where(table > 0, 1, 1e-9)
-    table = table + 1e-7 * np.outer(rows, columns)  # where a row or column has lost all its cells
+    # A little of the product, where a row or column has lost all its cells.
+    table = table + 1e-7 * (rows[..., :, None] * columns[..., None, :])
     for _ in range(FITTING_ROUNDS):
-        table = table * _ratio(rows, table.sum(axis=1))[:, None]
-        table = table * _ratio(columns, table.sum(axis=0))[None, :]
-    return np.asarray(table / table.sum())
+        table = table * _ratio(rows, table.sum(axis=-1))[..., :, None]
+        table = table * _ratio(columns, table.sum(axis=-2))[..., None, :]
+    return np.asarray(table / table.sum(axis=(-1, -2), keepdims=True))
+
+
+def _system(free: Numbers) -> Numbers:
+    """Make the systems by which shifts of rows and columns change the sums of both."""
+    height, width = free.shape[-2:]
+    system = np.zeros((*free.shape[:-2], height + width, height + width))
+    places = np.arange(height + width)
+    system[..., places[:height], places[:height]] = free.sum(axis=-1)
+    system[..., places[height:], places[height:]] = free.sum(axis=-2)
+    system[..., :height, height:] = free
+    system[..., height:, :height] = np.swapaxes(free, -1, -2)
+    return system
 
 
 def _ratio(margin: Numbers, sums: Numbers) -> Numbers:
-    return np.asarray(np.divide(margin, sums, out=np.zeros_like(margin), where=margin > 0))
+    return np.asarray(np.divide(margin, sums, out=np.zeros_like(sums), where=margin > 0))
 
 
 def _without_means(values: Numbers) -> Numbers:
