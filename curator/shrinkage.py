@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -32,6 +33,8 @@ SPREADS: Final = (0.0, *np.geomspace(1e-6, 1.0, 25).tolist())
 """Candidates for 1 / (kappa + 1)."""
 LEARNING_ROUNDS: Final = 50
 FITTING_ROUNDS: Final = 30
+BATCH: Final = 1 << 19
+"""Cells of tables and centres that are computed together."""
 
 Pair: TypeAlias = tuple[str, ...]
 
@@ -62,12 +65,14 @@ class PairPosterior:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """A pair's table against its centres, with a row for each centre."""
+    """Tables of one shape against their centres: axes for pairs, centres and cells."""
 
     centre: Numbers
     residual: Numbers
     even: Numbers
     noise: Numbers
+    shape: tuple[int, ...]
+    """Labels of the two attributes."""
 
 
 def pooled_marginals(tables: Sequence[NoisyTable], *, ways: int) -> dict[Pair, NoisyTable]:
@@ -104,62 +109,93 @@ def shrink(
     residual without its means over rows and columns. These are (c - 1)(c' - 1) numbers, which count
     as independent.
     """
-    evidence = {pair: _evidence(noisy, centres[pair]) for pair, noisy in pairs.items()}
-    likelihoods = np.stack(
-        [_likelihood(evidence[pair], noisy.table.values.shape) for pair, noisy in pairs.items()]
-    )
+    groups = _groups(pairs, centres)
+    likelihood_of: dict[Pair, Numbers] = {}
+    for group in groups:
+        likelihood_of.update(zip(group, _likelihood(_evidence(group, pairs, centres)), strict=True))
+    prior = _learn_prior(np.stack([likelihood_of[pair] for pair in pairs]))
+    posteriors: dict[Pair, PairPosterior] = {}
+    for group in groups:
+        likelihood = np.stack([likelihood_of[pair] for pair in group])
+        stacks = _posterior(_evidence(group, pairs, centres), prior, likelihood)
+        for pair, *parts in zip(group, *stacks, strict=True):
+            posteriors[pair] = PairPosterior(*parts)
+    return {pair: posteriors[pair] for pair in pairs}
+
+
+def _groups(
+    pairs: Mapping[Pair, NoisyTable], centres: Mapping[Pair, Sequence[Numbers]]
+) -> list[list[Pair]]:
+    """Divide pairs into groups of tables of one shape, which are computed together."""
+    by_shape: dict[tuple[int, ...], list[Pair]] = {}
+    for pair, noisy in pairs.items():
+        by_shape.setdefault(noisy.table.values.shape, []).append(pair)
+    groups = []
+    for shape, members in by_shape.items():
+        size = max(1, BATCH // (prod(shape) * len(centres[members[0]])))
+        groups += [members[start : start + size] for start in range(0, len(members), size)]
+    return groups
+
+
+def _learn_prior(likelihoods: Numbers) -> Numbers:
+    """Learn how often each centre with each spread is right, from all pairs together."""
     prior = np.full(likelihoods.shape[1:], 1 / likelihoods[0].size)
     for _ in range(LEARNING_ROUNDS):
         posterior = prior * likelihoods
         posterior /= posterior.sum(axis=(1, 2), keepdims=True)
         prior = posterior.mean(axis=0)
-    return {
-        pair: _posterior(evidence[pair], prior, likelihood, pairs[pair].table.values.shape)
-        for pair, likelihood in zip(pairs, likelihoods, strict=True)
-    }
+    return prior
 
 
-def _evidence(noisy: NoisyTable, centres: Sequence[Numbers]) -> _Evidence:
-    centre = np.clip(np.stack(centres), 1e-9, 1 - 1e-9)
-    count = len(centre)
-    even = (centre * (1 - centre)).reshape(count, -1)
+def _evidence(
+    group: Sequence[Pair],
+    pairs: Mapping[Pair, NoisyTable],
+    centres: Mapping[Pair, Sequence[Numbers]],
+) -> _Evidence:
+    tables = np.stack([pairs[pair].table.values for pair in group])[:, None]
+    centre = np.clip(np.stack([np.stack(centres[pair]) for pair in group]), 1e-9, 1 - 1e-9)
+    base, slope = (
+        np.array(numbers)[:, None, None]
+        for numbers in zip(*((pairs[pair].base, pairs[pair].slope) for pair in group), strict=True)
+    )
+    flat = (*centre.shape[:2], -1)
+    even = (centre * (1 - centre)).reshape(flat)
     return _Evidence(
-        centre=centre.reshape(count, -1),
-        residual=(noisy.table.values - centre).reshape(count, -1),
+        centre=centre.reshape(flat),
+        residual=(tables - centre).reshape(flat),
         even=even,
-        noise=np.maximum(noisy.base + noisy.slope * even, 1e-18),
+        noise=np.maximum(base + slope * even, 1e-18),
+        shape=centre.shape[2:],
     )
 
 
-def _likelihood(evidence: _Evidence, shape: tuple[int, ...]) -> Numbers:
+def _likelihood(evidence: _Evidence) -> Numbers:
     """Compute the likelihood of each centre with each spread, up to a factor."""
-    count = len(evidence.centre)
-    residual = evidence.residual.reshape(count, *shape)
-    squares = _without_means(residual).reshape(count, -1) ** 2
-    free_share = (1 - 1 / shape[0]) * (1 - 1 / shape[1])
+    residual = evidence.residual.reshape(*evidence.residual.shape[:2], *evidence.shape)
+    squares = _without_means(residual).reshape(evidence.residual.shape) ** 2
+    free_share = (1 - 1 / evidence.shape[0]) * (1 - 1 / evidence.shape[1])
     logs = []
     for spread in SPREADS:
         variance = spread * evidence.even + evidence.noise
-        logs.append(-0.5 * (squares / variance + free_share * np.log(variance)).sum(axis=1))
-    log_likelihood = np.stack(logs, axis=1)
-    return np.asarray(np.exp(log_likelihood - log_likelihood.max()))
+        logs.append(-0.5 * (squares / variance + free_share * np.log(variance)).sum(axis=2))
+    log_likelihood = np.stack(logs, axis=2)
+    return np.asarray(np.exp(log_likelihood - log_likelihood.max(axis=(1, 2), keepdims=True)))
 
 
-def _posterior(
-    evidence: _Evidence, prior: Numbers, likelihood: Numbers, shape: tuple[int, ...]
-) -> PairPosterior:
-    weight = prior * likelihood / (prior * likelihood).sum()
+def _posterior(evidence: _Evidence, prior: Numbers, likelihood: Numbers) -> tuple[Numbers, ...]:
+    """Compute the fields of the posteriors of a group, each with an axis for the pairs."""
+    joint = prior * likelihood
+    weight = joint / joint.sum(axis=(1, 2), keepdims=True)
     # The weight of the measured table, averaged over spreads, for each centre.
     trust = np.zeros_like(evidence.even)
     for index, spread in enumerate(SPREADS):
         signal = spread * evidence.even
-        trust = trust + weight[:, index, None] * (signal / (signal + evidence.noise))
-    centre_weights = weight.sum(axis=1)[:, None]
-    mean = (centre_weights * evidence.centre + trust * evidence.residual).sum(axis=0)
-    variance = (trust * evidence.noise).sum(axis=0)
-    return PairPosterior(
-        mean.reshape(shape), variance.reshape(shape), weight, likelihood, evidence.even
-    )
+        trust = trust + weight[:, :, index, None] * (signal / (signal + evidence.noise))
+    centre_weights = weight.sum(axis=2)[:, :, None]
+    mean = (centre_weights * evidence.centre + trust * evidence.residual).sum(axis=1)
+    variance = (trust * evidence.noise).sum(axis=1)
+    shape = (-1, *evidence.shape)
+    return mean.reshape(shape), variance.reshape(shape), weight, likelihood, evidence.even
 
 
 def with_margins(
