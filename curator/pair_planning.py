@@ -66,6 +66,16 @@ GRID: Final = np.geomspace(1e-1, 1e13, 113)
 """Precisions at which a pair's distance is tabulated: 1 / variance of a cell."""
 GROUPS: Final = 24
 """Groups of a table's cells; the mean of a group stands for its cells."""
+MIN_WEIGHT: Final = 1e-4
+"""Least weight of a centre with a spread that counts."""
+PER_SPREAD: Final = 2
+"""Steps of the grid of precisions from a spread to the next one."""
+PRODUCTS: Final = np.geomspace(
+    GRID[0] * SPREADS[1], GRID[-1] * SPREADS[-1], len(GRID) + PER_SPREAD * (len(SPREADS) - 2)
+)
+"""All products of a spread above 0 and a precision."""
+PLACES: Final = PER_SPREAD * np.arange(len(SPREADS) - 1)[:, None] + np.arange(len(GRID))
+"""The place in `PRODUCTS` of each spread times each precision."""
 
 
 class Prediction(NamedTuple):
@@ -210,23 +220,26 @@ def _curve(posterior: PairPosterior, base: float, slope: float) -> Numbers:
     """Compute the logarithm of a pair's predicted distance, by precision."""
     alone = posterior.likelihood.copy()
     alone[:, 0] = 0.0  # one pair alone cannot tell that it is exactly its centre
-    for column, spread in enumerate(SPREADS):  # nor is it farther from it than distances go
-        alone[:, column] *= HALF * np.sqrt(spread * posterior.even).sum(axis=1) <= 1
+    # Nor is it farther from it than distances go.
+    roots = np.sqrt(SPREADS)
+    alone *= HALF * np.sqrt(posterior.even).sum(axis=1)[:, None] * roots <= 1
     weight = (1 - ALONE) * posterior.weight + ALONE * alone / max(float(alone.sum()), 1e-300)
-    risk = np.zeros(len(GRID))
-    for even, row in zip(posterior.even, weight, strict=True):
-        columns = [
-            column
-            for column, share in enumerate(row.tolist())
-            if share > 1e-4 and SPREADS[column] > 0
-        ]
-        if not columns:
-            continue
-        groups = np.array_split(np.sort(even), min(GROUPS, len(even)))
-        cells = np.array([group.mean() for group in groups])
-        sizes = np.array([float(len(group)) for group in groups])
-        u = (base + slope * cells) / (base + slope / len(even))
-        t = np.array(SPREADS)[columns][:, None, None] * cells[:, None]
-        left = np.sqrt(t * u[:, None] / (t * GRID + u[:, None]))
-        risk += HALF * np.einsum("s,c,scg->g", row[columns], sizes, left)
+    weight = np.where(weight > MIN_WEIGHT, weight, 0.0)[:, 1:]
+    cells, sizes = _cell_groups(posterior.even)
+    u = (base + slope * cells) / (base + slope / posterior.even.shape[1])
+    # The square root of t u / (t prec + u) is that of t over that of 1 + t prec / u. As t is s
+    # times M (1 - M), it depends on the product of s and prec alone, and these share one grid.
+    falls = 1 / np.sqrt(1 + (cells / u)[:, :, None] * PRODUCTS)
+    sums = np.einsum("cg,cgp->cp", sizes * np.sqrt(cells), falls)
+    risk = HALF * np.einsum("cs,csp->p", weight * roots[1:], sums[:, PLACES])
     return np.asarray(np.log(np.maximum(risk, 1e-12)))
+
+
+def _cell_groups(even: Numbers) -> tuple[Numbers, Numbers]:
+    """Divide each row's sorted cells into groups of about one size: their means, and sizes."""
+    count = even.shape[1]
+    if count <= GROUPS:
+        return even, np.ones(count)
+    sizes = np.full(GROUPS, count // GROUPS) + (np.arange(GROUPS) < count % GROUPS)
+    starts = np.cumsum(sizes) - sizes
+    return np.add.reduceat(np.sort(even, axis=1), starts, axis=1) / sizes, sizes.astype(float)

@@ -63,7 +63,7 @@ class Progress:
 
     def _line(self, positions: Mapping[int, Position]) -> str:
         roles = [
-            f"{name}: {position.phase} {position.step} {position.doing}".rstrip()
+            f"{name}: {position.phase} {position.step} {position.doing}".rstrip() + _share(position)
             for name, position in _lines(positions)
         ]
         return f"{time.monotonic() - self._start:.0f} s  {'; '.join(roles) or 'starting'}\n"
@@ -95,6 +95,11 @@ class Progress:
         elapsed = time.monotonic() - self._start
         left = elapsed * (position.of - position.done) / position.done
         return f"{left:.0f} s ({position.done / position.of:.0%})"
+
+
+def _share(position: Position) -> str:
+    """Write the share of the work of this step that a role has done, where it is known."""
+    return f" {position.done / position.of:.0%}" if position.of and position.done else ""
 
 
 def _lines(positions: Mapping[int, Position]) -> list[tuple[str, Position]]:

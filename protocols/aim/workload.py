@@ -25,6 +25,8 @@ from ..secure_sum import Family
 
 __all__ = ["DISTANCE_CHANGE", "Workload", "distances", "workload_of"]
 
+MAX_PAIRS: Final = 5000
+"""Most pairs: those of 100 attributes. With more, hundreds of rounds take hours."""
 MAX_WORKLOAD: Final = 1 << 21
 """Most cells of all pairs: every party compares them with the model in each of its turns."""
 DISTANCE_CHANGE: Final = 2
@@ -46,7 +48,8 @@ def workload_of(domain: Domain, *, max_cells: int) -> Workload:
     """Make the workload of all pairs of attributes, but those with too many cells.
 
     Raises:
-        UsageError: the pairs have more cells than a party can compare in each turn.
+        UsageError: there are more pairs, or more cells of them, than a party can compare in each
+            turn.
     """
     attributes = tuple(name for name in domain.attributes if domain.cells((name,)) > 1)
     pairs = [pair for pair in combinations(attributes, 2) if domain.cells(pair) <= max_cells]
@@ -56,6 +59,11 @@ def workload_of(domain: Domain, *, max_cells: int) -> Workload:
             f"expected at most {MAX_WORKLOAD:,} cells in all pairs of attributes for aim, found "
             f"{cells:,} in {len(pairs):,} pairs of {len(attributes)} attributes: --drop columns, "
             "make the bins of numbers wider, or take dp-subn"
+        )
+    if len(pairs) > MAX_PAIRS:
+        raise UsageError(
+            f"expected at most {MAX_PAIRS:,} pairs of attributes for aim, found {len(pairs):,} of "
+            f"{len(attributes)} attributes: --drop columns, or take dp-subn or jtree"
         )
     degree = Counter(name for pair in pairs for name in pair)
     candidates = [*((name,) for name in attributes), *pairs]

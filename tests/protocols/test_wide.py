@@ -100,6 +100,11 @@ def neighbours_dependence(table: pd.DataFrame) -> float:
             {},
             "of 150 attributes, found 4,000 users: --set ways=1, fewer attributes, or calm",
         ),
+        (
+            "aim",
+            {},
+            "found 11,175 of 150 attributes: --drop columns, or take dp-subn or jtree",
+        ),
     ],
 )
 def test_what_a_protocol_cannot_do_it_says_before_it_counts(

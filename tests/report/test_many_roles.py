@@ -18,7 +18,8 @@ def test_parties_at_the_same_step_are_one_line(
     shown.show(positions)
     line = capsys.readouterr().err
     assert line.count("\n") == 1
-    assert "the curator: count 1 sends Word; 990 parties: count 1; 10 parties: count 2" in line
+    text = "the curator: count 1 sends Word 50%; 990 parties: count 1 50%; 10 parties: count 2 50%"
+    assert text in line
 
 
 def test_bytes_and_work_of_a_line_add_up() -> None:
