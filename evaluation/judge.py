@@ -29,7 +29,7 @@ from ..parties import (
     read_schema,
 )
 from .classification import Misclassification, Target, classify, determining, read_target
-from .dependence import compare_dependence
+from .dependence import Dependence, compare_dependence
 from .distances import SHOWN_MARGINALS, Distance, ReportProgress, distance
 from .utility import Evaluation, RowCounts, TableComparison, Utility
 from .worst import MarginalComparison, compare_marginal, worst_of
@@ -121,15 +121,20 @@ def judge(
         if progress is not None:
             progress(f"predicting {label.text}", index, len(labels))
         errors.append(classify(real, synthetic, label, drop=drop, seed=seed, test=test))
+    dependence = compare_dependence(real, synthetic, seed=seed)
     return TableComparison(
         rows=RowCounts(real=len(real), synthetic=len(synthetic)),
         tvd={str(result.ways): result.average for result in original},
         tvd_binary={str(result.ways): result.average for result in bits},
         distances=(*original, *bits),
         marginals=tuple(_worst_marginals(real, synthetic, original)),
-        dependence=compare_dependence(real, synthetic),
+        dependence=dependence,
         classification=tuple(errors),
-        notes=(*_sampling_notes([*original, *bits]), *_label_notes(real, labels, drop)),
+        notes=(
+            *_sampling_notes([*original, *bits]),
+            *_dependence_notes(real, dependence),
+            *_label_notes(real, labels, drop),
+        ),
     )
 
 
@@ -198,6 +203,13 @@ def _sampling_notes(distances: Sequence[Distance]) -> list[str]:
         for result in distances
         if result.marginals < result.of
     ]
+
+
+def _dependence_notes(real: Records, dependence: Dependence) -> list[str]:
+    compared, attributes = len(dependence.attributes), len(real.domain.attributes)
+    if compared == attributes:
+        return []
+    return [f"compared the dependence of {compared} of {attributes} attributes, drawn at random"]
 
 
 def _label_notes(real: Records, labels: Sequence[Target], drop: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Marginal, mutual_information
+from sottovoce.evaluation import dependence as dependence_module
 from sottovoce.evaluation.distances import distance, marginals_of
 from sottovoce.evaluation.utility import RowCounts
 from sottovoce.parties import DEMO_SCHEMA, Records, load
@@ -141,6 +142,28 @@ def test_all_results_together() -> None:
     assert dependence.real[sex][income] == pytest.approx(exact, abs=1e-6)
     assert dependence.largest >= dependence.difference > 0
     assert evaluation.classification[0].target == "income"
+
+
+def test_of_many_attributes_the_dependence_of_some_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = sottovoce.evaluate(DEMO, DEMO.sample(frac=0.5, random_state=0), ways=[1], binary=False)
+    assert not whole.notes
+    monkeypatch.setattr(dependence_module, "MAX_ATTRIBUTES", 6)
+    some = sottovoce.evaluate(DEMO, DEMO.sample(frac=0.5, random_state=0), ways=[1], binary=False)
+    names = some.dependence.attributes
+    assert some.notes == ("compared the dependence of 6 of 15 attributes, drawn at random",)
+    assert len(set(names)) == len(names) == 6
+    places = [whole.dependence.attributes.index(name) for name in names]
+    assert places == sorted(places)
+    for matrix, full in (
+        (some.dependence.real, whole.dependence.real),
+        (some.dependence.synthetic, whole.dependence.synthetic),
+    ):
+        assert np.array_equal(matrix, np.array(full)[np.ix_(places, places)])
+    first, second = (places[names.index(name)] for name in some.dependence.largest_pair)
+    gap = abs(whole.dependence.real[first][second] - whole.dependence.synthetic[first][second])
+    assert some.dependence.largest == pytest.approx(gap, abs=2e-6)
 
 
 def test_labels_of_bins_are_read_beside_numbers(tmp_path: Path) -> None:
