@@ -1,97 +1,136 @@
-"""The estimate of all pairs from the tables that were measured, each weighted by its variance.
-
-Tables without groups are estimated together (`curator.pair_tables`). Of a pair that was measured in
-groups alone, the table of groups is estimated, and spread over labels in proportion to the
-attributes' own distributions.
-"""
+"""What the curator knows after each round: it takes in tables, estimates pairs, and plans."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from ...curator import Marginal
-from ...curator.marginal import Numbers
-from ...curator.pair_tables import PairTables, estimate_pairs
-from ...curator.shrinkage import pooled_marginals, shrink, with_margins
+from ...curator.pairs import (
+    Evidence,
+    Level,
+    NestedGroups,
+    NoisySingle,
+    Pair,
+    PairBeliefs,
+    Plan,
+    batches_of,
+    believe,
+    believe_singles,
+    nested_groups,
+    plan_tables,
+)
 from ...privacy import Domain
-from ..secure_sum import Family
-from .tables import Grouping, MeasuredTable
+from .tables import MAX_WEIGHT, Grouping, MeasuredTable, PlannedTable, integer_weights
 
-__all__ = ["estimate"]
+if TYPE_CHECKING:
+    import numpy as np
 
+__all__ = ["Estimation"]
 
-def estimate(
-    domain: Domain,
-    measured: Sequence[MeasuredTable],
-    *,
-    generator: np.random.Generator,
-    last: bool,
-) -> PairTables:
-    """Estimate single attributes and pairs; the last estimate of a run takes more passes."""
-    tables = estimate_pairs(
-        domain,
-        [table.noisy() for table in measured if not table.is_grouped],
-        generator=generator,
-        passes=2 if last else 1,
-        tree_passes=1 if last else 0,
-    )
-    in_groups = [
-        table
-        for table in measured
-        if table.is_grouped
-        and len(table.table.attributes) == 2
-        and table.table.attributes not in tables.posteriors
-    ]
-    pairs = tables.pairs | _spread(in_groups, tables.singles)
-    return PairTables(tables.singles, pairs, tables.posteriors)
+FINAL_PASSES: Final = 2
+"""Fits of models to all pairs for the published estimate; an estimate for a plan takes one."""
+MIN_WEIGHT: Final = 0.5
+"""Tables that would get less than this weight are left out."""
 
 
-def _spread(
-    measured: Sequence[MeasuredTable], singles: Mapping[str, Marginal]
-) -> dict[Family, Marginal]:
-    """Estimate tables of groups, and spread them over labels.
+class Estimation:
+    """The estimate of all attributes and pairs, which grows with each round.
 
-    If a pair was measured in several groupings, the last of them counts.
+    Attributes come first. Their noisy distributions say which labels are counted together at each
+    level, and these groups then stay as they are.
     """
-    groupings = {table.table.attributes: table.table.groupings for table in measured}
-    pooled = pooled_marginals(
-        [
-            table.noisy()
-            for table in measured
-            if table.table.groupings == groupings[table.table.attributes]
-        ],
-        ways=2,
-    )
-    if not pooled:
-        return {}
-    members = {
-        pair: [
-            _members(grouping, singles[name])
-            for name, grouping in zip(pair, groupings[pair], strict=True)
+
+    def __init__(self, domain: Domain, *, generator: np.random.Generator) -> None:
+        self.domain = domain
+        """Attributes of two labels or more."""
+        self.beliefs: PairBeliefs | None = None
+        """The estimate after the last round; `None` until pairs were measured."""
+        self.predicted: float | None = None
+        """The distance of a pair's table, on average, that the last plan predicted."""
+        self._generator = generator
+        self._plans = 0
+        self._singles: dict[str, NoisySingle] = {}
+        self._groups: NestedGroups = {}
+        self._evidence: list[Evidence] = []
+        self._places: dict[Pair, tuple[Evidence, int]] = {}
+        self._levels: dict[tuple[Pair, tuple[Grouping, ...]], Level] = {}
+        """The level of each table of the last plan."""
+
+    def learn(self, measured: Sequence[MeasuredTable]) -> None:
+        """Take in the tables of a round. The first round's are of single attributes."""
+        for table in measured:
+            family, precision = table.table.attributes, 1 / table.variance
+            if len(family) == 1:
+                noisy = NoisySingle(table.frequencies, precision)
+                before = self._singles.get(family[0])
+                self._singles[family[0]] = noisy if before is None else before.pooled(noisy)
+            else:
+                evidence, place = self._places[family]
+                level = self._levels[family, table.table.groupings]
+                evidence.add(place, level, table.frequencies, precision)
+        if not self._evidence:
+            self._group()
+
+    def plan(self, *, alone: float, power: int) -> list[PlannedTable]:
+        """Plan the tables of the next round.
+
+        Args:
+            alone: the precision that a single table would have in this round.
+            power: how precision grows with a table's share of the round: 1 in rho, 2 in epsilon.
+        """
+        if self._plans:
+            self.beliefs = self.believe(passes=1)
+        beliefs = self.beliefs
+        plan = plan_tables(
+            beliefs.singles if beliefs else believe_singles(self._singles),
+            self._evidence,
+            beliefs,
+            alone=alone,
+            power=power,
+            explained=self._plans == 1,
+        )
+        self._plans += 1
+        self.predicted = plan.distance
+        return self._planned(plan, power=power)
+
+    def believe(self, *, passes: int = FINAL_PASSES) -> PairBeliefs:
+        """Estimate all attributes and pairs from all rounds so far."""
+        return believe(
+            self.domain, self._singles, self._evidence, generator=self._generator, passes=passes
+        )
+
+    def _group(self) -> None:
+        """Group the labels of each attribute by its noisy distribution."""
+        self._groups = {
+            name: nested_groups(single.shares)
+            for name, single in believe_singles(self._singles).items()
+        }
+        self._evidence = [Evidence.none(batch) for batch in batches_of(self._groups)]
+        self._places = {
+            pair: (evidence, place)
+            for evidence in self._evidence
+            for place, pair in enumerate(evidence.batch.pairs)
+        }
+
+    def _planned(self, plan: Plan, *, power: int) -> list[PlannedTable]:
+        """Give the plan's tables their groupings and weights."""
+        self._levels = {}
+        amounts: dict[tuple[Pair, tuple[Grouping, ...]], float] = {
+            ((name,), ()): share**power for name, share in plan.singles.items()
+        }
+        for (pair, level), share in plan.pairs.items():
+            step = self._places[pair][0].batch.steps[level]
+            groupings = tuple(self._grouping(name, step) for name in pair)
+            table = (pair, groupings if any(groupings) else ())
+            self._levels[table] = level
+            amounts[table] = share**power
+        least = max(amounts.values()) * (MIN_WEIGHT / MAX_WEIGHT) ** 2
+        kept = {table: amount for table, amount in amounts.items() if amount >= least}
+        return [
+            PlannedTable(attributes, weight, groupings)
+            for (attributes, groupings), weight in integer_weights(kept).items()
         ]
-        for pair in pooled
-    }
-    margins = {
-        pair: [each @ singles[name].values for name, each in zip(pair, members[pair], strict=True)]
-        for pair in pooled
-    }
-    posteriors = shrink(pooled, {pair: [np.outer(*margins[pair])] for pair in pooled})
-    spread = {}
-    for pair, posterior in posteriors.items():
-        rows, columns = margins[pair]
-        cells = with_margins(posterior.mean, posterior.variance, rows, columns)
-        product = np.outer(rows, columns)
-        ratio = np.divide(cells, product, out=np.zeros_like(cells), where=product > 0)
-        left, right = members[pair]
-        table = np.outer(*(singles[name].values for name in pair)) * (left.T @ ratio @ right)
-        spread[pair] = Marginal(pair, table)
-    return spread
 
-
-def _members(grouping: Grouping, single: Marginal) -> Numbers:
-    """Make the matrix of groups by labels that is 1 where a label is in a group."""
-    labels = single.cells
-    groups = np.array(grouping or range(labels))
-    return np.asarray((np.arange(groups.max() + 1)[:, None] == groups).astype(float))
+    def _grouping(self, name: str, step: int) -> Grouping:
+        groups = self._groups[name][step]
+        return () if groups[-1] + 1 == len(groups) else tuple(groups.tolist())

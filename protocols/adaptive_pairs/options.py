@@ -20,14 +20,13 @@ class AdaptivePairsParameters(SumOptions):
     epsilon: Epsilon = 1.0
     rounds: Annotated[
         Rounds | None,
-        msgspec.Meta(description="secure sums; by default 3, or 2 where noise is Laplace"),
-    ] = None
-    first: Annotated[
-        float,
         msgspec.Meta(
-            gt=0, lt=1, description="share of the budget in round 1; later rounds share the rest"
+            description=(
+                "secure sums, the first of single attributes; by default 5, or 2 where noise is "
+                "Laplace"
+            )
         ),
-    ] = 0.3
+    ] = None
     synthetic_rows: Annotated[
         int, msgspec.Meta(ge=0, description="rows to publish; 0: as many as all parties have")
     ] = 0

@@ -47,17 +47,16 @@ from ..secure_sum import (
     predict_sum,
 )
 from ..secure_sum.options import colluding
-from .estimation import estimate
+from .estimation import Estimation
 from .messages import Plans, plan_message, receive_plan
 from .options import AdaptivePairsParameters
-from .planning import plan_round, planning_of
 from .publishing import RoundModel, RunModel, publish
-from .rounds import Rounds
-from .tables import MeasuredTable, PlannedTable, count_tables, measured_tables, precisions
+from .rounds import Rounds, require_bounded
+from .tables import PlannedTable, count_tables, measured_tables
 
 __all__ = ["AdaptivePairs"]
 
-ROUNDS: Final[Mapping[Unit, int]] = {"rho": 3, "epsilon": 2}
+ROUNDS: Final[Mapping[Unit, int]] = {"rho": 5, "epsilon": 2}
 """Rounds where the parameter leaves them open."""
 
 
@@ -86,36 +85,24 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         rounds = self.rounds(desk.domain, rows=sums.rows, parties=len(desk.parties))
         domain = rounds.domain
-        tables = rounds.first_tables()
-        generator = desk.randomness("estimation").generator()
-        measured: list[MeasuredTable] = []
+        estimation = Estimation(domain, generator=desk.randomness("estimation").generator())
         plans: list[list[PlannedTable]] = []
         for number in range(1, rounds.count + 1):
             with desk.phase(f"round {number}"):
+                tables = rounds.first_tables()
                 if number > 1:
-                    tables = plan_round(
-                        domain,
-                        estimate(domain, measured, generator=generator, last=False),
-                        measured=measured,
-                        alone=rounds.alone(number),
-                        power=rounds.power,
-                    )
+                    tables = estimation.plan(alone=rounds.alone(number), power=rounds.power)
                     desk.broadcast(plan_message(desk.domain, tables))
                 batch = rounds.batch(number, tables)
                 cells, variance = sums.total(batch), sums.variance(batch)
-                measured += measured_tables(
-                    domain, tables, cells, variance=variance, rows=sums.rows
+                estimation.learn(
+                    measured_tables(domain, tables, cells, variance=variance, rows=sums.rows)
                 )
                 plans.append(tables)
         with desk.phase("synthesis"):
-            beliefs = estimate(domain, measured, generator=generator, last=True)
-            predicted = (
-                planning_of(domain, beliefs).predict(precisions(measured))
-                if len(domain.attributes) > 1
-                else None
-            )
+            beliefs = estimation.believe()
             rows = self.parameters.synthetic_rows or sums.rows
-            return publish(desk, domain, beliefs, plans, rows=rows, predicted=predicted)
+            return publish(desk, domain, beliefs, plans, rows=rows, predicted=estimation.predicted)
 
     def predict(self, public: Public) -> list[Cost]:
         """Predict the messages: before the run those of round 1, afterwards of all rounds."""
@@ -144,20 +131,20 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
         return lines
 
     def rounds(self, domain: Domain, *, rows: int, parties: int) -> Rounds:
-        """Divide the budget that makes less noise in round 1. All roles compute the same.
+        """Divide the budget that makes less noise. All roles compute the same.
 
         Raises:
-            UsageError: no attribute has two labels, or round 1 has too many cells.
+            UsageError: no attribute has two labels, or all pairs have too many cells.
         """
         names = [name for name in domain.attributes if domain.cells((name,)) > 1]
         if not names:
             raise UsageError("expected at least one attribute of two labels or more, found none")
+        require_bounded(domain.project(names))
         choices = [
             Rounds(
                 domain.project(names),
                 budget,
-                count=self.parameters.rounds or ROUNDS[budget.unit],
-                first=self.parameters.first,
+                count=1 if len(names) == 1 else self.parameters.rounds or ROUNDS[budget.unit],
                 rows=rows,
                 parties=parties,
                 colluding=colluding(self.parameters, parties=parties),
@@ -165,7 +152,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
             )
             for budget in self.budgets
         ]
-        return min(choices, key=Rounds.first_error)
+        return min(choices, key=Rounds.typical_deviation)
 
     def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...curator import Curator
 from ...curator.pair_rows import draw_rows
-from ...curator.pair_tables import PairTables
+from ...curator.pairs import PairBeliefs
 from ...privacy import Domain
 from ..protocol import Outcome
 from ..secure_sum import Family
@@ -60,7 +60,7 @@ class RunModel(msgspec.Struct, frozen=True):
 def publish(
     desk: Curator,
     domain: Domain,
-    beliefs: PairTables,
+    beliefs: PairBeliefs,
     plans: Sequence[Sequence[PlannedTable]],
     *,
     rows: int,
@@ -78,8 +78,8 @@ def publish(
     """
     codes, tree = draw_rows(
         domain,
-        beliefs.pairs,
-        beliefs.singles,
+        beliefs.tables,
+        beliefs.shares,
         rows=rows,
         generator=desk.randomness("sampling").generator(),
         progress=desk.progress,

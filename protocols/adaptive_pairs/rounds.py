@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ...messages import UsageError
 from ...privacy import Budget, Domain
+from ...privacy.budget import Unit
 from ..secure_sum import NoiseKind, SumBatch
-from .messages import cells_beyond_bound
-from .planning import plan_round
-from .tables import PlannedTable, batch_of
+from .tables import PlannedTable, batch_of, integer_weights
 
-__all__ = ["Rounds"]
+__all__ = ["Rounds", "require_bounded"]
+
+FIRST: Final[Mapping[Unit, float]] = {"rho": 0.03, "epsilon": 0.3}
+"""Share of round 1. Results hardly depend on it between .03 and .1 of rho."""
+GROWTH: Final[Mapping[Unit, float]] = {"rho": 1.4, "epsilon": 2.0}
+"""The share of a later round over that of the round before."""
+USUAL_PAIRS: Final = 4
+"""Pairs for each attribute that a round measures, as a rule."""
+MAX_PAIR_CELLS: Final = 1 << 23
+"""Most cells of all pairs' tables together: the curator holds ten numbers for each of them."""
+
+
+def require_bounded(domain: Domain) -> None:
+    """Refuse a domain whose pairs have more cells than the curator can hold.
+
+    Raises:
+        UsageError: the text names the attributes with the most labels.
+    """
+    sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
+    squares = sum(size**2 for size in sizes.values())
+    cells = (sum(sizes.values()) ** 2 - squares) // 2
+    if cells <= MAX_PAIR_CELLS:
+        return
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+    named = ", ".join(f"{name} ({sizes[name]:,})" for name in largest)
+    raise UsageError(
+        f"expected pairs of attributes with at most {MAX_PAIR_CELLS:,} cells in all, found "
+        f"{cells:,}; the most labels are those of {named}: merge labels in --schema, or leave "
+        "columns out with --drop"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """What each round may spend, and what that buys.
 
-    Round 1 has the share `first`, and later rounds have equal shares of the rest.
+    Round 1 measures single attributes, which takes little; the shares of later rounds grow.
     """
 
     domain: Domain
@@ -27,7 +56,6 @@ class Rounds:
     budget: Budget
     """The budget of all rounds."""
     count: int
-    first: float
     rows: int
     parties: int
     colluding: int
@@ -38,7 +66,9 @@ class Rounds:
         """The shares of the budget."""
         if self.count == 1:
             return [1.0]
-        return [self.first, *[(1 - self.first) / (self.count - 1)] * (self.count - 1)]
+        first = FIRST[self.budget.unit]
+        later = [GROWTH[self.budget.unit] ** number for number in range(self.count - 1)]
+        return [first, *[(1 - first) * part / sum(later) for part in later]]
 
     @property
     def power(self) -> int:
@@ -55,25 +85,27 @@ class Rounds:
         return float(self.rows) ** 2 / self._variance(batch)
 
     def first_tables(self) -> list[PlannedTable]:
-        """Plan round 1.
+        """Plan round 1, from public sizes.
 
-        Raises:
-            UsageError: the tables have too many cells.
+        The sum of all cells' absolute errors is least where a weight grows with the cube root of
+        the number of cells in rho, and with the root in epsilon.
         """
-        tables = plan_round(self.domain, None, measured=(), alone=self.alone(1), power=self.power)
-        if problem := cells_beyond_bound(self.domain, tables):
-            raise UsageError(problem)
-        return tables
+        exponent = 2 / 3 if self.power == 1 else 1.0
+        weights = integer_weights(
+            {(name,): self.domain.cells((name,)) ** exponent for name in self.domain.attributes}
+        )
+        return [PlannedTable(attributes, weight) for attributes, weight in weights.items()]
 
     def batch(self, number: int, tables: Sequence[PlannedTable]) -> SumBatch:
         """Describe the batch of a round."""
         return batch_of(self.domain, tables, self.budget_of(number))
 
-    def first_error(self) -> float:
-        """Compute the sum of the standard deviations of all cells of round 1."""
-        tables = self.first_tables()
-        deviation = self._variance(self.batch(1, tables)) ** 0.5
-        return float(deviation * sum(table.cells(self.domain) / table.weight for table in tables))
+    def typical_deviation(self) -> float:
+        """Compute the noise of as many equal tables as a round measures, to compare budgets."""
+        attributes = len(self.domain.attributes)
+        tables = attributes + min(attributes * (attributes - 1) // 2, USUAL_PAIRS * attributes)
+        batch = SumBatch.of(self.budget, cells=tables, sensitivity=2 * tables, squares=2 * tables)
+        return float(self._variance(batch) ** 0.5)
 
     def _variance(self, batch: SumBatch) -> float:
         noisy = batch.among(parties=self.parties, rows=self.rows, colluding=self.colluding)

@@ -15,8 +15,6 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ...curator import Marginal
-from ...curator.shrinkage import NoisyTable
 from ...parties import Records
 from ...privacy import Budget, Domain
 from ..secure_sum import Family, SumBatch
@@ -30,7 +28,6 @@ __all__ = [
     "count_tables",
     "integer_weights",
     "measured_tables",
-    "precisions",
 ]
 
 Grouping: TypeAlias = tuple[int, ...]
@@ -75,16 +72,6 @@ class MeasuredTable:
     frequencies: npt.NDArray[np.float64]
     """An axis for each attribute."""
     variance: float
-
-    @property
-    def is_grouped(self) -> bool:
-        """Whether labels of an attribute were counted together."""
-        return any(self.table.groupings)
-
-    def noisy(self) -> NoisyTable:
-        """Give the table as the estimates take it, with groups for labels."""
-        marginal = Marginal(self.table.attributes, self.frequencies)
-        return NoisyTable(marginal, self.variance, 0.0)
 
 
 def integer_weights(amounts: Mapping[TableT, float]) -> dict[TableT, int]:
@@ -153,13 +140,3 @@ def measured_tables(
         )
         for table, part in zip(tables, np.split(cells, ends), strict=True)
     ]
-
-
-def precisions(measured: Sequence[MeasuredTable]) -> dict[Family, float]:
-    """Add up the precision of each set of attributes that was measured without groups."""
-    sums: dict[Family, float] = {}
-    for table in measured:
-        if not table.is_grouped:
-            attributes = table.table.attributes
-            sums[attributes] = sums.get(attributes, 0.0) + 1 / table.variance
-    return sums

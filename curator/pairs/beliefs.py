@@ -1,0 +1,207 @@
+"""What is believed of all attributes and pairs, from noisy tables at any level of nested groups.
+
+1. singles     each from its tables and from the pairs' finest tables, by inverse variance, and
+               shrunk towards the even distribution
+2. pairs       from coarse to fine, each between what was measured and its centres: the product
+               of its singles, and a Gaussian copula
+3. classes     latent classes fitted to the pairs, and rows drawn from a junction tree of the
+               strongest pairs; both are further centres, and the pairs are shrunk anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import scipy.sparse
+
+from ...privacy.domain import Domain
+from ..latent_classes import LatentClasses, latent_classes
+from ..marginal import Marginal, Numbers
+from ..pair_rows import pair_tree
+from ..sampling import SampleCodes, synthesise
+from .copulas import fit_copulas
+from .evidence import Evidence
+from .groups import Pair, PairBatch
+from .shrinkage_by_level import LevelBelief, shrink_by_level
+from .singles import NoisySingle, SingleBelief, believe_singles
+
+__all__ = ["PairBeliefs", "believe"]
+
+MODEL_SHARES: Final = (0.5, 0.9, 0.99)
+"""Shares of the latent classes, or of the tree, in a centre; the rest is the product of margins."""
+TREE_ROWS: Final = 100_000
+"""Rows that are drawn from a tree."""
+FITTING_ROUNDS: Final = 30
+
+
+@dataclass(frozen=True)
+class PairBeliefs:
+    """Distributions of attributes and pairs, and how well they are known."""
+
+    singles: dict[str, SingleBelief]
+    evidence: list[Evidence]
+    levels: list[list[LevelBelief]]
+    """By batch and level."""
+    copula_distances: list[Numbers]
+    """How far the coarsest tables are from their copula, by what is known of its correlation."""
+    tables: dict[Pair, Marginal]
+    """The finest tables; they agree on single attributes."""
+
+    @property
+    def shares(self) -> dict[str, Marginal]:
+        """The distributions of single attributes."""
+        return {name: Marginal((name,), single.shares) for name, single in self.singles.items()}
+
+
+def believe(
+    domain: Domain,
+    singles: Mapping[str, NoisySingle],
+    evidence: list[Evidence],
+    *,
+    generator: np.random.Generator,
+    passes: int = 1,
+) -> PairBeliefs:
+    """Estimate all attributes and pairs.
+
+    Args:
+        domain: the attributes; each has two labels or more.
+        singles: the noisy table of each attribute.
+        evidence: what was measured of the pairs.
+        generator: for latent classes and rows of a tree.
+        passes: how often models of all pairs are fitted.
+    """
+    # 1.
+    margins = believe_singles(_pooled(singles, evidence))
+    shares = {name: single.shares for name, single in margins.items()}
+    if not evidence:
+        return PairBeliefs(margins, [], [], [], _products_of(shares))
+    # 2.
+    products = [_products(each.batch, shares) for each in evidence]
+    copulas, distances = fit_copulas(evidence, shares)
+    centres = [
+        np.stack([product, copula], axis=1)
+        for product, copula in zip(products, copulas, strict=True)
+    ]
+    levels = shrink_by_level(evidence, centres)
+    tables = _tables(evidence, levels, shares)
+    # 3.
+    for _ in range(passes if any(each.measured.any() for each in evidence) else 0):
+        model = latent_classes(domain, tables, generator=generator)
+        tree_tables = _tree_tables(domain, tables, shares, generator=generator)
+        more = [
+            np.concatenate([centre, _mixed(each.batch, product, model, tree_tables)], axis=1)
+            for each, centre, product in zip(evidence, centres, products, strict=True)
+        ]
+        levels = shrink_by_level(evidence, more)
+        tables = _tables(evidence, levels, shares)
+    return PairBeliefs(margins, evidence, levels, distances, tables)
+
+
+def _pooled(
+    singles: Mapping[str, NoisySingle], evidence: Sequence[Evidence]
+) -> dict[str, NoisySingle]:
+    pooled = dict(singles)
+    for each in evidence:
+        rows, of_rows, columns, of_columns = each.margins()
+        for place in np.flatnonzero(of_rows).tolist():
+            left, right = each.batch.pairs[place]
+            pooled[left] = pooled[left].pooled(NoisySingle(rows[place], float(of_rows[place])))
+            pooled[right] = pooled[right].pooled(
+                NoisySingle(columns[place], float(of_columns[place]))
+            )
+    return pooled
+
+
+def _products_of(shares: Mapping[str, Numbers]) -> dict[Pair, Marginal]:
+    return {
+        pair: Marginal(pair, np.outer(*(shares[name] for name in pair)))
+        for pair in combinations(shares, 2)
+    }
+
+
+def _products(batch: PairBatch, shares: Mapping[str, Numbers]) -> Numbers:
+    return np.stack([np.outer(shares[left], shares[right]) for left, right in batch.pairs])
+
+
+def _mixed(
+    batch: PairBatch,
+    product: Numbers,
+    model: LatentClasses,
+    tree_tables: Mapping[Pair, Numbers],
+) -> Numbers:
+    """Make centres of the models: pairs, centres, rows, columns.
+
+    An edge of the tree has no centre from the tree, which has its own noise.
+    """
+    classes = np.stack([model.pair(*pair) for pair in batch.pairs])
+    in_tree = np.stack(
+        [tree_tables.get(pair, table) for pair, table in zip(batch.pairs, classes, strict=True)]
+    )
+    return np.stack(
+        [
+            (1 - share) * product + share * tables
+            for tables in (classes, in_tree)
+            for share in MODEL_SHARES
+        ],
+        axis=1,
+    )
+
+
+def _tables(
+    evidence: Sequence[Evidence],
+    levels: Sequence[Sequence[LevelBelief]],
+    shares: Mapping[str, Numbers],
+) -> dict[Pair, Marginal]:
+    """Give the finest tables the distributions of their attributes, in the order of the domain."""
+    fitted: dict[Pair, Numbers] = {}
+    for each, beliefs in zip(evidence, levels, strict=True):
+        pairs = each.batch.pairs
+        rows, columns = (np.stack([shares[pair[side]] for pair in pairs]) for side in (0, 1))
+        tables = beliefs[-1].tables + 1e-7 * rows[:, :, None] * columns[:, None, :]
+        for _ in range(FITTING_ROUNDS):
+            tables *= (rows / tables.sum(axis=2))[:, :, None]
+            tables *= (columns / tables.sum(axis=1))[:, None, :]
+        fitted |= dict(zip(pairs, tables, strict=True))
+    return {pair: Marginal(pair, fitted[pair]) for pair in combinations(shares, 2)}
+
+
+def _tree_tables(
+    domain: Domain,
+    tables: Mapping[Pair, Marginal],
+    shares: Mapping[str, Numbers],
+    *,
+    generator: np.random.Generator,
+) -> dict[Pair, Numbers]:
+    """Compute the tables of all pairs that are in no clique of the junction tree."""
+    singles = {name: Marginal((name,), values) for name, values in shares.items()}
+    tree, chain = pair_tree(domain, {**tables}, singles)
+    codes = synthesise(chain, TREE_ROWS, generator=generator).codes
+    inside = {frozenset(pair) for clique in tree.cliques for pair in combinations(clique, 2)}
+    return {
+        pair: table
+        for pair, table in _counted(domain, codes).items()
+        if frozenset(pair) not in inside
+    }
+
+
+def _counted(domain: Domain, codes: Sequence[SampleCodes]) -> dict[Pair, Numbers]:
+    """Count all pairs of rows at once, as a product of sparse matrices."""
+    names, rows = domain.attributes, len(codes[0])
+    ends = np.concatenate([[0], np.cumsum(domain.shape(names))]).astype(np.int64)
+    columns = [column.astype(np.int64) + start for column, start in zip(codes, ends, strict=False)]
+    starts = np.arange(0, rows * len(names) + 1, len(names))
+    ones = np.ones(rows * len(names), np.float32)
+    marks = scipy.sparse.csr_matrix(
+        (ones, np.stack(columns, axis=1).ravel(), starts), shape=(rows, ends[-1])
+    )
+    joint = (marks.T @ marks).toarray() / rows
+    return {
+        (names[first], names[second]): joint[
+            ends[first] : ends[first + 1], ends[second] : ends[second + 1]
+        ]
+        for first, second in combinations(range(len(names)), 2)
+    }

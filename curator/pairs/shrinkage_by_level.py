@@ -1,0 +1,211 @@
+"""Shrinkage of the pairs' tables, level by level from coarse to fine.
+
+At each level a pair has centres: what simpler models say of it, with the sums of the level before.
+Its table is drawn around one of them, with the variance s M (1 - M) in a cell M, as in
+`shrinkage`, where the normal approximation is explained. How often each centre and each s
+is right at a level is learnt from all pairs. At a finer level only the part within the cells of the
+level before is new, so likelihoods and posteriors are about that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+import numpy as np
+
+from ..marginal import Numbers
+from ..shrinkage import SPREADS
+from .evidence import Evidence, Flags
+from .groups import PairBatch
+from .singles import HALF
+
+__all__ = ["LevelBelief", "shrink_by_level"]
+
+LEARNING_ROUNDS: Final = 50
+LEAST_CELL: Final = 1e-9
+LEAST_SHARE: Final = 1e-4
+"""A cell keeps this share of its centre."""
+
+
+@dataclass(frozen=True)
+class LevelBelief:
+    """What is believed of the tables of a batch at one level, and what a plan needs to know."""
+
+    tables: Numbers
+    known: Flags
+    """Which pairs were measured at this level or a finer one."""
+    even: Numbers
+    """M (1 - M) of the likeliest centre's cells: pairs, cells."""
+    weights: Numbers
+    """Posterior probability of each spread: pairs, spreads."""
+    alone: Numbers
+    """Likelihood of each spread from each pair by itself, with the sum 1; never of no spread."""
+
+    @property
+    def distance(self) -> Numbers:
+        """The expected distance of each pair's table from its centre."""
+        root = np.sqrt(np.array(SPREADS))
+        return np.asarray(HALF * (self.weights @ root) * np.sqrt(self.even).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class _LevelEvidence:
+    centres: Numbers
+    """Pairs, centres, rows, columns."""
+    values: Numbers
+    precision: Numbers
+    known: Flags
+    likelihoods: Numbers
+    """Pairs, centres, spreads."""
+
+
+def shrink_by_level(
+    evidence: Sequence[Evidence], centres: Sequence[Numbers]
+) -> list[list[LevelBelief]]:
+    """Compute what is believed of each batch at each of its levels.
+
+    Args:
+        evidence: what was measured of each batch.
+        centres: the finest tables of the centres, as many for each batch: pairs, centres, rows,
+            columns.
+    """
+    beliefs: list[list[LevelBelief]] = [[] for _ in evidence]
+    count = centres[0].shape[1]
+    usual = [np.full((len(each.batch.pairs), count), 1 / count) for each in evidence]
+    """The weight of each centre at the last level that was measured."""
+    for level in range(max(each.batch.levels for each in evidence)):
+        present = [place for place, each in enumerate(evidence) if level < each.batch.levels]
+        parts = {
+            place: _level_evidence(
+                evidence[place], centres[place], level, beliefs[place][-1].tables if level else None
+            )
+            for place in present
+        }
+        prior = _learn([part.likelihoods[part.known] for part in parts.values()])
+        for place, part in parts.items():
+            coarse = beliefs[place][-1].tables if level else None
+            belief, usual[place] = _belief(
+                evidence[place].batch,
+                part,
+                level=level,
+                prior=prior,
+                usual=usual[place],
+                coarse=coarse,
+            )
+            beliefs[place].append(belief)
+    return beliefs
+
+
+def _level_evidence(
+    evidence: Evidence, centres: Numbers, level: int, coarse: Numbers | None
+) -> _LevelEvidence:
+    batch = evidence.batch
+    merged = batch.merge(centres, start=batch.levels - 1, level=level)
+    if coarse is not None:
+        merged = _with_sums(batch, merged, coarse[:, None], level)
+    merged = np.clip(merged / merged.sum(axis=(2, 3), keepdims=True), LEAST_CELL, 1 - LEAST_CELL)
+    values, precision = evidence.pooled(level)
+    known = np.asarray(precision.reshape(len(precision), -1).max(axis=1) > 0)
+    likelihoods = np.ones((*merged.shape[:2], len(SPREADS)))
+    likelihoods[known] = _likelihoods(
+        batch.chosen(known), level, values[known], merged[known], precision=precision[known]
+    )
+    return _LevelEvidence(merged, values, precision, known, likelihoods)
+
+
+def _with_sums(batch: PairBatch, tables: Numbers, coarse: Numbers, level: int) -> Numbers:
+    """Scale tables of a level so that they have the sums of the level before."""
+    sums = batch.merge(tables, start=level, level=level - 1)
+    ratio = np.divide(coarse, sums, out=np.zeros_like(sums), where=sums > 0)
+    return tables * batch.spread(ratio, start=level - 1, level=level)
+
+
+def _likelihoods(
+    batch: PairBatch, level: int, values: Numbers, centres: Numbers, *, precision: Numbers
+) -> Numbers:
+    """Compute the likelihood of each centre and spread, up to a factor, by the part that is new.
+
+    At the coarsest level this is the part that the margins do not determine.
+    """
+    residual = values[:, None] - centres
+    if level == 0:
+        part = residual - residual.mean(axis=2, keepdims=True)
+        part -= part.mean(axis=3, keepdims=True)
+        free = (1 - 1 / residual.shape[2]) * (1 - 1 / residual.shape[3])
+    else:
+        sums = batch.merge(residual, start=level, level=level - 1)
+        sizes = batch.merge(np.ones(batch.shape(level)), start=level, level=level - 1)
+        part = residual - batch.spread(sums / sizes[:, None], start=level - 1, level=level)
+        free = 1 - batch.cells(level - 1) / batch.cells(level)
+    squares, even, noise = part**2, centres * (1 - centres), (1 / precision)[:, None]
+    logs = np.empty((*residual.shape[:2], len(SPREADS)))
+    for index, spread in enumerate(SPREADS):
+        variance = spread * even + noise
+        logs[:, :, index] = -(squares / variance + free * np.log(variance)).sum(axis=(2, 3)) / 2
+    logs -= logs.max(axis=(1, 2), keepdims=True)
+    return np.asarray(np.exp(logs))
+
+
+def _learn(likelihoods: Sequence[Numbers]) -> Numbers:
+    """Learn how often each centre with each spread is right (nonparametric empirical Bayes)."""
+    every = np.concatenate(likelihoods)
+    prior = np.full(every.shape[1:], 1 / every[0].size if len(every) else 1.0)
+    for _ in range(LEARNING_ROUNDS if len(every) else 0):
+        posterior = prior * every
+        posterior /= posterior.sum(axis=(1, 2), keepdims=True)
+        prior = posterior.mean(axis=0)
+    return prior
+
+
+def _belief(
+    batch: PairBatch,
+    part: _LevelEvidence,
+    *,
+    level: int,
+    prior: Numbers,
+    usual: Numbers,
+    coarse: Numbers | None,
+) -> tuple[LevelBelief, Numbers]:
+    """Compute the posterior of a level, and the weights of the centres."""
+    weights = prior * part.likelihoods
+    weights /= weights.sum(axis=(1, 2), keepdims=True)
+    by_centre = np.where(part.known[:, None], weights.sum(axis=2), usual)
+    by_spread = weights.sum(axis=1)
+    even = part.centres * (1 - part.centres)
+    trust = np.zeros_like(even)
+    for index, spread in enumerate(SPREADS):
+        signal = spread * part.precision[:, None] * even
+        trust += weights[:, :, index, None, None] * (signal / (1 + signal))
+    shifts = trust * (part.values[:, None] - part.centres)
+    if level:
+        sums = batch.merge(shifts, start=level, level=level - 1)
+        whole = batch.merge(even, start=level, level=level - 1)
+        ratio = np.divide(sums, whole, out=np.zeros_like(sums), where=whole > 0)
+        shifts = shifts - even * batch.spread(ratio, start=level - 1, level=level)
+    shifts *= part.known[:, None, None, None]
+    centre = (by_centre[:, :, None, None] * part.centres).sum(axis=1)
+    tables = np.maximum(centre + shifts.sum(axis=1), LEAST_SHARE * centre)
+    if coarse is not None:
+        tables = _with_sums(batch, tables, coarse, level)
+    tables /= tables.sum(axis=(1, 2), keepdims=True)
+    likeliest = by_centre.argmax(axis=1)
+    likely = even[np.arange(len(even)), likeliest].reshape(len(even), -1)
+    return LevelBelief(
+        tables, part.known, likely, by_spread, _alone(part.likelihoods, likely)
+    ), by_centre
+
+
+def _alone(likelihoods: Numbers, even: Numbers) -> Numbers:
+    """Weigh spreads by a pair's own likelihood.
+
+    One pair by itself cannot tell that it is exactly its centre, nor is it farther from it than
+    distances go.
+    """
+    alone = likelihoods.sum(axis=1)
+    alone[:, 0] = 0.0
+    for index, spread in enumerate(SPREADS):
+        alone[:, index] *= HALF * sqrt(spread) * np.sqrt(even).sum(axis=1) <= 1
+    return np.asarray(alone / np.maximum(alone.sum(axis=1, keepdims=True), 1e-300))

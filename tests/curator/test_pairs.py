@@ -1,0 +1,216 @@
+"""Beliefs about all pairs, level by level: groups, copulas, shrinkage, singles and plans."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+from sottovoce.curator.pairs import (
+    Evidence,
+    NoisySingle,
+    batches_of,
+    believe,
+    believe_singles,
+    nested_groups,
+    plan_tables,
+)
+from sottovoce.curator.pairs.copulas import CORRELATIONS, copula_tables, hermite_integrals
+from sottovoce.privacy import Domain
+
+Numbers = npt.NDArray[np.float64]
+
+
+def domain_of(**sizes: int) -> Domain:
+    return Domain({name: tuple(map(str, range(size))) for name, size in sizes.items()})
+
+
+def shares_of(size: int, seed: int = 1) -> Numbers:
+    return np.asarray(np.random.default_rng(seed).dirichlet(np.ones(size)))
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 16, 40])
+def test_groups_are_nested_runs_of_labels(size: int) -> None:
+    levels = nested_groups(shares_of(size))
+    for level, bound in zip(levels, (2, 4, 8, size), strict=True):
+        assert len(set(level.tolist())) == min(bound, size) or len(set(level.tolist())) < bound
+        assert sorted(level.tolist()) == level.tolist()
+        assert set(level.tolist()) == set(range(int(level[-1]) + 1))
+    for coarse, fine in pairwise(levels):
+        parents = {(int(a), int(b)) for a, b in zip(fine, coarse, strict=True)}
+        assert len(parents) == int(fine[-1]) + 1
+
+
+def test_halves_have_about_equal_mass() -> None:
+    """No other cut would be nearer to one half."""
+    shares = shares_of(30, seed=5)
+    cut = int(np.flatnonzero(nested_groups(shares)[0] == 1)[0])
+    best = min(range(1, 30), key=lambda place: abs(shares[:place].sum() - 0.5))
+    assert cut == best
+
+
+def groups_of(**sizes: int) -> dict[str, tuple[npt.NDArray[np.int64], ...]]:
+    return {
+        name: nested_groups(shares_of(size, seed=place))
+        for place, (name, size) in enumerate(sizes.items())
+    }
+
+
+def test_merging_and_spreading_follow_the_groups() -> None:
+    """The referee adds up cells one at a time."""
+    groups = groups_of(a=11, b=6, c=2)
+    generator = np.random.default_rng(3)
+    seen = set()
+    for batch in batches_of(groups):
+        tables = generator.random(batch.shape(batch.levels - 1))
+        for level, step in enumerate(batch.steps):
+            merged = batch.merge(tables, start=batch.levels - 1, level=level)
+            spread = batch.spread(merged, start=level, level=batch.levels - 1)
+            for place, pair in enumerate(batch.pairs):
+                seen.add(pair)
+                left, right = (groups[name][step] for name in pair)
+                expected = np.zeros(merged.shape[1:])
+                for i, j in np.ndindex(*tables.shape[1:]):
+                    expected[left[i], right[j]] += tables[place, i, j]
+                assert merged[place] == pytest.approx(expected)
+                for i, j in np.ndindex(*tables.shape[1:]):
+                    assert spread[place, i, j] == pytest.approx(expected[left[i], right[j]])
+    assert seen == set(combinations("abc", 2))
+
+
+def test_copulas_agree_with_the_bivariate_normal() -> None:
+    """Cells are differences of scipy's distribution function, for |r| up to .8."""
+    left, right = shares_of(4), shares_of(3, seed=2)
+    tables = copula_tables(hermite_integrals(left)[None], hermite_integrals(right)[None])[0]
+    for r, table in zip(CORRELATIONS, tables, strict=True):
+        if abs(r) > 0.8:
+            continue
+        rows, columns = (
+            np.concatenate([[-8.0], norm.ppf(np.cumsum(each)[:-1]), [8.0]])
+            for each in (left, right)
+        )
+        below = multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf(
+            np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1)
+        )
+        expected = np.diff(np.diff(below, axis=0), axis=1)
+        assert table == pytest.approx(expected, abs=2e-3)
+
+
+def test_attributes_are_weighted_by_precision_and_shrunk() -> None:
+    noisy = NoisySingle(np.array([0.2, 0.8]), 100.0).pooled(NoisySingle(np.array([0.5, 0.5]), 300))
+    assert noisy.precision == 400
+    assert noisy.values == pytest.approx([0.425, 0.575])
+    sure = believe_singles({"a": NoisySingle(np.array([0.1, 0.9]), 1e10)})["a"]
+    assert sure.shares == pytest.approx([0.1, 0.9], abs=1e-4)
+    vague = believe_singles({"a": NoisySingle(np.array([-0.4, 1.4]), 1e-4)})["a"]
+    assert vague.shares == pytest.approx([0.5, 0.5], abs=0.05)
+    assert float(sure.squared_error(np.array(0.0))) < 1e-8
+
+
+def measured(
+    domain: Domain, exact: dict[tuple[str, ...], Numbers], precision: float
+) -> list[Evidence]:
+    """Measure the finest tables of all pairs."""
+    groups = {
+        name: nested_groups(np.full(domain.cells((name,)), 1.0 / domain.cells((name,))))
+        for name in domain.attributes
+    }
+    evidence = [Evidence.none(batch) for batch in batches_of(groups)]
+    generator = np.random.default_rng(7)
+    for each in evidence:
+        for place, pair in enumerate(each.batch.pairs):
+            table = exact[pair]
+            noisy = table + generator.normal(0, precision**-0.5, table.shape)
+            each.add(place, each.batch.levels - 1, noisy, precision)
+    return evidence
+
+
+def chain_tables() -> tuple[Domain, dict[tuple[str, ...], Numbers]]:
+    """Three attributes of which b depends on a, and c on nothing."""
+    domain = domain_of(a=5, b=5, c=3)
+    even = np.full(5, 0.2)
+    strong = 0.6 * np.eye(5) / 5 + 0.4 * np.outer(even, even)
+    third = np.array([0.5, 0.3, 0.2])
+    return domain, {
+        ("a", "b"): strong,
+        ("a", "c"): np.outer(even, third),
+        ("b", "c"): np.outer(even, third),
+    }
+
+
+@pytest.mark.parametrize("precision", [1e10, 1e-3])
+def test_a_pair_is_believed_as_far_as_its_noise_allows(precision: float) -> None:
+    """Without noise the estimate is what was measured; with nothing but noise, the product."""
+    domain, exact = chain_tables()
+    singles = {
+        "a": NoisySingle(np.full(5, 0.2), 1e10),
+        "b": NoisySingle(np.full(5, 0.2), 1e10),
+        "c": NoisySingle(np.array([0.5, 0.3, 0.2]), 1e10),
+    }
+    beliefs = believe(
+        domain,
+        singles,
+        measured(domain, exact, precision),
+        generator=np.random.default_rng(1),
+    )
+    expected = exact["a", "b"] if precision > 1 else np.full((5, 5), 0.04)
+    assert beliefs.tables["a", "b"].values == pytest.approx(expected, abs=2e-3)
+    for pair, table in beliefs.tables.items():
+        for axis, name in enumerate(pair):
+            margin = table.values.sum(axis=1 - axis)
+            assert margin == pytest.approx(beliefs.singles[name].shares, abs=1e-6)
+
+
+def test_evidence_of_two_levels_is_pooled_by_precision() -> None:
+    """A coarse cell's precision adds up: its own, and the finest cells' over their number."""
+    (batch,) = batches_of(groups_of(a=4, b=4))
+    evidence = Evidence.none(batch)
+    fine = np.arange(16.0).reshape(4, 4) / 120
+    last = batch.levels - 1
+    evidence.add(0, last, fine, 8.0)
+    coarse = np.full((2, 2), 0.25)
+    evidence.add(0, 0, coarse, 3.0)
+    values, precisions = evidence.pooled(0)
+    merged = batch.merge(fine[None], start=last, level=0)[0]
+    cells = batch.merge(np.ones((1, 4, 4)), start=last, level=0)[0]
+    assert precisions[0] == pytest.approx(3 + 8 / cells)
+    assert values[0] == pytest.approx((3 * coarse + 8 / cells * merged) / (3 + 8 / cells))
+    _, finest = evidence.pooled(last)
+    assert finest[0] == pytest.approx(np.full((4, 4), 8.0))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_plan_is_about_as_good_as_any_move_makes_it(power: int) -> None:
+    """The budget is spent whole, and what is open gets more than what is sure."""
+    domain, exact = chain_tables()
+    singles = {
+        name: NoisySingle(
+            exact["a", "b"].sum(axis=1) if name != "c" else np.array([0.5, 0.3, 0.2]), 1e9
+        )
+        for name in domain.attributes
+    }
+    evidence = measured(domain, exact, 1e5)
+    beliefs = believe(domain, singles, evidence, generator=np.random.default_rng(1))
+    plan = plan_tables(beliefs.singles, evidence, beliefs, alone=1e6, power=power)
+    total = sum(plan.singles.values()) + sum(plan.pairs.values())
+    assert total == pytest.approx(1.0)
+    by_pair = {pair: share for (pair, _), share in plan.pairs.items()}
+    assert max(by_pair, key=lambda pair: by_pair[pair]) == ("a", "b")
+    richer = plan_tables(beliefs.singles, evidence, beliefs, alone=1e8, power=power)
+    assert richer.distance < plan.distance
+
+
+def test_before_anything_is_known_less_noise_means_finer_tables() -> None:
+    groups = groups_of(a=16, b=16, c=16)
+    singles = believe_singles(
+        {name: NoisySingle(shares_of(16, seed=place), 1e8) for place, name in enumerate(groups)}
+    )
+    evidence = [Evidence.none(batch) for batch in batches_of(groups)]
+    levels = []
+    for alone in (1e3, 1e8):
+        plan = plan_tables(singles, evidence, None, alone=alone, power=1)
+        levels.append(max(level for _, level in plan.pairs) if plan.pairs else 0)
+    assert levels[0] < levels[1]
