@@ -372,7 +372,7 @@ def test_parties_count_groups() -> None:
 def test_grouped_tables_travel() -> None:
     """A run counts groups; the model and the forecast have them."""
     done = sottovoce.run(
-        "adaptive-pairs", many_labels(), parties=2, aggregator="clear", seed=3, epsilon=1.0
+        "adaptive-pairs", many_labels(), parties=2, aggregator="clear", seed=3, epsilon=2.0
     )
     groupings = [plan.get("groupings", []) for plan in done.model["rounds"]]
     assert any(any(map(any, tables)) for tables in groupings)
