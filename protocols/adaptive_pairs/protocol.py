@@ -18,7 +18,7 @@
     privacy     epsilon for each record, except with probability delta where noise is Gaussian;
                 neighbours replace a record. The rounds compose sequentially. A plan follows from
                 sums that were released, so it costs nothing.
-    error       see `benchmarks/`
+    error       Measured in docs/adaptive-pairs.md.
 
 The protocol is ours. Its parts are known: the noise is that of Gaussian or Laplace shares, a plan
 goes where the predicted errors fall most (`curator.pair_planning`), an estimate lies between what
