@@ -69,6 +69,9 @@ class TrustedAIM:
         for name in workload.attributes:
             self.measure((name,), rho=budget.table)
         self.fit()
+        tables_of = dict(
+            zip(workload.weights, self.records.marginals([*workload.weights]), strict=True)
+        )
         tables, count = (1 - CHOICES) * whole.amount, 0
         while budget.left > 0:
             _, cost = budget.next_round()
@@ -78,7 +81,7 @@ class TrustedAIM:
             deviation = sqrt(1 / budget.table)
             noise = expected_noise(workload.domain, candidates, deviation=deviation)
             weights = np.array([workload.weights[family] for family in candidates])
-            scores = weights * (distances(self.records, model, candidates) - noise)
+            scores = weights * (distances(tables_of, model, candidates, rows=rows) - noise)
             # A score changes by 2 at most, and rho is epsilon^2 / 8.
             scores *= sqrt(8 * cost) / (2 * 2 * weights.max())
             family = candidates[int((scores + self.generator.gumbel(size=len(scores))).argmax())]

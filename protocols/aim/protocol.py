@@ -37,7 +37,7 @@ on its size is in cells, and grows as in the paper with the budget that has been
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Final
 
@@ -67,12 +67,14 @@ from .candidates import fitting
 from .messages import Messages
 from .parameters import AIMParameters, Published, Round
 from .reading import check_cost, places, read_family, read_model, write_model
-from .workload import DISTANCE_CHANGE, Workload, distances, expected_noise, workload_of
+from .workload import DISTANCE_CHANGE, Counts, Workload, distances, expected_noise, workload_of
 
 __all__ = ["AIM"]
 
 MIN_DRAWN_ROWS: Final = 200_000
 """Rows that are drawn of the model and raked, before as many as wanted are kept."""
+MIN_ACCEPTED_CELLS: Final = 1 << 22
+"""Cells of a model that every party accepts: 32 MiB."""
 LAST_ITERATIONS: Final = 300
 """Steps of the last fit."""
 LAST_TOLERANCE: Final = 0.005
@@ -118,10 +120,13 @@ class AIM(SummingProtocol[AIMParameters]):
         allowed = choice_budget(
             self._whole, attributes=len(workload.attributes), rounds=self.rounds(workload)
         )
+        tables = dict(zip(workload.weights, me.records.marginals([*workload.weights]), strict=True))
         with me.phase("rounds"):
             while (turn := me.receive(Messages.Turn, source=CURATOR)).party:
                 if turn.party == me.number:
-                    allowed -= self.choose_table(me, workload, allowed=allowed, rows=sums.rows)
+                    allowed -= self.choose_table(
+                        me, workload, tables, allowed=allowed, rows=sums.rows
+                    )
                 check_cost(turn.rho, self._whole, where=me.where)
                 measured = me.receive(Messages.Measured, source=CURATOR).attributes
                 family = read_family(measured, workload, where=me.where)
@@ -219,8 +224,16 @@ class AIM(SummingProtocol[AIMParameters]):
         )
         return model, rounds
 
-    def choose_table(self, me: Party, workload: Workload, *, allowed: float, rows: int) -> float:
-        """Choose the next table by the party's own records; give what it costs. On turn alone.
+    def choose_table(
+        self,
+        me: Party,
+        workload: Workload,
+        tables: Mapping[Family, Counts],
+        *,
+        allowed: float,
+        rows: int,
+    ) -> float:
+        """Choose the next table by the party's own tables; give what it costs. On turn alone.
 
         Raises:
             MessageError: the candidates are none of the workload's, the model is malformed, or the
@@ -233,7 +246,8 @@ class AIM(SummingProtocol[AIMParameters]):
         model = read_model(message, workload, max_cells=self.max_model(workload), where=where)
         weights = np.array([workload.weights[family] for family in candidates])
         noise = expected_noise(domain, candidates, deviation=message.deviation)
-        errors = distances(me.records, model, candidates) - noise * len(me.records) / max(rows, 1)
+        own = len(me.records)
+        errors = distances(tables, model, candidates, rows=own) - noise * own / max(rows, 1)
         choice = choose(
             weights * errors,
             sensitivity=DISTANCE_CHANGE * float(weights.max()),
@@ -299,7 +313,7 @@ class AIM(SummingProtocol[AIMParameters]):
     def max_model(self, workload: Workload) -> int:
         """Bound the cells of a model that a party accepts; single attributes are always in it."""
         single = sum(workload.domain.shape(workload.domain.attributes))
-        return single + 2 * self.parameters.max_cells
+        return single + max(4 * self.parameters.max_cells, MIN_ACCEPTED_CELLS)
 
     def rounds(self, workload: Workload) -> int:
         """Give the number of rounds for which the first noise is made.

@@ -12,18 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import pi, sqrt
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...curator.graphical_model import GraphicalModel
 from ...messages import UsageError
-from ...parties import Records
 from ...privacy import Domain
 from ..secure_sum import Family
 
-__all__ = ["DISTANCE_CHANGE", "Workload", "distances", "workload_of"]
+__all__ = ["DISTANCE_CHANGE", "Counts", "Workload", "distances", "workload_of"]
 
 MAX_PAIRS: Final = 5000
 """Most pairs: those of 100 attributes. With more, hundreds of rounds take hours."""
@@ -31,6 +30,10 @@ MAX_WORKLOAD: Final = 1 << 21
 """Most cells of all pairs: every party compares them with the model in each of its turns."""
 DISTANCE_CHANGE: Final = 2
 """Most that the distance of a table changes when a record is replaced: two cells, by 1 each."""
+
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+"""The cells of a table of one party's records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,12 @@ def workload_of(domain: Domain, *, max_cells: int) -> Workload:
         raise UsageError(
             f"expected at most {MAX_WORKLOAD:,} cells in all pairs of attributes for aim, found "
             f"{cells:,} in {len(pairs):,} pairs of {len(attributes)} attributes: --drop columns, "
-            "make the bins of numbers wider, or take dp-subn"
+            "make the bins of numbers wider, or take adaptive-pairs"
         )
     if len(pairs) > MAX_PAIRS:
         raise UsageError(
             f"expected at most {MAX_PAIRS:,} pairs of attributes for aim, found {len(pairs):,} of "
-            f"{len(attributes)} attributes: --drop columns, or take dp-subn or jtree"
+            f"{len(attributes)} attributes: --drop columns, or take adaptive-pairs"
         )
     degree = Counter(name for pair in pairs for name in pair)
     candidates = [*((name,) for name in attributes), *pairs]
@@ -73,15 +76,18 @@ def workload_of(domain: Domain, *, max_cells: int) -> Workload:
 
 
 def distances(
-    records: Records, model: GraphicalModel, candidates: Sequence[Family]
+    tables: Mapping[Family, Counts],
+    model: GraphicalModel,
+    candidates: Sequence[Family],
+    *,
+    rows: int,
 ) -> npt.NDArray[np.float64]:
-    """Compute how far the records' tables are from the model's, in L1. Called by a party."""
+    """Compute how far some records' tables are from the model's, in L1."""
     pairs = model.pairs()
-    rows = len(records)
     values = []
-    for family, counts in zip(candidates, records.marginals(candidates), strict=True):
+    for family in candidates:
         table = pairs[family[0], family[1]] if len(family) == 2 else model.marginal(family)
-        values.append(float(np.abs(counts - rows * table.values.reshape(-1)).sum()))
+        values.append(float(np.abs(tables[family] - rows * table.values.reshape(-1)).sum()))
     return np.array(values)
 
 

@@ -16,7 +16,7 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError, Where
 from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.aim.budget import RunBudget, choice_budget, single_budget
-from sottovoce.protocols.aim.candidates import cells_with, fitting
+from sottovoce.protocols.aim.candidates import fitting
 from sottovoce.protocols.aim.messages import Messages
 from sottovoce.protocols.aim.reading import check_cost, read_family, read_model, write_model
 from sottovoce.protocols.aim.workload import workload_of
@@ -122,7 +122,7 @@ def least_cells(domain: Domain, edges: set[tuple[str, ...]]) -> int:
 
 
 def test_candidates_are_those_that_keep_the_model_small(random: Random) -> None:
-    """Whoever is admitted has a junction tree within the bound; nobody who fits is refused."""
+    """Whoever is admitted has a junction tree within the bound."""
     domain = random.domain(attributes=5)
     workload = workload_of(domain, max_cells=10_000)
     pairs = [family for family in workload.weights if len(family) == 2]
@@ -137,8 +137,16 @@ def test_candidates_are_those_that_keep_the_model_small(random: Random) -> None:
                 assert family in admitted
             elif family in admitted:
                 assert least_cells(domain, {*edges, family}) <= max_cells
-            else:
-                assert cells_with(domain, edges, (family[0], family[1])) > max_cells
+    assert set(fitting(workload, model, max_cells=1e9)) == {*workload.weights}
+
+
+def test_a_triangle_needs_room_for_its_clique() -> None:
+    """The chain a - b - c has 18 cells, and the triangle 24; the bound adds what it replaces."""
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1", "2", "3")})
+    workload = workload_of(domain, max_cells=100)
+    chain = model_of(domain, {("a", "b"): np.zeros((2, 3)), ("b", "c"): np.zeros((3, 4))})
+    assert ("a", "c") not in fitting(workload, chain, max_cells=23)
+    assert ("a", "c") in fitting(workload, chain, max_cells=30)
 
 
 def test_weights_count_what_the_workload_has_of_a_candidate() -> None:
@@ -160,9 +168,12 @@ def test_weights_count_what_the_workload_has_of_a_candidate() -> None:
 
 
 def test_too_many_pairs_are_refused_before_a_record_is_seen() -> None:
-    wide = Domain({f"a{number}": tuple(map(str, range(16))) for number in range(150)})
-    with pytest.raises(UsageError, match=r"in 11,175 pairs of 150 attributes: --drop"):
+    wide = Domain({f"a{number}": ("0", "1") for number in range(101)})
+    with pytest.raises(UsageError, match=r"at most 5,000 pairs .* found 5,050 of 101 attributes"):
         workload_of(wide, max_cells=100_000)
+    deep = Domain({f"a{number}": tuple(map(str, range(32))) for number in range(100)})
+    with pytest.raises(UsageError, match=r"in 4,950 pairs of 100 attributes: --drop"):
+        workload_of(deep, max_cells=100_000)
 
 
 # ---- Messages
