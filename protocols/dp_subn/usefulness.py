@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 MAX_FAMILIES: Final = 2_000_000
-"""Families of an attribute and its parents that are scored: those of 126 attributes with two."""
+"""Families of an attribute and its parents that are scored: those of 159 attributes with two."""
 MAX_BIT_FAMILIES: Final = 14_000_000
 """The same for bits, which are counted 64 rows at a time: those of 52 bits with four."""
 CELL_NOISE: Final = 0.4
