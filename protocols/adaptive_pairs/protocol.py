@@ -1,9 +1,10 @@
 """Adaptive pairs: tables of all attributes and pairs by a few secure sums, and rows from them.
 
     keys        introductions, numbers of rows, keys: see `secure_sum`
-    round 1     all roles plan tables of all attributes and pairs from public sizes; T learns their
-                noisy sums
-    round 2...  T -> all: the plan; T learns the noisy sums of its tables
+    round 1     all roles plan tables of single attributes from public sizes; T learns their noisy
+                sums, and groups labels by them
+    round 2...  T -> all: the plan, of pairs in groups or label by label; T learns the noisy sums of
+                its tables
     synthesis   T estimates all pairs from all rounds, and draws the table
 
     trust       No one sees a record. T sees sums of all parties with full noise; parties see
@@ -21,8 +22,8 @@
     error       Measured in docs/adaptive-pairs.md.
 
 The protocol is ours. Its parts are known: the noise is that of Gaussian or Laplace shares, a plan
-goes where the predicted errors fall most (`curator.pair_planning`), an estimate lies between what
-was measured and what simpler models say (`curator.pair_tables`), and rows are raked to the tables
+goes where the predicted errors fall most (`curator.pairs.planning`), an estimate lies between what
+was measured and what simpler models say (`curator.pairs.beliefs`), and rows are raked to the tables
 of all pairs (`curator.pair_rows`).
 """
 
