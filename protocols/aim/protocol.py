@@ -246,8 +246,8 @@ class AIM(SummingProtocol[AIMParameters]):
         model = read_model(message, workload, max_cells=self.max_model(workload), where=where)
         weights = np.array([workload.weights[family] for family in candidates])
         noise = expected_noise(domain, candidates, deviation=message.deviation)
-        own = len(me.records)
-        errors = distances(tables, model, candidates, rows=own) - noise * own / max(rows, 1)
+        count = len(me.records)
+        errors = distances(tables, model, candidates, rows=count) - noise * count / max(rows, 1)
         choice = choose(
             weights * errors,
             sensitivity=DISTANCE_CHANGE * float(weights.max()),
