@@ -16,7 +16,7 @@ __all__ = ["Dependence", "compare_dependence"]
 
 
 MAX_ATTRIBUTES: Final = 400
-"""Of more attributes so many are drawn at random: all pairs of them are compared."""
+"""Most attributes whose pairs are all compared; of more, so many are drawn at random."""
 
 
 class Dependence(msgspec.Struct, frozen=True, kw_only=True):
