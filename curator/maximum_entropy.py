@@ -61,6 +61,7 @@ def reconstruct(
     *,
     total: float = 1.0,
     sweeps: int = 100,
+    combined: dict[tuple[str, ...], Marginal] | None = None,
 ) -> Marginal:
     """Reconstruct a marginal, as a distribution, from estimates of others, as CALM does.
 
@@ -74,10 +75,17 @@ def reconstruct(
         estimates: Tables that sum to about `total`.
         total: Sum of each table.
         sweeps: See `fit`.
+        combined: Distributions that earlier calls with these estimates combined; new ones are
+            added.
     """
+    combined = {} if combined is None else combined
 
     def distribution(names: Sequence[str]) -> Marginal:
-        return combine(estimates, names).table.map(lambda values: norm_sub(values / total))
+        key = tuple(names)
+        if key not in combined:
+            table = combine(estimates, names).table
+            combined[key] = table.map(lambda values: norm_sub(values / total))
+        return combined[key]
 
     if any(estimate.table.covers(attributes) for estimate in estimates):
         return distribution(attributes)
@@ -85,6 +93,7 @@ def reconstruct(
         [
             tuple(name for name in attributes if name in estimate.attributes)
             for estimate in estimates
+            if not {*attributes}.isdisjoint(estimate.attributes)
         ]
     )
     if missing := set(attributes).difference(*subsets):

@@ -8,7 +8,7 @@ answers together (`curator.pair_tables`), and larger marginals follow from their
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, TypeAlias
 
@@ -36,6 +36,8 @@ class PrintedReconstruction:
     estimates: Sequence[Estimate]
     """Tables that agree, and a uniform table of each attribute that no question has."""
     reconstruction: Reconstruction
+    combined: dict[tuple[str, ...], Marginal] = field(default_factory=dict)
+    """Distributions that were combined from the estimates."""
 
     @classmethod
     def of(
@@ -58,7 +60,7 @@ class PrintedReconstruction:
         """Find a marginal (step 5)."""
         covered = any(estimate.table.covers(attributes) for estimate in self.estimates)
         if covered or self.reconstruction == "maximum-entropy":
-            return reconstruct(self.domain, attributes, self.estimates)
+            return reconstruct(self.domain, attributes, self.estimates, combined=self.combined)
         parts = [
             estimate.table.project([name for name in attributes if name in estimate.attributes])
             for estimate in self.estimates

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce
 from sottovoce.report.folder import put
-from sottovoce.report.pages.models import FILES, pictures
+from sottovoce.report.pages.models import FILES, cliques, pictures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,3 +225,26 @@ def test_pictures_lie_in_the_folder_and_in_the_report(tmp_path: Path) -> None:
     put(sottovoce.run("head-count", "demo", rows=100, seed=1).files, folder=folder)
     assert not any((folder / name).exists() for name in FILES)
     shutil.rmtree(folder)
+
+
+def test_a_wide_graph_is_small_and_a_long_tree_is_drawn() -> None:
+    """A graph of too many edges is counted and not drawn, and no tree is too deep."""
+    names = [f"c{number}" for number in range(100)]
+    edges = list(combinations(names, 2))
+    drawn = cliques.graphs(names, [("round 1", edges), ("round 2", edges[:50])])
+    assert len(drawn) < 60_000
+    assert "round 1: 4950 of 4950 pairs: too many to list; round 2: 50 of 4950 pairs: c0 - c1" in (
+        drawn
+    )
+    assert drawn.count("<line") + drawn.count("<path") >= 50
+    path = [(name, f"d{name}") for name in map(str, range(1500))]
+    steps = [(number, number + 1, ("x",)) for number in range(len(path) - 1)]
+    assert cliques.junction_tree(path, steps).count("<rect") == 1500
+
+
+def test_cliques_stand_in_the_middle_of_those_below_them() -> None:
+    layout = cliques.Layout({0: [1, 4], 1: [0, 2, 3, 5], 2: [1], 3: [1], 4: [0], 5: [1], 6: []})
+    layout.place_all()
+    assert layout.level == {1: 0, 0: 1, 4: 2, 2: 1, 3: 1, 5: 1, 6: 0}
+    assert layout.row == {4: 0, 0: 0, 2: 1, 3: 2, 5: 3, 1: 1.5, 6: 4}
+    assert layout.lines == [(1, 0), (0, 4), (1, 2), (1, 3), (1, 5)]

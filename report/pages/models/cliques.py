@@ -20,6 +20,8 @@ RADIUS: Final = 84
 ROW: Final = 34
 MAX_ACROSS: Final = 3
 """Number of panels beside one another."""
+MAX_EDGES: Final = 3000
+"""Most edges that a panel draws and lists; of more, only the number is given."""
 
 
 def graphs(names: Sequence[str], panels: Sequence[tuple[str, Edges]]) -> str:
@@ -31,7 +33,9 @@ def graphs(names: Sequence[str], panels: Sequence[tuple[str, Edges]]) -> str:
     for number, (title, edges) in enumerate(panels):
         caption = f"{title}: {len(edges)} of {pairs} pairs".removeprefix(": ")
         listed = "most"
-        if len(edges) <= pairs // 2:
+        if len(edges) > MAX_EDGES:
+            listed = "too many to list"
+        elif len(edges) <= pairs // 2:
             listed = ", ".join(" - ".join(edge) for edge in edges)
         texts.append(f"{caption}: {listed}")
         x, y = (number % across) * PANEL, (number // across) * HEIGHT
@@ -55,7 +59,12 @@ def _graph(names: Sequence[str], edges: Edges, caption: str) -> str:
     strength = max(0.25, min(1.0, 14 / max(len(edges), 1)))
     middle_top = f'x="{middle:.0f}" y="16" text-anchor="middle"'
     parts = [f'<text {middle_top} font-size="12">{escape(caption)}</text>']
-    parts += [line(place[start], place[end], strength) for start, end in edges]
+    if len(edges) > MAX_EDGES:
+        parts.append(
+            f'<text {middle_top.replace("16", "30")} font-size="10">too many to draw</text>'
+        )
+    else:
+        parts += [line(place[start], place[end], strength) for start, end in edges]
     for name, (x, y) in place.items():
         side, height = cos(angles[name]), sin(angles[name])
         anchor = "middle" if abs(side) < 0.2 else "start" if side > 0 else "end"
@@ -86,22 +95,30 @@ class Layout:
         """Place one tree after another; its root is the clique with most neighbours."""
         for clique in sorted(self.near, key=lambda clique: -len(self.near[clique])):
             if clique not in self.level:
-                self._place(clique, 0)
+                self._place(clique)
 
-    def _place(self, clique: int, level: int) -> None:
-        """Place a clique in the middle of those below it."""
-        self.level[clique] = level
-        below = []
-        for neighbour in self.near[clique]:
-            if neighbour not in self.level:
-                self.lines.append((clique, neighbour))
-                below.append(neighbour)
-                self._place(neighbour, level + 1)
-        if below:
-            self.row[clique] = (self.row[below[0]] + self.row[below[-1]]) / 2
-        else:
-            self.row[clique] = self.rows
-            self.rows += 1
+    def _place(self, root: int) -> None:
+        """Place a tree, and every clique in the middle of those below it."""
+        self.level[root] = 0
+        pending, below = [root], dict[int, list[int]]()
+        while pending:
+            clique = pending[-1]
+            if clique not in below:  # on the way down
+                below[clique] = []
+            new = next((other for other in self.near[clique] if other not in self.level), None)
+            if new is not None:
+                self.level[new] = self.level[clique] + 1
+                self.lines.append((clique, new))
+                below[clique].append(new)
+                pending.append(new)
+                continue
+            pending.pop()  # on the way up
+            if below[clique]:
+                first, last = below[clique][0], below[clique][-1]
+                self.row[clique] = (self.row[first] + self.row[last]) / 2
+            else:
+                self.row[clique] = self.rows
+                self.rows += 1
 
 
 def junction_tree(cliques: Sequence[Sequence[str]], edges: Sequence[Sequence[Any]]) -> str:
