@@ -86,7 +86,7 @@ def believe(
         np.stack([product, copula], axis=1)
         for product, copula in zip(products, copulas, strict=True)
     ]
-    levels = shrink_by_level(evidence, centres)
+    levels = shrink_by_level(evidence, centres, shares)
     tables = _tables(evidence, levels, shares)
     # 3.
     for _ in range(passes if any(each.measured.any() for each in evidence) else 0):
@@ -96,7 +96,7 @@ def believe(
             np.concatenate([centre, _mixed(each.batch, product, model, tree_tables)], axis=1)
             for each, centre, product in zip(evidence, centres, products, strict=True)
         ]
-        levels = shrink_by_level(evidence, more)
+        levels = shrink_by_level(evidence, more, shares)
         tables = _tables(evidence, levels, shares)
     return PairBeliefs(margins, evidence, levels, distances, tables)
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ..marginal import Marginal, Numbers
 from ..shrinkage import SPREADS
@@ -62,6 +63,8 @@ CHUNK: Final = 256
 """Pairs that are tabulated at once."""
 PRICES: Final = 40
 """Halvings of the price's range."""
+SETTLING: Final = 3
+"""Rounds at each price, in which attributes and pairs answer each other."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,7 @@ def plan_tables(
         spreads = _spreads(each.batch, singles, known, least, ratios)
         left = np.array([1 - EXPLAINED * shortcuts.get(pair, 0.0) for pair in each.batch.pairs])
         errors.append(_squared_errors(each, spreads, left**2, alone=alone, power=power))
-    pairs = [pair for each in evidence for pair in each.batch.pairs]
-    return _share_out(singles, pairs, errors, alone=alone, power=power)
+    return _share_out(singles, evidence, errors, alone=alone, power=power)
 
 
 def _spreads(
@@ -234,57 +236,114 @@ def _read(curves: Numbers, precision: Numbers) -> Numbers:
     return np.asarray(np.exp(low + (place - index) * (high - low)))
 
 
+@dataclass(frozen=True)
+class _Singles:
+    """All attributes' errors, as a function of precision; arrays have an element for each."""
+
+    scale: Numbers
+    spread: Numbers
+    precision: Numbers
+
+    @classmethod
+    def of(cls, singles: Mapping[str, SingleBelief]) -> _Singles:
+        beliefs = [*singles.values()]
+        sizes = np.array([len(belief.shares) for belief in beliefs], float)
+        return cls(
+            (HALF * sizes) ** 2,
+            np.array([belief.spread for belief in beliefs]),
+            np.array([belief.precision for belief in beliefs]),
+        )
+
+    def squared_errors(self, more: Numbers) -> Numbers:
+        """Predict squared distances with so much more precision; attributes come first."""
+        shape = (-1, *[1] * (more.ndim - 1))
+        scale, spread, precision = (
+            each.reshape(shape) for each in (self.scale, self.spread, self.precision)
+        )
+        return np.asarray(scale * spread / (1 + spread * (precision + more)))
+
+    def chosen(self, places: npt.NDArray[np.int64]) -> _Singles:
+        """Take these attributes, in this order."""
+        return _Singles(self.scale[places], self.spread[places], self.precision[places])
+
+
 def _share_out(
     singles: Mapping[str, SingleBelief],
-    pairs: Sequence[Pair],
+    evidence: Sequence[Evidence],
     errors: Sequence[Numbers],
     *,
     alone: float,
     power: int,
 ) -> Plan:
-    """Find the price at which the budget is spent."""
-    names = list(singles)
+    """Find the price at which the budget is spent.
+
+    The finest table of a pair also says something of both attributes: its rows are sums of so many
+    cells as there are columns, with that many times the variance.
+    """
+    names, pairs = list(singles), [pair for each in evidence for pair in each.batch.pairs]
     places = {name: place for place, name in enumerate(names)}
-    left, right = (np.array([places[pair[side]] for pair in pairs], np.int64) for side in (0, 1))
-    most = max(each.shape[1] for each in errors)
+    sides = [np.array([places[pair[side]] for pair in pairs], np.int64) for side in (0, 1)]
+    finest = np.concatenate(
+        [np.full(len(each.batch.pairs), each.batch.levels - 1) for each in evidence]
+    )
+    sizes = np.array([float(len(single.shares)) for single in singles.values()])
+    others = [sizes[sides[1]], sizes[sides[0]]]
+    levels = max(each.shape[1] for each in errors)
     squares = np.concatenate(
         [
-            np.pad(each, ((0, 0), (0, most - each.shape[1]), (0, 0)), constant_values=1e6)
+            np.pad(each, ((0, 0), (0, levels - each.shape[1]), (0, 0)), constant_values=1e6)
             for each in errors
         ]
     )
+    every = _Singles.of(singles)
+    ends = [every.chosen(side) for side in sides]
     options = np.concatenate([[0.0], AMOUNTS])
-    margins = np.stack([singles[name].squared_error(alone * options**power) for name in names])
-    chosen = np.zeros(len(names), np.int64)
+    gains = alone * AMOUNTS**power
     rows = np.arange(len(pairs))
+    single_amounts, from_pairs = np.zeros(len(names)), np.zeros(len(names))
+    slope = np.zeros(len(names))
     low, high = 1e-9, 1e9
-    for _ in range(PRICES):
+    for step in range(PRICES):
         price = np.sqrt(low * high)
-        for _ in range(2):
-            single = margins[np.arange(len(names)), chosen]
-            both = (single[left] + single[right])[:, None]
+        for _ in range(SETTLING):
+            more = from_pairs + alone * single_amounts**power
+            single = every.squared_errors(more)
+            both = (single[sides[0]] + single[sides[1]])[:, None]
             idle = np.sqrt(both[:, 0] + squares[:, 0, 0])
-            cost = np.sqrt(both[:, :, None] + squares[:, 1:]) + price * AMOUNTS
-            cost = cost.reshape(len(pairs), -1)
-            best = cost.argmin(axis=1)
-            amount = AMOUNTS[best % len(AMOUNTS)]
-            amount = np.where(cost[rows, best] < idle, amount, 0.0)
-            distance = np.where(amount > 0, cost[rows, best] - price * amount, idle)
+            reached = np.sqrt(both[:, :, None] + squares[:, 1:])
+            cost = reached + price * AMOUNTS
+            for side, end, other in zip(sides, ends, others, strict=True):
+                better = end.squared_errors(more[side][:, None] + gains / other[:, None])
+                saved = slope[side][:, None] * (single[side][:, None] - better)
+                cost[rows, finest] -= saved
+            best = cost.reshape(len(pairs), -1).argmin(axis=1)
+            level, index = np.divmod(best, len(AMOUNTS))
+            taken = cost[rows, level, index] < idle
+            amount = np.where(taken, AMOUNTS[index], 0.0)
+            distance = np.where(taken, reached[rows, level, index], idle)
             slope = np.zeros(len(names))
-            np.add.at(slope, left, 0.5 / np.maximum(distance, 1e-9))
-            np.add.at(slope, right, 0.5 / np.maximum(distance, 1e-9))
-            chosen = (slope[:, None] * margins + price * options).argmin(axis=1)
-        total = float(amount.sum() + options[chosen].sum())
+            found = np.zeros(len(names))
+            is_finest = taken & (level == finest)
+            for side, other in zip(sides, others, strict=True):
+                np.add.at(slope, side, 0.5 / np.maximum(distance, 1e-9))
+                np.add.at(found, side, np.where(is_finest, alone * amount**power / other, 0.0))
+            from_pairs = (from_pairs + found) / 2
+            margins = every.squared_errors(from_pairs[:, None] + alone * options**power)
+            single_amounts = options[(slope[:, None] * margins + price * options).argmin(axis=1)]
+        total = float(amount.sum() + single_amounts.sum())
         if total > 1:
             low = price
         else:
             high = price
-        if 0.98 < total < 1.02:
+        if 0.98 < total < 1.02 and step:
             break
     scale = 1 / max(total, 1e-300)
-    level = best // len(AMOUNTS)
     return Plan(
-        {name: options[place] * scale for name, place in zip(names, chosen, strict=True) if place},
+        {
+            name: float(share * scale)
+            for name, share in zip(names, single_amounts, strict=True)
+            if share
+        },
         {
             (pairs[row], int(level[row])): float(amount[row] * scale)
             for row in np.flatnonzero(amount).tolist()

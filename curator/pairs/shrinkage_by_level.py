@@ -9,7 +9,7 @@ level before is new, so likelihoods and posteriors are about that part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from ..marginal import Numbers
-from ..shrinkage import SPREADS
+from ..shrinkage import SPREADS, with_margins
 from .evidence import Evidence, Flags
 from .groups import PairBatch
 from .singles import HALF
@@ -63,7 +63,7 @@ class _LevelEvidence:
 
 
 def shrink_by_level(
-    evidence: Sequence[Evidence], centres: Sequence[Numbers]
+    evidence: Sequence[Evidence], centres: Sequence[Numbers], singles: Mapping[str, Numbers]
 ) -> list[list[LevelBelief]]:
     """Compute what is believed of each batch at each of its levels.
 
@@ -71,7 +71,9 @@ def shrink_by_level(
         evidence: what was measured of each batch.
         centres: the finest tables of the centres, as many for each batch: pairs, centres, rows,
             columns.
+        singles: the distributions of attributes, which the tables get.
     """
+    margins = [_margins(each.batch, singles) for each in evidence]
     beliefs: list[list[LevelBelief]] = [[] for _ in evidence]
     count = centres[0].shape[1]
     usual = [np.full((len(each.batch.pairs), count), 1 / count) for each in evidence]
@@ -94,9 +96,15 @@ def shrink_by_level(
                 prior=prior,
                 usual=usual[place],
                 coarse=coarse,
+                margins=margins[place],
             )
             beliefs[place].append(belief)
     return beliefs
+
+
+def _margins(batch: PairBatch, singles: Mapping[str, Numbers]) -> tuple[Numbers, Numbers]:
+    rows, columns = (np.stack([singles[pair[side]] for pair in batch.pairs]) for side in (0, 1))
+    return rows, columns
 
 
 def _level_evidence(
@@ -168,6 +176,7 @@ def _belief(
     prior: Numbers,
     usual: Numbers,
     coarse: Numbers | None,
+    margins: tuple[Numbers, Numbers],
 ) -> tuple[LevelBelief, Numbers]:
     """Compute the posterior of a level, and the weights of the centres."""
     weights = prior * part.likelihoods
@@ -176,9 +185,11 @@ def _belief(
     by_spread = weights.sum(axis=1)
     even = part.centres * (1 - part.centres)
     trust = np.zeros_like(even)
+    variance = np.zeros_like(part.values)
     for index, spread in enumerate(SPREADS):
         signal = spread * part.precision[:, None] * even
         trust += weights[:, :, index, None, None] * (signal / (1 + signal))
+        variance += (weights[:, :, index, None, None] * spread * even / (1 + signal)).sum(axis=1)
     shifts = trust * (part.values[:, None] - part.centres)
     if level:
         sums = batch.merge(shifts, start=level, level=level - 1)
@@ -187,7 +198,14 @@ def _belief(
         shifts = shifts - even * batch.spread(ratio, start=level - 1, level=level)
     shifts *= part.known[:, None, None, None]
     centre = (by_centre[:, :, None, None] * part.centres).sum(axis=1)
-    tables = np.maximum(centre + shifts.sum(axis=1), LEAST_SHARE * centre)
+    tables = centre + shifts.sum(axis=1)
+    rows, columns = (
+        (side[level] @ margin[:, :, None])[:, :, 0]
+        for side, margin in zip((batch.left, batch.right), margins, strict=True)
+    )
+    known = part.known
+    tables[known] = with_margins(tables[known], variance[known], rows[known], columns[known])
+    tables = np.maximum(tables, LEAST_SHARE * centre)
     if coarse is not None:
         tables = _with_sums(batch, tables, coarse, level)
     tables /= tables.sum(axis=(1, 2), keepdims=True)
