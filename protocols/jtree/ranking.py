@@ -94,14 +94,16 @@ class TopRanking(VoteRanking):
         scores = r_of(me.records, self.pairs)
         bounds = r_bounds(self.domain, self.pairs, rows=len(me.records))
         chosen: list[int] = []
+        is_left = np.ones(len(self.pairs), np.bool_)
         for _ in range(min(self.budget.edges, len(self.pairs))):
-            left = [index for index in range(len(self.pairs)) if index not in chosen]
+            left = np.flatnonzero(is_left)
             choice = choose(
                 scores[left],
                 sensitivity=choice_sensitivity(bounds[left].tolist()),
                 epsilon=self.budget.epsilon_of_choice,
             )
-            chosen.append(left[me.release(choice, to=CURATOR)])
+            chosen.append(int(left[me.release(choice, to=CURATOR)]))
+            is_left[chosen[-1]] = False
         return [self.pairs[index] for index in chosen]
 
 

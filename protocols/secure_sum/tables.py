@@ -75,8 +75,10 @@ class Tables:
                 factor * self.domain.cells(family)
                 for factor, family in zip(factors, self.families, strict=True)
             ]
-            weights = [max(1, round(MAX_WEIGHT * (size / max(sizes)) ** power)) for size in sizes]
-        return [weight // gcd(*weights) for weight in weights]
+            largest = max(sizes, default=1)
+            weights = [max(1, round(MAX_WEIGHT * (size / largest) ** power)) for size in sizes]
+        divisor = gcd(*weights)
+        return [weight // divisor for weight in weights]
 
     @property
     def batch(self) -> SumBatch:
