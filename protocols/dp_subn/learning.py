@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -48,11 +48,13 @@ def pair_tables(
         Estimate(view.table + (rows - view.table.total) / view.table.cells, view.variance)
         for view in views
     ]
-    margins = {name: combine(tables, (name,)).table for name in names}
-    containing: dict[Family, list[Estimate]] = {}
+    places = {name: place for place, name in enumerate(names)}
+    containing: dict[Family, list[Estimate]] = {(name,): [] for name in names}
     for view in tables:
-        for pair in combinations(sorted(view.attributes, key=names.index), 2):
-            containing.setdefault(pair, []).append(view)
+        ordered = sorted(view.attributes, key=places.__getitem__)
+        for family in chain(combinations(ordered, 1), combinations(ordered, 2)):
+            containing.setdefault(family, []).append(view)
+    margins = {name: combine(containing[name,], (name,)).table for name in names}
     for x, y in combinations(range(len(names)), 2):
         table = combine(containing[names[x], names[y]], (names[x], names[y])).table
         left, right = margins[names[x]], margins[names[y]]
