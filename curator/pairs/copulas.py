@@ -33,7 +33,7 @@ EVEN_SHARE: Final = 0.02
 """Share of the prior that is even over the candidates."""
 INDEPENDENT_PAIRS: Final = 2.0
 """The prior counts so many pairs more, which are independent."""
-LEAST_SHARE: Final = 0.02
+MIN_SHARE: Final = 0.02
 """Cells have at least this share of the product of the margins, times 1 - |r|."""
 
 
@@ -62,7 +62,7 @@ def copula_tables(left: Numbers, right: Numbers) -> Numbers:
     powers = CORRELATIONS[:, None] ** np.arange(TERMS)
     tables = (left[:, None] * powers[None, :, None, :]) @ np.swapaxes(right, -1, -2)[:, None]
     product = left[:, None, :, :1] * right[:, None, :, 0][:, :, None, :]
-    least = LEAST_SHARE * (1 - np.abs(CORRELATIONS))[:, None, None] * product
+    least = MIN_SHARE * (1 - np.abs(CORRELATIONS))[:, None, None] * product
     tables = np.maximum(tables, least + 1e-12)
     return np.asarray(tables / tables.sum(axis=(2, 3), keepdims=True))
 
@@ -82,13 +82,13 @@ def fit_copulas(
     likelihoods = [
         _likelihoods(each, copula_tables(*side)) for each, side in zip(evidence, sides, strict=True)
     ]
-    known = np.concatenate(
+    informed = np.concatenate(
         [each[part.measured] for each, part in zip(likelihoods, evidence, strict=True)]
     )
     independent = (np.arange(len(CORRELATIONS)) == len(CORRELATIONS) // 2).astype(float)
     prior = np.full(len(CORRELATIONS), 1 / len(CORRELATIONS))
-    for _ in range(LEARNING_ROUNDS if len(known) else 0):
-        posterior = prior * known
+    for _ in range(LEARNING_ROUNDS if len(informed) else 0):
+        posterior = prior * informed
         posterior /= posterior.sum(axis=1, keepdims=True)
         learnt = posterior.sum(axis=0) + INDEPENDENT_PAIRS * independent
         learnt /= learnt.sum()

@@ -30,7 +30,7 @@ NestedGroups: TypeAlias = Mapping[str, Sequence[Groups]]
 
 HALVINGS: Final = 3
 """Halvings of the labels: at most 2, 4 and 8 groups."""
-LEAST_MASS: Final = 1e-6
+MIN_MASS: Final = 1e-6
 """Added to the mass of a label, so that labels without mass are halved as well."""
 
 
@@ -41,7 +41,7 @@ def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
     [[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]]
     """
     labels = len(shares)
-    ends = np.concatenate([[0.0], np.cumsum(np.maximum(shares, 0) + LEAST_MASS)])
+    ends = np.concatenate([[0.0], np.cumsum(np.maximum(shares, 0) + MIN_MASS)])
     segments = [(0, labels)]
     levels = []
     for _ in range(HALVINGS):

@@ -110,9 +110,9 @@ def plan_tables(
     shortcuts = _shortcuts(beliefs) if beliefs is not None and explained else {}
     errors = []
     for place, each in enumerate(evidence):
-        known = None if beliefs is None else beliefs.levels[place]
+        levels = None if beliefs is None else beliefs.levels[place]
         least = None if beliefs is None else beliefs.copula_distances[place]
-        spreads = _spreads(each.batch, singles, known, least, ratios)
+        spreads = _spreads(each.batch, singles, levels, least, ratios)
         left = np.array([1 - EXPLAINED * shortcuts.get(pair, 0.0) for pair in each.batch.pairs])
         errors.append(_squared_errors(each, spreads, left**2, alone=alone, power=power))
     return _share_out(singles, evidence, errors, alone=alone, power=power)
@@ -136,10 +136,10 @@ def _spreads(
         if beliefs is None:
             cells = batch.merge(products, start=batch.levels - 1, level=level)
             even = np.clip(cells * (1 - cells), 1e-12, None).reshape(count, -1)
-            known = np.zeros(count, bool)
+            measured = np.zeros(count, bool)
         else:
             even = np.clip(beliefs[level].even, 1e-12, None)
-            known = beliefs[level].known
+            measured = beliefs[level].measured
         unit = HALF * np.sqrt(even).sum(axis=1)
         if level:
             ratio = USUAL_RATIO if ratios is None else ratios[level]
@@ -150,17 +150,17 @@ def _spreads(
         values = np.tile(SPREADS, (count, 1))
         weights[:, : distances.shape[1]] = 1 / distances.shape[1]
         values[:, : distances.shape[1]] = (distances / unit[:, None]) ** 2
-        if beliefs is not None and known.any():
+        if beliefs is not None and measured.any():
             posterior = (1 - ALONE) * beliefs[level].weights + ALONE * beliefs[level].alone
             posterior /= posterior.sum(axis=1, keepdims=True)
             expected = unit * (posterior @ np.sqrt(np.array(SPREADS)))
-            weights[known], values[known] = posterior[known], SPREADS
+            weights[measured], values[measured] = posterior[measured], SPREADS
             if level == 0 and least is not None:
-                rather = known & (least > expected)
+                rather = measured & (least > expected)
                 weights[rather] = np.arange(len(SPREADS)) == 0
                 values[rather, 0] = (least[rather] / unit[rather]) ** 2
                 expected = np.maximum(expected, least)
-            distances = np.where(known[:, None], expected[:, None], distances)
+            distances = np.where(measured[:, None], expected[:, None], distances)
         spreads.append(_Spreads(weights, values, even))
     return spreads
 
@@ -173,7 +173,7 @@ def _ratios(beliefs: PairBeliefs) -> list[float]:
         before = after = 0.0
         for each in beliefs.levels:
             if level < len(each):
-                both = each[level].known & each[level - 1].known
+                both = each[level].measured & each[level - 1].measured
                 before += float(each[level - 1].distance[both].sum())
                 after += float(each[level].distance[both].sum())
         usual = RATIO_PAIRS * RATIO_DISTANCE
@@ -322,12 +322,12 @@ def _share_out(
             amount = np.where(taken, AMOUNTS[index], 0.0)
             distance = np.where(taken, reached[rows, level, index], idle)
             slope = np.zeros(len(names))
-            found = np.zeros(len(names))
+            gained = np.zeros(len(names))
             is_finest = taken & (level == finest)
             for side, other in zip(sides, others, strict=True):
                 np.add.at(slope, side, 0.5 / np.maximum(distance, 1e-9))
-                np.add.at(found, side, np.where(is_finest, alone * amount**power / other, 0.0))
-            from_pairs = (from_pairs + found) / 2
+                np.add.at(gained, side, np.where(is_finest, alone * amount**power / other, 0.0))
+            from_pairs = (from_pairs + gained) / 2
             margins = every.squared_errors(from_pairs[:, None] + alone * options**power)
             single_amounts = options[(slope[:, None] * margins + price * options).argmin(axis=1)]
         total = float(amount.sum() + single_amounts.sum())

@@ -25,8 +25,8 @@ from .singles import HALF
 __all__ = ["LevelBelief", "shrink_by_level"]
 
 LEARNING_ROUNDS: Final = 50
-LEAST_CELL: Final = 1e-9
-LEAST_SHARE: Final = 1e-4
+MIN_CELL: Final = 1e-9
+MIN_SHARE: Final = 1e-4
 """A cell keeps this share of its centre."""
 
 
@@ -35,7 +35,7 @@ class LevelBelief:
     """What is believed of the tables of a batch at one level, and what a plan needs to know."""
 
     tables: Numbers
-    known: Flags
+    measured: Flags
     """Which pairs were measured at this level or a finer one."""
     even: Numbers
     """M (1 - M) of the likeliest centre's cells: pairs, cells."""
@@ -57,7 +57,7 @@ class _LevelEvidence:
     """Pairs, centres, rows, columns."""
     values: Numbers
     precision: Numbers
-    known: Flags
+    measured: Flags
     likelihoods: Numbers
     """Pairs, centres, spreads."""
 
@@ -86,7 +86,7 @@ def shrink_by_level(
             )
             for place in present
         }
-        prior = _learn([part.likelihoods[part.known] for part in parts.values()])
+        prior = _learn([part.likelihoods[part.measured] for part in parts.values()])
         for place, part in parts.items():
             coarse = beliefs[place][-1].tables if level else None
             belief, usual[place] = _belief(
@@ -114,14 +114,18 @@ def _level_evidence(
     merged = batch.merge(centres, start=batch.levels - 1, level=level)
     if coarse is not None:
         merged = _with_sums(batch, merged, coarse[:, None], level)
-    merged = np.clip(merged / merged.sum(axis=(2, 3), keepdims=True), LEAST_CELL, 1 - LEAST_CELL)
+    merged = np.clip(merged / merged.sum(axis=(2, 3), keepdims=True), MIN_CELL, 1 - MIN_CELL)
     values, precision = evidence.pooled(level)
-    known = np.asarray(precision.reshape(len(precision), -1).max(axis=1) > 0)
+    measured = np.asarray(precision.reshape(len(precision), -1).max(axis=1) > 0)
     likelihoods = np.ones((*merged.shape[:2], len(SPREADS)))
-    likelihoods[known] = _likelihoods(
-        batch.chosen(known), level, values[known], merged[known], precision=precision[known]
+    likelihoods[measured] = _likelihoods(
+        batch.chosen(measured),
+        level,
+        values[measured],
+        merged[measured],
+        precision=precision[measured],
     )
-    return _LevelEvidence(merged, values, precision, known, likelihoods)
+    return _LevelEvidence(merged, values, precision, measured, likelihoods)
 
 
 def _with_sums(batch: PairBatch, tables: Numbers, coarse: Numbers, level: int) -> Numbers:
@@ -181,7 +185,7 @@ def _belief(
     """Compute the posterior of a level, and the weights of the centres."""
     weights = prior * part.likelihoods
     weights /= weights.sum(axis=(1, 2), keepdims=True)
-    by_centre = np.where(part.known[:, None], weights.sum(axis=2), usual)
+    by_centre = np.where(part.measured[:, None], weights.sum(axis=2), usual)
     by_spread = weights.sum(axis=1)
     even = part.centres * (1 - part.centres)
     trust = np.zeros_like(even)
@@ -196,23 +200,25 @@ def _belief(
         whole = batch.merge(even, start=level, level=level - 1)
         ratio = np.divide(sums, whole, out=np.zeros_like(sums), where=whole > 0)
         shifts = shifts - even * batch.spread(ratio, start=level - 1, level=level)
-    shifts *= part.known[:, None, None, None]
+    shifts *= part.measured[:, None, None, None]
     centre = (by_centre[:, :, None, None] * part.centres).sum(axis=1)
     tables = centre + shifts.sum(axis=1)
     rows, columns = (
         (side[level] @ margin[:, :, None])[:, :, 0]
         for side, margin in zip((batch.left, batch.right), margins, strict=True)
     )
-    known = part.known
-    tables[known] = with_margins(tables[known], variance[known], rows[known], columns[known])
-    tables = np.maximum(tables, LEAST_SHARE * centre)
+    measured = part.measured
+    tables[measured] = with_margins(
+        tables[measured], variance[measured], rows[measured], columns[measured]
+    )
+    tables = np.maximum(tables, MIN_SHARE * centre)
     if coarse is not None:
         tables = _with_sums(batch, tables, coarse, level)
     tables /= tables.sum(axis=(1, 2), keepdims=True)
     likeliest = by_centre.argmax(axis=1)
     likely = even[np.arange(len(even)), likeliest].reshape(len(even), -1)
     return LevelBelief(
-        tables, part.known, likely, by_spread, _alone(part.likelihoods, likely)
+        tables, part.measured, likely, by_spread, _alone(part.likelihoods, likely)
     ), by_centre
 
 

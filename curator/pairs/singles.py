@@ -18,7 +18,7 @@ __all__ = ["HALF", "NoisySingle", "SingleBelief", "believe_singles"]
 HALF: Final = sqrt(2 / pi) / 2
 """Half the mean of |x|, for a standard normal x."""
 LEARNING_ROUNDS: Final = 50
-LEAST_SHARE: Final = 1e-7
+MIN_SHARE: Final = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,6 @@ def _belief(single: NoisySingle, weight: Numbers, spreads: Numbers) -> SingleBel
     signal = spreads * even * (1 - even)
     trust = float((weight * signal / (signal + 1 / single.precision)).sum())
     centred = single.values + (1 - single.values.sum()) / size
-    shares = norm_sub(even + trust * (centred - even)) + LEAST_SHARE
+    shares = norm_sub(even + trust * (centred - even)) + MIN_SHARE
     spread = float((weight * np.sqrt(spreads)).sum()) ** 2 * even * (1 - even)
     return SingleBelief(shares / shares.sum(), single.precision, spread)
