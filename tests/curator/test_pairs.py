@@ -216,3 +216,21 @@ def test_before_anything_is_known_less_noise_means_finer_tables() -> None:
         plan = plan_tables(singles, evidence, None, alone=alone, power=1)
         levels.append(max(level for _, level in plan.pairs) if plan.pairs else 0)
     assert levels[0] < levels[1]
+
+
+def test_a_sure_table_is_projected_to_its_margins() -> None:
+    """With equal noise in all cells the likeliest table with given margins is the nearest one."""
+    domain = domain_of(a=2, b=2)
+    singles = {
+        "a": NoisySingle(np.array([0.5, 0.5]), 1e14),
+        "b": NoisySingle(np.array([0.2, 0.8]), 1e14),
+    }
+    (batch,) = batches_of({name: nested_groups(each.values) for name, each in singles.items()})
+    evidence = Evidence.none(batch)
+    measured = np.array([[0.165, 0.355], [0.05, 0.43]])
+    evidence.add(0, 0, measured, 1e6)
+    beliefs = believe(domain, singles, [evidence], generator=np.random.default_rng(1), passes=0)
+    # Of all tables with these margins, M + d [[1, -1], [-1, 1]], that with the best d is nearest.
+    product, sign = np.outer([0.5, 0.5], [0.2, 0.8]), np.array([[1, -1], [-1, 1]])
+    nearest = product + ((measured - product) * sign).sum() / 4 * sign
+    assert beliefs.tables["a", "b"].values == pytest.approx(nearest, abs=2e-4)
