@@ -34,7 +34,10 @@ __all__ = ["PairBeliefs", "believe"]
 MODEL_SHARES: Final = (0.5, 0.9, 0.99)
 """Shares of the latent classes, or of the tree, in a centre; the rest is the product of margins."""
 TREE_ROWS: Final = 100_000
-"""Rows that are drawn from a tree."""
+"""Rows that are drawn from a tree of at most `USUAL_ATTRIBUTES` attributes."""
+USUAL_ATTRIBUTES: Final = 60
+MIN_TREE_ROWS: Final = 20_000
+"""Rows that are drawn from a tree of many attributes: counting pairs grows with their square."""
 FITTING_ROUNDS: Final = 30
 
 
@@ -179,7 +182,9 @@ def _tree_tables(
     """Compute the tables of all pairs that are in no clique of the junction tree."""
     singles = {name: Marginal((name,), values) for name, values in shares.items()}
     tree, chain = pair_tree(domain, {**tables}, singles)
-    codes = synthesise(chain, TREE_ROWS, generator=generator).codes
+    share = min(1.0, (USUAL_ATTRIBUTES / len(shares)) ** 2)
+    rows = max(MIN_TREE_ROWS, round(TREE_ROWS * share))
+    codes = synthesise(chain, rows, generator=generator).codes
     inside = {frozenset(pair) for clique in tree.cliques for pair in combinations(clique, 2)}
     return {
         pair: table

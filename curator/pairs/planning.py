@@ -358,9 +358,8 @@ def _shortcuts(beliefs: PairBeliefs) -> dict[Pair, float]:
     A correlation r stands for a pair's mutual information I, with r^2 = 1 - exp(-2 I). Along the
     maximum spanning tree correlations multiply (Chow and Liu 1968).
     """
-    correlations = {
-        pair: _correlation(table, beliefs.shares) for pair, table in beliefs.tables.items()
-    }
+    shares = beliefs.shares
+    correlations = {pair: _correlation(table, shares) for pair, table in beliefs.tables.items()}
     names = list(beliefs.singles)
     part = {name: name for name in names}
     tree: dict[str, list[tuple[str, float]]] = {name: [] for name in names}
