@@ -20,7 +20,14 @@ from ...curator.pairs import (
     plan_tables,
 )
 from ...privacy import Domain
-from .tables import MAX_WEIGHT, Grouping, MeasuredTable, PlannedTable, integer_weights
+from .tables import (
+    MAX_WEIGHT,
+    Grouping,
+    MeasuredTable,
+    PlannedTable,
+    integer_weights,
+    single_amounts,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,6 +131,9 @@ class Estimation:
             table = (pair, groupings if any(groupings) else ())
             self._levels[table] = level
             amounts[table] = share**power
+        if not amounts:  # where noise hides everything, single attributes are all that can gain
+            single = single_amounts(self.domain, power=power)
+            amounts = {(family, ()): amount for family, amount in single.items()}
         least = max(amounts.values()) * (MIN_WEIGHT / MAX_WEIGHT) ** 2
         kept = {table: amount for table, amount in amounts.items() if amount >= least}
         return [

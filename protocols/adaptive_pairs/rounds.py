@@ -10,7 +10,7 @@ from ...messages import UsageError
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..secure_sum import NoiseKind, SumBatch
-from .tables import PlannedTable, batch_of, integer_weights
+from .tables import PlannedTable, batch_of, integer_weights, single_amounts
 
 __all__ = ["Rounds", "require_bounded"]
 
@@ -85,15 +85,8 @@ class Rounds:
         return float(self.rows) ** 2 / self._variance(batch)
 
     def first_tables(self) -> list[PlannedTable]:
-        """Plan round 1, from public sizes.
-
-        The sum of all cells' absolute errors is least where a weight grows with the cube root of
-        the number of cells in rho, and with the root in epsilon.
-        """
-        exponent = 2 / 3 if self.power == 1 else 1.0
-        weights = integer_weights(
-            {(name,): self.domain.cells((name,)) ** exponent for name in self.domain.attributes}
-        )
+        """Plan round 1, from public sizes."""
+        weights = integer_weights(single_amounts(self.domain, power=self.power))
         return [PlannedTable(attributes, weight) for attributes, weight in weights.items()]
 
     def batch(self, number: int, tables: Sequence[PlannedTable]) -> SumBatch:

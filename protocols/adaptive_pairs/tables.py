@@ -28,6 +28,7 @@ __all__ = [
     "count_tables",
     "integer_weights",
     "measured_tables",
+    "single_amounts",
 ]
 
 Grouping: TypeAlias = tuple[int, ...]
@@ -85,6 +86,16 @@ def integer_weights(amounts: Mapping[TableT, float]) -> dict[TableT, int]:
         table: max(1, round(MAX_WEIGHT * sqrt(amount / largest)))
         for table, amount in amounts.items()
     }
+
+
+def single_amounts(domain: Domain, *, power: int) -> dict[Family, float]:
+    """Give the precisions of single attributes that make the sum of all cells' errors least.
+
+    A weight then grows with the cube root of the number of cells in rho (power 1), and with the
+    root in epsilon (power 2).
+    """
+    exponent = 2 / 3 if power == 1 else 1.0
+    return {(name,): float(domain.cells((name,)) ** exponent) for name in domain.attributes}
 
 
 def batch_of(domain: Domain, tables: Sequence[PlannedTable], budget: Budget) -> SumBatch:

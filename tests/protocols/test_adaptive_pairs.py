@@ -410,6 +410,22 @@ def test_few_attributes(columns: list[str]) -> None:
     assert all(tables["tables"] == [["sex"]] for tables in done.model["rounds"])
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+def test_where_noise_hides_everything_single_attributes_are_measured(delta: float) -> None:
+    """With 20 rows nothing is predicted to gain; the budget is spent all the same."""
+    done = sottovoce.run(
+        "adaptive-pairs",
+        demo_table(20, seed=5)[COLUMNS],
+        aggregator="masks",
+        seed=1,
+        epsilon=0.05,
+        delta=delta,
+        judge=False,
+    )
+    assert all(plan["tables"] for plan in done.model["rounds"])
+    assert done.report["privacy"]["epsilon"]["curator"] == pytest.approx(0.05, rel=1e-6)
+
+
 def test_without_an_attribute_of_two_labels_nothing_is_run() -> None:
     with pytest.raises(UsageError, match="two labels or more, found none"):
         sottovoce.run("adaptive-pairs", pd.DataFrame({"one": ["x"] * 9}), aggregator="clear")
