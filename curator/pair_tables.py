@@ -12,9 +12,6 @@ of it (`shrinkage`):
 3. classes      latent classes fitted to all pairs at once
 4. next passes  each pair between the product, the latent classes, mixtures of the two, and what was
                 measured; then the latent classes again
-5. trees        if asked for: a junction tree of the strongest pairs is fitted, and rows are drawn
-                from it. A pair that is no edge of the tree then also lies between the product and
-                its table in these rows.
 """
 
 from __future__ import annotations
@@ -29,17 +26,13 @@ import numpy as np
 from ..privacy.domain import Domain
 from .latent_classes import LatentClasses, latent_classes
 from .marginal import Marginal, Numbers
-from .pair_rows import pair_tree
 from .projections import norm_sub
-from .sampling import SampleCodes, synthesise
 from .shrinkage import NoisyTable, PairPosterior, pooled_marginals, shrink, with_margins
 
 __all__ = ["PairTables", "estimate_pairs"]
 
 CLASS_SHARES: Final = (0.5, 0.9, 0.99)
-"""Shares of the latent classes, or of the tree, in a centre; the rest is the product of margins."""
-TREE_ROWS: Final = 200_000
-"""Rows that are drawn from a tree."""
+"""Shares of the latent classes in a centre; the rest is the product of the margins."""
 STACK: Final = 1 << 16
 """Cells of tables that get their margins at the same time: they stay in the cache."""
 
@@ -67,16 +60,14 @@ def estimate_pairs(
     *,
     generator: np.random.Generator,
     passes: int = 2,
-    tree_passes: int = 0,
 ) -> PairTables:
     """Estimate the tables from noisy ones whose attributes stand in the order of the domain.
 
     Args:
         domain: the attributes and their labels.
         noisy: tables of frequencies; a table may come twice.
-        generator: randomness of latent classes and of the trees' rows.
+        generator: randomness of latent classes.
         passes: the number of passes with latent classes.
-        tree_passes: the number of passes with a junction tree after them.
     """
     # 1.
     margins = pooled_marginals(noisy, ways=1)
@@ -105,21 +96,6 @@ def estimate_pairs(
         # 4.
         mixtures = {pair: _class_centres(pair, centre, model) for pair, centre in centres.items()}
         posteriors, tables = _fit(measured, mixtures, singles)
-    for _ in range(tree_passes):
-        # 5.
-        tree, chain = pair_tree(domain, products | tables, singles)
-        rows = synthesise(chain, TREE_ROWS, generator=generator).codes
-        edges = {frozenset(edge) for clique in tree.cliques for edge in combinations(clique, 2)}
-        model = latent_classes(domain, tables, generator=generator)
-        mixtures = {}
-        for pair, centre in centres.items():
-            inside = frozenset(pair) in edges
-            model_table = model.pair(*pair) if inside else _table_of_rows(domain, rows, pair)
-            mixtures[pair] = [
-                *_class_centres(pair, centre, model),
-                *_mixtures(centre, model_table),
-            ]
-        posteriors, tables = _fit(measured, mixtures, singles)
     return PairTables(singles, products | tables, posteriors)
 
 
@@ -129,15 +105,6 @@ def _class_centres(pair: Pair, product: Numbers, model: LatentClasses) -> list[N
 
 def _mixtures(product: Numbers, model_table: Numbers) -> list[Numbers]:
     return [(1 - share) * product + share * model_table for share in CLASS_SHARES]
-
-
-def _table_of_rows(domain: Domain, codes: Sequence[SampleCodes], pair: Pair) -> Numbers:
-    """Compute the frequencies of a pair's cells in rows."""
-    first, second = (codes[domain.attributes.index(name)] for name in pair)
-    shape = domain.shape(pair)
-    cells = np.asarray(first, np.int64) * shape[1] + second
-    counts = np.bincount(cells, minlength=shape[0] * shape[1])
-    return np.asarray(counts.reshape(shape) / len(cells))
 
 
 def _fit(
