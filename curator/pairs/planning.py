@@ -39,8 +39,8 @@ FIRST_DISTANCES: Final = (0.01, 0.03, 0.1)
 """Distances of a pair from independence at its coarsest level, before anything is known of it."""
 USUAL_RATIO: Final = 1.3
 """Distance at a level over that at the level before, where nothing is known of it."""
-RATIO_SPREAD: Final = np.array([0.9, 1.3, 1.8]) / USUAL_RATIO
-"""What a ratio is multiplied by, for low, middle and high values."""
+RATIO_SPREAD: Final = np.array([0.4, 1.3, 3.0]) / USUAL_RATIO
+"""What a ratio is multiplied by, for low, middle and high values: pairs differ tenfold in it."""
 RATIO_PAIRS: Final = 5
 """The usual ratio counts as so many pairs with a distance of `RATIO_DISTANCE`."""
 RATIO_DISTANCE: Final = 0.03
