@@ -67,11 +67,11 @@ def test_turns_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("protocol", ["one-way", "noisy-marginals", "adaptive-pairs"])
+@pytest.mark.parametrize("protocol", ["one-way", "noisy-marginals"])
 def test_a_thousand_parties_take_less_than_a_minute_and_two_gigabytes(
     protocol: str, tmp_path: Path
 ) -> None:
-    """Single attributes, and with the others all pairs, of a table with Adult's domain."""
+    """Single attributes, and all pairs, of a table with Adult's domain."""
     started = time.perf_counter()
     words = ["run", protocol, "--parties", "1000", "--transport", "threads", "--quiet"]
     words += ["--set", "aggregator=masks", "--out", str(tmp_path / "out")]
