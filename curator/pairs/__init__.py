@@ -1,10 +1,11 @@
-"""Beliefs about all pairs of attributes from noisy tables at any level, and plans of tables."""
+"""Estimates of all pairs of attributes from noisy tables at any level, and plans of tables."""
 
-from .beliefs import PairBeliefs, believe
+from .estimate import PairEstimate, estimate_all
 from .evidence import Evidence
 from .groups import Level, NestedGroups, Pair, PairBatch, batches_of, nested_groups
-from .planning import Plan, plan_tables
-from .singles import NoisySingle, SingleBelief, believe_singles
+from .planning import plan_tables
+from .prices import Plan
+from .singles import NoisySingle, SinglePosterior, shrink_singles
 
 __all__ = [
     "Evidence",
@@ -13,12 +14,12 @@ __all__ = [
     "NoisySingle",
     "Pair",
     "PairBatch",
-    "PairBeliefs",
+    "PairEstimate",
     "Plan",
-    "SingleBelief",
+    "SinglePosterior",
     "batches_of",
-    "believe",
-    "believe_singles",
+    "estimate_all",
+    "shrink_singles",
     "nested_groups",
     "plan_tables",
 ]

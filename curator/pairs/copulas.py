@@ -28,6 +28,8 @@ TERMS: Final = 60
 """Terms of the sum. Beyond r = .95 tables get smoother than they should be."""
 CORRELATIONS: Final = np.tanh(np.linspace(-2.6, 2.6, 31))
 """Candidates for r."""
+INDEPENDENT: Final = (np.arange(len(CORRELATIONS)) == len(CORRELATIONS) // 2).astype(float)
+"""The prior that is sure of r = 0."""
 LEARNING_ROUNDS: Final = 50
 EVEN_SHARE: Final = 0.02
 """Share of the prior that is even over the candidates."""
@@ -57,14 +59,14 @@ def hermite_integrals(shares: Numbers) -> Numbers:
     return np.stack(integrals, axis=1)
 
 
-def copula_tables(left: Numbers, right: Numbers) -> Numbers:
-    """Compute tables of pairs for all candidates of r: pairs, candidates, rows, columns."""
-    powers = CORRELATIONS[:, None] ** np.arange(TERMS)
-    tables = (left[:, None] * powers[None, :, None, :]) @ np.swapaxes(right, -1, -2)[:, None]
-    product = left[:, None, :, :1] * right[:, None, :, 0][:, :, None, :]
-    least = MIN_SHARE * (1 - np.abs(CORRELATIONS))[:, None, None] * product
-    tables = np.maximum(tables, least + 1e-12)
-    return np.asarray(tables / tables.sum(axis=(2, 3), keepdims=True))
+def copula_tables(left: Numbers, right: Numbers, correlation: float) -> Numbers:
+    """Compute tables of pairs with this correlation, from their integrals: pairs, rows, columns."""
+    powers = correlation ** np.arange(TERMS)
+    tables = (left * powers) @ np.swapaxes(right, -1, -2)
+    product = left[:, :, :1] * right[:, None, :, 0]
+    smallest = MIN_SHARE * (1 - abs(correlation)) * product
+    tables = np.maximum(tables, smallest + 1e-12)
+    return np.asarray(tables / tables.sum(axis=(1, 2), keepdims=True))
 
 
 def fit_copulas(
@@ -76,47 +78,64 @@ def fit_copulas(
     """
     integrals = {name: hermite_integrals(shares) for name, shares in singles.items()}
     sides = [
-        tuple(np.stack([integrals[pair[side]] for pair in each.batch.pairs]) for side in (0, 1))
-        for each in evidence
+        tuple(np.stack([integrals[pair[side]] for pair in part.batch.pairs]) for side in (0, 1))
+        for part in evidence
     ]
     likelihoods = [
-        _likelihoods(each, copula_tables(*side)) for each, side in zip(evidence, sides, strict=True)
+        _likelihoods(part, left, right) for part, (left, right) in zip(evidence, sides, strict=True)
     ]
-    informed = np.concatenate(
-        [each[part.measured] for each, part in zip(likelihoods, evidence, strict=True)]
+    prior = _learn_prior(
+        np.concatenate(
+            [rows[part.measured] for rows, part in zip(likelihoods, evidence, strict=True)]
+        )
     )
-    independent = (np.arange(len(CORRELATIONS)) == len(CORRELATIONS) // 2).astype(float)
-    prior = np.full(len(CORRELATIONS), 1 / len(CORRELATIONS))
-    for _ in range(LEARNING_ROUNDS if len(informed) else 0):
-        posterior = prior * informed
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        learnt = posterior.sum(axis=0) + INDEPENDENT_PAIRS * independent
-        learnt /= learnt.sum()
-        prior = (1 - EVEN_SHARE) * learnt + EVEN_SHARE / len(prior)
     means, distances = [], []
-    for each, side, likelihood in zip(evidence, sides, likelihoods, strict=True):
+    for part, (left, right), likelihood in zip(evidence, sides, likelihoods, strict=True):
         weights = prior * likelihood
         weights /= weights.sum(axis=1, keepdims=True)
-        weights[~each.measured] = independent
-        tables = copula_tables(*side)
-        mean = np.einsum("pr,prij->pij", weights, tables)
-        coarse = each.batch.merge(tables, start=each.batch.levels - 1, level=0)
-        centre = each.batch.merge(mean, start=each.batch.levels - 1, level=0)
-        distance = np.abs(coarse - centre[:, None]).sum(axis=(2, 3)) / 2
+        weights[~part.measured] = INDEPENDENT
+        mean, distance = _mean_tables(part, left, right, weights)
         means.append(mean)
-        distances.append((weights * distance).sum(axis=1))
+        distances.append(distance)
     return means, distances
 
 
-def _likelihoods(evidence: Evidence, tables: Numbers) -> Numbers:
+def _likelihoods(evidence: Evidence, left: Numbers, right: Numbers) -> Numbers:
     """Compute the likelihood of each candidate of r for each pair, up to a factor."""
-    finest = evidence.batch.levels - 1
-    logs = np.zeros(tables.shape[:2])
-    for level in range(finest + 1):
-        precision = evidence.precisions[level]
-        if not precision.any():
-            continue
-        expected = evidence.batch.merge(tables, start=finest, level=level)
-        squares = ((evidence.tables[level][:, None] - expected) ** 2).sum(axis=(2, 3))
-        logs -= precision[:, None] * squares / 2
+    batch = evidence.batch
+    logs = np.zeros((len(left), len(CORRELATIONS)))
+    for place, correlation in enumerate(CORRELATIONS.tolist()):
+        tables = copula_tables(left, right, correlation)
+        for level, precision in enumerate(evidence.precisions):
+            if precision.any():
+                expected = batch.merge(tables, start=batch.finest, level=level)
+                squares = ((evidence.tables[level] - expected) ** 2).sum(axis=(1, 2))
+                logs[:, place] -= precision * squares / 2
     return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def _learn_prior(likelihoods: Numbers) -> Numbers:
+    """Learn how often each candidate of r is right, from all pairs that were measured."""
+    prior = np.full(len(CORRELATIONS), 1 / len(CORRELATIONS))
+    for _ in range(LEARNING_ROUNDS if len(likelihoods) else 0):
+        posterior = prior * likelihoods
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        counts = posterior.sum(axis=0) + INDEPENDENT_PAIRS * INDEPENDENT
+        prior = (1 - EVEN_SHARE) * counts / counts.sum() + EVEN_SHARE / len(prior)
+    return prior
+
+
+def _mean_tables(
+    evidence: Evidence, left: Numbers, right: Numbers, weights: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Average tables over r, and the distances of the coarsest ones from their average."""
+    batch = evidence.batch
+    mean = np.zeros(batch.shape(batch.finest))
+    coarse_tables = []
+    for place, correlation in enumerate(CORRELATIONS.tolist()):
+        tables = copula_tables(left, right, correlation)
+        mean += weights[:, place, None, None] * tables
+        coarse_tables.append(batch.merge(tables, start=batch.finest, level=0))
+    centre = batch.merge(mean, start=batch.finest, level=0)
+    distances = np.abs(np.stack(coarse_tables, axis=1) - centre[:, None]).sum(axis=(2, 3)) / 2
+    return mean, (weights * distances).sum(axis=1)

@@ -32,6 +32,8 @@ HALVINGS: Final = 3
 """Halvings of the labels: at most 2, 4 and 8 groups."""
 MIN_MASS: Final = 1e-6
 """Added to the mass of a label, so that labels without mass are halved as well."""
+MAX_NUMBERS: Final = 1 << 22
+"""Most numbers of the largest arrays of a batch."""
 
 
 def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
@@ -66,14 +68,18 @@ class PairBatch:
     pairs: tuple[Pair, ...]
     steps: tuple[int, ...]
     """The step of the attributes' nested groups that each level is made of."""
-    left: tuple[Numbers, ...]
-    """For each level the matrices that add up rows of the finest table: pairs, groups, labels."""
-    right: tuple[Numbers, ...]
+    groups: tuple[tuple[Groups, Groups], ...]
+    """For each level the group of each label of the pairs' first and second attributes."""
 
     @property
     def levels(self) -> int:
         """The number of levels; the last has the labels themselves."""
         return len(self.steps)
+
+    @property
+    def finest(self) -> Level:
+        """The level of the labels themselves."""
+        return len(self.steps) - 1
 
     def cells(self, level: Level) -> int:
         """Count the cells of a table at a level."""
@@ -82,7 +88,8 @@ class PairBatch:
 
     def shape(self, level: Level) -> tuple[int, int, int]:
         """Give the shape of all tables at a level."""
-        return len(self.pairs), self.left[level].shape[1], self.right[level].shape[1]
+        rows, columns = (int(groups.max()) + 1 for groups in self.groups[level])
+        return len(self.pairs), rows, columns
 
     def merge(self, tables: Numbers, *, start: Level, level: Level) -> Numbers:
         """Add up cells of tables at the level `start`, for a coarser level.
@@ -91,56 +98,67 @@ class PairBatch:
         """
         if start == level:
             return tables
-        rows, columns = self._parents[start][level]
-        more = tables.ndim - 3
-        rows = rows.reshape(len(rows), *[1] * more, *rows.shape[1:])
-        columns = columns.reshape(len(columns), *[1] * more, *columns.shape[1:])
+        rows, columns = self._matrices(start, level, axes=tables.ndim)
         return np.asarray(rows @ tables @ np.swapaxes(columns, -1, -2))
 
     def spread(self, tables: Numbers, *, start: Level, level: Level) -> Numbers:
         """Give each cell of a finer level the value of the cell that it is part of."""
         if start == level:
             return tables
-        rows, columns = self._parents[level][start]
-        more = tables.ndim - 3
-        rows = rows.reshape(len(rows), *[1] * more, *rows.shape[1:])
-        columns = columns.reshape(len(columns), *[1] * more, *columns.shape[1:])
+        rows, columns = self._matrices(level, start, axes=tables.ndim)
         return np.asarray(np.swapaxes(rows, -1, -2) @ tables @ columns)
+
+    def margins(self, singles: Mapping[str, Numbers], level: Level) -> tuple[Numbers, Numbers]:
+        """Add up the attributes' distributions for a level: of all rows, and of all columns."""
+        rows, columns = (
+            np.stack([singles[pair[side]] for pair in self.pairs])[:, :, None] for side in (0, 1)
+        )
+        if level < self.finest:
+            left, right = self._parents[self.finest, level]
+            rows, columns = left @ rows, right @ columns
+        return rows[:, :, 0], columns[:, :, 0]
 
     def chosen(self, flags: npt.NDArray[np.bool_]) -> PairBatch:
         """Keep these pairs alone."""
         if flags.all():
             return self
         pairs = tuple(pair for pair, flag in zip(self.pairs, flags.tolist(), strict=True) if flag)
-        left, right = (tuple(part[flags] for part in side) for side in (self.left, self.right))
-        return PairBatch(pairs, self.steps, left, right)
+        groups = tuple((left[flags], right[flags]) for left, right in self.groups)
+        return PairBatch(pairs, self.steps, groups)
+
+    def _matrices(self, fine: Level, coarse: Level, *, axes: int) -> tuple[Numbers, Numbers]:
+        """Give the matrices of rows and columns, shaped for tables with so many axes."""
+        rows, columns = (
+            matrix.reshape(len(matrix), *[1] * (axes - 3), *matrix.shape[1:])
+            for matrix in self._parents[fine, coarse]
+        )
+        return rows, columns
 
     @cached_property
-    def _parents(self) -> list[list[tuple[Numbers, Numbers]]]:
+    def _parents(self) -> dict[tuple[Level, Level], tuple[Numbers, Numbers]]:
         """For each level and each coarser one the matrices that add up rows and columns."""
-        return [
-            [
-                (
-                    _parents(self.left[level], self.left[coarse]),
-                    _parents(self.right[level], self.right[coarse]),
-                )
-                for coarse in range(level)
-            ]
-            for level in range(self.levels)
-        ]
+        return {
+            (fine, coarse): (
+                _parents(self.groups[fine][0], self.groups[coarse][0]),
+                _parents(self.groups[fine][1], self.groups[coarse][1]),
+            )
+            for fine in range(self.levels)
+            for coarse in range(fine)
+        }
 
 
-def batches_of(groups: NestedGroups, *, most_cells: int = 1 << 21) -> list[PairBatch]:
+def batches_of(groups: NestedGroups) -> list[PairBatch]:
     """Sort all pairs of attributes into batches of the same shapes, of bounded size."""
-    shapes: dict[tuple[tuple[int, int], ...], list[Pair]] = {}
+    pairs_by_shapes: dict[tuple[tuple[int, int], ...], list[Pair]] = {}
     for pair in combinations(groups, 2):
         sizes = zip(*([int(part.max()) + 1 for part in groups[name]] for name in pair), strict=True)
-        shapes.setdefault(tuple(sizes), []).append(pair)
+        pairs_by_shapes.setdefault(tuple(sizes), []).append(pair)
     batches = []
-    for levels, pairs in shapes.items():
-        steps = [step for step, shape in enumerate(levels) if shape not in levels[step + 1 :]]
-        rows, columns = levels[-1]
-        most = max(1, most_cells // (rows * columns))
+    for shapes, pairs in pairs_by_shapes.items():
+        steps = [step for step, shape in enumerate(shapes) if shape not in shapes[step + 1 :]]
+        rows, columns = shapes[-1]
+        # The largest arrays have eight centres of a table, or the linear system of its margins.
+        most = max(1, MAX_NUMBERS // max(8 * rows * columns, (rows + columns) ** 2))
         batches += [
             _batch(groups, pairs[start : start + most], steps)
             for start in range(0, len(pairs), most)
@@ -149,19 +167,16 @@ def batches_of(groups: NestedGroups, *, most_cells: int = 1 << 21) -> list[PairB
 
 
 def _batch(groups: NestedGroups, pairs: Sequence[Pair], steps: Sequence[int]) -> PairBatch:
-    left, right = (
-        tuple(np.stack([_indicators(groups[pair[side]][step]) for pair in pairs]) for step in steps)
+    first, second = (
+        [np.stack([groups[pair[side]][step] for pair in pairs]) for step in steps]
         for side in (0, 1)
     )
-    return PairBatch(tuple(pairs), tuple(steps), left, right)
+    return PairBatch(tuple(pairs), tuple(steps), tuple(zip(first, second, strict=True)))
 
 
-def _indicators(groups: Groups) -> Numbers:
-    """Make the matrix of groups by labels that is 1 where a label is in a group."""
-    return np.asarray((np.arange(groups.max() + 1)[:, None] == groups).astype(float))
-
-
-def _parents(fine: Numbers, coarse: Numbers) -> Numbers:
+def _parents(fine: Groups, coarse: Groups) -> Numbers:
     """Make the matrices of coarse by fine groups that are 1 where a group is part of another."""
-    common = coarse @ np.swapaxes(fine, -1, -2)
-    return np.asarray((common > 0).astype(float))
+    count, fine_groups = len(fine), int(fine.max()) + 1
+    parents = np.zeros((count, fine_groups), np.int64)
+    np.put_along_axis(parents, fine, coarse, axis=1)
+    return np.asarray((np.arange(int(coarse.max()) + 1)[:, None] == parents[:, None]).astype(float))

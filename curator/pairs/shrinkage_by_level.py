@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import pi, sqrt
 from typing import Final
 
 import numpy as np
@@ -20,9 +20,11 @@ from ..marginal import Numbers
 from ..shrinkage import SPREADS, with_margins
 from .evidence import Evidence, Flags
 from .groups import PairBatch
-from .singles import HALF
 
-__all__ = ["LevelBelief", "shrink_by_level"]
+__all__ = ["HALF", "LevelPosterior", "shrink_by_level"]
+
+HALF: Final = sqrt(2 / pi) / 2
+"""Half the mean of |x|, for a standard normal x."""
 
 LEARNING_ROUNDS: Final = 50
 MIN_CELL: Final = 1e-9
@@ -31,17 +33,18 @@ MIN_SHARE: Final = 1e-4
 
 
 @dataclass(frozen=True)
-class LevelBelief:
-    """What is believed of the tables of a batch at one level, and what a plan needs to know."""
+class LevelPosterior:
+    """The posterior of a batch's tables at one level."""
 
     tables: Numbers
+    """Its mean; pairs, rows, columns."""
     measured: Flags
     """Which pairs were measured at this level or a finer one."""
     even: Numbers
     """M (1 - M) of the likeliest centre's cells: pairs, cells."""
     weights: Numbers
     """Posterior probability of each spread: pairs, spreads."""
-    alone: Numbers
+    own: Numbers
     """Likelihood of each spread from each pair by itself, with the sum 1; never of no spread."""
 
     @property
@@ -64,8 +67,8 @@ class _LevelEvidence:
 
 def shrink_by_level(
     evidence: Sequence[Evidence], centres: Sequence[Numbers], singles: Mapping[str, Numbers]
-) -> list[list[LevelBelief]]:
-    """Compute what is believed of each batch at each of its levels.
+) -> list[list[LevelPosterior]]:
+    """Compute the posterior of each batch at each of its levels.
 
     Args:
         evidence: what was measured of each batch.
@@ -73,58 +76,56 @@ def shrink_by_level(
             columns.
         singles: the distributions of attributes, which the tables get.
     """
-    margins = [_margins(each.batch, singles) for each in evidence]
-    beliefs: list[list[LevelBelief]] = [[] for _ in evidence]
+    posteriors: list[list[LevelPosterior]] = [[] for _ in evidence]
     count = centres[0].shape[1]
-    usual = [np.full((len(each.batch.pairs), count), 1 / count) for each in evidence]
+    usual = [np.full((len(part.batch.pairs), count), 1 / count) for part in evidence]
     """The weight of each centre at the last level that was measured."""
-    for level in range(max(each.batch.levels for each in evidence)):
-        present = [place for place, each in enumerate(evidence) if level < each.batch.levels]
+    for level in range(max(part.batch.levels for part in evidence)):
+        present = [place for place, part in enumerate(evidence) if level < part.batch.levels]
         parts = {
             place: _level_evidence(
-                evidence[place], centres[place], level, beliefs[place][-1].tables if level else None
+                evidence[place],
+                centres[place],
+                level,
+                posteriors[place][-1].tables if level else None,
             )
             for place in present
         }
         prior = _learn([part.likelihoods[part.measured] for part in parts.values()])
         for place, part in parts.items():
-            coarse = beliefs[place][-1].tables if level else None
-            belief, usual[place] = _belief(
+            coarse = posteriors[place][-1].tables if level else None
+            posterior, usual[place] = _posterior(
                 evidence[place].batch,
                 part,
                 level=level,
                 prior=prior,
                 usual=usual[place],
                 coarse=coarse,
-                margins=margins[place],
+                margins=evidence[place].batch.margins(singles, level),
             )
-            beliefs[place].append(belief)
-    return beliefs
-
-
-def _margins(batch: PairBatch, singles: Mapping[str, Numbers]) -> tuple[Numbers, Numbers]:
-    rows, columns = (np.stack([singles[pair[side]] for pair in batch.pairs]) for side in (0, 1))
-    return rows, columns
+            posteriors[place].append(posterior)
+    return posteriors
 
 
 def _level_evidence(
     evidence: Evidence, centres: Numbers, level: int, coarse: Numbers | None
 ) -> _LevelEvidence:
     batch = evidence.batch
-    merged = batch.merge(centres, start=batch.levels - 1, level=level)
+    merged = batch.merge(centres, start=batch.finest, level=level)
     if coarse is not None:
         merged = _with_sums(batch, merged, coarse[:, None], level)
     merged = np.clip(merged / merged.sum(axis=(2, 3), keepdims=True), MIN_CELL, 1 - MIN_CELL)
     values, precision = evidence.pooled(level)
     measured = np.asarray(precision.reshape(len(precision), -1).max(axis=1) > 0)
     likelihoods = np.ones((*merged.shape[:2], len(SPREADS)))
-    likelihoods[measured] = _likelihoods(
-        batch.chosen(measured),
-        level,
-        values[measured],
-        merged[measured],
-        precision=precision[measured],
-    )
+    if measured.any():
+        likelihoods[measured] = _likelihoods(
+            batch.chosen(measured),
+            level,
+            values[measured],
+            merged[measured],
+            precision=precision[measured],
+        )
     return _LevelEvidence(merged, values, precision, measured, likelihoods)
 
 
@@ -163,16 +164,16 @@ def _likelihoods(
 
 def _learn(likelihoods: Sequence[Numbers]) -> Numbers:
     """Learn how often each centre with each spread is right (nonparametric empirical Bayes)."""
-    every = np.concatenate(likelihoods)
-    prior = np.full(every.shape[1:], 1 / every[0].size if len(every) else 1.0)
-    for _ in range(LEARNING_ROUNDS if len(every) else 0):
-        posterior = prior * every
+    pooled = np.concatenate(likelihoods)
+    prior = np.full(pooled.shape[1:], 1 / pooled[0].size if len(pooled) else 1.0)
+    for _ in range(LEARNING_ROUNDS if len(pooled) else 0):
+        posterior = prior * pooled
         posterior /= posterior.sum(axis=(1, 2), keepdims=True)
         prior = posterior.mean(axis=0)
     return prior
 
 
-def _belief(
+def _posterior(
     batch: PairBatch,
     part: _LevelEvidence,
     *,
@@ -181,8 +182,18 @@ def _belief(
     usual: Numbers,
     coarse: Numbers | None,
     margins: tuple[Numbers, Numbers],
-) -> tuple[LevelBelief, Numbers]:
-    """Compute the posterior of a level, and the weights of the centres."""
+) -> tuple[LevelPosterior, Numbers]:
+    """Compute the posterior of a level, and the weights of the centres.
+
+    Args:
+        batch: the pairs.
+        part: their centres, and what was measured.
+        level: the level.
+        prior: how often each centre with each spread is right.
+        usual: the weights of the centres for pairs that were not measured here.
+        coarse: the tables of the level before.
+        margins: the distributions of the attributes, at this level.
+    """
     weights = prior * part.likelihoods
     weights /= weights.sum(axis=(1, 2), keepdims=True)
     by_centre = np.where(part.measured[:, None], weights.sum(axis=2), usual)
@@ -203,33 +214,28 @@ def _belief(
     shifts *= part.measured[:, None, None, None]
     centre = (by_centre[:, :, None, None] * part.centres).sum(axis=1)
     tables = centre + shifts.sum(axis=1)
-    rows, columns = (
-        (side[level] @ margin[:, :, None])[:, :, 0]
-        for side, margin in zip((batch.left, batch.right), margins, strict=True)
-    )
     measured = part.measured
-    tables[measured] = with_margins(
-        tables[measured], variance[measured], rows[measured], columns[measured]
-    )
+    rows, columns = (margin[measured] for margin in margins)
+    tables[measured] = with_margins(tables[measured], variance[measured], rows, columns)
     tables = np.maximum(tables, MIN_SHARE * centre)
     if coarse is not None:
         tables = _with_sums(batch, tables, coarse, level)
     tables /= tables.sum(axis=(1, 2), keepdims=True)
     likeliest = by_centre.argmax(axis=1)
     likely = even[np.arange(len(even)), likeliest].reshape(len(even), -1)
-    return LevelBelief(
-        tables, part.measured, likely, by_spread, _alone(part.likelihoods, likely)
+    return LevelPosterior(
+        tables, part.measured, likely, by_spread, _own(part.likelihoods, likely)
     ), by_centre
 
 
-def _alone(likelihoods: Numbers, even: Numbers) -> Numbers:
+def _own(likelihoods: Numbers, even: Numbers) -> Numbers:
     """Weigh spreads by a pair's own likelihood.
 
     One pair by itself cannot tell that it is exactly its centre, nor is it farther from it than
     distances go.
     """
-    alone = likelihoods.sum(axis=1)
-    alone[:, 0] = 0.0
+    weights = likelihoods.sum(axis=1)
+    weights[:, 0] = 0.0
     for index, spread in enumerate(SPREADS):
-        alone[:, index] *= HALF * sqrt(spread) * np.sqrt(even).sum(axis=1) <= 1
-    return np.asarray(alone / np.maximum(alone.sum(axis=1, keepdims=True), 1e-300))
+        weights[:, index] *= HALF * sqrt(spread) * np.sqrt(even).sum(axis=1) <= 1
+    return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))

@@ -11,13 +11,13 @@ from ...curator.pairs import (
     NestedGroups,
     NoisySingle,
     Pair,
-    PairBeliefs,
+    PairEstimate,
     Plan,
     batches_of,
-    believe,
-    believe_singles,
+    estimate_all,
     nested_groups,
     plan_tables,
+    shrink_singles,
 )
 from ...privacy import Domain
 from .tables import (
@@ -50,8 +50,6 @@ class Estimation:
     def __init__(self, domain: Domain, *, generator: np.random.Generator) -> None:
         self.domain = domain
         """Attributes of two labels or more."""
-        self.beliefs: PairBeliefs | None = None
-        """The estimate after the last round; `None` until pairs were measured."""
         self.predicted: float | None = None
         """The distance of a pair's table, on average, that the last plan predicted."""
         self._generator = generator
@@ -78,31 +76,29 @@ class Estimation:
         if not self._evidence:
             self._group()
 
-    def plan(self, *, alone: float, power: int) -> list[PlannedTable]:
+    def plan(self, *, table_precision: float, power: int) -> list[PlannedTable]:
         """Plan the tables of the next round.
 
         Args:
-            alone: the precision that a single table would have in this round.
+            table_precision: the precision of a table that has the whole budget of the round.
             power: how precision grows with a table's share of the round: 1 in rho, 2 in epsilon.
         """
-        if self._plans:
-            self.beliefs = self.believe(passes=1)
-        beliefs = self.beliefs
+        estimate = self.estimate(passes=1) if self._plans else None
         plan = plan_tables(
-            beliefs.singles if beliefs else believe_singles(self._singles),
+            shrink_singles(self._singles) if estimate is None else estimate.singles,
             self._evidence,
-            beliefs,
-            alone=alone,
+            estimate,
+            table_precision=table_precision,
             power=power,
-            explained=self._plans == 1,
+            discount_paths=self._plans == 1,  # later estimates know of paths
         )
         self._plans += 1
         self.predicted = plan.distance
         return self._planned(plan, power=power)
 
-    def believe(self, *, passes: int = FINAL_PASSES) -> PairBeliefs:
+    def estimate(self, *, passes: int = FINAL_PASSES) -> PairEstimate:
         """Estimate all attributes and pairs from all rounds so far."""
-        return believe(
+        return estimate_all(
             self.domain, self._singles, self._evidence, generator=self._generator, passes=passes
         )
 
@@ -110,7 +106,7 @@ class Estimation:
         """Group the labels of each attribute by its noisy distribution."""
         self._groups = {
             name: nested_groups(single.shares)
-            for name, single in believe_singles(self._singles).items()
+            for name, single in shrink_singles(self._singles).items()
         }
         self._evidence = [Evidence.none(batch) for batch in batches_of(self._groups)]
         self._places = {

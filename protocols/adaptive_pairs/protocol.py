@@ -21,10 +21,10 @@
                 sums that were released, so it costs nothing.
     error       Measured in docs/adaptive-pairs.md.
 
-The protocol is ours. Its parts are known: the noise is that of Gaussian or Laplace shares, a plan
-goes where the predicted errors fall most (`curator.pairs.planning`), an estimate lies between what
-was measured and what simpler models say (`curator.pairs.beliefs`), and rows are raked to the tables
-of all pairs (`curator.pair_rows`).
+The protocol is ours. Its parts are known. The noise is that of Gaussian or Laplace shares. A plan
+goes where the predicted errors fall most (`curator.pairs.planning`). An estimate lies between what
+was measured and what simpler models say (`curator.pairs.estimate`). Rows are raked to the tables of
+all pairs (`curator.pair_rows`).
 """
 
 from __future__ import annotations
@@ -87,12 +87,13 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
         rounds = self.rounds(desk.domain, rows=sums.rows, parties=len(desk.parties))
         domain = rounds.domain
         estimation = Estimation(domain, generator=desk.randomness("estimation").generator())
-        plans: list[list[PlannedTable]] = []
+        tables, plans = rounds.first_tables(), list[list[PlannedTable]]()
         for number in range(1, rounds.count + 1):
             with desk.phase(f"round {number}"):
-                tables = rounds.first_tables()
                 if number > 1:
-                    tables = estimation.plan(alone=rounds.alone(number), power=rounds.power)
+                    tables = estimation.plan(
+                        table_precision=rounds.table_precision(number), power=rounds.power
+                    )
                     desk.broadcast(plan_message(desk.domain, tables))
                 batch = rounds.batch(number, tables)
                 cells, variance = sums.total(batch), sums.variance(batch)
@@ -101,9 +102,9 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                 )
                 plans.append(tables)
         with desk.phase("synthesis"):
-            beliefs = estimation.believe()
+            estimate = estimation.estimate()
             rows = self.parameters.synthetic_rows or sums.rows
-            return publish(desk, domain, beliefs, plans, rows=rows, predicted=estimation.predicted)
+            return publish(desk, domain, estimate, plans, rows=rows, predicted=estimation.predicted)
 
     def predict(self, public: Public) -> list[Cost]:
         """Predict the messages: before the run those of round 1, afterwards of all rounds."""

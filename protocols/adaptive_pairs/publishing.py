@@ -10,7 +10,7 @@ import numpy as np
 
 from ...curator import Curator
 from ...curator.pair_rows import draw_rows
-from ...curator.pairs import PairBeliefs
+from ...curator.pairs import PairEstimate
 from ...privacy import Domain
 from ..protocol import Outcome
 from ..secure_sum import Family
@@ -60,7 +60,7 @@ class RunModel(msgspec.Struct, frozen=True):
 def publish(
     desk: Curator,
     domain: Domain,
-    beliefs: PairBeliefs,
+    estimate: PairEstimate,
     plans: Sequence[Sequence[PlannedTable]],
     *,
     rows: int,
@@ -71,15 +71,15 @@ def publish(
     Args:
         desk: the curator, within the phase of synthesis.
         domain: attributes of two labels or more.
-        beliefs: the estimate of all pairs.
+        estimate: the estimate of all pairs.
         plans: the tables of each round.
         rows: the number of rows.
         predicted: the predicted distance of a pair's table; `None` where there are no pairs.
     """
     codes, tree = draw_rows(
         domain,
-        beliefs.tables,
-        beliefs.shares,
+        estimate.tables,
+        estimate.shares,
         rows=rows,
         generator=desk.randomness("sampling").generator(),
         progress=desk.progress,

@@ -79,7 +79,7 @@ class Rounds:
         """Give the budget of a round; rounds are numbered from 1."""
         return self.budget.share(self.shares[number - 1])
 
-    def alone(self, number: int) -> float:
+    def table_precision(self, number: int) -> float:
         """Compute the precision of a single table that has a whole round's budget."""
         batch = SumBatch.of(self.budget_of(number), cells=1, sensitivity=2, squares=2)
         return float(self.rows) ** 2 / self._variance(batch)

@@ -221,7 +221,7 @@ def learnt(domain: Domain, correlated: float, *, precision: float) -> Estimation
     estimation.learn(
         [MeasuredTable(PlannedTable((name,), 1), even, 1e-9) for name in domain.attributes]
     )
-    estimation.plan(alone=precision, power=1)
+    estimation.plan(table_precision=precision, power=1)
     dependent = (1 - correlated) * np.full((4, 4), 1 / 16) + correlated * np.eye(4) / 4
     tables = []
     for pair in combinations(domain.attributes, 2):
@@ -236,7 +236,7 @@ def test_a_later_round_leaves_out_what_is_sure() -> None:
     """Pairs that are surely products get little beside one whose dependence is open."""
     domain = domain_of(a=4, b=4, c=4, d=4)
     estimation = learnt(domain, 0.5, precision=1e6)
-    tables = estimation.plan(alone=1e6, power=1)
+    tables = estimation.plan(table_precision=1e6, power=1)
     weights = {table.attributes: table.weight for table in tables if len(table.attributes) == 2}
     assert max(weights, key=lambda pair: weights[pair]) == ("a", "b")
     assert estimation.predicted is not None
@@ -250,12 +250,12 @@ def test_a_plan_spends_the_whole_round(power: int) -> None:
     estimation = Estimation(domain, generator=np.random.default_rng(1))
     even = np.full(4, 0.25)
     estimation.learn([MeasuredTable(PlannedTable((name,), 1), even, 1e-5) for name in "abcd"])
-    tables = estimation.plan(alone=1e5, power=power)
+    tables = estimation.plan(table_precision=1e5, power=power)
     assert max(table.weight for table in tables) == MAX_WEIGHT
     assert estimation.predicted is not None
     rich = Estimation(domain, generator=np.random.default_rng(1))
     rich.learn([MeasuredTable(PlannedTable((name,), 1), even, 1e-5) for name in "abcd"])
-    rich.plan(alone=1e7, power=power)
+    rich.plan(table_precision=1e7, power=power)
     assert rich.predicted is not None
     assert rich.predicted < estimation.predicted
 

@@ -1,4 +1,4 @@
-"""What is believed of all attributes and pairs, from noisy tables at any level of nested groups.
+"""An estimate of all attributes and pairs, from noisy tables at any level of nested groups.
 
 1. singles     each from its tables and from the pairs' finest tables, by inverse variance, and
                shrunk towards the even distribution
@@ -26,10 +26,10 @@ from ..sampling import SampleCodes, synthesise
 from .copulas import fit_copulas
 from .evidence import Evidence
 from .groups import Pair, PairBatch
-from .shrinkage_by_level import LevelBelief, shrink_by_level
-from .singles import NoisySingle, SingleBelief, believe_singles
+from .shrinkage_by_level import LevelPosterior, shrink_by_level
+from .singles import NoisySingle, SinglePosterior, shrink_singles
 
-__all__ = ["PairBeliefs", "believe"]
+__all__ = ["PairEstimate", "estimate_all"]
 
 MODEL_SHARES: Final = (0.5, 0.9, 0.99)
 """Shares of the latent classes, or of the tree, in a centre; the rest is the product of margins."""
@@ -42,12 +42,12 @@ FITTING_ROUNDS: Final = 30
 
 
 @dataclass(frozen=True)
-class PairBeliefs:
-    """Distributions of attributes and pairs, and how well they are known."""
+class PairEstimate:
+    """Posteriors of attributes and pairs."""
 
-    singles: dict[str, SingleBelief]
+    singles: dict[str, SinglePosterior]
     evidence: list[Evidence]
-    levels: list[list[LevelBelief]]
+    levels: list[list[LevelPosterior]]
     """By batch and level."""
     copula_distances: list[Numbers]
     """How far the coarsest tables are from their copula, by what is known of its correlation."""
@@ -60,14 +60,14 @@ class PairBeliefs:
         return {name: Marginal((name,), single.shares) for name, single in self.singles.items()}
 
 
-def believe(
+def estimate_all(
     domain: Domain,
     singles: Mapping[str, NoisySingle],
     evidence: list[Evidence],
     *,
     generator: np.random.Generator,
     passes: int = 1,
-) -> PairBeliefs:
+) -> PairEstimate:
     """Estimate all attributes and pairs.
 
     Args:
@@ -78,12 +78,12 @@ def believe(
         passes: how often models of all pairs are fitted.
     """
     # 1.
-    margins = believe_singles(_pooled(singles, evidence))
-    shares = {name: single.shares for name, single in margins.items()}
+    posteriors = shrink_singles(_pooled(singles, evidence))
+    shares = {name: single.shares for name, single in posteriors.items()}
     if not evidence:
-        return PairBeliefs(margins, [], [], [], _products_of(shares))
+        return PairEstimate(posteriors, [], [], [], _products_of(shares))
     # 2.
-    products = [_products(each.batch, shares) for each in evidence]
+    products = [_products(part.batch, shares) for part in evidence]
     copulas, distances = fit_copulas(evidence, shares)
     centres = [
         np.stack([product, copula], axis=1)
@@ -92,26 +92,26 @@ def believe(
     levels = shrink_by_level(evidence, centres, shares)
     tables = _tables(evidence, levels, shares)
     # 3.
-    for _ in range(passes if any(each.measured.any() for each in evidence) else 0):
+    for _ in range(passes if any(part.measured.any() for part in evidence) else 0):
         model = latent_classes(domain, tables, generator=generator)
         tree_tables = _tree_tables(domain, tables, shares, generator=generator)
         more = [
-            np.concatenate([centre, _mixed(each.batch, product, model, tree_tables)], axis=1)
-            for each, centre, product in zip(evidence, centres, products, strict=True)
+            np.concatenate([centre, _mixed(part.batch, product, model, tree_tables)], axis=1)
+            for part, centre, product in zip(evidence, centres, products, strict=True)
         ]
         levels = shrink_by_level(evidence, more, shares)
         tables = _tables(evidence, levels, shares)
-    return PairBeliefs(margins, evidence, levels, distances, tables)
+    return PairEstimate(posteriors, evidence, levels, distances, tables)
 
 
 def _pooled(
     singles: Mapping[str, NoisySingle], evidence: Sequence[Evidence]
 ) -> dict[str, NoisySingle]:
     pooled = dict(singles)
-    for each in evidence:
-        rows, of_rows, columns, of_columns = each.margins()
+    for part in evidence:
+        rows, of_rows, columns, of_columns = part.margins()
         for place in np.flatnonzero(of_rows).tolist():
-            left, right = each.batch.pairs[place]
+            left, right = part.batch.pairs[place]
             pooled[left] = pooled[left].pooled(NoisySingle(rows[place], float(of_rows[place])))
             pooled[right] = pooled[right].pooled(
                 NoisySingle(columns[place], float(of_columns[place]))
@@ -156,15 +156,14 @@ def _mixed(
 
 def _tables(
     evidence: Sequence[Evidence],
-    levels: Sequence[Sequence[LevelBelief]],
+    levels: Sequence[Sequence[LevelPosterior]],
     shares: Mapping[str, Numbers],
 ) -> dict[Pair, Marginal]:
     """Give the finest tables the distributions of their attributes, in the order of the domain."""
     fitted: dict[Pair, Numbers] = {}
-    for each, beliefs in zip(evidence, levels, strict=True):
-        pairs = each.batch.pairs
-        rows, columns = (np.stack([shares[pair[side]] for pair in pairs]) for side in (0, 1))
-        tables = beliefs[-1].tables + 1e-7 * rows[:, :, None] * columns[:, None, :]
+    for part, posteriors in zip(evidence, levels, strict=True):
+        pairs, (rows, columns) = part.batch.pairs, part.batch.margins(shares, part.batch.finest)
+        tables = posteriors[-1].tables + 1e-7 * rows[:, :, None] * columns[:, None, :]
         for _ in range(FITTING_ROUNDS):
             tables *= (rows / tables.sum(axis=2))[:, :, None]
             tables *= (columns / tables.sum(axis=1))[:, None, :]

@@ -1,0 +1,202 @@
+"""Predicted errors of a pair's table, as a function of what is measured of it.
+
+    dependence  root of the sum of squares over levels
+    level       over spreads s of the level's posterior: half of sqrt(2 / pi) sqrt(t / (1 + t prec))
+                in each cell, with t = s M (1 - M) and prec the precision of a cell at this level
+
+A table that is measured at one level is known at all coarser ones, there with more precision, and
+tells nothing of finer ones. What hides at a level that was not measured is as much as at the level
+before, times a ratio that is learnt from pairs that were measured at both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ..marginal import Numbers
+from ..shrinkage import SPREADS
+from .estimate import PairEstimate
+from .evidence import Evidence
+from .groups import PairBatch
+from .shrinkage_by_level import HALF, LevelPosterior
+from .singles import SinglePosterior
+
+__all__ = ["AMOUNTS", "SpreadDistribution", "hidden_ratios", "spreads_of_levels", "squared_errors"]
+
+AMOUNTS: Final = np.geomspace(1e-5, 1, 46)
+"""Shares of a round's budget that a table may have."""
+FIRST_DISTANCES: Final = (0.01, 0.03, 0.1)
+"""Distances of a pair from independence at its coarsest level, before anything is known of it."""
+MAX_DISTANCE: Final = 0.9
+USUAL_RATIO: Final = 1.3
+"""Distance at a level over that at the level before, where nothing is known of it."""
+RATIO_FACTORS: Final = np.array([0.4, 1.3, 3.0]) / USUAL_RATIO
+"""What a ratio is multiplied by, for low, middle and high values: pairs differ tenfold in it."""
+RATIO_PAIRS: Final = 5
+"""The usual ratio counts as so many pairs with a distance of `RATIO_DISTANCE`."""
+RATIO_DISTANCE: Final = 0.03
+OWN_SHARE: Final = 0.9
+"""Share of a pair's own likelihood in what plans budgets.
+
+All pairs together tell that dependence is rare. That is right on average. Where noise is large it
+would stop measuring the few pairs that do depend on each other.
+"""
+GRID: Final = np.geomspace(1.0, 1e13, 66)
+"""Precisions at which the error of a level is tabulated."""
+CELL_GROUPS: Final = 16
+"""Groups of a table's cells; the mean of a group stands for its cells."""
+CHUNK: Final = 256
+"""Pairs that are tabulated at once."""
+
+
+@dataclass(frozen=True)
+class SpreadDistribution:
+    """A distribution of spreads for each pair of a batch, at one level."""
+
+    weights: Numbers
+    """Pairs, spreads; they sum to 1."""
+    values: Numbers
+    """The spreads."""
+    even: Numbers
+    """M (1 - M) of the centre's cells."""
+
+
+def hidden_ratios(estimate: PairEstimate) -> list[float]:
+    """Learn how the distance at a level compares with that at the level before."""
+    ratios = [1.0]
+    for level in range(1, max(len(levels) for levels in estimate.levels)):
+        before = after = 0.0
+        for levels in estimate.levels:
+            if level < len(levels):
+                both = levels[level].measured & levels[level - 1].measured
+                before += float(levels[level - 1].distance[both].sum())
+                after += float(levels[level].distance[both].sum())
+        usual = RATIO_PAIRS * RATIO_DISTANCE
+        ratios.append((after + usual * USUAL_RATIO) / (before + usual))
+    return ratios
+
+
+def spreads_of_levels(
+    batch: PairBatch,
+    singles: Mapping[str, SinglePosterior],
+    *,
+    levels: Sequence[LevelPosterior] | None,
+    copula_distances: Numbers | None,
+    ratios: Sequence[float] | None,
+) -> list[SpreadDistribution]:
+    """Say for each level how far tables may be from their centres: as measured, or as guessed.
+
+    Args:
+        batch: the pairs.
+        singles: the posteriors of attributes.
+        levels: the posteriors of the batch's levels; `None` before any pair was measured.
+        copula_distances: how little is known of the copulas, and so of the coarsest level.
+        ratios: distances at levels over those at the levels before.
+    """
+    products = np.stack(
+        [np.outer(singles[left].shares, singles[right].shares) for left, right in batch.pairs]
+    )
+    count = len(batch.pairs)
+    distances = np.tile(FIRST_DISTANCES, (count, 1))
+    spreads = []
+    for level in range(batch.levels):
+        if levels is None:
+            cells = batch.merge(products, start=batch.finest, level=level)
+            even = (cells * (1 - cells)).reshape(count, -1)
+        else:
+            even = levels[level].even
+        even = np.maximum(even, 1e-12)
+        unit = HALF * np.sqrt(even).sum(axis=1)  # the distance that a spread of 1 means
+        if level:
+            ratio = USUAL_RATIO if ratios is None else ratios[level]
+            guesses = (distances[:, :, None] * (ratio * RATIO_FACTORS)).reshape(count, -1)
+            distances = np.quantile(guesses, (1 / 6, 1 / 2, 5 / 6), axis=1).T
+        distances = np.minimum(distances, MAX_DISTANCE)
+        weights, values = np.zeros((count, len(SPREADS))), np.tile(SPREADS, (count, 1))
+        weights[:, : distances.shape[1]] = 1 / distances.shape[1]
+        values[:, : distances.shape[1]] = (distances / unit[:, None]) ** 2
+        if levels is not None and levels[level].measured.any():
+            measured = levels[level].measured
+            posterior = (1 - OWN_SHARE) * levels[level].weights + OWN_SHARE * levels[level].own
+            posterior /= posterior.sum(axis=1, keepdims=True)
+            expected = unit * (posterior @ np.sqrt(np.array(SPREADS)))
+            weights[measured], values[measured] = posterior[measured], SPREADS
+            if level == 0 and copula_distances is not None:
+                # The copula was fitted to the same tables, so the posterior knows too much.
+                vague = measured & (copula_distances > expected)
+                weights[vague] = np.arange(len(SPREADS)) == 0
+                values[vague, 0] = (copula_distances[vague] / unit[vague]) ** 2
+                expected = np.maximum(expected, copula_distances)
+            distances = np.where(measured[:, None], expected[:, None], distances)
+        spreads.append(SpreadDistribution(weights, values, even))
+    return spreads
+
+
+def squared_errors(
+    evidence: Evidence,
+    spreads: Sequence[SpreadDistribution],
+    open_shares: Numbers,
+    *,
+    table_precision: float,
+    power: int,
+) -> Numbers:
+    """Tabulate what is left of each pair's dependence: pairs, levels to measure, amounts.
+
+    Args:
+        evidence: what was measured.
+        spreads: how far tables may be from their centres, by level.
+        open_shares: the share of each pair's distance that nothing else will explain.
+        table_precision: the precision of a table that has the whole budget of the round.
+        power: how precision grows with a share of the budget.
+
+    Returns:
+        Squared distances. The first of the levels stands for no measurement.
+    """
+    batch = evidence.batch
+    gains = table_precision * AMOUNTS**power
+    squares = np.zeros((len(batch.pairs), batch.levels + 1, len(AMOUNTS)))
+    for level, spread in enumerate(spreads):
+        curves = _curves(spread, open_shares**2)
+        precision = np.zeros(len(batch.pairs))
+        for fine in range(level, batch.levels):
+            precision += evidence.precisions[fine] * batch.cells(level) / batch.cells(fine)
+        unchanged = _read(curves, precision[:, None]) ** 2
+        squares[:, : level + 1] += unchanged[:, None]
+        for fine in range(level, batch.levels):
+            more = gains * batch.cells(level) / batch.cells(fine)
+            squares[:, fine + 1] += _read(curves, precision[:, None] + more) ** 2
+    return squares
+
+
+def _curves(spread: SpreadDistribution, factors: Numbers) -> Numbers:
+    """Tabulate the logarithm of a level's error on the grid of precisions, for each pair."""
+    cells = np.sort(spread.even, axis=1)
+    groups = np.array_split(cells, min(CELL_GROUPS, cells.shape[1]), axis=1)
+    means = np.stack([group.mean(axis=1) for group in groups], axis=1)
+    sizes = [group.shape[1] for group in groups]
+    likely = np.flatnonzero(spread.weights.max(axis=0) > 1e-4)
+    curves = np.empty((len(cells), len(GRID)))
+    for start in range(0, len(cells), CHUNK):
+        part = slice(start, start + CHUNK)
+        values = spread.values[part][:, likely] * factors[part, None]
+        total = np.zeros((len(values), len(GRID)))
+        for group, size in enumerate(sizes):
+            variance = values * means[part, group, None]
+            errors = np.sqrt(variance[:, :, None] / (1 + variance[:, :, None] * GRID))
+            total += size * np.einsum("ps,psg->pg", spread.weights[part][:, likely], errors)
+        curves[part] = np.log(np.maximum(HALF * total, 1e-12))
+    return curves
+
+
+def _read(curves: Numbers, precision: Numbers) -> Numbers:
+    """Read the curves, which are linear in logarithms."""
+    step = float(np.log(GRID[1] / GRID[0]))
+    place = np.clip(np.log(np.maximum(precision, GRID[0])) / step, 0, len(GRID) - 1.001)
+    index = place.astype(np.int64)
+    rows = np.arange(len(curves))[:, None]
+    low, high = curves[rows, index], curves[rows, index + 1]
+    return np.asarray(np.exp(low + (place - index) * (high - low)))

@@ -1,0 +1,207 @@
+"""A round's budget, shared out so that the sum of predicted distances falls most.
+
+The distance of a pair is the root of three squares: the errors of its two attributes, and the error
+of its dependence. Each pair takes the level and amount that are best at a price, and so does each
+attribute. The price is found at which the budget is spent.
+
+The finest table of a pair also says something of both attributes: a row of it is a sum of as many
+cells as there are columns, and has that many times their variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..marginal import Numbers
+from .evidence import Evidence
+from .groups import Level, Pair
+from .predicted_errors import AMOUNTS
+from .shrinkage_by_level import HALF
+from .singles import SinglePosterior
+
+__all__ = ["Plan", "share_out"]
+
+PRICE_STEPS: Final = 40
+"""Halvings of the price's range."""
+SETTLING_ROUNDS: Final = 3
+"""Rounds at each price, in which attributes and pairs answer each other."""
+TOLERANCE: Final = 0.02
+"""How far the amounts may be from the budget when the search ends."""
+IMPOSSIBLE: Final = 1e6
+"""The squared error of a level that a pair does not have."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A round's tables, with their shares of its budget."""
+
+    singles: dict[str, float]
+    pairs: dict[tuple[Pair, Level], float]
+    distance: float
+    """The distance of a pair's table, on average, that is predicted after the round."""
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """What attributes and pairs take at a price."""
+
+    single_amounts: Numbers
+    pair_amounts: Numbers
+    levels: npt.NDArray[np.int64]
+    distances: Numbers
+
+    @property
+    def total(self) -> float:
+        return float(self.single_amounts.sum() + self.pair_amounts.sum())
+
+
+class _Market:
+    """All attributes and pairs, and what they took at the price before.
+
+    Arrays have an element for each attribute, or for each pair.
+    """
+
+    def __init__(
+        self,
+        singles: Mapping[str, SinglePosterior],
+        evidence: Sequence[Evidence],
+        errors: Sequence[Numbers],
+        *,
+        table_precision: float,
+        power: int,
+    ) -> None:
+        self.names = list(singles)
+        self.pairs = [pair for part in evidence for pair in part.batch.pairs]
+        places = {name: place for place, name in enumerate(self.names)}
+        self._sides = [
+            np.array([places[pair[side]] for pair in self.pairs], np.int64) for side in (0, 1)
+        ]
+        self._finest = np.concatenate(
+            [np.full(len(part.batch.pairs), part.batch.finest) for part in evidence]
+        )
+        levels = max(table.shape[1] for table in errors)
+        self._errors = np.concatenate(
+            [
+                np.pad(
+                    table,
+                    ((0, 0), (0, levels - table.shape[1]), (0, 0)),
+                    constant_values=IMPOSSIBLE,
+                )
+                for table in errors
+            ]
+        )
+        """Squared errors of dependence: pairs, none or a level, amounts."""
+        self._sizes = np.array([len(single.shares) for single in singles.values()], float)
+        self._spreads = np.array([single.spread for single in singles.values()])
+        self._precisions = np.array([single.precision for single in singles.values()])
+        self._gains = table_precision * AMOUNTS**power
+        """The precision that each amount buys."""
+        # What the price before has led to.
+        self._from_pairs = np.zeros(len(self.names))
+        self._from_singles = np.zeros(len(self.names))
+        self._slopes = np.zeros(len(self.names))
+
+    def demand(self, price: float) -> _Demand:
+        """Let pairs and attributes answer a price, and each other's answers."""
+        for _ in range(SETTLING_ROUNDS):
+            levels, pair_amounts, distances = self._pairs_take(price)
+            single_amounts = self._singles_take(price, distances)
+        return _Demand(single_amounts, pair_amounts, levels, distances)
+
+    def _pairs_take(self, price: float) -> tuple[npt.NDArray[np.int64], Numbers, Numbers]:
+        """Choose a level and an amount for each pair, and note what attributes gain by it."""
+        rows = np.arange(len(self.pairs))
+        precision = self._from_pairs + self._from_singles
+        single_errors = self._single_errors(precision)
+        first, second = self._sides
+        square_of_both = single_errors[first] + single_errors[second]
+        idle = np.sqrt(square_of_both + self._errors[:, 0, 0])
+        reached = np.sqrt(square_of_both[:, None, None] + self._errors[:, 1:])
+        cost = reached + price * AMOUNTS
+        opposite_sizes = [self._sizes[side] for side in reversed(self._sides)]
+        for side, size in zip(self._sides, opposite_sizes, strict=True):
+            more = precision[side][:, None] + self._gains / size[:, None]
+            saved = single_errors[side][:, None] - self._single_errors(more, side)
+            cost[rows, self._finest] -= self._slopes[side][:, None] * saved
+        levels, places = np.divmod(cost.reshape(len(rows), -1).argmin(axis=1), len(AMOUNTS))
+        worth = cost[rows, levels, places] < idle
+        gained = np.zeros(len(self.names))
+        for side, size in zip(self._sides, opposite_sizes, strict=True):
+            precisions = np.where(worth & (levels == self._finest), self._gains[places] / size, 0.0)
+            np.add.at(gained, side, precisions)
+        self._from_pairs = (self._from_pairs + gained) / 2  # half of it, so that they settle
+        amounts = np.where(worth, AMOUNTS[places], 0.0)
+        return levels, amounts, np.where(worth, reached[rows, levels, places], idle)
+
+    def _singles_take(self, price: float, distances: Numbers) -> Numbers:
+        """Choose an amount for each attribute, by how much it changes its pairs' distances."""
+        self._slopes = np.zeros(len(self.names))
+        for side in self._sides:
+            np.add.at(self._slopes, side, 0.5 / np.maximum(distances, 1e-9))
+        options = np.concatenate([[0.0], AMOUNTS])
+        gains = np.concatenate([[0.0], self._gains])
+        errors = self._single_errors(self._from_pairs[:, None] + gains)
+        places = (self._slopes[:, None] * errors + price * options).argmin(axis=1)
+        self._from_singles = gains[places]
+        return np.asarray(options[places])
+
+    def _single_errors(self, more: Numbers, places: npt.NDArray[np.int64] | None = None) -> Numbers:
+        """Predict squared errors of attributes with so much more precision.
+
+        Args:
+            more: precision; attributes come first.
+            places: the attributes; all of them by default.
+        """
+        chosen = slice(None) if places is None else places
+        shape = (-1, *[1] * (more.ndim - 1))
+        sizes, spreads, precisions = (
+            values[chosen].reshape(shape)
+            for values in (self._sizes, self._spreads, self._precisions)
+        )
+        return np.asarray((HALF * sizes) ** 2 * spreads / (1 + spreads * (precisions + more)))
+
+
+def share_out(
+    singles: Mapping[str, SinglePosterior],
+    evidence: Sequence[Evidence],
+    errors: Sequence[Numbers],
+    *,
+    table_precision: float,
+    power: int,
+) -> Plan:
+    """Find the price at which the budget is spent, and what is bought then.
+
+    Args:
+        singles: the posteriors of attributes.
+        evidence: what was measured of pairs.
+        errors: `predicted_errors.squared_errors` of each part of the evidence.
+        table_precision: the precision of a table that has the whole budget of the round.
+        power: how precision grows with a share of the budget.
+    """
+    market = _Market(singles, evidence, errors, table_precision=table_precision, power=power)
+    low, high = 1e-9, 1e9
+    for step in range(PRICE_STEPS):
+        price = float(np.sqrt(low * high))
+        demand = market.demand(price)
+        if abs(demand.total - 1) < TOLERANCE and step:
+            break
+        low, high = (price, high) if demand.total > 1 else (low, price)
+    scale = 1 / max(demand.total, 1e-300)
+    return Plan(
+        {
+            market.names[place]: float(demand.single_amounts[place] * scale)
+            for place in np.flatnonzero(demand.single_amounts).tolist()
+        },
+        {
+            (market.pairs[place], int(demand.levels[place])): float(
+                demand.pair_amounts[place] * scale
+            )
+            for place in np.flatnonzero(demand.pair_amounts).tolist()
+        },
+        float(demand.distances.mean()),
+    )
