@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mpi_starts import with_daemon
 
 import sottovoce
 from sottovoce.launch.cli import app
@@ -329,14 +330,16 @@ class Shell:
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             **SHARED_MEMORY,  # mpirun would look for network adapters, for more than a second
         }
-        done = subprocess.run(
-            words,
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
+        done = with_daemon(
+            lambda: subprocess.run(
+                words,
+                cwd=self.folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=600,
+                check=False,
+            )
         )
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout

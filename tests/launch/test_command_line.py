@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_starts import with_daemon
 
 import sottovoce as package
 from sottovoce import UsageError
@@ -440,13 +441,15 @@ def joined(python: str, out: Path, *words: str) -> subprocess.CompletedProcess[s
         *words,
     ]
     command = launcher.command(rest, ranks=4, variables=[], hosts=None, hostfile=None, extra=[])
-    return subprocess.run(
-        command,
-        env=launcher.environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
+    return with_daemon(
+        lambda: subprocess.run(
+            command,
+            env=launcher.environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
     )
 
 

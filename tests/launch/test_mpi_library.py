@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mpi_starts import with_daemon
 
 from sottovoce.launch.library import (
     conflict,
@@ -205,13 +206,15 @@ def test_a_job_that_the_systems_mpirun_started(name: str, library: str, tmp_path
     command = [mpiexec, "-n", "4", "--oversubscribe", sys.executable, "-m", "sottovoce"]
     environment = find_launcher(mpiexec).environment()
     del environment["MPI4PY_LIBMPI"]
-    ran = subprocess.run(
-        [*command, "run", "head-count", "--rows", "90", "--out", str(tmp_path / "out")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
+    ran = with_daemon(
+        lambda: subprocess.run(
+            [*command, "run", "head-count", "--rows", "90", "--out", str(tmp_path / "out")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
     )
     assert ran.returncode == 0, ran.stderr
     report = json.loads((tmp_path / "out" / "report.json").read_text())
@@ -264,13 +267,15 @@ def test_a_rank_that_is_alone_in_somebodys_job_says_so_once(mpich: Path, tmp_pat
     if not library.exists():
         pytest.skip("the wheel of Open MPI is not installed")
     command = [str(mpich / "bin" / "mpiexec"), "-n", "3", sys.executable, "-m", "sottovoce"]
-    ran = subprocess.run(
-        [*command, "run", "head-count", "--rows", "90", "--out", str(tmp_path / "out")],
-        env={**os.environ, "MPI4PY_LIBMPI": str(library)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
+    ran = with_daemon(
+        lambda: subprocess.run(
+            [*command, "run", "head-count", "--rows", "90", "--out", str(tmp_path / "out")],
+            env={**os.environ, "MPI4PY_LIBMPI": str(library)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
     )
     assert ran.returncode == 2, ran.stderr
     words = ran.stdout + ran.stderr

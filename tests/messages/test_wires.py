@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from mpi_starts import with_daemon
 
 from sottovoce.launch.mpiexec import find_launcher
 from sottovoce.messages import PeerFailedError, Wire, thread_wires
@@ -51,14 +52,16 @@ def kept_on_mpi(python: str, size: int) -> str:
     command = launcher.command(
         [python, str(LAWS_FILE)], ranks=size, variables=[], hosts=None, hostfile=None, extra=[]
     )
-    output = subprocess.run(
-        command,
-        env=launcher.environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        stdin=subprocess.DEVNULL,
+    output = with_daemon(
+        lambda: subprocess.run(
+            command,
+            env=launcher.environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     )
     return output.stdout + output.stderr
 
