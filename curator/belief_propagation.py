@@ -11,15 +11,18 @@ All attributes stand in the domain's order, so that tables are aligned by reshap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from .junction_tree import JunctionTree
+from ..privacy.domain import Domain
+from .junction_tree import JunctionTree, junction_tree
 from .marginal import Numbers
+from .triangulation import dependency_graph
 
-__all__ = ["CliqueTree", "Node", "axes_without", "spread"]
+__all__ = ["CliqueTree", "Node", "axes_without", "clique_tree", "spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class CliqueTree:
 
     def __init__(self, tree: JunctionTree) -> None:
         self.domain = tree.domain
-        self.tree = tree
+        self.junction_tree = tree
         self.nodes: list[Node] = []
         place: dict[int, int] = {}
         neighbours: dict[int, list[int]] = {number: [] for number in range(len(tree.cliques))}
@@ -55,10 +58,9 @@ class CliqueTree:
 
     def home(self, attributes: Sequence[str]) -> int | None:
         """Find the smallest clique that has these attributes, if one has them all."""
+        wanted = frozenset(attributes)
         covering = [
-            place
-            for place, node in enumerate(self.nodes)
-            if set(attributes) <= set(node.attributes)
+            place for place, node in enumerate(self.nodes) if wanted.issubset(node.attributes)
         ]
         cells = self.domain.cells
         return min(covering, key=lambda place: cells(self.nodes[place].attributes), default=None)
@@ -97,6 +99,12 @@ class CliqueTree:
                 ratio = np.asarray(belief / sums[place])
                 potentials[place][...] *= spread(ratio, node.separator, node.attributes)
         return logarithm
+
+
+def clique_tree(domain: Domain, sets: Iterable[Sequence[str]]) -> CliqueTree:
+    """Make a junction tree in whose cliques each of these sets of attributes lies."""
+    edges = {edge for attributes in sets for edge in combinations(attributes, 2)}
+    return CliqueTree(junction_tree(domain, dependency_graph(domain, sorted(edges))))
 
 
 def axes_without(clique: Sequence[str], attributes: Sequence[str]) -> tuple[int, ...]:

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
 from .belief_propagation import CliqueTree, axes_without
 from .marginal import Marginal, Numbers
 
-__all__ = ["pair_marginals"]
+__all__ = ["Pair", "pair_marginals"]
+
+Pair: TypeAlias = tuple[str, str]
+"""Two attributes, in the domain's order."""
 
 
-def pair_marginals(
-    tree: CliqueTree, beliefs: Sequence[Marginal]
-) -> dict[tuple[str, str], Marginal]:
+def pair_marginals(tree: CliqueTree, beliefs: Sequence[Marginal]) -> dict[Pair, Marginal]:
     """Compute the tables of all pairs of attributes, in the domain's order.
 
     Args:
@@ -30,16 +32,12 @@ def pair_marginals(
     """
     walk = _Walk(tree, beliefs)
     names = tree.domain.attributes
-    tables: dict[tuple[str, str], Marginal] = {}
+    tables: dict[Pair, Marginal] = {}
     for place, name in enumerate(names):
-        later = names[place + 1 :]
-        for other, values in walk.tables_with(name, later).items():
-            tables[name, other] = Marginal((name, other), values)
-    return {pair: tables[pair] for pair in sorted(tables, key=lambda pair: _places(names, pair))}
-
-
-def _places(names: Sequence[str], pair: tuple[str, str]) -> tuple[int, int]:
-    return names.index(pair[0]), names.index(pair[1])
+        others = names[place + 1 :]
+        values = walk.tables_with(name, others)
+        tables |= {(name, other): Marginal((name, other), values[other]) for other in others}
+    return tables
 
 
 class _Walk:

@@ -31,7 +31,7 @@ and every table is corrected to it.
 alone, and compares their tables with the model scaled to its number of rows. Parties' records are
 disjoint, so each of them has the whole budget of choices for its turns (`budget`).
 
-*The model* is fitted by `curator.graphical_model`; the paper leaves this to Private-PGM. The bound
+*The model* is fitted by `curator.model_fitting`; the paper leaves this to Private-PGM. The bound
 on its size is in cells, and grows as in the paper with the budget that has been spent.
 """
 
@@ -45,7 +45,8 @@ import msgspec
 import numpy as np
 
 from ...curator import Curator, Estimate
-from ...curator.graphical_model import GraphicalModel, fit_model
+from ...curator.graphical_model import GraphicalModel
+from ...curator.model_fitting import fit_model
 from ...curator.raking import rake
 from ...curator.sampling import SampleCodes, synthesise
 from ...messages import CURATOR, MessageError, Private, UsageError, encoded_size
@@ -154,7 +155,7 @@ class AIM(SummingProtocol[AIMParameters]):
             synthetic=domain.decode(codes),
             model={
                 "rounds": [msgspec.structs.asdict(entry) for entry in rounds],
-                "tree": model.tree.tree.to_builtins(),
+                "tree": model.tree.junction_tree.to_builtins(),
             },
             summary={
                 "rounds": len(rounds),

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from sottovoce.curator import Estimate, Marginal
-from sottovoce.curator.graphical_model import RIDGE, GraphicalModel, fit_model, model_of
+from sottovoce.curator.graphical_model import GraphicalModel, model_of
 from sottovoce.curator.marginal import Numbers
+from sottovoce.curator.model_fitting import RIDGE, fit_model
 from sottovoce.privacy import Domain
 
 if TYPE_CHECKING:
