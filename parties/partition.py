@@ -5,10 +5,13 @@
     by:income,age           sorted by these attributes and cut into equal parts, which makes the
                             parties as different as possible
     by:income@0.5           between the two: 0 is even, 1 is sorted
+    labels:race@0.5         every label has a home party; half of the records go home, the others
+                            anywhere. 0 is even, 1 (the default) keeps each label at one party
+    sizes:3,1,1+by:income   both: sorted or by labels, with sizes in these proportions
 
 Every party computes the same partition from the seed and takes its rows. The first two kinds
-shuffle each block on its own, so a party need not hold rows that it does not keep. The third has to
-see all rows first.
+shuffle each block on its own, so a party need not hold rows that it does not keep. The others have
+to see all rows first.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 SortKey: TypeAlias = npt.NDArray[np.integer[Any]]
 PURPOSE: Final = 0x5EED
 """It keeps this stream apart from others with the same seed."""
-FORMS: Final = "even, sizes:3,1,1, by:ATTRIBUTE,... or by:ATTRIBUTE,...@0.5"
+FORMS: Final = (
+    "even, sizes:3,1,1, by:ATTRIBUTE,...@0.5, labels:ATTRIBUTE,...@0.5 or sizes:3,1,1+by:ATTRIBUTE"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,11 @@ class Split:
     sizes: tuple[int, ...]
     """The weight of each party."""
     by: tuple[str, ...] = ()
-    """Attributes by which rows are sorted; empty if rows are random."""
+    """Attributes by which rows are sorted or kept together; empty if rows are random."""
     strength: float = 1.0
-    """1 for sorted rows, 0 for random ones."""
+    """1 for rows by attributes alone, 0 for random ones."""
+    keeps_labels: bool = False
+    """Whether labels of `by` stay together at a home party, instead of being sorted and cut."""
 
     def ends(self, rows: int) -> Indices:
         """Compute where the rows of each party end: 0, then an end for each party up to `rows`."""
@@ -72,10 +79,12 @@ class Split:
         order = _generator(seed, number).permutation(rows)
         return {party: np.sort(order[ends[party - 1] : ends[party]]) for party in parties}
 
-    def of_sorted(
+    def of_table(
         self, keys: Sequence[SortKey], *, parties: Iterable[int], rows: int, seed: int
     ) -> dict[int, Indices]:
-        """Find the rows of the whole table of each party, sorted by keys; the first comes first."""
+        """Find the rows of the whole table of each party, by keys; the first comes first."""
+        if self.keeps_labels:
+            return self._of_labels(keys, parties=parties, rows=rows, seed=seed)
         generator = _generator(seed, 0)
         place = np.empty(rows)
         place[np.lexsort((generator.random(rows), *reversed(keys)))] = np.arange(rows) / rows
@@ -84,13 +93,50 @@ class Split:
         ends = self.ends(rows)
         return {party: np.sort(order[ends[party - 1] : ends[party]]) for party in parties}
 
+    def _of_labels(
+        self, keys: Sequence[SortKey], *, parties: Iterable[int], rows: int, seed: int
+    ) -> dict[int, Indices]:
+        """Send a share `strength` of the rows to the home of their label, the others anywhere."""
+        _, labels, counts = np.unique(
+            np.stack(keys, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        order = _generator(seed, 0).permutation(rows)
+        elsewhere = order[: rows - round(self.strength * rows)]
+        holders = self._homes(counts)[labels.reshape(-1)]
+        holders[elsewhere] = np.repeat(
+            np.arange(len(self.sizes)), np.diff(self.ends(len(elsewhere)))
+        )
+        if len(np.unique(holders)) < len(self.sizes):
+            raise UsageError(
+                f"expected a row for each of {len(self.sizes)} parties with --split labels:"
+                f"{','.join(self.by)}@{self.strength:g}, found ",
+                Private(len(counts)),
+                " labels in ",
+                Private(rows),
+                " rows: take fewer parties or a smaller strength",
+            )
+        return {party: np.flatnonzero(holders == party - 1) for party in parties}
+
+    def _homes(self, counts: Indices) -> Indices:
+        """Choose the party of each label: frequent labels first, to the party that lacks most rows.
+
+        A party without a label comes before all others, so each has one if there are enough.
+        """
+        homes = np.zeros(len(counts), np.int64)
+        weights = np.array(self.sizes, float)
+        filled = np.zeros(len(self.sizes))
+        for label in np.argsort(-counts, kind="stable"):
+            homes[label] = np.argmin(filled / weights)
+            filled[homes[label]] += counts[label]
+        return homes
+
 
 def _generator(seed: int, number: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, PURPOSE, number])))
 
 
 def read_split(text: str, *, parties: int) -> Split:
-    """Read `even`, `sizes:3,1,1` or `by:income@0.5`.
+    """Read `even`, `sizes:3,1,1`, `by:income@0.5`, `labels:race` or `sizes:3,1,1+by:income`.
 
     >>> read_split("sizes:3,1,1", parties=3).ends(10).tolist()
     [0, 6, 8, 10]
@@ -99,23 +145,35 @@ def read_split(text: str, *, parties: int) -> Split:
     if kind == "even" and not colon:
         return Split((1,) * parties)
     if kind == "sizes" and rest:
-        return Split(_weights(rest, text, parties=parties))
-    if kind == "by" and rest:
-        names, sign, strength = rest.rpartition("@")
+        proportions, sign, second = rest.partition("+")
+        sizes = _weights(proportions, text, parties=parties)
         if not sign:
-            names, strength = rest, "1"
-        attributes = tuple(name.strip() for name in names.split(","))
-        try:
-            mixing = float(strength)
-        except ValueError:
-            mixing = -1.0
-        if not 0 <= mixing <= 1 or not all(attributes):
-            raise UsageError(
-                "expected --split by:ATTRIBUTE,...@STRENGTH with a strength from 0 to 1, "
-                f"found {text!r}"
-            )
-        return Split((1,) * parties, attributes, mixing)
+            return Split(sizes)
+        kind, _, rest = second.partition(":")
+    else:
+        sizes = (1,) * parties
+    if kind in {"by", "labels"} and rest:
+        attributes, strength = _attributes(rest, text, kind=kind)
+        return Split(sizes, attributes, strength, keeps_labels=kind == "labels")
     raise UsageError(f"expected --split {FORMS}, found {text!r}")
+
+
+def _attributes(rest: str, text: str, *, kind: str) -> tuple[tuple[str, ...], float]:
+    """Read the attributes and the strength of `income,age@0.5`; without a strength it is 1."""
+    names, sign, strength = rest.rpartition("@")
+    if not sign:
+        names, strength = rest, "1"
+    attributes = tuple(name.strip() for name in names.split(","))
+    try:
+        mixing = float(strength)
+    except ValueError:
+        mixing = -1.0
+    if not 0 <= mixing <= 1 or not all(attributes):
+        raise UsageError(
+            f"expected --split {kind}:ATTRIBUTE,...@STRENGTH with a strength from 0 to 1, "
+            f"found {text!r}"
+        )
+    return attributes, mixing
 
 
 def _weights(rest: str, text: str, *, parties: int) -> tuple[int, ...]:

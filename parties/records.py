@@ -239,10 +239,9 @@ def load_shares(
         whole = _join([*tables])
         split.check(len(whole))
         keys = [_sort_key(whole, name) for name in split.by]
-        sorted_rows = split.of_sorted(keys, parties=parties, rows=len(whole), seed=seed)
+        shares = split.of_table(keys, parties=parties, rows=len(whole), seed=seed)
         return {
-            party: Records(whole.take(chosen), numbers=chosen)
-            for party, chosen in sorted_rows.items()
+            party: Records(whole.take(chosen), numbers=chosen) for party, chosen in shares.items()
         }
     parts: dict[int, list[CodedTable | RawTable]] = {party: [] for party in parties}
     indices: dict[int, list[npt.NDArray[np.int64]]] = {party: [] for party in parties}

@@ -94,7 +94,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """With a schema, it has these attributes alone."""
     split: Annotated[
         str,
-        msgspec.Meta(description="of one table: even, sizes:3,1,1 or by:ATTRIBUTE,...@STRENGTH"),
+        msgspec.Meta(
+            description="of one table: even, sizes:3,1,1, by:ATTRIBUTE,...@STRENGTH or labels:..."
+        ),
     ] = "even"
     timeout: Annotated[
         float, msgspec.Meta(gt=0, description="seconds that any wait may last (default 3600)")

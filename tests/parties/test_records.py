@@ -117,6 +117,53 @@ def test_a_partition_by_an_attribute() -> None:
     assert 1 > shares_of_a[0] > shares_of_a[1] > shares_of_a[2]
 
 
+def test_a_partition_by_sizes_and_an_attribute() -> None:
+    table = pd.DataFrame({"row": np.arange(100), "kind": ["b", "a"] * 50})
+    shares = rows_of(table, split="sizes:7,2,1+by:kind", parties=3)
+    assert [len(rows) for rows in shares] == [70, 20, 10]
+    counts = [table["kind"].iloc[rows].value_counts().to_dict() for rows in shares]
+    assert counts == [{"a": 50, "b": 20}, {"b": 20}, {"b": 10}]
+
+
+def test_each_label_stays_at_its_home_party() -> None:
+    kinds = ["a"] * 50 + ["b"] * 30 + ["c"] * 20 + ["d"] * 5
+    table = pd.DataFrame({"row": np.arange(105), "kind": kinds, "size": [1, 2, 3] * 35})
+
+    def labels(split: str, *names: str) -> list[set[str]]:
+        shares = rows_of(table, split=split, parties=3)
+        assert sorted(chain(*shares)) == list(range(105))
+        joined = table[[*names]].astype(str).sum(axis=1)
+        return [set(joined.iloc[rows]) for rows in shares]
+
+    # Frequent labels choose first; each party has one before any has two.
+    assert labels("labels:kind", "kind") == [{"a"}, {"b"}, {"c", "d"}]
+    assert labels("sizes:1,1,9+labels:kind", "kind") == [{"a"}, {"b"}, {"c", "d"}]
+    assert labels("sizes:1,2,9+labels:kind@1", "kind") == [{"a"}, {"b"}, {"c", "d"}]
+    assert labels("sizes:1,9,2+labels:kind@1", "kind") == [{"a"}, {"b", "d"}, {"c"}]
+    pairs = labels("labels:kind,size", "kind", "size")
+    assert sum(map(len, pairs)) == len(set().union(*pairs)) == 12
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.3, 0.8])
+def test_the_strength_is_the_share_of_rows_that_are_sure_to_go_home(strength: float) -> None:
+    """A label has this share of its rows at home, and of the others what a random split has.
+
+    The number of its rows at home is a hypergeometric one shifted by those sent home. A bound of
+    six standard deviations fails with probability below 1e-7 for the nine numbers here.
+    """
+    table = pd.DataFrame({"row": np.arange(30_000), "kind": ["a", "b", "c"] * 10_000})
+    shares = rows_of(table, split=f"sizes:5,3,2+labels:kind@{strength}", parties=3)
+    assert sorted(chain(*shares)) == list(range(30_000))
+    for home, (rows, weight) in enumerate(zip(shares, (0.5, 0.3, 0.2), strict=True)):
+        at_home = int((np.array(rows) % 3 == home).sum())
+        expected = 10_000 * (strength + (1 - strength) * weight)
+        # The rows that do not go home, and those of them that stay, are both random.
+        deviation = np.sqrt(10_000 * (1 - strength) * (strength + weight) + 1)
+        assert abs(at_home - expected) < 6 * deviation
+    if strength == 0:
+        assert [len(rows) for rows in shares] == [15_000, 9_000, 6_000]
+
+
 @pytest.mark.parametrize(
     "split",
     [
@@ -130,6 +177,12 @@ def test_a_partition_by_an_attribute() -> None:
         "by:kind@2",
         "by:kind@x",
         "by:,kind",
+        "labels:",
+        "labels:kind@-1",
+        "sizes:1,1,1+",
+        "sizes:1,1,1+even",
+        "sizes:1,1+by:kind",
+        "by:kind+sizes:1,1,1@",
     ],
 )
 def test_invalid_partitions(split: str) -> None:
@@ -145,6 +198,11 @@ def test_every_party_needs_a_row() -> None:
         UsageError, match=r"an attribute of the data \(row\) in --split, found 'kind'"
     ):
         load(table, party=1, split=read_split("by:kind", parties=2))
+    two = pd.DataFrame({"row": range(9), "sex": ["f", "m", "f"] * 3})
+    with pytest.raises(
+        UsageError, match="3 parties with --split labels:sex@1, found 2 labels in 9 rows: take few"
+    ):
+        load(two, party=1, split=read_split("labels:sex", parties=3))
 
 
 def test_rows_with_missing_values_are_dropped_before_the_partition() -> None:

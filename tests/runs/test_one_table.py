@@ -71,7 +71,7 @@ def test_a_file_that_changes_between_two_readings_is_refused(
         run(table)
 
 
-@pytest.mark.parametrize("split", ["even", "sizes:1,2,3,4", "by:sex@0.5"])
+@pytest.mark.parametrize("split", ["even", "sizes:1,2,3,4", "by:sex@0.5", "labels:age@0.5"])
 def test_threads_read_the_table_of_all_parties_once(
     table: Path, split: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
