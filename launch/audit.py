@@ -15,7 +15,7 @@ from ..protocols.registry import available, find
 from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
 from ..report.folder import put
 from ..report.pages.audit_page import audit_page
-from ..studies.audit import StartChunks, audit_lines, check_plan
+from ..studies.audit import StartChunks, audit_lines, check_plan, play_once
 from ..studies.audit_line import CONFIDENCE
 from ..studies.audit_plan import AuditPlan
 from ..studies.audit_settings import LEFT_OUT, preset
@@ -83,7 +83,8 @@ def audit(
 
     Args:
         protocol: A name that `sottovoce protocols` lists, `module:Class`, `mechanisms` for all
-            built-in mechanisms, or `all` for everything.
+            built-in mechanisms, or `all` for everything. What these options do not suit is then
+            skipped, and the report says why.
         view: Report this view alone: public, curator, other_party, 2_parties, curator_and_1 ...
         runs: Number of runs in each mode.
         mode: "rigorous" or "paper". The default is every mode that the protocol has.
@@ -104,21 +105,28 @@ def audit(
     started = time.perf_counter()
     names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
     first = secrets.randbits(62) if seed is None else seed
-    plans = [
-        plan
-        for name in names
-        if name != MECHANISMS
-        for plan in _plans(
-            name,
-            mode=mode,
-            parties=parties,
-            party=party,
-            data=data,
-            runs=runs,
-            seed=first,
-            parameters=parameters,
-        )
-    ]
+    plans: list[AuditPlan] = []
+    skipped: dict[str, str] = {}
+    for name in names:
+        if name == MECHANISMS:
+            continue
+        try:
+            plans += _plans(
+                name,
+                mode=mode,
+                parties=parties,
+                party=party,
+                data=data,
+                runs=runs,
+                seed=first,
+                parameters=parameters,
+            )
+        except UsageError as error:
+            if protocol != ALL:
+                raise
+            skipped[name] = str(error)
+    if skipped and not plans:
+        raise UsageError(next(iter(skipped.values())))
     total = sum(chunk.runs for plan in plans for chunk in plan.chunks())
     lines: list[AuditLine] = []
     done = 0
@@ -146,6 +154,7 @@ def audit(
             seconds=time.perf_counter() - started,
             confidence=CONFIDENCE,
             left_out=[*LEFT_OUT],
+            skipped=skipped,
         )
     )
 
@@ -173,7 +182,10 @@ def _plans(
         if mode not in modes:
             raise UsageError(f"expected --mode {' or '.join(modes)} for {kind.name}, found {mode}")
         modes = [other for other in modes if other == mode]
-    return [plan_audit(name, mode=other, parameters=parameters, **options) for other in modes]
+    plans = [plan_audit(name, mode=other, parameters=parameters, **options) for other in modes]
+    for plan in plans:
+        play_once(plan)
+    return plans
 
 
 def plan_audit(
@@ -187,7 +199,7 @@ def plan_audit(
     runs: int = DEFAULT_RUNS,
     seed: int = 0,
 ) -> AuditPlan:
-    """Fill in what the person left open, and check that it can run."""
+    """Fill in what the person left open, and check the options."""
     kind = find(name)
     chosen = preset(kind, mode=mode, parties=parties)
     plan = AuditPlan(

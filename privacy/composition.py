@@ -121,6 +121,7 @@ def total(losses: Iterable[tuple[Loss, Bearer]]) -> SummedLoss:
         return total_loss(Charge(measure(loss), *bearer) for loss, bearer in listed)
 
     delta = added(lambda loss: loss.delta) if any(loss.delta for loss, _ in listed) else 0.0
+    delta = min(delta, 1.0)  # a union bound on a chance, which is 1 at most
     return SummedLoss(
         added(lambda loss: loss.epsilon),
         added(lambda loss: loss.rho),

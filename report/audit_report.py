@@ -14,6 +14,7 @@ __all__ = [
     "audit_json",
     "audit_table",
     "judge_line",
+    "skipped_text",
     "verdict_text",
 ]
 
@@ -74,6 +75,8 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     left_out: list[str]
     """What the runs leave out, and why that changes no view."""
+    skipped: dict[str, str] = {}
+    """Protocols that could not run with these options, and why."""
 
     @property
     def violations(self) -> list[AuditLine]:
@@ -117,6 +120,11 @@ def judge_line(
     if evidence > claim * (1 + 1e-9) + TOLERANCE:
         return ABOVE_CLAIM
     return NOT_REFUTED if largest_loss is None else HOLDS
+
+
+def skipped_text(report: AuditReport) -> list[str]:
+    """Say which protocols were skipped, a line for each."""
+    return [f"{name} was skipped: {reason}" for name, reason in report.skipped.items()]
 
 
 def verdict_text(report: AuditReport) -> str:

@@ -24,7 +24,7 @@ from .audit_run import play_pair
 from .audit_tables import neighbouring_tables, read_labels, typed_schema
 from .audit_views import ATTRIBUTES_UNKNOWN, adversaries, figures_by_view
 
-__all__ = ["StartChunks", "audit_lines", "check_plan", "run_chunk"]
+__all__ = ["StartChunks", "audit_lines", "check_plan", "play_once", "run_chunk"]
 
 StartChunks = Callable[[Sequence[Chunk]], Iterator[list[RunFigures]]]
 """Makes the runs of chunks, and gives their figures as they are there."""
@@ -157,3 +157,12 @@ def check_plan(plan: AuditPlan) -> None:
     if not 1 <= plan.party <= plan.parties:
         raise UsageError(f"expected an audited party from 1 to {plan.parties}, found {plan.party}")
     _setup(plan)
+
+
+def play_once(plan: AuditPlan) -> None:
+    """Make one run in this process: some protocols refuse a dataset or an option only then.
+
+    Raises:
+        UsageError: the protocol refuses them.
+    """
+    run_chunk(Chunk(plan, plan.tables[0], swapped=False, seed=plan.seed, runs=1))

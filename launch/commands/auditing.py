@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ...report.audit_report import audit_json, audit_table, verdict_text
+from ...report.audit_report import audit_json, audit_table, skipped_text, verdict_text
 from ...report.printing import print_table
 from ...report.progress import SweepProgress
 from ...runs.settings import parse_assignments
@@ -80,6 +80,8 @@ def audit_command(
     report = result.report
     if out is not None:
         result.save(out)
+    for line in skipped_text(report):
+        sys.stderr.write(f"{line}\n")
     if as_json:
         sys.stdout.write(audit_json(report).decode())
     elif not quiet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..audit_report import MEANINGS, AuditReport, audit_table, verdict_text
+from ..audit_report import MEANINGS, AuditReport, audit_table, skipped_text, verdict_text
 from ..formats import quantity
 from .document import banner, document, navigation, paragraph, section, table
 
@@ -43,7 +43,7 @@ def audit_page(report: AuditReport) -> str:
         ),
         section(
             TITLES["left-out"],
-            *(paragraph(text) for text in report.left_out),
+            *(paragraph(text) for text in (*skipped_text(report), *report.left_out)),
             name="left-out",
         ),
     ]

@@ -234,6 +234,65 @@ def test_questions_about_a_threshold_are_about_the_same_records() -> None:
     assert len(accountant.releases) == 2
 
 
+@dataclass(frozen=True)
+class Answers(FixedAnswer):
+    """A release of a series, which notes for whom it was held to the series."""
+
+    bearers: list[object] = field(default_factory=list)
+    refuses: bool = False
+
+    def bind(self, bearer: object) -> None:
+        self.bearers.append(bearer)
+        if self.refuses:
+            raise MisuseError("expected the same records")
+
+
+def test_a_series_is_bound_to_its_bearer_after_all_checks_and_before_the_record() -> None:
+    """A refused release binds nothing, and a series that refuses its bearer releases nothing."""
+    accountant = accountant_of(party=2)
+    assert release_mechanism(accountant, series := Answers(1.0), (0, 5)) == 7
+    assert release_mechanism(accountant, series, (5, 9)) == 7
+    assert series.bearers == [(2, (0, 5), ()), (2, (5, 9), ())]
+    before = [*accountant.releases]
+    with pytest.raises(BudgetError):
+        release_mechanism(accountant, over := Answers(0.5), (0, 1))
+    assert over.bearers == []
+    stream = CountingStream(b"k" * 32)
+    with pytest.raises(MisuseError, match="expected the same records"):
+        accountant.release(
+            Answers(0.0, refuses=True), to=0, phase="p", randomness=stream, users=(0, 1)
+        )
+    assert accountant.releases == before
+    assert not stream.draws
+
+
+@pytest.mark.parametrize("other", ["party", "fewer users", "all records"])
+def test_questions_about_a_threshold_belong_to_one_party_and_its_users(other: str) -> None:
+    questions = above_threshold(500, sensitivity=1, epsilon=1.0)
+    stream = RandomStream(b"k" * 32)
+    first = accountant_of(1)
+    first.release(questions.question(0), to=0, phase="p", randomness=stream, users=(0, 5))
+    accountant = accountant_of(2) if other == "party" else first
+    users = {"party": (0, 5), "fewer users": (0, 4), "all records": None}[other]
+    second = questions.question(0)
+    with pytest.raises(MisuseError, match="about the same records"):
+        accountant.release(second, to=0, phase="p", randomness=stream, users=users)
+    assert len(first.releases) == 1
+    # A refused release is not drawn, so its question is still the next one for the right users.
+    first.release(second, to=0, phase="p", randomness=stream, users=(0, 5))
+
+
+def test_a_series_whose_first_release_exceeds_the_budget_is_never_answered() -> None:
+    """The first question pays for all; without it the free ones that follow are refused."""
+    questions = above_threshold(500, sensitivity=1, epsilon=2.0)
+    stream, accountant = RandomStream(b"k" * 32), accountant_of(budget=1.0)
+    first, second = questions.question(0), questions.question(0)
+    with pytest.raises(BudgetError):
+        accountant.release(first, to=0, phase="p", randomness=stream, users=(0, 5))
+    with pytest.raises(MisuseError, match="expected question 1"):
+        accountant.release(second, to=0, phase="p", randomness=stream, users=(0, 5))
+
+
 def test_unknown_views_are_refused_before_anything_is_recorded() -> None:
     accountant = accountant_of()
     with pytest.raises(ValueError, match=r"expected views among public, .*, found 9_parties"):

@@ -170,6 +170,13 @@ def test_losses_of_disjoint_parts_do_not_add_up_in_any_measure() -> None:
     assert total([]) == SummedLoss(0.0, 0.0, 0.0, 0.0, pure_part=0.0, other_rho=0.0)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_chances_to_fail_add_up_to_1_at_most(count: int) -> None:
+    """A chance above 1 is none: rounds that fail in half of all cases fail in all, at worst."""
+    losses = [(Loss.pure(0.1, delta=0.5), Bearer())] * count
+    assert total(losses).delta == min(1.0, 0.5 * count)
+
+
 def test_a_large_pure_release_beside_gaussian_ones_adds_its_epsilon() -> None:
     """Epsilon 1.2 counts .72 in rho, which would imply more than 1.2 together with the others."""
     gaussian = Loss.concentrated(0.01)

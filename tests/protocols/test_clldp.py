@@ -870,3 +870,10 @@ def test_delta_is_the_chance_that_omega_is_too_small(options: dict[str, Any], de
     assert run.report["privacy"]["delta"] == pytest.approx(delta, rel=0.01)
     stated = [text for text in run.report["warnings"] if text.startswith("belief=sample")]
     assert len(stated) == (0 < delta < 0.5)
+
+
+def test_the_printed_tree_may_fail_in_each_round_and_its_delta_is_a_chance() -> None:
+    """Three rounds without a margin have 0.5 each, which together is every case: 1, not 1.5."""
+    run = sottovoce.run("clldp-decision-tree", mode="paper", rows=300, seed=1, judge=False)
+    assert len({release["phase"] for release in run.report["privacy"]["releases"]}) > 2
+    assert run.report["privacy"]["delta"] == 1.0

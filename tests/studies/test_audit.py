@@ -27,7 +27,7 @@ from sottovoce.privacy import laplace
 from sottovoce.privacy.laplace_shares import excess
 from sottovoce.privacy.likelihood import log_ratio
 from sottovoce.protocols.registry import available, find
-from sottovoce.report.audit_report import AuditLine, judge_line
+from sottovoce.report.audit_report import AuditLine, judge_line, skipped_text
 from sottovoce.runs.failure import RunFailed
 from sottovoce.studies.audit import audit_lines, run_chunk
 from sottovoce.studies.audit_line import SURE, _table_bound
@@ -347,6 +347,35 @@ def test_wrong_options_are_refused() -> None:
     ):
         with pytest.raises(UsageError, match=text):
             sottovoce.audit("head-count", **{"runs": 8, "seed": 1, **options})  # type: ignore[arg-type]
+
+
+def test_options_that_a_protocol_refuses_when_it_runs_are_refused_at_once() -> None:
+    """No run is made for the audit: private-schema refuses texts without a delta in its first."""
+    steps: list[object] = []
+    with pytest.raises(UsageError, match="expected a delta above 0 to learn 'a'"):
+        sottovoce.audit(
+            "private-schema", runs=16, seed=1, progress=lambda *step: steps.append(step), delta=0.0
+        )
+    assert not steps
+
+
+def test_an_audit_of_everything_skips_what_the_options_do_not_suit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One protocol refuses before its run and another in it; the third one is audited."""
+    from sottovoce.launch import audit as module
+
+    monkeypatch.setattr(module, "available", lambda: ["aim", "head-count", "private-schema"])
+    monkeypatch.setattr(module, "audit_mechanisms", lambda **_: [])
+    result = sottovoce.audit("all", runs=16, seed=1, delta=0.0)
+    assert {line.protocol for line in result.lines} == {"head-count"}
+    assert {*result.report.skipped} == {"aim", "private-schema"}
+    result.save(tmp_path)
+    for line in skipped_text(result.report):
+        assert "expected a delta above 0" in line
+        assert escape(line) in (tmp_path / "audit.html").read_text()
+    with pytest.raises(UsageError, match="epsilom"):
+        sottovoce.audit("all", runs=16, seed=1, epsilom=1.0)
 
 
 def test_the_command_ends_with_1_where_more_is_lost() -> None:
