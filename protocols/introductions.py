@@ -6,6 +6,7 @@
 Two roles are introduced if each names the other. This takes one round of two messages of 128 bytes
 for every such pair. With ML-KEM (`crypto.kem`), which runs without a seed have, the lower rank's
 message has 1,184 bytes more. The other answers with a message of 1,096 bytes, in a second round.
+The role that answers has its channel then, and can send through it in the same round (`meanwhile`).
 
 Keys and digests are public, so a role that relays or reads them learns nothing. Afterwards only the
 two roles can read what they send each other, whatever machine carries it. `crypto.sealed` explains
@@ -18,7 +19,7 @@ another one ends the run, and names the two roles that disagree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -71,7 +72,12 @@ INTRODUCTION: Final = Introductions.Introduction.__name__
 ENCAPSULATION: Final = Introductions.Encapsulation.__name__
 
 
-def introduce(role: IdentifiedRole, *, others: Sequence[int]) -> Mapping[int, Channel]:
+def introduce(
+    role: IdentifiedRole,
+    *,
+    others: Sequence[int],
+    meanwhile: Callable[[], None] | None = None,
+) -> Mapping[int, Channel]:
     """Agree on a channel with each of these roles, and seal all messages to them.
 
     Each of them must call it, too, and name this role. A role to which there is a channel already
@@ -80,6 +86,9 @@ def introduce(role: IdentifiedRole, *, others: Sequence[int]) -> Mapping[int, Ch
     Args:
         role: The party or the curator that calls it.
         others: Ranks of other roles; 0 is the curator.
+        meanwhile: Sends to lower ranks, as soon as there are channels to them. By then all
+            introductions were checked. Only the answers of higher ranks may be missing, and waiting
+            for them first would take a round.
 
     Returns:
         All channels of this role, by rank.
@@ -94,27 +103,17 @@ def introduce(role: IdentifiedRole, *, others: Sequence[int]) -> Mapping[int, Ch
         )
     new = [rank for rank in dict.fromkeys(others) if rank not in role.channels]
     if not new:
+        if meanwhile is not None:
+            meanwhile()
         return role.channels
     ephemeral = Keypair.new(role.randomness("ephemeral key"))
     introductions = _exchange(role, new, ephemeral=ephemeral)
-    shares = _encapsulate(role, introductions) if role.hybrid else {}
-    for peer, introduction in introductions.items():
-        try:
-            role.channels[peer] = agree(
-                rank=role.rank,
-                identity=role.identity,
-                ephemeral=ephemeral,
-                peer=peer,
-                peer_identity=introduction.identity,
-                peer_ephemeral=introduction.ephemeral,
-                context=role.where.protocol,
-                job_digest=role.job_digest,
-                kem=shares.get(peer, KemShare()),
-            )
-        except ValueError as error:
-            raise _no_channel(role, peer, error) from None
-    for peer in new:
-        role.seal(peer, role.channels[peer])
+    lower = {rank: keys for rank, keys in introductions.items() if rank < role.rank}
+    higher = {rank: keys for rank, keys in introductions.items() if rank > role.rank}
+    _open_channels(role, lower, ephemeral=ephemeral, shares=_answer(role, lower))
+    if meanwhile is not None:
+        meanwhile()
+    _open_channels(role, higher, ephemeral=ephemeral, shares=_take_answers(role, higher))
     return role.channels
 
 
@@ -141,28 +140,60 @@ def _exchange(
     return introductions
 
 
-def _encapsulate(
+def _answer(
     role: IdentifiedRole, introductions: Mapping[int, Introductions.Introduction]
 ) -> dict[int, KemShare]:
-    """Agree on a secret of ML-KEM with each role: answer lower ranks, and open others' answers."""
+    """Answer the ML-KEM keys of lower ranks. Without ML-KEM there is nothing to answer."""
     shares: dict[int, KemShare] = {}
-    for peer, introduction in introductions.items():
-        if peer < role.rank:
-            try:
-                secret, ciphertext = role.encapsulate(introduction.kem)
-            except ValueError as error:
-                raise _no_channel(role, peer, error) from None
-            shares[peer] = KemShare(introduction.kem, ciphertext, secret)
-            role.send(Introductions.Encapsulation(ciphertext), to=peer)
-    higher = [peer for peer in introductions if peer > role.rank]
-    answers = role.gather(Introductions.Encapsulation, sources=higher) if higher else []
-    for peer, answer in zip(higher, answers, strict=True):
+    for peer, introduction in introductions.items() if role.hybrid else ():
+        try:
+            secret, ciphertext = role.encapsulate(introduction.kem)
+        except ValueError as error:
+            raise _no_channel(role, peer, error) from None
+        shares[peer] = KemShare(introduction.kem, ciphertext, secret)
+        role.send(Introductions.Encapsulation(ciphertext), to=peer)
+    return shares
+
+
+def _take_answers(role: IdentifiedRole, peers: Collection[int]) -> dict[int, KemShare]:
+    """Receive the answers of higher ranks. Without ML-KEM there are none."""
+    if not role.hybrid or not peers:
+        return {}
+    shares: dict[int, KemShare] = {}
+    answers = role.gather(Introductions.Encapsulation, sources=[*peers])
+    for peer, answer in zip(peers, answers, strict=True):
         try:
             secret = role.kem_key.open(answer.ciphertext)
         except ValueError as error:
             raise _no_channel(role, peer, error) from None
         shares[peer] = KemShare(role.kem_key.public, answer.ciphertext, secret)
     return shares
+
+
+def _open_channels(
+    role: IdentifiedRole,
+    introductions: Mapping[int, Introductions.Introduction],
+    *,
+    ephemeral: Keypair,
+    shares: Mapping[int, KemShare],
+) -> None:
+    """Make the channels to these roles, and seal all further messages to them."""
+    for peer, introduction in introductions.items():
+        try:
+            role.channels[peer] = agree(
+                rank=role.rank,
+                identity=role.identity,
+                ephemeral=ephemeral,
+                peer=peer,
+                peer_identity=introduction.identity,
+                peer_ephemeral=introduction.ephemeral,
+                context=role.where.protocol,
+                job_digest=role.job_digest,
+                kem=shares.get(peer, KemShare()),
+            )
+        except ValueError as error:
+            raise _no_channel(role, peer, error) from None
+        role.seal(peer, role.channels[peer])
 
 
 def _no_channel(role: IdentifiedRole, peer: int, error: ValueError) -> MessageError:

@@ -83,13 +83,16 @@ class PartySums:
         self._batches = 0
         self.circle = mask_graph(options, parties=len(me.parties), seed=me.job_digest)
         """The order in which parties stand on the mask graph; neighbours are introduced."""
+        self.counts_rows = rows is None
+        """Whether `rows` is the number of all rows, and not a bound on them."""
+        send_rows = self._send_rows if rows is None else None
         if options.aggregator != "clear":
             sparse = noise == "shares" and not all_pairs
             peers = self.circle.neighbours(me.rank) if sparse else me.peers
-            introduce(me, others=[CURATOR, *peers])
-        self.counts_rows = rows is None
-        """Whether `rows` is the number of all rows, and not a bound on them."""
-        self.rows = self._count_rows() if rows is None else rows
+            introduce(me, others=[CURATOR, *peers], meanwhile=send_rows)
+        elif send_rows is not None:
+            send_rows()
+        self.rows = self._receive_rows() if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._keyed_party: KeyedParty | None = None
         self._side: Contributor
@@ -142,7 +145,8 @@ class PartySums:
         tables = list(batch.steps(values, rows=self.rows, groups=groups))
         self.contribute(tables, batch.sum_batch(rows=self.rows))
 
-    def _count_rows(self) -> int:
+    def _send_rows(self) -> None:
+        """Send this party's number of rows to the curator."""
         me = self._me
         if me.accountant.neighbours != "replace-one":
             raise MisuseError(
@@ -151,6 +155,10 @@ class PartySums:
                 where=me.where,
             )
         me.send(SecureSums.Rows(len(me.records)), to=CURATOR)
+
+    def _receive_rows(self) -> int:
+        """Receive all parties' numbers of rows, and add them up."""
+        me = self._me
         rows = me.receive(SecureSums.RowsByParty, source=CURATOR).rows
         if rows.shape != (len(me.parties),) or rows.min() < 0:
             raise MessageError(

@@ -284,9 +284,12 @@ def test_rounds_in_the_readme_are_those_of_a_run(name: str) -> None:
     if most or name == "private-schema":
         del options["schema"]  # with few edges there are fewer turns
     if name == "adaptive-pairs":
+        # One run has no seed, so its channels need ML-KEM, which must not take a round.
         measured = {
-            noise: sottovoce.run(name, parties=4, **options, noise=noise).report["communication"]
-            for noise in ("gaussian", "laplace")
+            noise: sottovoce.run(name, parties=4, **{**options, "seed": seed}, noise=noise).report[
+                "communication"
+            ]
+            for noise, seed in (("gaussian", None), ("laplace", 1))
         }
         rounds = {noise: sent["rounds"] for noise, sent in measured.items()}
         assert stated == f"{rounds['gaussian']}; {rounds['laplace']} with Laplace noise"

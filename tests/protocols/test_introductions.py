@@ -196,6 +196,40 @@ def test_with_ml_kem_the_predicted_cost_is_exact(converse: Converse, parties: in
 
 
 @needs_kem
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_what_is_sent_meanwhile_is_sealed_and_follows_all_introductions(
+    converse: Converse, hybrid: bool
+) -> None:
+    def party(me: Party) -> None:
+        def send() -> None:
+            me.send(Word("hush"), to=CURATOR)
+
+        with me.phase("keys"):
+            introduce(me, others=me.others, meanwhile=send)
+            introduce(me, others=me.others, meanwhile=send)  # all have channels already
+
+    def curator(desk: Curator) -> None:
+        everybody(desk)
+        with desk.phase("keys"):
+            assert desk.gather(Word) == [Word("hush")] * 3
+            assert desk.gather(Word) == [Word("hush")] * 3
+
+    talk = converse(party, curator, kinds=KINDS, hybrid=hybrid)
+    assert sum(heard.kind == "Word" for heard in talk.heard) == 6
+    assert all(b"hush" not in heard.payload for heard in talk.heard)
+
+    senders = []
+
+    def eager(role: IdentifiedRole) -> None:
+        with role.phase("keys"):
+            introduce(role, others=role.others, meanwhile=lambda: senders.append(role.rank))
+
+    with pytest.raises(MessageError, match="was given another one"):
+        converse(eager, eager, kinds=KINDS, hybrid=hybrid, digests={2: b"\1" * 32})
+    assert not senders
+
+
+@needs_kem
 @pytest.mark.parametrize("field", ["secret", "public", "ciphertext"])
 def test_both_ends_need_the_same_share_of_ml_kem(field: str) -> None:
     from dataclasses import replace
@@ -295,5 +329,7 @@ def test_a_run_without_a_seed_has_ml_kem(seed: int | None, agreement: str, answe
     )
     assert run.report["privacy"]["key_agreement"] == agreement
     assert (run.ledger["kind"] == "Encapsulation").sum() == answers
+    # Introductions, rows beside the answers, all parties' rows, the sum: ML-KEM takes no round.
+    assert run.report["communication"]["rounds"] == 4
     for line in run.report["communication"]["predicted"]:
         assert line["payload_bytes"] == line["measured_payload_bytes"], line
