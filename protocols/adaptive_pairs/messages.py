@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
 
-from ...messages import CURATOR, MessageError, message
+from ...messages import CURATOR, MessageError, Shape, message
 from ...parties import Party
 from ...privacy import Domain
 from .tables import MAX_WEIGHT, Grouping, PlannedTable
@@ -20,6 +20,8 @@ MAX_CELLS: Final = 1 << 25
 """Most cells of a round's tables: every role must be able to hold them."""
 MAX_ATTRIBUTES: Final = 3
 """Most attributes of a table."""
+MAX_GROUPINGS: Final = 3
+"""Most groupings of an attribute in a plan: a party holds a column of its records for each."""
 
 
 class Plans:
@@ -34,11 +36,11 @@ class Plans:
         and `groupings` say of each attribute of each table stands one after another.
         """
 
-        weights: NDArray[np.uint8]
-        lengths: NDArray[np.uint8]
-        attributes: NDArray[np.uint16]
-        groupings: NDArray[np.uint16]
-        groups: tuple[NDArray[np.uint16], ...]
+        weights: Annotated[NDArray[np.uint8], Shape(None)]
+        lengths: Annotated[NDArray[np.uint8], Shape(None)]
+        attributes: Annotated[NDArray[np.uint16], Shape(None)]
+        groupings: Annotated[NDArray[np.uint16], Shape(None)]
+        groups: tuple[Annotated[NDArray[np.uint16], Shape(None)], ...]
 
 
 def plan_message(domain: Domain, tables: Sequence[PlannedTable]) -> Plans.Plan:
@@ -137,15 +139,8 @@ def _read(domain: Domain, plan: Plans.Plan) -> list[PlannedTable]:
         table = PlannedTable(
             tuple(names[place] for place in places), weight, chosen if any(chosen) else ()
         )
-        for name, size, grouping in zip(
-            table.attributes, domain.shape(table.attributes), chosen, strict=True
-        ):
-            if grouping and len(grouping) != size:
-                raise ValueError(
-                    f"expected a group for each of the {size} labels of {name}, found "
-                    f"{len(grouping)}"
-                )
         tables.append(table)
+    _check_groupings(domain, tables)
     different = {(table.attributes, table.groupings) for table in tables}
     if len(different) < len(tables):
         raise ValueError("expected different tables in the plan, found one twice")
@@ -153,7 +148,7 @@ def _read(domain: Domain, plan: Plans.Plan) -> list[PlannedTable]:
 
 
 def _read_grouping(groups: NDArray[np.uint16]) -> Grouping:
-    if groups.ndim != 1 or not len(groups):
+    if not len(groups):
         raise ValueError("expected a group for each label in the plan, found none")
     if set(groups.tolist()) != set(range(int(groups.max()) + 1)):
         raise ValueError(
@@ -161,3 +156,21 @@ def _read_grouping(groups: NDArray[np.uint16]) -> Grouping:
             f"{len(set(groups.tolist()))} up to {int(groups.max())}"
         )
     return tuple(groups.tolist())
+
+
+def _check_groupings(domain: Domain, tables: Sequence[PlannedTable]) -> None:
+    """Refuse a grouping of another number of labels, and more groupings than a party can hold."""
+    groupings: dict[str, set[Grouping]] = {name: set() for name in domain.attributes}
+    for table in tables:
+        for name, grouping in zip(table.attributes, table.groupings, strict=False):
+            labels = domain.cells((name,))
+            if grouping and len(grouping) != labels:
+                raise ValueError(
+                    f"expected a group for each of the {labels} labels of {name}, found "
+                    f"{len(grouping)}"
+                )
+            groupings[name].add(grouping)
+            if len(groupings[name] - {()}) > MAX_GROUPINGS:
+                raise ValueError(
+                    f"expected at most {MAX_GROUPINGS} groupings of {name} in the plan, found more"
+                )

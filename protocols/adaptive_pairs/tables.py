@@ -117,8 +117,8 @@ def count_tables(
     names: dict[tuple[str, Grouping], str] = {}
     for table in tables:
         for name, grouping in zip(table.attributes, table.groupings, strict=False):
-            if grouping:
-                names.setdefault((name, grouping), f"{name}\n{len(names)}")
+            if grouping and (name, grouping) not in names:
+                names[name, grouping] = _new_name(f"{name} {len(names)}", records.domain)
     grouped = records.with_groups({new: old for old, new in names.items()})
     families = [
         tuple(
@@ -131,6 +131,13 @@ def count_tables(
     ]
     for table, counts in zip(tables, grouped.marginals(families), strict=True):
         yield table.weight * counts
+
+
+def _new_name(name: str, domain: Domain) -> str:
+    """Lengthen a name until no attribute has it."""
+    while name in domain.labels:
+        name += "'"
+    return name
 
 
 def measured_tables(

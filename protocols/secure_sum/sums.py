@@ -173,7 +173,7 @@ class PartySums:
                 "changed it",
                 where=me.where,
             )
-        return int(rows.sum())
+        return sum(rows.tolist())  # numbers of any size, where an array's sum may overflow
 
 
 class CuratorSums:

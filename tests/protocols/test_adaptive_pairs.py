@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import combinations
 from math import sqrt
@@ -15,15 +16,16 @@ import pytest
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
+from sottovoce.curator.pairs.groups import HALVINGS
 from sottovoce.launch.conformance import ProtocolConformance
-from sottovoce.messages import MessageError
+from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.protocols.adaptive_pairs import protocol as module
 from sottovoce.protocols.adaptive_pairs.estimation import Estimation
-from sottovoce.protocols.adaptive_pairs.messages import Plans, _read, plan_message
+from sottovoce.protocols.adaptive_pairs.messages import MAX_GROUPINGS, Plans, _read, plan_message
 from sottovoce.protocols.adaptive_pairs.publishing import RoundModel
 from sottovoce.protocols.adaptive_pairs.tables import (
     MAX_WEIGHT,
@@ -34,6 +36,7 @@ from sottovoce.protocols.adaptive_pairs.tables import (
     integer_weights,
 )
 from sottovoce.protocols.cost import Public
+from sottovoce.protocols.secure_sum import SecureSums, star
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job, instantiate
 
@@ -304,6 +307,13 @@ BAD_PLANS: dict[str, dict[str, Any]] = {
         "attributes": [0, 0],
         "groupings": [0, 0],
     },
+    "at most 3 groupings of race": {
+        "weights": [1] * 4,
+        "lengths": [1] * 4,
+        "attributes": [1] * 4,
+        "groupings": [1, 2, 3, 4],
+        "groups": [[0, 1, 2, 3, 0], [0, 1, 2, 2, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 1]],
+    },
     "found 0 for 0": {"weights": [], "lengths": [], "attributes": [], "groupings": []},
 }
 
@@ -334,6 +344,77 @@ def test_a_bad_plan_is_refused_in_one_line(match: str, monkeypatch: pytest.Monke
     with pytest.raises((RunFailed, MessageError), match=match) as caught:
         run(parties=2)
     assert "\n" not in str(caught.value).strip()
+
+
+@pytest.mark.parametrize("field", ["weights", "lengths", "attributes", "groupings", "groups"])
+def test_a_plan_has_lists_and_no_other_arrays(field: str) -> None:
+    """The message is refused before anything of it is read, on either side of the wire."""
+    good = good_plan()
+    names = ("weights", "lengths", "attributes", "groupings", "groups")
+    fields = {name: getattr(good, name) for name in names}
+    for bad in (np.zeros((1, 1), np.uint8), np.array(1, np.uint8)):
+        cast = bad.astype(np.uint16 if field in ("attributes", "groupings", "groups") else np.uint8)
+        with pytest.raises(MisuseError, match=r"array of shape \(any\), found"):
+            Plans.Plan(**fields | {field: (cast,) if field == "groups" else cast})
+
+
+def test_a_curator_plans_no_more_groupings_than_parties_take() -> None:
+    assert MAX_GROUPINGS >= HALVINGS
+
+
+def forge_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the curator send party 1 another plan than the others; all figures are the same."""
+    broadcast = Curator.broadcast
+    income_by_sex = [PlannedTable(("sex", "income"), 100)]
+    income_by_race = [PlannedTable(("race", "income"), 100, ((0, 0, 0, 1, 1), ()))]
+
+    def forged(desk: Curator, message: Any, **options: Any) -> None:
+        if not isinstance(message, Plans.Plan):
+            return broadcast(desk, message, **options)
+        for party in desk.parties:
+            tables = income_by_sex if party == 1 else income_by_race
+            desk.send(plan_message(desk.domain, tables), to=party)
+        return None
+
+    monkeypatch.setattr(Curator, "broadcast", forged)
+    monkeypatch.setattr(Estimation, "plan", lambda *_, **__: income_by_sex)
+
+
+@pytest.mark.parametrize("aggregator", ["masks", "paillier"])
+@pytest.mark.parametrize("unchecked", ["nobody", "curator", "curator and parties"])
+def test_different_plans_for_different_parties_give_no_sum(
+    aggregator: str, unchecked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Digests name who differs, and where nobody compares them masks do not cancel."""
+    forge_plans(monkeypatch)
+
+    def take(desk: Curator, *_: object, **__: object) -> None:
+        desk.gather(SecureSums.Agreement)
+        if unchecked == "curator":
+            time.sleep(2)  # until parties have compared theirs
+
+    if unchecked != "nobody":
+        monkeypatch.setattr(star, "take_agreements", take)
+    if unchecked == "curator and parties":
+        monkeypatch.setattr(
+            star,
+            "require_agreement",
+            lambda me, circle, **_: me.receive(SecureSums.Agreement, source=circle.before(me.rank)),
+        )
+    expected = {
+        "nobody": "sent them different things",
+        "curator": r"party \d has received the same as party \d",
+        "curator and parties": "masks .*cancel",
+    }[unchecked]
+    with pytest.raises((RunFailed, MessageError), match=expected):
+        run(
+            parties=3,
+            aggregator=aggregator,
+            epsilon=50.0,
+            noise="gaussian",
+            rounds=2,
+            **(KEYS if aggregator == "paillier" else {}),
+        )
 
 
 def test_pairs_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,6 +448,16 @@ def test_parties_count_groups() -> None:
     assert singles.tolist() == [7]
     assert grouped.shape(domain) == (2, 2)
     assert records.domain == domain
+
+
+def test_names_of_groups_are_no_attributes_names() -> None:
+    """Attributes whose names look like those that a party gives to its groups are counted."""
+    domain = domain_of(**{"a": 3, "a 0": 2, "a 0'": 2})
+    frame = pd.DataFrame({"a": list("0012210"), "a 0": list("0110101"), "a 0'": list("0000011")})
+    tables = [PlannedTable(("a", "a 0"), 1, ((1, 0, 1), ())), PlannedTable(("a 0'",), 1)]
+    pairs, single = count_tables(records_of(frame, domain), tables)
+    assert pairs.tolist() == [1, 1, 2, 3]
+    assert single.tolist() == [5, 2]
 
 
 def test_grouped_tables_travel() -> None:
