@@ -117,7 +117,9 @@ class Edges:
             parts += payload.parts()
         else:
             parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
+        began = self._clock()
         self.frames.send_message(parts, to=to, kind=kind)
+        ready = self._clock()
         if self._transcript:
             digest = self._digests[to]
             for part in parts:
@@ -127,6 +129,8 @@ class Edges:
             sequence,
             kind,
             sent=True,
+            began=began,
+            ready=ready,
             payload=size,
             frame=length,
             ciphertext=payload.ciphertext,
@@ -137,7 +141,9 @@ class Edges:
         """Wait for one message of this kind from this role."""
         self._check(kind, source)
         name = kind.__name__
+        began = self._clock()
         frame = self.frames.next_message(name, source=source)
+        ready = self._clock()
         sequence = self._received[source]
         header_length = int.from_bytes(frame[4:8], "little")
         size = len(frame) - header_length
@@ -163,7 +169,16 @@ class Edges:
                 *error.parts, f", from {role_name(source)}", where=self._phases.where
             ) from None
         self._received[source] = sequence + 1
-        self._note(source, sequence, name, sent=False, payload=size, frame=len(frame))
+        self._note(
+            source,
+            sequence,
+            name,
+            sent=False,
+            began=began,
+            ready=ready,
+            payload=size,
+            frame=len(frame),
+        )
         return message
 
     def end(self) -> None:
@@ -187,16 +202,18 @@ class Edges:
         kind: str,
         *,
         sent: bool,
+        began: float,
+        ready: float,
         payload: int,
         frame: int,
         ciphertext: int = 0,
         user_bits: int = 0,
     ) -> None:
-        """Note a message for the ledger."""
+        """Note a message for the ledger, and that the role goes on now."""
         phase, step = self._phases.current, self._phases.step
-        seconds = self._clock() - self._start
+        times = (time - self._start for time in (began, ready, self._clock()))
         sizes = payload, frame, ciphertext, user_bits
-        self.acts.append(Act(sent, peer, sequence, phase, step, kind, *sizes, seconds))
+        self.acts.append(Act(sent, peer, sequence, phase, step, kind, *sizes, *times))
 
     def _check(self, kind: type, peer: int) -> None:
         """Refuse what is no message of this protocol, and peers that do not exist."""

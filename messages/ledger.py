@@ -16,7 +16,9 @@ length, or the run fails. What the numbers mean, to the byte:
                 received the one before: delay is at least rounds times latency
     step        how many verbs the sender has used in the phase
     seconds     time since the sender's (receiver's) own start; clocks of two hosts are never
-                compared
+                compared. A role that sends computes until `sending_at`, and the transport has its
+                message until `sent_at`. A role that receives computes until `awaited_at`, waits
+                until `arrived_at`, and reads the message until `received_at`
 """
 
 from __future__ import annotations
@@ -44,7 +46,12 @@ class Act(NamedTuple):
     frame: int
     ciphertext: int
     user_bits: int
+    began: float
+    """When the role handed the message to the transport, or began to wait for it."""
+    ready: float
+    """When the transport had taken the message, or brought it."""
     seconds: float
+    """When the role went on."""
 
 
 class Entry(NamedTuple):
@@ -61,7 +68,10 @@ class Entry(NamedTuple):
     frame_bytes: int
     ciphertext_bytes: int
     user_bits: int
+    sending_at: float
     sent_at: float
+    awaited_at: float
+    arrived_at: float
     received_at: float
 
 
@@ -155,7 +165,10 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
             frame_bytes=departure.frame,
             ciphertext_bytes=departure.ciphertext,
             user_bits=departure.user_bits,
-            sent_at=round(departure.seconds, 6),  # as ledger.csv has it
+            sending_at=round(departure.began, 6),  # as ledger.csv has it
+            sent_at=round(departure.seconds, 6),
+            awaited_at=round(arrival.began, 6),
+            arrived_at=round(arrival.ready, 6),
             received_at=round(arrival.seconds, 6),
         )
         for number, (crossing, departure, arrival) in enumerate(

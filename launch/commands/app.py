@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "protocols": ("looking", "List the protocols, or one protocol's parameters and defaults."),
     "report": ("looking", "Write report.html anew, and print the summary again."),
     "compare": ("looking", "Put runs side by side: privacy, cost and quality, as table and page."),
+    "replay": ("forecasting", "Say how long a finished run would have taken on another network."),
     "sweep": ("repeating", "Make many runs from one file; finished runs are not repeated."),
     "reproduce": ("repeating", "Make tables and figures of the papers again, with verdicts."),
     "evaluate": ("judging", "Compare a synthetic table with the real one."),

@@ -10,15 +10,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "messages": set(),
+    "network": {"messages"},
     "crypto": {"messages"},
     "privacy": {"messages", "crypto"},
     "parties": {"messages", "crypto", "privacy"},
     "curator": {"messages", "crypto", "privacy"},
     "protocols": {"messages", "crypto", "privacy", "parties", "curator"},
     "evaluation": {"messages", "crypto", "privacy", "parties", "curator"},
-    "runs": {"messages", "crypto", "privacy", "parties", "curator", "protocols"},
+    "runs": {"messages", "network", "crypto", "privacy", "parties", "curator", "protocols"},
     "report": {
         "messages",
+        "network",
         "crypto",
         "privacy",
         "parties",
@@ -29,6 +31,7 @@ MAY_IMPORT = {
     },
     "studies": {
         "messages",
+        "network",
         "crypto",
         "privacy",
         "parties",

@@ -38,6 +38,8 @@ class Notes:
             "frame": 72,
             "ciphertext": 0,
             "user_bits": 0,
+            "began": 0.0,
+            "ready": 0.0,
             "seconds": 0.0,
         }
         return Act(sent, peer, sequence, **{**defaults, **more})

@@ -450,8 +450,8 @@ def test_a_page_is_not_written_where_the_rest_fails(
 def test_the_time_line_goes_by_one_clock(runs: dict[str, sottovoce.Run]) -> None:
     """By its own clock, which starts ten seconds later, the party answers before the question."""
     run = runs["count"].reported
-    question = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, sent_at=11.0, received_at=1.5)
-    answer = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, sent_at=2.0, received_at=12.25)
+    question = Entry(1, "count", 1, "Ask", 0, 1, 1, 10, 10, 0, 0, 11.0, 11.0, 0.5, 1.5, 1.5)
+    answer = Entry(2, "count", 1, "Tell", 1, 0, 2, 10, 10, 0, 0, 2.0, 2.0, 12.0, 12.25, 12.25)
     assert "count from 11 to 12.2" in Page(run_page(run, entries=[question, answer])).text
 
 
@@ -579,8 +579,7 @@ def entry(
         payload + 48,
         0,
         0,
-        0.1 * number,
-        0.1 * number,
+        *[0.1 * number] * 5,
     )
 
 

@@ -1,0 +1,134 @@
+"""Replay: what a finished run would have taken on another network.
+
+The ledger says of every role what it sent and received, in which order, and how long it computed
+in between. A script of this goes through the simulation. What depends on what is as it was: a role
+sends when it has received what it had received before it.
+
+After its last message every party tells the curator that it has ended, and the conversation ends
+when the curator has learnt it of all. These frames are not in the ledger, but take time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterable, Sequence
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias
+
+from ..messages import CURATOR, Entry
+from .model import Network
+from .simulation import Actor, Ended, Frame, Request, Send, Simulation, Wait
+from .timing import Timing
+
+__all__ = ["PartStep", "parts_of", "replay"]
+
+END_BYTES: Final = 64
+"""Bytes of the frame with which a role tells that it has ended, approximately."""
+
+Waits: TypeAlias = defaultdict[tuple[int, int], float]
+Part: TypeAlias = Generator[Request, tuple[float, Frame | None], None]
+
+
+class PartStep(NamedTuple):
+    """A message in one role's part."""
+
+    computed: float
+    """Seconds that the role computed before."""
+    sent: bool
+    peer: int
+    size: int
+    read: float = 0.0
+    """Seconds that the role took to read what it received."""
+
+
+def parts_of(entries: Sequence[Entry], *, parties: int) -> list[list[PartStep]]:
+    """List each role's messages, with the computation in between, from a ledger."""
+    acts: list[list[tuple[float, int, Entry]]] = [[] for _ in range(parties + 1)]
+    for entry in entries:
+        # At the same time a role sends a message of round n after it has received those below n.
+        acts[entry.sender].append((entry.sent_at, 2 * entry.round - 1, entry))
+        acts[entry.receiver].append((entry.received_at, 2 * entry.round, entry))
+    return [
+        list(_steps(rank, sorted(timed, key=lambda act: (act[0], act[1], act[2].message))))
+        for rank, timed in enumerate(acts)
+    ]
+
+
+def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[PartStep]:
+    clock = 0.0
+    for seconds, _, entry in acts:
+        if entry.sender == rank:
+            computed = max(0.0, entry.sending_at - clock)
+            yield PartStep(computed, True, entry.receiver, entry.frame_bytes)  # noqa: FBT003
+        else:
+            computed = max(0.0, entry.awaited_at - clock)
+            read = max(0.0, entry.received_at - entry.arrived_at)
+            yield PartStep(computed, False, entry.sender, entry.frame_bytes, read)  # noqa: FBT003
+        clock = seconds
+
+
+def replay(
+    parts: Sequence[Sequence[PartStep]], network: Network, *, last: float = 0.0, speed: float = 1.0
+) -> Timing:
+    """Give the time that the conversation takes on a network, until the curator knows its end.
+
+    Args:
+        parts: each role's messages, by rank.
+        network: the network.
+        last: seconds that the curator computes after its last message.
+        speed: how many times as fast the roles compute.
+    """
+    waits: Waits = defaultdict(float)
+    parties = range(1, len(parts))
+    actors = [
+        _actor(_follow(rank, _with_end(part, rank, parties, last), waits, speed))
+        for rank, part in enumerate(parts)
+    ]
+    simulation = Simulation(network, actors)
+    simulation.run()
+    return Timing.of(simulation.ended[CURATOR], waits)
+
+
+def _with_end(
+    part: Sequence[PartStep], rank: int, parties: Sequence[int], last: float
+) -> list[PartStep]:
+    """Add the frames that end a role's part."""
+    if rank != CURATOR:
+        return [*part, PartStep(0.0, True, CURATOR, END_BYTES)]  # noqa: FBT003
+    return [
+        *part,
+        *(PartStep(last if party == 1 else 0.0, True, party, END_BYTES) for party in parties),  # noqa: FBT003
+        *(PartStep(0.0, False, party, END_BYTES) for party in parties),  # noqa: FBT003
+    ]
+
+
+def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> Part:
+    """Follow a script; `waits` gets the time that this role waits for each other one."""
+    now, computed = 0.0, 0.0
+    inbox: Counter[int] = Counter()
+    for step in part:
+        computed += step.computed / speed
+        if step.sent:
+            now, _ = yield Send(computed, step.peer, step.size)
+            computed = 0.0
+            continue
+        began = now + computed
+        while not inbox[step.peer]:
+            now, frame = yield Wait(computed, float("inf"))
+            computed = 0.0
+            if frame is not None:
+                inbox[frame.sender] += 1
+        inbox[step.peer] -= 1
+        waits[rank, step.peer] += now + computed - began
+        computed += step.read / speed
+    yield Ended(computed)
+
+
+def _actor(part: Part) -> Actor:
+    calls = count()
+
+    def act(now: float, frame: Frame | None) -> Request:
+        # A generator starts with nothing; what it is sent is the answer to its last request.
+        return part.send((now, frame)) if next(calls) else next(part)
+
+    return act

@@ -1,0 +1,161 @@
+"""A finished run on another network: seconds, what they consist of, and who waited for whom."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+
+from ..messages import CURATOR, Entry, UsageError, role_name
+from ..network import (
+    Network,
+    Reason,
+    Timing,
+    host_name,
+    network_text,
+    parts_of,
+    replay,
+    share_lines,
+    time_text,
+)
+from .folder import BROKEN, read_ledger
+from .formats import quantity
+from .report import Report, read_report
+
+__all__ = ["ReplayReport", "replay_json", "replay_lines", "replay_run", "waiting_rows"]
+
+MAX_WAITS_SHOWN = 8
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the critical path."""
+
+    reason: Reason
+    seconds: float
+    stretches: int
+    """Number of stretches of the path with this reason: for latency, the rounds on it."""
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """How long one role waited for messages of another."""
+
+    role: str
+    awaited: str
+    seconds: float
+
+
+class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sottovoce replay --json` prints."""
+
+    protocol: str
+    parties: int
+    messages: int
+    rounds: int
+    network: str
+    seconds: float
+    """Seconds on this network, until the curator knows that all roles have ended."""
+    measured_seconds: float
+    """Seconds that the run took where it ran."""
+    shares: list[Share]
+    """What the critical path consists of, the largest part first."""
+    computation: dict[str, float]
+    """Seconds of computation on the critical path, by role."""
+    waits: list[Waiting]
+    """Who waited for whom, the longest first."""
+
+
+def replay_run(
+    folder: Path, network: Network, *, speed: float = 1.0
+) -> tuple[ReplayReport, Timing]:
+    """Replay the run of a folder on a network.
+
+    Args:
+        folder: the run's folder, with report.json and ledger.csv.
+        network: the network.
+        speed: how many times as fast the roles compute.
+
+    Raises:
+        UsageError: the folder holds no run, or one that cannot be replayed.
+    """
+    if not 0 < speed < math.inf:
+        raise UsageError(f"expected a number above 0 for --speed, found {speed:g}")
+    report = read_report(folder)
+    entries = _ledger(folder)
+    parts = parts_of(entries, parties=report.parties)
+    timing = replay(parts, network, last=_last(report, entries), speed=speed)
+    waits = sorted(timing.waits.items(), key=lambda item: (-item[1], item[0]))
+    summary = ReplayReport(
+        protocol=report.protocol,
+        parties=report.parties,
+        messages=len(entries),
+        rounds=report.communication.rounds,
+        network=network_text(network),
+        seconds=_rounded(timing.seconds),
+        measured_seconds=report.seconds,
+        shares=[
+            Share(reason=reason, seconds=_rounded(seconds), stretches=timing.count(reason))
+            for reason, seconds in timing.by_reason.items()
+        ],
+        computation={
+            host_name(rank): _rounded(seconds)
+            for rank, seconds in timing.computation_by_role.items()
+        },
+        waits=[
+            Waiting(role=host_name(role), awaited=host_name(awaited), seconds=_rounded(seconds))
+            for (role, awaited), seconds in waits
+        ],
+    )
+    return summary, timing
+
+
+def replay_lines(report: ReplayReport, timing: Timing) -> list[tuple[str, str]]:
+    """Say what the run would have taken, in names and texts."""
+    parties = quantity(report.parties, "party", "parties")
+    measured = time_text(report.measured_seconds)
+    messages, rounds = quantity(report.messages, "message"), quantity(report.rounds, "round")
+    lines = [
+        ("run", f"{report.protocol} of {parties}, {messages} in {rounds}"),
+        ("network", report.network),
+        ("seconds", f"{time_text(report.seconds)}, where it ran {measured}"),
+    ]
+    names = ["consists of", *[""] * len(timing.by_reason)]
+    return lines + list(zip(names, share_lines(timing), strict=False))
+
+
+def waiting_rows(timing: Timing) -> list[list[str]]:
+    """List who waited longest for whom, for a table."""
+    longest = sorted(timing.waits.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        [role_name(role), role_name(awaited), time_text(seconds)]
+        for (role, awaited), seconds in longest[:MAX_WAITS_SHOWN]
+        if seconds > 0
+    ]
+
+
+def replay_json(report: ReplayReport) -> str:
+    """Write the report of a replay as JSON."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+
+
+def _ledger(folder: Path) -> list[Entry]:
+    path = folder / "ledger.csv"
+    try:
+        return read_ledger(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"expected the ledger of a run at {path}, found {error.strerror}"
+        ) from None
+    except BROKEN as error:
+        raise UsageError(f"expected the ledger of a run at {path}, found {error}") from None
+
+
+def _last(report: Report, entries: list[Entry]) -> float:
+    """Give the seconds that the curator computed after its last message."""
+    ends = [entry.received_at for entry in entries if entry.receiver == CURATOR]
+    ends += [entry.sent_at for entry in entries if entry.sender == CURATOR]
+    return max(0.0, report.seconds - max(ends, default=0.0))
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 6)

@@ -1,0 +1,112 @@
+"""Links are a monoid, paths have every stretch once, and draws depend on the seed alone."""
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce.network import PERFECT, Host, Link, Network, Site, Stack
+from sottovoce.network.stack import slow_start
+
+links = st.builds(
+    Link,
+    latency=st.floats(0, 1),
+    bandwidth=st.floats(1e3, 1e10) | st.just(math.inf),
+    loss=st.floats(0, 0.5),
+    jitter=st.floats(0, 1),
+)
+
+
+def almost(first: Link, second: Link) -> bool:
+    pairs = [
+        (first.latency, second.latency),
+        (first.bandwidth, second.bandwidth),
+        (first.loss, second.loss),
+        (first.jitter, second.jitter),
+    ]
+    return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs)
+
+
+@given(links, links, links)
+def test_links_in_series_are_a_monoid(first: Link, second: Link, third: Link) -> None:
+    assert almost((first + second) + third, first + (second + third))
+    assert almost(first + second, second + first)
+    assert almost(first + PERFECT, first)
+
+
+def test_a_path_has_the_stretches_on_its_way() -> None:
+    """Parties 1 and 2 sit in one office; party 2 has a slow access of its own."""
+    network = (
+        Network(name="test", between=Link(latency=0.05))
+        .with_host("parties", Host(uplink=Link(bandwidth=1e7, latency=0.001)))
+        .with_host("party 2", Host(uplink=Link(bandwidth=1e5, latency=0.002)))
+        .with_host("curator", Host(downlink=Link(bandwidth=3e6, latency=0.003)))
+        .with_edge("party 1", "curator", Link(latency=0.1, bandwidth=2e6))
+        .with_site(
+            Site(
+                name="office",
+                hosts=frozenset(["party 1", "party 2"]),
+                uplink=Link(bandwidth=1e6, latency=0.01),
+            )
+        )
+    )
+
+    def pipes(sender: int, receiver: int) -> list[tuple[str, float]]:
+        path = network.path(sender, receiver)
+        return [(pipe.name, pipe.bandwidth) for pipe in (*path.outgoing, *path.incoming)]
+
+    assert pipes(1, 0) == [
+        ("uplink of party 1", 1e7),
+        ("uplink of office", 1e6),
+        ("party 1 -> curator", 2e6),
+        ("downlink of curator", 3e6),
+    ]
+    assert network.path(1, 0).link.latency == pytest.approx(0.001 + 0.01 + 0.1 + 0.003)
+    # Two hosts of one site reach each other without its uplink.
+    assert pipes(1, 2) == [("uplink of party 1", 1e7)]
+    assert network.path(2, 1).link.latency == pytest.approx(0.002 + 0.05)
+    assert pipes(3, 0) == [("uplink of party 3", 1e7), ("downlink of curator", 3e6)]
+    assert pipes(0, 3) == []
+
+
+def test_changes_make_copies() -> None:
+    network = Network(name="test")
+    assert network.with_host("curator", Host(uplink=Link(latency=1))) != network
+    assert network.with_stack(Stack(eager_bytes=1)).stack.eager_bytes == 1
+    assert network == Network(name="test")
+
+
+def test_draws_are_uniform_and_depend_on_the_seed() -> None:
+    """Each mean of 4,000 draws is within 0.03 of one half but with probability below 1e-9."""
+    network = Network(name="test", seed=7)
+    draws = [network.draws(1, 0, number) for number in range(4000)]
+    for index in (0, 1):
+        values = [draw[index] for draw in draws]
+        assert abs(sum(values) / len(values) - 0.5) < 0.03
+        assert all(0 <= value < 1 for value in values)
+    assert draws == [network.draws(1, 0, number) for number in range(4000)]
+    others = [Network(name="test", seed=8).draws(1, 0, 0), network.draws(0, 1, 0)]
+    assert draws[0] not in others
+    assert draws[0] != network.draws(2, 0, 0)
+
+
+@pytest.mark.parametrize("windows", [1, 2, 3, 4])
+def test_slow_start_waits_a_round_trip_for_each_window(windows: int) -> None:
+    """Without a limit of bandwidth, 2^n - 1 first windows take n - 1 round trips more."""
+    size = (2**windows - 1) * 1000
+    waiting = slow_start(size, window=1000, round_trip=0.1, bandwidth=math.inf)
+    assert waiting == pytest.approx(0.1 * (windows - 1))
+
+
+def test_slow_start_ends_where_the_window_fills_the_way() -> None:
+    """A window of a round trip's bytes never waits, however much there is to send."""
+    window = round(20e6 * 0.1 / 8)
+    assert slow_start(10**9, window=window, round_trip=0.1, bandwidth=20e6) == 0
+    sizes = [10_000 * step for step in range(1, 100)]
+    seconds = [
+        slow_start(size, window=14_480, round_trip=0.1, bandwidth=20e6) + 8 * size / 20e6
+        for size in sizes
+    ]
+    assert all(first < second for first, second in pairwise(seconds))
