@@ -148,7 +148,7 @@ class Planning:
                 self._curves[place] = _curve(posterior, *self._noise[posterior.even.shape[1]])
 
     def share_out(
-        self, before: Mapping[Set, float], amount: float, *, least: float, power: float = 1.0
+        self, before: Mapping[Set, float], amount: float, *, least: float
     ) -> dict[Set, float]:
         """Share an amount out over the sets worth measuring.
 
@@ -156,8 +156,6 @@ class Planning:
             before: the amounts of sets that were measured.
             amount: what a single set would get if it were measured alone.
             least: sets that would get less are left out.
-            power: a set with a share s of the round gets s ** power of the amount. It is 1 for
-                users and for rho, and 2 for epsilon.
 
         Returns:
             The amount of each set.
@@ -165,13 +163,10 @@ class Planning:
         earlier = np.array([before.get(attributes, 0) for attributes in self.sets], float)
         new = np.full(len(self.sets), amount / len(self.sets))
         for _ in range(STEPS):
-            measured = new**power / amount ** (power - 1)
-            slope = power * (new / amount) ** (power - 1)
-            new = new * (self._gain(earlier + measured) * slope) ** POWER
+            new = new * self._gain(earlier + new) ** POWER
             new *= amount / new.sum()
         new[new < min(least, new.max())] = 0.0
-        measured = new**power / amount ** (power - 1)
-        weights = zip(self.sets, measured, strict=True)
+        weights = zip(self.sets, new, strict=True)
         return {attributes: float(weight) for attributes, weight in weights if weight}
 
     def predict(self, amounts: Mapping[Set, float]) -> float:

@@ -128,11 +128,12 @@ class Role:
     @property
     def position(self) -> Position:
         """Current position. May be read from another thread."""
-        where, frames = self.where, self._edges.frames
+        where, frames, verb = self.where, self._edges.frames, self._verb
+        computing = "computes" if self._phases.current else ""
         return Position(
             where.phase,
             where.step,
-            "" if self._verb is None else str(self._verb),
+            computing if verb is None else str(verb),
             frames.sent_bytes,
             frames.received_bytes,
             *self._progress,
@@ -177,11 +178,14 @@ class Role:
         """Send one message."""
         self._begin("sends", type(message), to)
         self._edges.send(message, to=to)
+        self._verb = None
 
     def receive(self, kind: type[M], *, source: int) -> M:
         """Wait for one message of this kind from this role."""
         self._begin("waits for", kind, source)
-        return self._edges.receive(kind, source=source)
+        message = self._edges.receive(kind, source=source)
+        self._verb = None
+        return message
 
     def broadcast(self, message: object, *, to: Sequence[int] | None = None) -> None:
         """Send one message to all others, or to those named.
@@ -192,6 +196,7 @@ class Role:
         for rank in self.others if to is None else to:
             self._verb = Verb("sends", type(message).__name__, rank)
             self._edges.send(message, to=rank)
+        self._verb = None
 
     def gather(self, kind: type[M], *, sources: Sequence[int] | None = None) -> list[M]:
         """Wait for one message from each other role, or from those named, in that order."""
@@ -200,6 +205,7 @@ class Role:
         for source in self.others if sources is None else sources:
             self._verb = Verb("waits for", kind.__name__, source)
             messages.append(self._edges.receive(kind, source=source))
+        self._verb = None
         return messages
 
     def seal(self, peer: int, seal: Seal) -> None:

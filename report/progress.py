@@ -62,10 +62,7 @@ class Progress:
             self._live.stop()
 
     def _line(self, positions: Mapping[int, Position]) -> str:
-        roles = [
-            f"{name}: {position.phase} {position.step} {position.doing}".rstrip() + _share(position)
-            for name, position in _lines(positions)
-        ]
+        roles = [f"{name}: {_place(position)}" for name, position in _lines(positions)]
         return f"{time.monotonic() - self._start:.0f} s  {'; '.join(roles) or 'starting'}\n"
 
     def _table(self, positions: Mapping[int, Position]) -> Table:
@@ -95,6 +92,16 @@ class Progress:
         elapsed = time.monotonic() - self._start
         left = elapsed * (position.of - position.done) / position.done
         return f"{left:.0f} s ({position.done / position.of:.0%})"
+
+
+def _place(position: Position) -> str:
+    """Write what a role does, after the phase and the step.
+
+    A role that has ended does nothing. Step 0 is what it computes before its first message.
+    """
+    step = f"step {position.step}" if position.step else ""
+    parts = [position.phase, step, (position.doing + _share(position)).strip()]
+    return ", ".join(part for part in parts if part)
 
 
 def _share(position: Position) -> str:

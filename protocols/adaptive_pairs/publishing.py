@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from ...curator import Curator
+from ...curator.decoding import decode_rows
 from ...curator.pair_rows import draw_rows
 from ...curator.pairs import PairEstimate
 from ...privacy import Domain
@@ -84,8 +84,6 @@ def publish(
         generator=desk.randomness("sampling").generator(),
         progress=desk.progress,
     )
-    drawn = dict(zip(domain.attributes, codes, strict=True))
-    constant = np.zeros(rows, np.uint8)  # of an attribute with a single label
     joined = {name for clique in tree.cliques if len(clique) > 1 for name in clique}
     alone = [name for name in domain.attributes if name not in joined]
     count = len(domain.attributes)
@@ -101,9 +99,7 @@ def publish(
         more = f" and {rest} more" if rest > 0 else ""
         summary["no dependence learnt of"] = ", ".join(alone[:MAX_NAMES]) + more
     return Outcome(
-        synthetic=desk.domain.decode(
-            [drawn.get(name, constant) for name in desk.domain.attributes]
-        ),
+        synthetic=decode_rows(desk.domain, domain.attributes, codes),
         model={
             "rounds": [msgspec.to_builtins(RoundModel.of(tables)) for tables in plans],
             "tree": tree.to_builtins(),

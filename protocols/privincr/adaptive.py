@@ -13,9 +13,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import numpy as np
-
 from ...curator import Curator, JunctionTree
+from ...curator.decoding import decode_rows
 from ...curator.pair_planning import Planning
 from ...curator.pair_rows import draw_rows
 from ...curator.pair_tables import PairTables, estimate_pairs
@@ -151,8 +150,4 @@ def draw_raked(
             generator=desk.randomness("sampling").generator(),
             progress=desk.progress,
         )
-        drawn = dict(zip(domain.attributes, codes, strict=True))
-        constant = np.zeros(rows, np.uint8)  # of an attribute with a single label
-        return desk.domain.decode(
-            [drawn.get(name, constant) for name in desk.domain.attributes]
-        ), tree
+        return decode_rows(desk.domain, domain.attributes, codes), tree

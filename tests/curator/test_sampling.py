@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from sottovoce.curator import Chain, Marginal, Step, synthesise
+from sottovoce.curator.decoding import decode_rows
 from sottovoce.curator.sampling import _alias, _prepare
 from sottovoce.privacy import Domain
 from sottovoce.privacy.binary import BinaryEncoding
 
 if TYPE_CHECKING:
     from conftest import Random
+
+
+def test_attributes_of_a_single_label_are_added_to_drawn_rows() -> None:
+    domain = Domain({"a": ("x",), "b": ("no", "yes"), "c": ("y",)})
+    table = decode_rows(domain, ["b"], [np.array([1, 0, 1], np.uint8)])
+    assert table.to_dict("list") == {"a": ["x"] * 3, "b": ["yes", "no", "yes"], "c": ["y"] * 3}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 17, 300])

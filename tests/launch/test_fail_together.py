@@ -219,7 +219,7 @@ def test_a_party_never_answers(launch: Launch) -> None:
     launched = launch("party never answers", "--timeout", "3", "--progress")
     said = launched.ends(within=3 + PROMPT)
     assert re.search(
-        r"^\d s  .*the curator: work 1 waits for Word from party 2; party 1: work 1",
+        r"^\d s  .*the curator: work, step 1, waits for Word from party 2; party 1: work, step 1",
         said,
         re.MULTILINE,
     )

@@ -61,6 +61,25 @@ def test_the_right_frame_is_received() -> None:
     assert receive(pack_header(RIGHT) + PAYLOAD).number == 7
 
 
+def test_a_role_computes_where_no_message_is_under_way() -> None:
+    zero, one, _ = pair()
+    doing = [zero.position.doing]
+    with zero.phase("count"), one.phase("count"):
+        for act in (
+            lambda: one.broadcast(Word(7), to=[0]),
+            lambda: zero.gather(Word, sources=[1]),
+            lambda: one.send(Word(7), to=0),
+            lambda: zero.receive(Word, source=1),
+        ):
+            act()
+            doing += [zero.position.doing, one.position.doing]
+        with pytest.raises(TimeoutExpired):
+            zero.receive(Word, source=1)
+        doing.append(zero.position.doing)
+    doing.append(one.position.doing)
+    assert doing == ["", *["computes"] * 8, "waits for Word from party 1", ""]
+
+
 FRAMES: list[tuple[bytes, str]] = [
     (
         pack_header(RIGHT._replace(kind="Song")) + PAYLOAD,

@@ -18,7 +18,10 @@ def test_parties_at_the_same_step_are_one_line(
     shown.show(positions)
     line = capsys.readouterr().err
     assert line.count("\n") == 1
-    text = "the curator: count 1 sends Word 50%; 990 parties: count 1 50%; 10 parties: count 2 50%"
+    text = (
+        "the curator: count, step 1, sends Word 50%; 990 parties: count, step 1, 50%; "
+        "10 parties: count, step 2, 50%"
+    )
     assert text in line
 
 
