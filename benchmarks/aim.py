@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from math import pi, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from sottovoce.curator.graphical_model import GraphicalModel, model_of
 from sottovoce.evaluation.judge import judge
 from sottovoce.parties import Records, Schema, blocks, infer, load, merge, read_schema
 from sottovoce.privacy import Budget
-from sottovoce.protocols.aim.budget import CHOICES, ROUNDS, RunBudget
+from sottovoce.protocols.aim.budget import ROUNDS, RunBudget
 from sottovoce.protocols.aim.candidates import fitting
 from sottovoce.protocols.aim.workload import Workload, distances, expected_noise, workload_of
 
@@ -76,22 +76,21 @@ class TrustedAIM:
         budget = RunBudget.start(
             whole, attributes=attributes, rounds=ROUNDS * attributes, rows=[rows]
         )
+        count = 0
         for name in workload.attributes:
             self.measure((name,), rho=budget.table)
         self.fit()
-        tables_of = dict(
-            zip(workload.weights, self.records.marginals([*workload.weights]), strict=True)
-        )
-        tables, count = (1 - CHOICES) * whole.amount, 0
+        families = [*workload.weights]
+        tables = dict(zip(families, self.records.marginals(families), strict=True))
         while budget.left > 0:
             _, cost = budget.next_round()
-            spent = 1 - (budget.left - budget.table) / tables
             model = self.as_ours()
-            candidates = fitting(workload, model, max_cells=self.max_cells * spent)
+            max_cells = self.max_cells * budget.spent_share
+            candidates = fitting(workload, model, max_cells=max_cells)
             deviation = sqrt(1 / budget.table)
             noise = expected_noise(workload.domain, candidates, deviation=deviation)
             weights = np.array([workload.weights[family] for family in candidates])
-            scores = weights * (distances(tables_of, model, candidates, rows=rows) - noise)
+            scores = weights * (distances(tables, model, candidates, rows=rows) - noise)
             # A score changes by 2 at most, and rho is epsilon^2 / 8.
             scores *= sqrt(8 * cost) / (2 * 2 * weights.max())
             family = candidates[int((scores + self.generator.gumbel(size=len(scores))).argmax())]
@@ -101,7 +100,7 @@ class TrustedAIM:
             change = 2 * rows * self.as_ours().marginal(family).distance(before)
             budget.spend()
             count += 1
-            if change <= sqrt(2 / pi) * deviation * workload.domain.cells(family):
+            if change <= expected_noise(workload.domain, [family], deviation=deviation)[0]:
                 budget.halve_noise()
         return count
 
@@ -153,46 +152,51 @@ def main() -> None:
     iterations = int(settings.pop("iterations", 1000))
     max_cells = int(settings.pop("max_cells", 100_000))
     schema = settings.pop("schema", None)
-    rules = merge([infer(blocks(data))]) if schema is None else read_schema(schema)
     print(f"{data}, {seeds} seeds, delta 1e-9, neighbours replace a record")
     if mbi is None:
         print("mbi is not installed, so its AIM is left out: pip install mbi")
     for epsilon in epsilons:
         first = 0.0
         if mbi is not None and "aim" in protocols:
-            figures = []
-            for seed in range(1, seeds + 1):
-                began = time.perf_counter()
-                real = load(data, schema=rules)
-                holder = TrustedAIM(
-                    real, schema=rules, max_cells=max_cells, iterations=iterations, seed=seed
+            rules = merge([infer(blocks(data))]) if schema is None else read_schema(schema)
+            figures = [
+                run_with_mbi(
+                    data, rules, epsilon, max_cells=max_cells, iterations=iterations, seed=seed
                 )
-                tables = holder.run(Budget.of(epsilon, delta=1e-9))
-                errors = judge(real, holder.synthetic(), binary=False).tvd
-                seconds = time.perf_counter() - began
-                figures.append([errors["2"], errors["3"], seconds, tables])
+                for seed in range(1, seeds + 1)
+            ]
             first = show(f"epsilon {epsilon:g}  mbi, one trusted holder", figures, first)
         for protocol in protocols:
-            name, own = SETTINGS.get(protocol, (protocol, {}))
+            name, parameters = SETTINGS.get(protocol, (protocol, {}))
             if name == "aim":
-                own = {"max_cells": max_cells}
+                parameters = {"max_cells": max_cells}
+            options = {"schema": schema, "epsilon": epsilon, **settings, **parameters}
             for parties in holders:
-                figures = []
-                for seed in range(1, seeds + 1):
-                    run = sottovoce.run(
-                        name,
-                        data,
-                        schema=schema,
-                        epsilon=epsilon,
-                        parties=parties,
-                        seed=seed,
-                        aggregator="masks",
-                        **(settings | own),
-                    )
-                    errors = run.judgement["utility"]["tvd"]
-                    tables = len((run.model or {}).get("rounds", ()))
-                    figures.append([errors["2"], errors["3"], run.report["seconds"], tables])
+                figures = [
+                    run_protocol(name, data, parties=parties, seed=seed, **options)
+                    for seed in range(1, seeds + 1)
+                ]
                 first = show(f"epsilon {epsilon:g}  {protocol}, K = {parties}", figures, first)
+
+
+def run_with_mbi(
+    data: str, rules: Schema, epsilon: float, *, max_cells: int, iterations: int, seed: int
+) -> list[float]:
+    """Run AIM with mbi; give two-way and three-way distance, seconds, and tables measured."""
+    began = time.perf_counter()
+    real = load(data, schema=rules)
+    holder = TrustedAIM(real, schema=rules, max_cells=max_cells, iterations=iterations, seed=seed)
+    tables = holder.run(Budget.of(epsilon, delta=1e-9))
+    errors = judge(real, holder.synthetic(), binary=False).tvd
+    return [errors["2"], errors["3"], time.perf_counter() - began, tables]
+
+
+def run_protocol(name: str, data: str, **options: Any) -> list[float]:
+    """Run a protocol of ours; give the same figures."""
+    run = sottovoce.run(name, data, aggregator="masks", **options)
+    errors = run.judgement["utility"]["tvd"]
+    tables = len((run.model or {}).get("rounds", ()))
+    return [errors["2"], errors["3"], run.report["seconds"], tables]
 
 
 def show(title: str, figures: list[list[float]], first: float) -> float:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from ..messages import encoded_size
 from ..privacy import Domain
 
 __all__ = ["Cost", "Formula", "Public", "add_up"]
@@ -27,6 +28,13 @@ class Cost:
     kind: str
     messages: int
     payload_bytes: int
+
+    @classmethod
+    def of(cls, message: object, *, phase: str, messages: int) -> Cost:
+        """Give the cost of so many messages that are as long as this one."""
+        size = encoded_size(message)
+        kind = type(message).__name__
+        return cls(phase=phase, kind=kind, messages=messages, payload_bytes=messages * size)
 
 
 def add_up(lines: Iterable[Cost]) -> list[Cost]:

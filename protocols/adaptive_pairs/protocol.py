@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from ...curator import Curator
-from ...messages import UsageError, encoded_size
+from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.budget import Unit
@@ -119,15 +119,8 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
         for number, tables in enumerate(plans, start=1):
             phase = f"round {number}"
             if number > 1:
-                size = encoded_size(plan_message(public.domain, tables))
-                lines.append(
-                    Cost(
-                        phase=phase,
-                        kind="Plan",
-                        messages=public.parties,
-                        payload_bytes=public.parties * size,
-                    )
-                )
+                plan = plan_message(public.domain, tables)
+                lines.append(Cost.of(plan, phase=phase, messages=public.parties))
             batch = rounds.batch(number, tables)
             lines += predict_sum(self.parameters, public, batch, noise=self.noise, phase=phase)
         return lines

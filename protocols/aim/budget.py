@@ -32,12 +32,14 @@ STEP: Final = 4.0
 
 @dataclass(kw_only=True)
 class RunBudget:
-    """What the curator keeps of the budget while rounds go on."""
+    """What is left of the budget while rounds go on. The curator keeps it."""
 
     left: float
     """Rho that is left for tables."""
     table: float
     """Rho of the next table."""
+    tables: float
+    """Rho of all tables, those of single attributes included."""
     rows: Sequence[int]
     """Rows of each party; one without rows counts as if it had one."""
     choices: list[float] = field(default_factory=list)
@@ -52,6 +54,7 @@ class RunBudget:
         return cls(
             left=(1 - CHOICES) * rest,
             table=(1 - CHOICES) * whole.amount / rounds,
+            tables=(1 - CHOICES) * whole.amount,
             rows=[max(count, 1) for count in rows],
             choices=[choice_budget(whole, attributes=attributes, rounds=rounds)] * len(rows),
         )
@@ -74,6 +77,16 @@ class RunBudget:
         cost = min(share * total / self.rows[index], self.choices[index])
         self.choices[index] -= cost
         return index + 1, cost
+
+    @property
+    def spent_share(self) -> float:
+        """Share of the tables' budget that is spent once the next table is measured."""
+        return 1 - (self.left - self.table) / self.tables
+
+    @property
+    def measured_share(self) -> float:
+        """Share of the tables' budget that is spent so far."""
+        return 1 - self.left / self.tables
 
     def spend(self) -> None:
         """Take the next table's rho off."""

@@ -17,7 +17,18 @@
     error       of the noise, and of the pairs that were never measured together
 
 McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially
-private synthetic data" (VLDB 2022). The steps have the line numbers of its algorithm 1.
+private synthetic data" (VLDB 2022). The steps, in the order of the paper:
+
+    1  initialise   every single attribute is measured, and a model is fitted to their tables
+    then in rounds, until the budget is spent:
+    2  candidates   the tables with which the model stays small
+    3  select       a candidate by the exponential mechanism: its distance from the model, less
+                    the expected noise of its table, times its weight in the workload
+    4  measure      its table with Gaussian noise
+    5  estimate     the model is fitted to all tables
+    6  anneal       half the noise, if the table changed the model less than noise would; the last
+                    round takes all that is left
+    7  generate     rows are drawn of the last model
 
 What differs:
 
@@ -47,119 +58,85 @@ import numpy as np
 from ...curator import Curator, Estimate
 from ...curator.graphical_model import GraphicalModel
 from ...curator.model_fitting import fit_model
-from ...curator.raking import rake
-from ...curator.sampling import SampleCodes, synthesise
-from ...messages import CURATOR, MessageError, Private, UsageError, encoded_size
+from ...curator.model_rows import draw_rows
+from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.exponential import choose
-from ..cost import Cost, Public, add_up
-from ..protocol import Mode, Outcome
-from ..secure_sum import (
-    CuratorSums,
-    Family,
-    PartySums,
-    SummingProtocol,
-    Tables,
-    predict_keys,
-)
-from .budget import CHOICES, ROUNDS, RunBudget, choice_budget, single_budget
+from ..cost import Cost, Public
+from ..protocol import Outcome
+from ..secure_sum import ConcentratedProtocol, CuratorSums, Family, PartySums, predict_keys
 from .candidates import fitting
+from .cost import predict_rounds
 from .messages import Messages
 from .parameters import AIMParameters, Published, Round
+from .plan import RunPlan, table_of
 from .reading import check_cost, places, read_family, read_model, write_model
-from .workload import DISTANCE_CHANGE, Counts, Workload, distances, expected_noise, workload_of
+from .workload import DISTANCE_CHANGE, Counts, distances, expected_noise
 
 __all__ = ["AIM"]
 
-MIN_DRAWN_ROWS: Final = 200_000
-"""Rows that are drawn of the model and raked, before as many as wanted are kept."""
-MIN_ACCEPTED_CELLS: Final = 1 << 22
-"""Cells of a model that every party accepts: 32 MiB."""
 LAST_ITERATIONS: Final = 300
 """Steps of the last fit."""
 LAST_TOLERANCE: Final = 0.005
 
 
-class AIM(SummingProtocol[AIMParameters]):
+class AIM(ConcentratedProtocol[AIMParameters]):
     """Publish a table of all parties' records, whose worst pairs were measured one by one."""
 
     name = "aim"
     summary = "a synthetic table from the pairs that fitted worst, of one holder or of many parties"
     paper = "McKenna, Mullins, Sheldon, Miklau 2022 (AIM)"
-    modes = ("rigorous",)
     uses = (Messages,)
 
-    def __init__(self, parameters: AIMParameters, *, mode: Mode) -> None:
-        if not parameters.delta:
-            raise UsageError(
-                "expected a delta above 0 for aim, whose noise is Gaussian, found 0: --delta 1e-9, "
-                "or take dp-subn, which keeps a pure epsilon"
-            )
-        if parameters.noise not in (None, "auto", "gaussian"):
-            raise UsageError(
-                f"expected noise=gaussian for aim, found {parameters.noise}: leave it out, or take "
-                "dp-subn"
-            )
-        super().__init__(parameters, mode=mode)
-        self._whole = Budget.of(self.epsilon, delta=self.delta)
-
-    @property
-    def budgets(self) -> list[Budget]:
-        return [self._whole]
-
     def party(self, me: Party) -> None:
-        domain = me.records.domain
-        workload = self.workload(domain)
+        records, plan = me.records, self.plan(me.records.domain)
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
-        with me.phase("single attributes"):  # lines 4 to 6
-            if workload.attributes:
-                self.single_tables(workload).contribute(me.records, sums)
-        if not pairs_in(workload):
+        with me.phase("single attributes"):  # 1
+            if plan.workload.attributes:
+                plan.singles.contribute(records, sums)
+        if not plan.has_pairs:
             return
-        allowed = choice_budget(
-            self._whole, attributes=len(workload.attributes), rounds=self.rounds(workload)
-        )
-        tables = dict(zip(workload.weights, me.records.marginals([*workload.weights]), strict=True))
+        families, allowed = [*plan.workload.weights], plan.choices
+        tables = dict(zip(families, records.marginals(families), strict=True))
         with me.phase("rounds"):
             while (turn := me.receive(Messages.Turn, source=CURATOR)).party:
-                if turn.party == me.number:
-                    allowed -= self.choose_table(
-                        me, workload, tables, allowed=allowed, rows=sums.rows
-                    )
-                check_cost(turn.rho, self._whole, where=me.where)
+                if turn.party == me.number:  # 3
+                    allowed -= self.choose_table(me, plan, tables, allowed=allowed, rows=sums.rows)
+                check_cost(turn.rho, plan.whole, where=me.where)
                 measured = me.receive(Messages.Measured, source=CURATOR).attributes
-                family = read_family(measured, workload, where=me.where)
-                table_of(domain, family, rho=turn.rho).contribute(me.records, sums)
+                family = read_family(measured, plan.workload, where=me.where)
+                table_of(plan.domain, family, rho=turn.rho).contribute(records, sums)  # 4
 
     def curator(self, desk: Curator) -> Outcome:
-        domain = desk.domain
-        workload = self.workload(domain)
+        plan, singles, rounds = self.plan(desk.domain), list[Estimate](), list[Round]()
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
-        singles: list[Estimate] = []
-        with desk.phase("single attributes"):  # lines 4 to 6
-            if workload.attributes:
-                singles = self.single_tables(workload).receive(sums)
-        rounds: list[Round] = []
-        if pairs_in(workload):
-            with desk.phase("rounds"):
-                model, rounds = self.measure(desk, sums, workload, singles)
-        else:
-            model = fit_model(domain, singles, total=sums.rows)
-        with desk.phase("synthesis"):
-            codes = self.draw(desk, model, rows=self.parameters.synthetic_rows or sums.rows)
-        sets = {frozenset(entry.attributes) for entry in rounds if len(entry.attributes) > 1}
+        with desk.phase("single attributes"):  # 1
+            if plan.workload.attributes:
+                singles = plan.singles.receive(sums)
+            model = fit_model(plan.domain, singles, total=sums.rows)
+        if plan.has_pairs:
+            with desk.phase("rounds"):  # 2 to 6
+                model, rounds = self.measure(desk, sums, plan, singles, start=model)
+        with desk.phase("synthesis"):  # 7
+            codes = draw_rows(
+                model,
+                rows=self.parameters.synthetic_rows or sums.rows,
+                generator=desk.randomness("sampling").generator(),
+                progress=desk.progress,
+            )
+        pairs = {frozenset(entry.attributes) for entry in rounds if len(entry.attributes) > 1}
         return Outcome(
-            synthetic=domain.decode(codes),
+            synthetic=plan.domain.decode(codes),
             model={
                 "rounds": [msgspec.structs.asdict(entry) for entry in rounds],
                 "tree": model.tree.junction_tree.to_builtins(),
             },
             summary={
                 "rounds": len(rounds),
-                "pairs": f"{len(sets)} measured",
+                "pairs": f"{len(pairs)} measured",
                 "cells": model.cells,
             },
         )
@@ -168,52 +145,35 @@ class AIM(SummingProtocol[AIMParameters]):
         self,
         desk: Curator,
         sums: CuratorSums,
-        workload: Workload,
+        plan: RunPlan,
         singles: Sequence[Estimate],
+        *,
+        start: GraphicalModel,
     ) -> tuple[GraphicalModel, list[Round]]:
-        """Measure tables until the budget is spent."""
-        domain, total = workload.domain, sums.rows
-        estimates, rounds = [*singles], list[Round]()
-        model = fit_model(domain, estimates, total=total)  # line 7
-        budget = RunBudget.start(
-            self._whole,
-            attributes=len(workload.attributes),
-            rounds=self.rounds(workload),
-            rows=sums.rows_by_party,
-        )
-        tables = (1 - CHOICES) * self._whole.amount
-        while budget.left > 0:  # line 8
+        """Measure tables until the budget is spent; give the last model. Called by the curator."""
+        domain, total = plan.domain, sums.rows
+        model, estimates, rounds = start, [*singles], list[Round]()
+        budget = plan.start(sums.rows_by_party)
+        while budget.left > 0:
             party, cost = budget.next_round()
-            # line 10
-            batch = table_of(domain, workload.attributes[:1], rho=budget.table)
-            deviation = sqrt(sums.variance(batch.batch))
-            spent = 1 - (budget.left - budget.table) / tables
-            candidates = fitting(workload, model, max_cells=self.parameters.max_cells * spent)
-            # line 11
+            batch = table_of(domain, plan.workload.attributes[:1], rho=budget.table).batch
+            deviation = sqrt(sums.variance(batch))
+            candidates = fitting(  # 2
+                plan.workload, model, max_cells=plan.max_cells * budget.spent_share
+            )
             desk.broadcast(Messages.Turn(party, budget.table))
             message = write_model(model, candidates, rho=cost, deviation=deviation)
-            desk.send(message, to=party)
-            index = desk.receive(Messages.Chosen, source=party).index
-            if not 0 <= index < len(candidates):
-                raise MessageError(
-                    f"expected one of {len(candidates)} candidates, found number ",
-                    Private(index),
-                    where=desk.where,
-                )
-            family = candidates[index]
-            # line 12
+            family = self.receive_choice(desk, message, candidates, party=party)  # 3
             desk.broadcast(Messages.Measured(places(domain, family)))
-            estimates += table_of(domain, family, rho=budget.table).receive(sums)
+            estimates += table_of(domain, family, rho=budget.table).receive(sums)  # 4
             rounds.append(Round(attributes=family, rho=budget.table, party=party))
             budget.spend()
             before = model.marginal(family)
-            model = fit_model(domain, estimates, total=total, start=model)  # line 13
-            # lines 14 to 17
+            model = fit_model(domain, estimates, total=total, start=model)  # 5
             change = 2 * total * model.marginal(family).distance(before)
-            noise = expected_noise(domain, [family], deviation=deviation)
-            if change <= noise[0]:
-                budget.halve_noise()
-            desk.progress(tables - budget.left, of=tables)
+            if change <= expected_noise(domain, [family], deviation=deviation)[0]:
+                budget.halve_noise()  # 6
+            desk.progress(budget.measured_share, of=1)
         desk.broadcast(Messages.Turn(0, 0.0))
         model = fit_model(
             domain,
@@ -225,29 +185,51 @@ class AIM(SummingProtocol[AIMParameters]):
         )
         return model, rounds
 
+    def receive_choice(
+        self,
+        desk: Curator,
+        message: Messages.Candidates,
+        candidates: Sequence[Family],
+        *,
+        party: int,
+    ) -> Family:
+        """Ask the party on turn for one of the candidates. Called by the curator.
+
+        Raises:
+            MessageError: the party named none of them.
+        """
+        desk.send(message, to=party)
+        index = desk.receive(Messages.Chosen, source=party).index
+        if not 0 <= index < len(candidates):
+            raise MessageError(
+                f"expected one of {len(candidates)} candidates, found number ",
+                Private(index),
+                where=desk.where,
+            )
+        return candidates[index]
+
     def choose_table(
         self,
         me: Party,
-        workload: Workload,
+        plan: RunPlan,
         tables: Mapping[Family, Counts],
         *,
         allowed: float,
         rows: int,
     ) -> float:
-        """Choose the next table by the party's own tables; give what it costs. On turn alone.
+        """Choose the next table by the party's own; give what it costs. Called on turn.
 
         Raises:
             MessageError: the candidates are none of the workload's, the model is malformed, or the
                 choice would cost more than the party has left for choices.
         """
-        domain, where = me.records.domain, me.where
+        workload, where, count = plan.workload, me.where, len(me.records)
         message = me.receive(Messages.Candidates, source=CURATOR)
         check_cost(message.rho, Budget("rho", allowed), where=where)
         candidates = [read_family(family, workload, where=where) for family in message.candidates]
-        model = read_model(message, workload, max_cells=self.max_model(workload), where=where)
+        model = read_model(message, workload, max_cells=plan.max_accepted_cells, where=where)
         weights = np.array([workload.weights[family] for family in candidates])
-        noise = expected_noise(domain, candidates, deviation=message.deviation)
-        count = len(me.records)
+        noise = expected_noise(plan.domain, candidates, deviation=message.deviation)
         errors = distances(tables, model, candidates, rows=count) - noise * count / max(rows, 1)
         choice = choose(
             weights * errors,
@@ -258,90 +240,21 @@ class AIM(SummingProtocol[AIMParameters]):
         me.send(Messages.Chosen(me.release(choice, to=CURATOR)), to=CURATOR)
         return message.rho
 
-    def draw(self, desk: Curator, model: GraphicalModel, *, rows: int) -> Sequence[SampleCodes]:
-        """Draw rows of the model. Raking takes most of the sampling's own error away."""
-        generator = desk.randomness("sampling").generator()
-        drawn = synthesise(model.chain(), max(rows, MIN_DRAWN_ROWS), generator=generator)
-        tables = {family: model.marginal(family) for family in model.parameters}
-        return rake(
-            model.domain,
-            drawn.codes,
-            tables,
-            rows=rows,
-            generator=generator,
-            progress=desk.progress,
-        )
-
     def predict(self, public: Public) -> list[Cost]:
-        """Predict the messages, without those to and from the party on turn.
-
-        The rounds follow from what was published.
-        """
+        """Predict the messages, those of the rounds only once their tables are published."""
         if public.domain is None:
             return []
-        parameters, noise, parties = self.parameters, self.noise, public.parties
-        workload = self.workload(public.domain)
+        parameters, noise, plan = self.parameters, self.noise, self.plan(public.domain)
         lines = predict_keys(parameters, public, noise=noise, phase="keys")
-        if workload.attributes:
-            lines += self.single_tables(workload).predict(
+        if plan.workload.attributes:
+            lines += plan.singles.predict(
                 parameters, public, noise=noise, phase="single attributes"
             )
         published = public.published(Published)
-        if published is None or not pairs_in(workload):
-            return lines
-        rounds = published.rounds
-        turn = encoded_size(Messages.Turn(0, 0.0))
-        turns = parties * (len(rounds) + 1)
-        lines.append(Cost(phase="rounds", kind="Turn", messages=turns, payload_bytes=turn * turns))
-        for entry in rounds:
-            size = encoded_size(Messages.Measured(places(public.domain, entry.attributes)))
-            lines.append(
-                Cost(
-                    phase="rounds",
-                    kind="Measured",
-                    messages=parties,
-                    payload_bytes=parties * size,
-                )
-            )
-            table = table_of(public.domain, entry.attributes, rho=entry.rho)
-            lines += table.predict(parameters, public, noise=noise, phase="rounds")
-        return add_up(lines)
+        if published is not None and plan.has_pairs:
+            lines += predict_rounds(parameters, public, published, domain=plan.domain, noise=noise)
+        return lines
 
-    def workload(self, domain: Domain) -> Workload:
-        """Make the workload, the same for all roles."""
-        return workload_of(domain, max_cells=self.parameters.max_cells)
-
-    def max_model(self, workload: Workload) -> int:
-        """Bound the cells of a model that a party accepts; single attributes are always in it."""
-        single = sum(workload.domain.shape(workload.domain.attributes))
-        return single + max(4 * self.parameters.max_cells, MIN_ACCEPTED_CELLS)
-
-    def rounds(self, workload: Workload) -> int:
-        """Give the number of rounds for which the first noise is made.
-
-        The single attributes get at most a half of the budget, however few rounds are asked for.
-        """
-        attributes = len(workload.attributes)
-        return max(self.parameters.rounds or ROUNDS * attributes, 2 * attributes)
-
-    def single_tables(self, workload: Workload) -> Tables:
-        """Make the batch of single attributes' tables.
-
-        Without pairs it is all there is, and takes the whole budget.
-        """
-        attributes = workload.attributes
-        budget = self._whole
-        if pairs_in(workload):
-            rounds = self.rounds(workload)
-            budget = single_budget(budget, attributes=len(attributes), rounds=rounds)
-        return Tables(workload.domain, tuple((name,) for name in attributes), budget)
-
-
-def pairs_in(workload: Workload) -> bool:
-    """Tell whether there is any pair to approximate."""
-    return any(len(family) == 2 for family in workload.weights)
-
-
-def table_of(domain: Domain, family: Family, *, rho: float) -> Tables:
-    """Make the batch of one table."""
-    return Tables(domain, (family,), Budget("rho", rho))
+    def plan(self, domain: Domain) -> RunPlan:
+        """Make the plan, the same for all roles."""
+        return RunPlan.of(domain, self.parameters, whole=self.whole)

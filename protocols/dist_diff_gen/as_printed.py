@@ -34,7 +34,7 @@ import numpy as np
 from ...curator import Curator
 from ...curator.marginal import Numbers
 from ...curator.projections import norm_mul
-from ...messages import CURATOR, encoded_size
+from ...messages import CURATOR
 from ...parties import Party
 from ..cost import Cost, Public
 from ..introductions import introduce, predict_introductions
@@ -114,8 +114,7 @@ class AsPrinted(Variant):
         if self.parameters.aggregator == "clear":  # its keys have no introductions
             lines.append(predict_introductions(edges=comb(public.parties + 1, 2), phase="keys"))
         counts = Messages.ClassCounts(np.zeros(plan.tables.batch.cells, np.int64))
-        size = encoded_size(counts)
-        lines.append(Cost(phase="tables", kind="ClassCounts", messages=1, payload_bytes=size))
+        lines.append(Cost.of(counts, phase="tables", messages=1))
         return [*lines, *predict_cuts(plan)]
 
     def warnings(self, public: Public) -> list[str]:

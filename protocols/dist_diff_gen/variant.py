@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...curator import Curator
 from ...curator.marginal import Numbers
-from ...messages import MessageError, Private, Role, UsageError, encoded_size, role_name
+from ...messages import MessageError, Private, Role, UsageError, role_name
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Public
@@ -81,15 +81,8 @@ def predict_cuts(plan: SpecialisationPlan) -> list[Cost]:
     if (number := plan.certain_specialisations) is None:
         return []
     first, *others = ((0, 0) for _ in plan.predictors)
-    size = encoded_size(Messages.Specialised(((*first, *(0,) * number), *others)))
-    return [
-        Cost(
-            phase="specialisation",
-            kind="Specialised",
-            messages=2,
-            payload_bytes=2 * size,
-        )
-    ]
+    message = Messages.Specialised(((*first, *(0,) * number), *others))
+    return [Cost.of(message, phase="specialisation", messages=2)]
 
 
 def publish(

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import msgspec
 
 from ...curator import BayesianNetwork, Curator, Estimate, agree, synthesise
-from ...messages import encoded_size
 from ...privacy import Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Formula, Public, add_up
@@ -173,8 +172,7 @@ def published_families(public: Public) -> tuple[Family, ...] | None:
 
 def predict_chosen(families: Sequence[Family], *, parties: int) -> Cost:
     """Predict a message to all parties with families that were added to the network."""
-    size = encoded_size(Candidates.Chosen(tuple(families)))
-    return Cost(phase="structure", kind="Chosen", messages=parties, payload_bytes=parties * size)
+    return Cost.of(Candidates.Chosen(tuple(families)), phase="structure", messages=parties)
 
 
 def _as_they_come(counted: Sequence[Estimate], rows: float) -> Sequence[Estimate]:  # noqa: ARG001

@@ -23,7 +23,6 @@ from collections.abc import Sequence
 from math import comb
 from typing import Final
 
-from ...messages import encoded_size
 from ...privacy import Domain
 from ..cost import Cost, Formula, Public, add_up
 from ..secure_sum import Family, NoiseKind, SumOptions, Tables
@@ -54,29 +53,22 @@ def predict_turns(initial: Sequence[Family], *, parties: int) -> list[Cost]:
     lines, chosen = [], 1
     for quota in quotas(len(initial) - 1, parties=parties):
         chosen += quota
-        size = encoded_size(Messages.Chosen(tuple(initial[:chosen])))
-        lines.append(Cost(phase="initialisation", kind="Chosen", messages=1, payload_bytes=size))
+        message = Messages.Chosen(tuple(initial[:chosen]))
+        lines.append(Cost.of(message, phase="initialisation", messages=1))
     return add_up(lines)
 
 
 def predict_candidates(frontier: Sequence[Family], *, receivers: int) -> Cost:
     """Predict the messages with a search frontier."""
-    size = encoded_size(Messages.Candidates(tuple(frontier)))
-    return Cost(
-        phase="update", kind="Candidates", messages=receivers, payload_bytes=receivers * size
-    )
+    return Cost.of(Messages.Candidates(tuple(frontier)), phase="update", messages=receivers)
 
 
 def predict_parameters(
     counted: Tables, options: SumOptions, public: Public, *, noise: NoiseKind
 ) -> list[Cost]:
     """Predict phase 4: the messages with the network's families, and the batch of their tables."""
-    size = encoded_size(Messages.Network(counted.families))
-    network = Cost(
-        phase="parameters",
-        kind="Network",
-        messages=public.parties,
-        payload_bytes=public.parties * size,
+    network = Cost.of(
+        Messages.Network(counted.families), phase="parameters", messages=public.parties
     )
     return [network, *counted.predict(options, public, noise=noise, phase="parameters")]
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...curator import BayesianNetwork, Curator, Estimate, Marginal
-from ...messages import CURATOR, UsageError, encoded_size
+from ...messages import CURATOR, UsageError
 from ...parties import Party, Records
 from ..cost import Cost, Public
 from ..protocol import Mode
@@ -94,9 +94,8 @@ class InTurn(OnBits):
         plan: BitsPlan,
     ) -> list[Cost]:
         cells = sum(plan.domain.cells(family) for family in frontier)
-        size = encoded_size(Messages.CandidatesInTurn(tuple(frontier)))
         return [
-            Cost(phase="update", kind="CandidatesInTurn", messages=1, payload_bytes=size),
+            Cost.of(Messages.CandidatesInTurn(tuple(frontier)), phase="update", messages=1),
             Cost(phase="update", kind="Noisy", messages=1, payload_bytes=ARRAY + 8 * cells),
         ]
 

@@ -42,7 +42,7 @@ from ...curator import (
     mutual_information,
     synthesise,
 )
-from ...messages import CURATOR, MessageError, Private, UsageError, encoded_size, message
+from ...messages import CURATOR, MessageError, Private, UsageError, message
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
@@ -172,12 +172,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
             return self.Counts(np.zeros(sum(map(domain.cells, sets)), np.int64))
 
         return [
-            Cost(
-                phase=phase,
-                kind=type(sent).__name__,
-                messages=public.parties,
-                payload_bytes=public.parties * encoded_size(sent),
-            )
+            Cost.of(sent, phase=phase, messages=public.parties)
             for phase, sent in (
                 ("pairs", counts(pairs_of(domain))),
                 ("cliques", counts(cliques)),

@@ -45,11 +45,12 @@ from .batch import SumBatch
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
 from .predict import predict_keys, predict_sum
 from .reals import RealBatch
-from .summing import SummingProtocol
+from .summing import ConcentratedProtocol, SummingProtocol
 from .sums import CuratorSums, PartySums
 from .tables import Family, Tables
 
 __all__ = [
+    "ConcentratedProtocol",
     "CuratorSums",
     "Family",
     "NoiseKind",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...crypto.modulus_proof import roots_needed
-from ...messages import BigInts, encoded_size
+from ...messages import BigInts
 from ...privacy.shares import Batch
 from ..cost import Cost, Public
 from ..introductions import predict_introductions
@@ -40,10 +40,10 @@ def predict_keys(
 ) -> list[Cost]:
     """Predict the messages of making `PartySums` and `CuratorSums`."""
     parties = public.parties
-    table = encoded_size(SecureSums.RowsByParty(np.zeros(parties, np.int64)))
+    table = SecureSums.RowsByParty(np.zeros(parties, np.int64))
     lines = [
         Cost(phase=phase, kind="Rows", messages=parties, payload_bytes=8 * parties),
-        Cost(phase=phase, kind="RowsByParty", messages=parties, payload_bytes=parties * table),
+        Cost.of(table, phase=phase, messages=parties),
     ]
     if options.aggregator != "clear":
         pairs = parties * (parties - 1) // 2
@@ -53,14 +53,10 @@ def predict_keys(
         lines.insert(0, predict_introductions(edges=parties + pairs, phase=phase))
     if options.aggregator == "paillier":
         width, roots = -(-public.key_bits // 8), roots_needed(public.key_bits)
-        size = encoded_size(
-            SecureSums.EncryptionKey(
-                BigInts.of([1], width=width), BigInts.of([1] * roots, width=width)
-            )
+        key = SecureSums.EncryptionKey(
+            BigInts.of([1], width=width), BigInts.of([1] * roots, width=width)
         )
-        lines.append(
-            Cost(phase=phase, kind="EncryptionKey", messages=parties, payload_bytes=parties * size)
-        )
+        lines.append(Cost.of(key, phase=phase, messages=parties))
     return lines
 
 
@@ -89,10 +85,8 @@ def predict_sum(
     lines = []
     if options.aggregator != "clear":
         digests = parties * (2 if parties > 1 else 1)
-        digest = encoded_size(SecureSums.Agreement(0, bytes(32)))
-        lines.append(
-            Cost(phase=phase, kind="Agreement", messages=digests, payload_bytes=digests * digest)
-        )
+        agreement = SecureSums.Agreement(0, bytes(32))
+        lines.append(Cost.of(agreement, phase=phase, messages=digests))
     lines.append(
         Cost(phase=phase, kind=kind, messages=parties * len(pages), payload_bytes=parties * size)
     )

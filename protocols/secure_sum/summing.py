@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final, TypeVar
 
+from ...messages import UsageError
 from ...privacy.budget import Budget, Unit
 from ..cost import Public
 from ..protocol import Mode, Protocol
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
 
-__all__ = ["SummingProtocol"]
+__all__ = ["ConcentratedProtocol", "SummingProtocol"]
 
 
 SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
@@ -69,3 +70,28 @@ class SummingProtocol(Protocol[SumOptionsT]):
 
     def warnings(self, public: Public) -> list[str]:
         return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
+
+
+class ConcentratedProtocol(SummingProtocol[SumOptionsT]):
+    """A protocol whose noise is Gaussian alone: its whole budget is an amount of rho."""
+
+    modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
+
+    def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
+        if not parameters.delta:
+            raise UsageError(
+                f"expected a delta above 0 for {self.name}, whose noise is Gaussian, found 0: "
+                "--delta 1e-9, or take dp-subn, which keeps a pure epsilon"
+            )
+        if parameters.noise not in (None, "auto", "gaussian"):
+            raise UsageError(
+                f"expected noise=gaussian for {self.name}, found {parameters.noise}: leave it out, "
+                "or take dp-subn"
+            )
+        super().__init__(parameters, mode=mode)
+        self.whole = Budget.of(self.epsilon, delta=self.delta)
+        """The budget of the whole run."""
+
+    @property
+    def budgets(self) -> list[Budget]:
+        return [self.whole]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...messages import encoded_size
 from ...privacy import Domain
 from ..cost import Cost, Public
 from .messages import KEY_BYTES, SurveyMessages
@@ -21,12 +20,7 @@ __all__ = ["predict_opening", "predict_round", "predict_survey", "with_each_coho
 
 def with_each_cohort(public: Public, message: object, *, phase: str) -> Cost:
     """Predict one message of this size to or from each cohort."""
-    return Cost(
-        phase=phase,
-        kind=type(message).__name__,
-        messages=public.parties,
-        payload_bytes=public.parties * encoded_size(message),
-    )
+    return Cost.of(message, phase=phase, messages=public.parties)
 
 
 def predict_opening(public: Public, options: SurveyOptions, *, phase: str) -> list[Cost]:
