@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from typer.testing import CliRunner
 
-from sottovoce.launch.cli import app
+from sottovoce.launch.commands import app
 
 PARAMETERS = re.compile(r"^<!-- parameters: (\S+) -->$", re.MULTILINE)
 PROTOCOLS = re.compile(r"^<!-- protocols -->$", re.MULTILINE)

@@ -1,66 +1,123 @@
 """The command line. No bad input ends in a traceback.
 
-A user's error is one line and exit status 2. A failed run is one line and exit status 3. What
-reports errors is imported when there is an error, so that help starts quickly.
+A user's error is one line and exit status 2. A failed run is one line and exit status 3. Ctrl-C and
+SIGTERM are one line and exit status 130. What takes time to import is imported while signals are
+heeded, and what reports errors when there is an error, so that help starts quickly.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import signal
 import sys
 import time
 from typing import Final
 
-import typer
+from ..runs.interruption import INTERRUPTED, SignalGate
 
-from .commands import app
+__all__ = ["main"]
 
-__all__ = ["app", "main"]
-
-INTERRUPTED: Final = 130
 LEAVE_AFTER: Final = 3.0
 """Seconds after which a rank that does not report an error leaves.
 
 The start-up times of ranks differ by less.
 """
+MAX_NAME: Final = 200
+"""Characters of a file's name in an error of the system."""
 
 
 def main() -> None:
     """Run the command line."""
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # a batch system stops a job with SIGTERM
+    gate = SignalGate()
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted: all roles were ended, nothing was written")
-        sys.exit(INTERRUPTED)
-    except typer.Exit as stop:
-        status = stop.exit_code
-    except Exception as error:  # noqa: BLE001 - other errors than ours are raised again
-        sys.exit(_report(error))
+        gate.open()
+        _open_closed_streams()
+        status = _run_command(gate)
+    except KeyboardInterrupt:
+        gate.close()
+        status = INTERRUPTED
+        _complain(
+            "interrupted: all roles were ended, files are whole or absent, and the command can be "
+            "repeated"
+        )
     finally:
+        gate.close()
         gc.freeze()  # The interpreter, which ends now, need not search modules for garbage.
-    if isinstance(status, int) and status:  # a command ended by `typer.Exit`
-        sys.exit(status)
+        _flush_output()
+    sys.exit(status)
+
+
+def _run_command(gate: SignalGate) -> int:
+    """Run the command, print the line of its error, and return the exit status.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C or SIGTERM came, and no line has been printed.
+    """
+    import typer
+
+    from .commands import app
+
+    try:
+        _require_working_folder()
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        _require_output()
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except SystemExit as stop:
+        gate.close()
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        return _report(stop.__context__)  # typer and rich leave without a word
+    except Exception as error:  # noqa: BLE001 - other errors than ours are raised again
+        gate.close()
+        if gate.is_interrupted and getattr(error, "status", 0) != INTERRUPTED:
+            raise KeyboardInterrupt from None
+        return _report(error)
+    if gate.is_interrupted:
+        raise KeyboardInterrupt  # typer returns a status instead; a library may swallow it
+    return status if isinstance(status, int) else 0
 
 
 def _report(error: Exception) -> int:
     """Print the error in one line, and return the exit status."""
+    import typer
+
     from ..messages import SottovoceError
+    from ..report.plain_text import plain_text
 
     # Typer's errors of usage share a class that it does not export under a name of its own.
     usage = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
     if isinstance(error, SottovoceError):
         if traceback := getattr(error, "traceback", ""):
-            sys.stderr.write(traceback)
+            sys.stderr.write(plain_text(traceback))
         _complain(str(error))
         return int(getattr(error, "status", error.exit_status))
     if isinstance(error, usage):
         _complain(f"{getattr(error, 'format_message', error.__str__)()} (see --help)")
         return 2
+    if isinstance(error, OSError):
+        _complain(_system_error(error))
+        return 2
+    if isinstance(error, MemoryError):
+        _complain("expected enough memory, found too little: take fewer rows, columns or cells")
+        return 3
+    if isinstance(error, RecursionError):
+        _complain("expected input of few levels, found lists or tables within each other too often")
+        return 2
     raise error
+
+
+def _system_error(error: OSError) -> str:
+    """Describe an error of the system that no command has described."""
+    reason = error.strerror or type(error).__name__
+    if error.filename is None:
+        return f"expected to write the result to standard output, found: {reason}"
+    name = str(error.filename)
+    if len(name) > MAX_NAME:
+        name = f"{name[:MAX_NAME]}…"
+    return f"expected a file or folder that can be used, found {name}: {reason}"
 
 
 def _complain(text: str) -> None:
@@ -68,11 +125,52 @@ def _complain(text: str) -> None:
     # curator's rank reports it. The others must leave later: when the first rank leaves, mpirun
     # ends all, and the report might not have been printed.
     from ..messages import CURATOR
+    from ..report.plain_text import plain_text
     from .mpiexec import this_rank
 
     if this_rank() == CURATOR:
-        sys.stderr.write(f"sottovoce: {' '.join(text.split())}\n")
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"sottovoce: {plain_text(' '.join(text.split()))}\n")
+            sys.stderr.flush()
     else:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         time.sleep(LEAVE_AFTER)
+
+
+def _require_working_folder() -> None:
+    from ..messages import UsageError
+
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib asks the same, later
+    except OSError as error:
+        raise UsageError(
+            f"expected a working folder, found: {error.strerror}; it was removed, so change to "
+            "another one"
+        ) from None
+
+
+# ---- standard streams that are closed or full
+
+
+def _open_closed_streams() -> None:
+    """Open what was closed before the start, so that no other file takes its number.
+
+    Nothing can be written to standard output then, which is an error when something is written.
+    """
+    for name, flags in (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.open(os.devnull, flags), mode))  # noqa: SIM115, PTH123 - open to the end
+
+
+def _require_output() -> None:
+    """Check that what a command has printed could be written."""
+    sys.stdout.flush()
+
+
+def _flush_output() -> None:
+    """Leave nothing that the interpreter could fail to write when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
 from typing import IO, Final
+
+from ..report.plain_text import plain_text
 
 __all__ = ["ProcessOutput"]
 
@@ -47,7 +50,7 @@ class ProcessOutput:
                 if keep:
                     self._errors.append(line)
                 elif not self.silent and not line.startswith(_BANNER):
-                    sys.stderr.write(line)
+                    _show(line)
 
     def first_errors(self) -> str:
         """Give the first lines of standard error as one line."""
@@ -67,4 +70,13 @@ class ProcessOutput:
         for thread in self._threads:
             thread.join(timeout=1)
         if everything:
-            sys.stderr.writelines(self._errors)
+            _show("".join(self._errors))
+
+
+def _show(text: str) -> None:
+    """Print what ranks have printed, without codes of the terminal.
+
+    Reading goes on where nothing can be printed: mpiexec would wait for it.
+    """
+    with contextlib.suppress(OSError):
+        sys.stderr.write(plain_text(text))

@@ -20,7 +20,8 @@ import msgspec
 
 from ..messages import CURATOR, Role, SottovoceError, UsageError
 from ..messages.mpi import MPIWire
-from ..runs.failure import INTERRUPTED, describe
+from ..runs.failure import describe
+from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
 from ..runs.part import play_role
 from ..runs.record import RunRecord

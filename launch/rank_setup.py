@@ -18,7 +18,13 @@ from ..messages.mpi import wait_until
 from ..parties import Records, Schema, TableNote
 from ..runs.identities import Credentials, read_identity
 from ..runs.job import Job, instantiate
-from ..runs.setup import agree_on_schema, contribute_schema, load_records, require_one_table
+from ..runs.setup import (
+    agree_on_schema,
+    contribute_schema,
+    load_records,
+    require_memory,
+    require_one_table,
+)
 from .library import brief_version, conflict
 from .mpiexec import inside_mpi_job
 
@@ -102,6 +108,12 @@ def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Cre
         return agreed
 
     schema = _together(comm, agree)
+
+    def require_room() -> None:
+        if rank == CURATOR:
+            require_memory(job, schema=schema)
+
+    _together(comm, require_room)
 
     def read() -> Records | None:
         if rank == CURATOR:

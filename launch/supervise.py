@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +23,8 @@ import msgspec
 
 from ..messages import Position, UsageError, role_name
 from ..report.progress import Progress
-from ..runs.failure import INTERRUPTED, RunFailed
+from ..runs.failure import RunFailed
+from ..runs.interruption import INTERRUPTED, uninterrupted
 from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
 from .library import conflict, loaded_library
@@ -117,34 +119,21 @@ def _run_once(
         extra=placement.mpi_arg,
     )
     states = _RankStates(protocol.name)
-    process = subprocess.Popen(
-        command,
-        env={
-            **launcher.environment(
-                several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
-            ),
-            JOB_VARIABLE: task,
-        },
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # so that Ctrl-C reaches this process alone, which ends the others
+    environment = launcher.environment(
+        several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
-    output = ProcessOutput(process)
-    failed: RunFailed | None = None
     try:
-        _follow(process, server, states, ranks=job.parties + 1, progress=progress)
-        failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
+        with _mpiexec(
+            command, {**environment, JOB_VARIABLE: task}, server=server, states=states
+        ) as (process, output):
+            _follow(process, server, states, ranks=job.parties + 1, progress=progress)
+            failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
+            output.silent = failed is not None
     except KeyboardInterrupt:
-        failed = RunFailed(
+        raise RunFailed(
             f"{states.place(0)}: interrupted; all roles were ended and nothing was written",
             status=INTERRUPTED,
-        )
-    finally:
-        output.silent = failed is not None or states.failure is not None
-        _end_all(process, server, states)
+        ) from None
     output.pass_on(everything=failed is None)
     if failed is not None:
         raise failed
@@ -152,6 +141,41 @@ def _run_once(
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return msgspec.structs.replace(record, job=job)
+
+
+@contextlib.contextmanager
+def _mpiexec(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    server: LifelineServer,
+    states: _RankStates,
+) -> Iterator[tuple[subprocess.Popen[str], ProcessOutput]]:
+    """Start mpiexec; when the block ends, however it does, mpiexec and its ranks have ended."""
+    process: subprocess.Popen[str] | None = None
+    output: ProcessOutput | None = None
+    try:
+        with uninterrupted():
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
+            )
+            output = ProcessOutput(process)
+        yield process, output
+    except BaseException:
+        if output is not None:
+            output.silent = True
+        raise
+    finally:
+        server.close()
+        if process is not None:
+            _end_all(process, states)
 
 
 def _follow(
@@ -229,12 +253,11 @@ def _failure(
     )
 
 
-def _end_all(process: subprocess.Popen[str], server: LifelineServer, states: _RankStates) -> None:
+def _end_all(process: subprocess.Popen[str], states: _RankStates) -> None:
     """End mpiexec and every rank on this host.
 
-    Ranks on other hosts end themselves when the lifeline closes.
+    Ranks on other hosts end themselves when the lifeline closes, as it has.
     """
-    server.close()
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)

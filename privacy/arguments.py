@@ -14,10 +14,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import UsageError
 from .budget import Budget
 
 __all__ = [
     "MAX_WHOLE",
+    "SmallBudgetError",
     "concentrated_rho",
     "exact_fraction",
     "one_budget",
@@ -29,6 +31,10 @@ __all__ = [
 
 MAX_WHOLE: Final = 1 << 62
 """Bound on whole numbers in an array: noise below 2**60 can be added within 64 bits."""
+
+
+class SmallBudgetError(UsageError, ValueError):
+    """The budget is so small that noise, or the chance of a report, cannot be expressed."""
 
 
 def exact_fraction(number: object, *, name: str) -> Fraction:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from .arguments import exact_fraction, pure_epsilon, whole_numbers
+from .arguments import SmallBudgetError, exact_fraction, pure_epsilon, whole_numbers
 from .budget import Budget
 from .exact_value import ExactValue
 from .loss import Loss
@@ -142,7 +142,7 @@ def laplace(
 def require_scale(scale: float) -> None:
     """Refuse a noise scale with which numbers might exceed 64 bits."""
     if scale > MAX_SCALE:
-        raise ValueError(
+        raise SmallBudgetError(
             f"expected a noise scale of at most 2**40, found {scale:g}: choose a larger budget"
         )
 

@@ -34,6 +34,7 @@ import numpy.typing as npt
 from gmpy2 import mpfr
 
 from ..crypto import RandomStream
+from .arguments import SmallBudgetError
 from .made_once import made_once
 
 __all__ = ["NegativeBinomial", "negative_binomial", "uniform_words"]
@@ -101,7 +102,7 @@ class NegativeBinomial:
             heights.append(self._rho(start, shape))
             masses.append(heights[-1] * left * -gmpy2.expm1(-rate * start) / gap)
         else:
-            raise ValueError(
+            raise SmallBudgetError(
                 f"expected noise below 2**{MAX_BLOCKS}, found a rate of {float(self.rate):g}: "
                 "choose a larger epsilon"
             )

@@ -23,7 +23,7 @@ from ..privacy import Domain
 from ..privacy.local import Randomizer, printed_choice
 from .cost import Cost, Public
 from .local import LocalOptions, LocalProtocol, choose_randomizer
-from .protocol import Mode, Outcome
+from .protocol import MAX_SYNTHETIC_ROWS, Mode, Outcome
 from .survey import (
     CuratorSurvey,
     MarginalQuestions,
@@ -38,7 +38,12 @@ __all__ = ["OneWayLocal"]
 
 class OneWayLocalParameters(LocalOptions):
     synthetic_rows: Annotated[
-        int, msgspec.Meta(ge=1, description="rows of the synthetic table, at most one a user")
+        int,
+        msgspec.Meta(
+            ge=1,
+            le=MAX_SYNTHETIC_ROWS,
+            description="rows of the synthetic table, at most one a user",
+        ),
     ] = 100_000
 
 

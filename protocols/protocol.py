@@ -27,6 +27,7 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Final,
     Generic,
     Literal,
     TypeAlias,
@@ -50,6 +51,7 @@ __all__ = [
     "AnyProtocol",
     "ParametersT",
     "Epsilon",
+    "MAX_SYNTHETIC_ROWS",
     "Mode",
     "Options",
     "Outcome",
@@ -59,8 +61,10 @@ __all__ = [
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
 Epsilon: TypeAlias = Annotated[
-    float, msgspec.Meta(gt=0, le=1000, description="privacy budget of each record")
+    float, msgspec.Meta(ge=1e-12, le=1000, description="privacy budget of each record")
 ]
+MAX_SYNTHETIC_ROWS: Final = 100_000_000
+"""Rows that a protocol publishes at most; whether they fit in memory is checked before a run."""
 Delta: TypeAlias = Annotated[
     float,
     msgspec.Meta(ge=0, lt=1, description="chance that epsilon may fail; 0 allows pure noise only"),

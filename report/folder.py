@@ -20,6 +20,7 @@ import msgspec
 
 from ..messages import CURATOR, Entry, UsageError, communication, role_name
 from ..parties import write_schema
+from ..runs.interruption import uninterrupted
 from ..runs.record import RunRecord
 from .judgement import judgement_json
 from .pages import FILES, pictures, run_page
@@ -186,12 +187,14 @@ def _role(rank: int) -> str:
 def check_folder(folder: Path) -> None:
     """Refuse, before anything starts, a folder that could not be written at the end."""
     existing = folder
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir():
-        raise UsageError(f"expected a folder for --out, found a file at {existing}")
-    try:  # rights say little: of root, of file systems without space, of those that are no disks
-        _staging(existing).rmdir()
+    try:
+        while not existing.exists():
+            existing = existing.parent
+        if not existing.is_dir():
+            raise UsageError(f"expected a folder for --out, found a file at {existing}")
+        # Rights say little: of root, of file systems without space, of those that are no disks.
+        with uninterrupted():
+            _staging(existing).rmdir()
     except OSError as error:
         raise UsageError(
             f"expected a folder for --out that can be written, found {existing}: {error.strerror}"
@@ -208,6 +211,11 @@ def put(files: Mapping[str, bytes], *, folder: Path) -> None:
     They are first written beside one another, and then moved; report.json comes last. That happens
     within the folder, which may be a file system of its own, or the only place to write to.
     """
+    with uninterrupted():
+        _put(files, folder=folder)
+
+
+def _put(files: Mapping[str, bytes], *, folder: Path) -> None:
     check_folder(folder)
     new = not folder.exists()
     staging: Path | None = None

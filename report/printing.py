@@ -9,6 +9,8 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from .plain_text import plain_text
+
 __all__ = ["print_named", "print_red", "print_table", "terminal_width"]
 
 WIDTH: Final = 240
@@ -18,14 +20,14 @@ WIDTH: Final = 240
 def print_red(text: str, *, to_error: bool = False) -> None:
     """Print a line in red, where the terminal has colours."""
     console = Console(stderr=to_error, markup=False, highlight=False)
-    console.print(text, style="bold red", soft_wrap=True)
+    console.print(plain_text(text), style="bold red", soft_wrap=True)
 
 
 def print_named(lines: Sequence[tuple[str, str]], *, width: int = 0) -> None:
     """Print names and texts in two columns."""
     width = width or max((len(name) for name, _ in lines), default=0)
     for name, text in lines:
-        sys.stdout.write(f"{name:<{width}}  {text}\n")
+        sys.stdout.write(plain_text(f"{name:<{width}}  {text}\n"))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -37,7 +39,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             name, overflow="fold", justify="right" if numeric else "left", no_wrap=numeric
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(plain_text, row))
     Console(markup=False, highlight=False, width=terminal_width()).print(table)
 
 

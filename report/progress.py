@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..messages import CURATOR, role_name
 from .formats import quantity
+from .plain_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ class Progress:
             return
         if self._live is None:
             self._next = time.monotonic() + INTERVAL
-            sys.stderr.write(self._line(positions))
+            sys.stderr.write(plain_text(self._line(positions)))
             sys.stderr.flush()
             return
         if not self._live.is_started:
@@ -76,9 +77,9 @@ class Progress:
         for name, position in _lines(positions):
             table.add_row(
                 name,
-                position.phase,
+                _cell(position.phase),
                 str(position.step),
-                position.doing,
+                _cell(position.doing),
                 f"{position.sent_bytes:,}",
                 f"{position.received_bytes:,}",
                 self._left(position),
@@ -102,6 +103,13 @@ def _place(position: Position) -> str:
     step = f"step {position.step}" if position.step else ""
     parts = [position.phase, step, (position.doing + _share(position)).strip()]
     return ", ".join(part for part in parts if part)
+
+
+def _cell(text: str) -> str:
+    """Write text of a protocol so that it is neither a code of the terminal nor markup."""
+    from rich.markup import escape
+
+    return escape(plain_text(text))
 
 
 def _share(position: Position) -> str:

@@ -8,10 +8,8 @@ from typing import Final
 
 from ..messages import ConversationError, SottovoceError, Where
 
-__all__ = ["INTERRUPTED", "FailureText", "RunFailed", "describe"]
+__all__ = ["FailureText", "RunFailed", "describe"]
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C or SIGTERM."""
 PACKAGE: Final = __name__.partition(".")[0]
 
 

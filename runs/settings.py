@@ -153,6 +153,8 @@ def read_options(path: Path) -> dict[str, Any]:
         raise UsageError(f"expected a configuration at {path}, found {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"expected TOML in {path}, found {error}") from None
+    except RecursionError:
+        raise UsageError(f"expected TOML of few levels in {path}, found too many") from None
     options = {key.replace("-", "_"): value for key, value in content.items()}
     for name, value in options.items():
         try:

@@ -6,7 +6,7 @@ The same for threads and for MPI ranks. The curator's process calls none of this
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..messages import UsageError
 from ..parties import (
@@ -23,13 +23,13 @@ from ..parties import (
     merge,
     read_split,
 )
+from .job import Job, instantiate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
-    from .job import Job
 
 __all__ = [
     "agree_on_schema",
@@ -37,10 +37,14 @@ __all__ = [
     "cores_for_each",
     "load_all_records",
     "load_records",
+    "require_memory",
     "require_one_table",
 ]
 
 T = TypeVar("T")
+
+BYTES_OF_VALUE: Final = 16
+"""Bytes for each value of a synthetic table: its code, its text in synthetic.csv, and copies."""
 
 
 def contribute_schema(
@@ -213,6 +217,22 @@ def agree_on_schema(contributions: Sequence[Schema | None]) -> Schema | None:
     if any(schema.inferred for schema in schemas):
         return merge(schemas)
     return schemas[0] if schemas else None
+
+
+def require_memory(job: Job, *, schema: Schema | None) -> None:
+    """Refuse a synthetic table that the curator's host cannot hold, before anything is released.
+
+    Raises:
+        UsageError: The rows that were asked for do not fit in memory.
+    """
+    rows: int = getattr(instantiate(job).parameters, "synthetic_rows", None) or 0
+    columns = 1 if schema is None else len(schema.attributes)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if rows * columns * BYTES_OF_VALUE > memory:
+        raise UsageError(
+            f"expected synthetic_rows that fit in the curator's memory of {memory / 1e9:.0f} GB, "
+            f"found {rows:,} rows of {columns} columns: choose fewer"
+        )
 
 
 def cores_for_each(*, roles: int) -> int:

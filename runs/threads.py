@@ -18,8 +18,9 @@ from ..messages import (
     thread_wires,
 )
 from ..parties import TableNote
-from .failure import INTERRUPTED, RunFailed, describe
+from .failure import RunFailed, describe
 from .identities import Credentials, read_identities
+from .interruption import INTERRUPTED
 from .job import Job, instantiate
 from .part import play_role
 from .record import RunRecord
@@ -28,6 +29,7 @@ from .setup import (
     contribute_schema,
     cores_for_each,
     load_all_records,
+    require_memory,
 )
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ def _set_up(
             for party in parties
         ]
     )
+    require_memory(job, schema=schema)
     records = load_all_records(job, schema=schema, tables=tables, notes=notes)
     return schema, [None, *(records[party] for party in parties)], credentials
 

@@ -20,7 +20,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from ..messages import UsageError
 from ..report.folder import BROKEN, check_folder, put
-from ..runs.failure import INTERRUPTED, FailureText, RunFailed, describe
+from ..runs.failure import FailureText, RunFailed, describe
+from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job, Placement
 from ..runs.record import RunRecord
 

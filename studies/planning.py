@@ -83,6 +83,8 @@ def read_toml(path: Path, *, what: str) -> dict[str, Any]:
         raise UsageError(f"expected {what} at {path}, found {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"expected TOML in {path}, found {error}") from None
+    except RecursionError:
+        raise UsageError(f"expected TOML of few levels in {path}, found too many") from None
 
 
 def read_plan(path: Path, *, start: Start, budget: str | None = None) -> tuple[Plan, list[Cell]]:

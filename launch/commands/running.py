@@ -18,8 +18,9 @@ from ...report.folder import check_folder, write_run
 from ...report.judgement import Judging, judge_run
 from ...report.making import make_report
 from ...report.not_accounted import rehearsal_texts
+from ...report.plain_text import plain_text
 from ...report.progress import Progress
-from ...report.report import report_json
+from ...report.report import Report, report_json
 from ...report.reported import ReportedRun
 from ...runs.job import Job, Placement, instantiate
 from ...runs.record import Rehearsal, RunRecord
@@ -136,7 +137,7 @@ def _show_rehearsal(rehearsal: Rehearsal, *, quiet: bool) -> None:
     if quiet and not rehearsal.unaccounted:
         return
     for text in rehearsal_texts(rehearsal):
-        sys.stderr.write(f"sottovoce: {text}\n")
+        sys.stderr.write(plain_text(f"sottovoce: {text}\n"))
     sys.stderr.flush()
 
 
@@ -173,6 +174,25 @@ def _write(
     record: RunRecord, run: ReportedRun, *, folder: Path, quiet: bool, as_json: bool
 ) -> None:
     report, names = write_run(record, run, folder=folder)
+    try:
+        _print(report, run, folder=folder, names=names, quiet=quiet, as_json=as_json)
+        sys.stdout.flush()
+    except OSError as error:
+        raise UsageError(
+            f"expected standard output to take the summary, found: {error.strerror}; the results "
+            f"are in {folder}"
+        ) from None
+
+
+def _print(
+    report: Report,
+    run: ReportedRun,
+    *,
+    folder: Path,
+    names: list[str],
+    quiet: bool,
+    as_json: bool,
+) -> None:
     if report.privacy.not_accounted and (as_json or quiet):
         from ...report.terminal import print_not_accounted
 

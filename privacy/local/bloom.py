@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...crypto.user_words import UserWords, UserWordStream
+from ..arguments import SmallBudgetError
 from .bits import MAX_BITS, column_sums, digits_of, random_bits
 from .per_attribute import Likelihoods, Matches, likelihood
 from .randomizer import BATCH_USERS, Codes, Counts, Reports, below_exp, threshold
@@ -124,7 +125,7 @@ class BloomFilters:
             for k, n in enumerate(numbers, start=1)
         ]
         if not losses[-1] > 0:
-            raise ValueError(
+            raise SmallBudgetError(
                 f"expected an epsilon that {MAX_DIGITS} digits can express, "
                 f"found {self.epsilon:g}: choose a larger one"
             )

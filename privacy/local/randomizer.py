@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...crypto.user_words import UserWords, UserWordStream
+from ..arguments import SmallBudgetError
 
 __all__ = [
     "BATCH_USERS",
@@ -81,7 +82,7 @@ class Randomizer(ABC):
     def _check(self) -> None:
         """Refuse an epsilon that rounds away. Called at the end of every constructor."""
         if not self.p > self.q:
-            raise ValueError(
+            raise SmallBudgetError(
                 f"expected an epsilon that coins of {COIN_BITS} bits can express, "
                 f"found {self.epsilon:g}: choose a larger one"
             )

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from ..protocol import Epsilon
+from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import SumOptions
 
 __all__ = ["AdaptivePairsParameters"]
@@ -28,5 +28,10 @@ class AdaptivePairsParameters(SumOptions):
         ),
     ] = None
     synthetic_rows: Annotated[
-        int, msgspec.Meta(ge=0, description="rows to publish; 0: as many as all parties have")
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=MAX_SYNTHETIC_ROWS,
+            description="rows to publish; 0: as many as all parties have",
+        ),
     ] = 0

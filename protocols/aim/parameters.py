@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from ..protocol import Epsilon
+from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import Family, SumOptions
 
 __all__ = ["AIMParameters", "Published", "Round"]
@@ -27,7 +27,12 @@ class AIMParameters(SumOptions):
         msgspec.Meta(ge=1000, le=1 << 24, description="most cells of the model's cliques together"),
     ] = 100_000
     synthetic_rows: Annotated[
-        int, msgspec.Meta(ge=0, description="rows to publish; 0: as many as all parties have")
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=MAX_SYNTHETIC_ROWS,
+            description="rows to publish; 0: as many as all parties have",
+        ),
     ] = 0
 
 

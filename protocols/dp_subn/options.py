@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from ..protocol import Epsilon
+from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import SumOptions
 
 __all__ = ["Attributes", "DPSUBNParameters", "Init", "Profile", "Score", "Update", "Views"]
@@ -18,7 +18,7 @@ Init: TypeAlias = Literal["mst", "em", "forest"]
 Update: TypeAlias = Literal["none", "joint", "sequential", "replace"]
 Score: TypeAlias = Literal["I", "R"]
 Usefulness: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=MAX_SYNTHETIC_ROWS)]
 
 
 class DPSUBNParameters(SumOptions):

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 
 from ...messages import UsageError
-from ..protocol import Epsilon
+from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import SumOptions
 
 __all__ = ["JTreeParameters", "Structure", "refuse_foreign"]
@@ -63,7 +63,12 @@ class JTreeParameters(SumOptions):
         msgspec.Meta(description="find the structure on a sample of rows, as printed (threshold)"),
     ] = True
     synthetic_rows: Annotated[
-        int, msgspec.Meta(ge=0, description="rows to publish; 0: as many as all parties have")
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=MAX_SYNTHETIC_ROWS,
+            description="rows to publish; 0: as many as all parties have",
+        ),
     ] = 0
 
 

@@ -8,14 +8,19 @@ import msgspec
 
 from ...messages import Private, UsageError
 from ...privacy.local import RANDOMIZERS, Randomizer, best, printed_choice
-from ..protocol import Mode
+from ..protocol import MAX_SYNTHETIC_ROWS, Mode
 from ..registry import load
 from ..survey import SurveyOptions, SurveyProtocol
 
 __all__ = ["LocalOptions", "LocalProtocol", "SyntheticRows", "Ways", "choose_randomizer"]
 
 SyntheticRows = Annotated[
-    int, msgspec.Meta(ge=0, description="rows of the synthetic table, at most one a user; 0: none")
+    int,
+    msgspec.Meta(
+        ge=0,
+        le=MAX_SYNTHETIC_ROWS,
+        description="rows of the synthetic table, at most one a user; 0: none",
+    ),
 ]
 Ways = Annotated[
     int, msgspec.Meta(ge=1, le=6, description="attributes of each marginal that is published")

@@ -47,7 +47,7 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
 from ..cost import Cost, Public
-from ..protocol import Options, Outcome, Protocol
+from ..protocol import MAX_SYNTHETIC_ROWS, Options, Outcome, Protocol
 from .parameters import Base
 
 __all__ = ["NoPrivJTree"]
@@ -72,7 +72,7 @@ class NoPrivJTreeParameters(Options):
         int,
         msgspec.Meta(
             ge=0,
-            le=1 << 30,
+            le=MAX_SYNTHETIC_ROWS,
             description="rows of the synthetic table; 0: as many as there are people",
         ),
     ] = 0

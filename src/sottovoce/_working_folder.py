@@ -11,5 +11,9 @@ import sys
 if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
     # The module's name is the word before the arguments: python -X dev -m sottovoce run ...
     module = sys.orig_argv[-len(sys.argv)].removeprefix("-m")
-    if module.partition(".")[0] == "sottovoce" and sys.path[:1] == [os.getcwd()]:  # noqa: PTH109 - pathlib would be searched in the working folder
+    try:
+        folder = os.getcwd()  # noqa: PTH109 - pathlib would be searched in the working folder
+    except OSError:  # it was removed
+        folder = ""
+    if module.partition(".")[0] == "sottovoce" and sys.path[:1] == [folder]:
         del sys.path[0]

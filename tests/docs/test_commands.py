@@ -29,7 +29,7 @@ import pytest
 from mpi_starts import with_daemon
 
 import sottovoce
-from sottovoce.launch.cli import app
+from sottovoce.launch.commands import app
 from sottovoce.launch.mpiexec import SHARED_MEMORY
 from sottovoce.parties import DEMO_SCHEMA, write_schema
 from sottovoce.parties.demo import demo_table

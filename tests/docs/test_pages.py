@@ -18,7 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 import sottovoce
-from sottovoce.launch.cli import app
+from sottovoce.launch.commands import app
 from sottovoce.protocols import find
 from sottovoce.protocols.registry import OWN_PROTOCOLS
 

@@ -348,7 +348,7 @@ def test_protocols_lists_and_explains() -> None:
     assert "auto|gaussian|laplace|selected " in sottovoce("protocols", "noisy-marginals").stdout
     shown = sottovoce("protocols", "head-count").stdout
     assert "epsilon" in shown
-    assert "number > 0 <= 1000" in shown
+    assert "number >= 1e-12 <= 1000" in shown
     assert {
         row["name"] for row in json.loads(sottovoce("protocols", "head-count", "--json").stdout)
     } >= {"epsilon", "value"}

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sottovoce
-from sottovoce.launch.cli import app
+from sottovoce.launch.commands import app
 from sottovoce.messages import Entry, UsageError
 from sottovoce.network import NETWORKS, Link, Network, Stack
 from sottovoce.report.folder import read_ledger

@@ -279,7 +279,7 @@ def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
         ),
         (
             "[[run]]\nprotocol = 'head-count'\nepsilon = nan",
-            r"run 1: expected .float. > 0.0 for parameter epsilon, found nan",
+            r"run 1: expected .float. >= 1e-12 for parameter epsilon, found nan",
         ),
         ("seeds = 0\n[[run]]\nprotocol = 'head-count'", r"seeds"),
         ("[[run]\n", r"expected TOML"),

@@ -1,0 +1,69 @@
+"""Ctrl-C and SIGTERM: when a command heeds them, and when they have to wait."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final
+
+__all__ = ["INTERRUPTED", "SignalGate", "uninterrupted"]
+
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C or SIGTERM."""
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+REPEATS_FOR: Final = 5.0
+"""Seconds in which a further signal is a repetition, so that the first one can end all roles."""
+
+
+class SignalGate:
+    """Turns Ctrl-C and SIGTERM into `KeyboardInterrupt`, once, and remembers that one came.
+
+    A library may swallow the exception, so a command asks `is_interrupted` when it ends.
+    """
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+        self._last = float("-inf")
+
+    def open(self) -> None:
+        """Heed signals. Ctrl-C stays ignored where a shell has this process ignore it."""
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._heed)
+
+    def close(self) -> None:
+        """Ignore signals: the command has ended, and only its last line is to be printed."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+        now = time.monotonic()
+        is_first = now - self._last > REPEATS_FOR
+        self.is_interrupted = True
+        if is_first:
+            self._last = now
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until a block has ended; only the main thread gets any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    late: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, frame: late.append(number))  # noqa: ARG005 - a handler's signature
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for came in late[:1]:
+            signal.raise_signal(came)

@@ -1,0 +1,120 @@
+"""Ctrl-C and SIGTERM end every command with status 130 and one line, and leave files whole."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sottovoce.runs.interruption import uninterrupted
+
+SIGNALLING = """
+import os, signal, sys
+
+number, moment, count = int(sys.argv.pop(1)), int(sys.argv.pop(1)), 0
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def at(frame, event, argument):
+    global count
+    name = frame.f_code.co_filename
+    if event == "call" and "sottovoce" in name:
+        count += 1
+        if count == moment:
+            sys.setprofile(None)
+            os.kill(os.getpid(), number)
+
+sys.argv[0] = "sottovoce"
+from sottovoce.launch.cli import main
+sys.setprofile(at)
+try:
+    main()
+finally:
+    sys.setprofile(None)
+    if os.environ.get("COUNT"):
+        print(count, file=sys.stderr)
+"""
+"""A command that is sent a signal when its main thread begins the n-th call of the package."""
+RUN = ("run", "head-count", "--rows", "40", "--seed", "1", "--transport", "threads")
+FILES = {"judgement.json", "ledger.csv", "marginals.csv", "report.html", "report.json"}
+MOMENTS = 8
+FIRST = 6
+"""The first calls of a command are those by which it begins to heed signals."""
+
+
+def command(
+    *words: str, cwd: Path, moment: int = -1, number: signal.Signals = signal.SIGINT
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SIGNALLING, str(int(number)), str(moment), *words],
+        cwd=cwd,
+        env={**os.environ, "COUNT": "" if moment >= 0 else "yes"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def calls(*words: str, cwd: Path) -> int:
+    """Count the calls of a command that is not interrupted."""
+    done = command(*words, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return int(done.stderr.splitlines()[-1])
+
+
+def is_one_line(done: subprocess.CompletedProcess[str]) -> bool:
+    return (
+        done.returncode == 130
+        and done.stderr.startswith("sottovoce: ")
+        and "interrupted" in done.stderr
+        and done.stderr.count("\n") == 1
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_is_interrupted_at_any_moment(tmp_path: Path, number: signal.Signals) -> None:
+    """Folders are empty or whole, and what an earlier run has left is whole as well."""
+    words = (*RUN, "--out", "out")
+    total = calls(*words, cwd=tmp_path)
+    (tmp_path / "out" / "ledger.csv").write_text("of an earlier run")
+    for moment in [FIRST, *(total * part // MOMENTS for part in range(1, MOMENTS))]:
+        done = command(*words, cwd=tmp_path, moment=moment, number=number)
+        assert is_one_line(done), (moment, total, done)
+        assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+        is_old = (tmp_path / "out" / "ledger.csv").read_text() == "of an earlier run"
+        assert is_old or moment > total // 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("protocols", "jtree"),
+        ("schema", "demo"),
+        ("new", "another"),
+        ("identity", "keys"),
+        ("report", "out"),
+        ("compare", "out"),
+        ("sweep", "plan.toml", "--out", "results"),
+        ("doctor",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_is_interrupted_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = command(*RUN, "--out", "out", "--no-judge", cwd=tmp_path)
+    assert done.returncode == 0
+    (tmp_path / "plan.toml").write_text('[[run]]\nprotocol = "head-count"\nrows = 40\n')
+    for moment in (FIRST, 40):
+        assert is_one_line(done := command(*words, cwd=tmp_path, moment=moment)), done
+
+
+def test_a_block_that_is_not_interrupted_ends_first() -> None:
+    steps: list[str] = []
+    with pytest.raises(KeyboardInterrupt):  # noqa: SIM117 - the order is the point
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("ended")
+    assert steps == ["ended"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
