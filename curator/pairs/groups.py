@@ -1,9 +1,12 @@
 """Nested groups of an attribute's labels, and batches of pairs whose tables have the same shapes.
 
 A table of two attributes with many labels is measured in groups where its cells would be lost in
-noise. Each attribute has at most 2, 4 and 8 groups of neighbouring labels, and its labels; groups
-are halved where their mass is. So a pair has up to four levels, and a cell of one level is a
-rectangle of cells of the next.
+noise. Each attribute has 2 groups of neighbouring labels, 8 groups, more by factors of four where
+it has many labels, and the labels themselves; groups are halved where their mass is. So a pair has
+a few levels, and a cell of one level is a rectangle of cells of the next.
+
+Groups of 4 are left out. A plan that may take every halving climbs them one by one, and spends on
+each what the next one tells as well.
 """
 
 from __future__ import annotations
@@ -28,8 +31,11 @@ Groups: TypeAlias = npt.NDArray[np.int64]
 NestedGroups: TypeAlias = Mapping[str, Sequence[Groups]]
 """The groups of each attribute, from coarse to fine; the finest are the labels."""
 
-HALVINGS: Final = 3
-"""Halvings of the labels: at most 2, 4 and 8 groups."""
+MEASURED_HALVINGS: Final = (1, 3, 5)
+"""Numbers of halvings that make a level: at most 2, 8 and 32 groups."""
+MANY_GROUPS: Final = 8
+MIN_GROUP_SIZE: Final = 2
+"""Labels in a group, on average, without which more than `MANY_GROUPS` groups are no level."""
 MIN_MASS: Final = 1e-6
 """Added to the mass of a label, so that labels without mass are halved as well."""
 MAX_NUMBERS: Final = 1 << 22
@@ -46,7 +52,7 @@ def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
     ends = np.concatenate([[0.0], np.cumsum(np.maximum(shares, 0) + MIN_MASS)])
     segments = [(0, labels)]
     levels = []
-    for _ in range(HALVINGS):
+    for halvings in range(1, MEASURED_HALVINGS[-1] + 1):
         halves = []
         for start, stop in segments:
             if stop - start == 1:
@@ -56,8 +62,10 @@ def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
             middle = start + 1 + int(np.argmin(np.abs(ends[start + 1 : stop] - half)))
             halves += [(start, middle), (middle, stop)]
         segments = halves
-        sizes = [stop - start for start, stop in segments]
-        levels.append(np.repeat(np.arange(len(segments)), sizes))
+        if halvings in MEASURED_HALVINGS:
+            is_fine = len(segments) > MANY_GROUPS and MIN_GROUP_SIZE * len(segments) > labels
+            sizes = [1] * labels if is_fine else [stop - start for start, stop in segments]
+            levels.append(np.repeat(np.arange(len(sizes)), sizes))
     return (*levels, np.arange(labels))
 
 

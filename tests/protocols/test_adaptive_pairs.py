@@ -16,7 +16,7 @@ import pytest
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
-from sottovoce.curator.pairs.groups import HALVINGS
+from sottovoce.curator.pairs.groups import MEASURED_HALVINGS
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
@@ -359,7 +359,7 @@ def test_a_plan_has_lists_and_no_other_arrays(field: str) -> None:
 
 
 def test_a_curator_plans_no_more_groupings_than_parties_take() -> None:
-    assert MAX_GROUPINGS >= HALVINGS
+    assert MAX_GROUPINGS >= len(MEASURED_HALVINGS)
 
 
 def forge_plans(monkeypatch: pytest.MonkeyPatch) -> None:
