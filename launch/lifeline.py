@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hmac
+import itertools
 import os
 import platform
 import queue
@@ -31,6 +32,7 @@ from ..runs.record import RunRecord
 
 __all__ = [
     "Address",
+    "Beat",
     "Event",
     "Failure",
     "Lifeline",
@@ -41,8 +43,10 @@ __all__ = [
     "Start",
 ]
 
-BEAT: Final = 0.2
+CHECK_EVERY: Final = 0.2
 """Seconds between two checks of the launcher and of the role's position."""
+BEAT_EVERY: Final = 5
+"""Checks between two signs of life of a rank that stays where it is: one a second."""
 MAX_FRAME: Final = 1 << 40
 """Bytes of an event of a rank that has sent the token."""
 MAX_FIRST_FRAME: Final = 4096
@@ -67,6 +71,12 @@ class Move(msgspec.Struct, frozen=True, tag=True):
     position: Position
 
 
+class Beat(msgspec.Struct, frozen=True, tag=True):
+    """A sign of life of a rank that stays where it is."""
+
+    rank: int
+
+
 class Failure(msgspec.Struct, frozen=True, tag=True):
     """A rank failed. The traceback is empty where the line is enough."""
 
@@ -77,6 +87,8 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
     traceback: str = ""
     before_start: bool = False
     """Whether it failed in the set-up, which all ranks end before any role begins."""
+    timed_out: bool = False
+    """Whether it waited too long for another rank."""
 
 
 class RankResult(msgspec.Struct, frozen=True, tag=True):
@@ -92,7 +104,7 @@ class Loss(msgspec.Struct, frozen=True, tag=True):
     rank: int
 
 
-Event: TypeAlias = Start | Move | Failure | RankResult | Loss
+Event: TypeAlias = Start | Move | Beat | Failure | RankResult | Loss
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -194,7 +206,7 @@ class LifelineServer:
         return True
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(Start | Move | Failure | RankResult)
+_DECODER: Final = msgspec.msgpack.Decoder(Start | Move | Beat | Failure | RankResult)
 
 
 def _host_addresses() -> tuple[str, ...]:
@@ -244,7 +256,9 @@ class Lifeline:
 
     def _watch(self) -> None:
         last: Position | None = None
-        while not self._over.wait(BEAT):
+        for check in itertools.count(1):
+            if self._over.wait(CHECK_EVERY):
+                return
             # The parent was mpiexec, or its daemon on this host. A new parent means it is gone.
             if os.getppid() != self._parent or self._closed():
                 self._die()
@@ -252,6 +266,8 @@ class Lifeline:
             if position is not None and position != last:
                 last = position
                 self.send(Move(self._rank, position))
+            elif check % BEAT_EVERY == 0:
+                self.send(Beat(self._rank))
 
     def _closed(self) -> bool:
         if self._socket is None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 from ..messages import CURATOR, Role, SottovoceError, UsageError
+from ..messages.errors import TimeoutExpired
 from ..messages.mpi import MPIWire
 from ..runs.failure import describe
 from ..runs.interruption import INTERRUPTED
@@ -29,6 +30,7 @@ from ..runs.setup import (
     cores_for_each,
 )
 from .error_log import keep_at_home
+from .family import end_processes, started_by_ranks
 from .library import brief_version, library_variables, parent_library
 from .lifeline import Address, Failure, Lifeline, RankResult
 from .mpiexec import inside_mpi_job
@@ -97,7 +99,7 @@ def be_a_rank(
     rank = comm.Get_rank()
     role: Role | None = None
     try:
-        lifeline = Lifeline(address, rank=rank, die=lambda: os._exit(3))
+        lifeline = Lifeline(address, rank=rank, die=lambda: _die(address))
     except ConnectionError as error:
         sys.stderr.write(
             f"rank {rank} could not reach the launcher at {error}: "
@@ -118,7 +120,7 @@ def be_a_rank(
         are_shown = tell_errors
         records, schema, credentials = set_up(comm, job)
         record = play_role(
-            MPIWire(comm),
+            MPIWire(comm, patience=job.timeout),
             job,
             records=records,
             schema=schema,
@@ -148,6 +150,13 @@ def be_a_rank(
         )
     lifeline.close()
     gc.freeze()  # The interpreter, which ends now, need not search for garbage once more.
+
+
+def _die(address: Address | None) -> None:
+    """End this rank, whose launcher is gone, with all that ranks on this host have started."""
+    if address is not None:
+        end_processes(started_by_ranks(address.token))
+    os._exit(3)
 
 
 def _refuse_to_be_alone(comm: MPI.Comm) -> None:
@@ -210,7 +219,16 @@ def _fail(
             sys.stderr.write(f"{trace}sottovoce: {line}\n")
             sys.stderr.flush()
     else:
-        lifeline.send(Failure(rank, status, line, trace, before_start=in_set_up))
+        lifeline.send(
+            Failure(
+                rank,
+                status,
+                line,
+                trace,
+                before_start=in_set_up,
+                timed_out=isinstance(error, TimeoutExpired),
+            )
+        )
     if in_set_up and comm.Get_size() > 1:
         sys.exit(status)  # it was found in the set-up: all ranks know of it, and none waits
     comm.Abort(status)

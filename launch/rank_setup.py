@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ..messages import CURATOR, SottovoceError, UsageError
+from ..messages.errors import TimeoutExpired
 from ..messages.mpi import wait_until
 from ..parties import Records, Schema, TableNote
 from ..runs.identities import Credentials, read_identity
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["OtherRankError", "agree_on_arguments", "library_hint", "ranks_on_this_host", "set_up"]
 
 T = TypeVar("T")
+
+MIN_SETUP_SECONDS: Final = 60.0
+"""Seconds that any wait of the set-up may last, if the time-out is shorter: ranks start together,
+but not at the same time.
+"""
 
 
 class OtherRankError(Exception):
@@ -72,9 +78,10 @@ def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
         if ranks_on_this_host(comm).size < size:
             raise UsageError("expected --tell-errors on one machine, found ranks on several hosts")
 
-    _together(comm, compare)
+    timeout = max(job.timeout, MIN_SETUP_SECONDS)
+    _together(comm, timeout, compare)
     if tell_errors:
-        _together(comm, refuse_other_hosts)
+        _together(comm, timeout, refuse_other_hosts)
 
 
 def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Credentials]:
@@ -83,10 +90,10 @@ def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Cre
     The curator has no records and opens no file.
     """
     size, rank = comm.Get_size(), comm.Get_rank()
-
+    timeout = max(job.timeout, MIN_SETUP_SECONDS)
     note = TableNote()
     credentials = _together(
-        comm, lambda: read_identity(job.identities, rank=rank, parties=size - 1)
+        comm, timeout, lambda: read_identity(job.identities, rank=rank, parties=size - 1)
     )
 
     def contribute() -> Schema | None:
@@ -95,37 +102,37 @@ def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Cre
         needs_schema = instantiate(job).needs_schema
         return contribute_schema(job, party=rank, needed=needs_schema, note=note)
 
-    schema = _together(comm, contribute)
+    schema = _together(comm, timeout, contribute)
 
     def agree() -> Schema | None:
-        agreed = agree_on_schema(_exchange(comm, schema, kind=Schema | None))
+        agreed = agree_on_schema(_exchange(comm, timeout, schema, kind=Schema | None))
         # Each rank agrees by itself. Roles with different orders of categories would publish wrong
         # results without noticing.
-        if any(other != agreed for other in _exchange(comm, agreed, kind=Schema | None)):
+        if any(other != agreed for other in _exchange(comm, timeout, agreed, kind=Schema | None)):
             raise UsageError(
                 "expected all ranks to infer the same schema, found different ones: give --schema"
             )
         return agreed
 
-    schema = _together(comm, agree)
+    schema = _together(comm, timeout, agree)
 
     def require_room() -> None:
         if rank == CURATOR:
             require_memory(job, schema=schema)
 
-    _together(comm, require_room)
+    _together(comm, timeout, require_room)
 
     def read() -> Records | None:
         if rank == CURATOR:
             return None
         return load_records(job, party=rank, schema=schema, note=note)
 
-    records = _together(comm, read)
+    records = _together(comm, timeout, read)
     # The curator must not see the digest of a table: a guess could be confirmed by it.
     parties = comm.Split(color=int(rank == CURATOR), key=rank)
-    notes = [] if rank == CURATOR else _exchange(parties, note, kind=TableNote)
+    notes = [] if rank == CURATOR else _exchange(parties, timeout, note, kind=TableNote)
     parties.Free()
-    _together(comm, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
+    _together(comm, timeout, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
     return records, schema, credentials
 
 
@@ -150,7 +157,7 @@ def library_hint() -> str:
     )
 
 
-def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
+def _together(comm: MPI.Comm, timeout: float, act: Callable[[], T]) -> T:
     """Call a function on all ranks, and end all ranks if it finds bad input on any of them.
 
     The lowest rank with bad input reports it. So a file that is missing on all is reported once.
@@ -164,7 +171,7 @@ def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
         mistake = error
     statuses = np.zeros(size, np.int64)
     status = np.array([mistake.exit_status if mistake else 0])
-    wait_until(comm.Iallgather(status, statuses).Test, timeout=float("inf"))
+    _wait(comm.Iallgather(status, statuses), timeout)
     if statuses.any():
         first = int(np.flatnonzero(statuses)[0])
         if mistake is None or first != rank:
@@ -173,12 +180,21 @@ def _together(comm: MPI.Comm, act: Callable[[], T]) -> T:
     return results[0]
 
 
-def _exchange(comm: MPI.Comm, value: T, *, kind: Any) -> list[T]:
+def _exchange(comm: MPI.Comm, timeout: float, value: T, *, kind: Any) -> list[T]:
     """Send every rank's value to all ranks of the communicator."""
     encoded = np.frombuffer(msgspec.json.encode(value), np.uint8)
     sizes = np.zeros(comm.Get_size(), np.int64)
-    wait_until(comm.Iallgather(np.array([len(encoded)]), sizes).Test, timeout=float("inf"))
+    _wait(comm.Iallgather(np.array([len(encoded)]), sizes), timeout)
     gathered = np.zeros(int(sizes.sum()), np.uint8)
-    wait_until(comm.Iallgatherv(encoded, [gathered, sizes.tolist()]).Test, timeout=float("inf"))
+    _wait(comm.Iallgatherv(encoded, [gathered, sizes.tolist()]), timeout)
     parts = np.split(gathered, np.cumsum(sizes)[:-1])
     return [msgspec.json.decode(part.tobytes(), type=kind) for part in parts]
+
+
+def _wait(request: MPI.Request, timeout: float) -> None:
+    """Wait for all ranks of an exchange."""
+    if not wait_until(request.Test, timeout=timeout):
+        raise TimeoutExpired(
+            f"expected all ranks to be set up, found that some were not in {timeout:g} s: raise "
+            "the timeout if reading the data takes longer"
+        )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import queue
 import secrets
 import signal
@@ -16,22 +15,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
-from ..messages import Position, UsageError, role_name
+from ..messages import UsageError
 from ..report.progress import Progress
 from ..runs.failure import RunFailed
 from ..runs.interruption import INTERRUPTED, uninterrupted
 from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
+from .family import end_processes, family_of, is_rank
 from .library import conflict, loaded_library
-from .lifeline import Event, Failure, LifelineServer, Loss, Move, RankResult, Start
+from .lifeline import Failure, LifelineServer
 from .mpiexec import Launcher
 from .process_output import ProcessOutput
 from .rank import JOB_VARIABLE, RANK_PROGRAM, RankTask
+from .rank_states import RankStates
 
 __all__ = ["run_with_mpi"]
 
@@ -43,39 +43,6 @@ FINALIZE: Final = 10.0
 """Seconds in which mpiexec may end after all ranks have finished."""
 NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
 """What Open MPI's daemon sometimes prints on a busy host, and ends before it starts any rank."""
-
-
-@dataclass
-class _RankStates:
-    """What the launcher knows of its ranks."""
-
-    protocol: str
-    started: dict[int, Start] = field(default_factory=dict)
-    positions: dict[int, Position] = field(default_factory=dict)
-    finished: dict[int, RankResult] = field(default_factory=dict)
-    lost: list[int] = field(default_factory=list)
-    failure: Failure | None = None
-
-    def note(self, event: Event) -> None:
-        match event:
-            case Start():
-                self.started[event.rank] = event
-            case Move():
-                self.positions[event.rank] = event.position
-            case RankResult():
-                self.finished[event.rank] = event
-            case Failure():
-                self.failure = self.failure or event
-            case Loss() if event.rank not in self.finished:
-                self.lost.append(event.rank)
-
-    def place(self, rank: int) -> str:
-        """Describe where a rank was last seen."""
-        who = f"rank {rank} ({role_name(rank).removeprefix('the ')}) in {self.protocol}"
-        position = self.positions.get(rank)
-        if position is None or not position.phase:
-            return f"{who}, before its first phase"
-        return f"{who}, phase {position.phase}, step {position.step}"
 
 
 def run_with_mpi(
@@ -118,15 +85,16 @@ def _run_once(
         hostfile=placement.hostfile,
         extra=placement.mpi_arg,
     )
-    states = _RankStates(protocol.name)
+    states = RankStates(protocol.name)
     environment = launcher.environment(
         several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
     try:
-        with _mpiexec(
-            command, {**environment, JOB_VARIABLE: task}, server=server, states=states
-        ) as (process, output):
-            _follow(process, server, states, ranks=job.parties + 1, progress=progress)
+        with _mpiexec(command, {**environment, JOB_VARIABLE: task}, server=server) as (
+            process,
+            output,
+        ):
+            _follow(process, server, states, job=job, progress=progress)
             failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
             output.silent = failed is not None
     except KeyboardInterrupt:
@@ -149,7 +117,6 @@ def _mpiexec(
     environment: Mapping[str, str],
     *,
     server: LifelineServer,
-    states: _RankStates,
 ) -> Iterator[tuple[subprocess.Popen[str], ProcessOutput]]:
     """Start mpiexec; when the block ends, however it does, mpiexec and its ranks have ended."""
     process: subprocess.Popen[str] | None = None
@@ -173,20 +140,22 @@ def _mpiexec(
             output.silent = True
         raise
     finally:
+        token = server.address.token
         server.close()
         if process is not None:
-            _end_all(process, states)
+            _end_all(process, token=token)
 
 
 def _follow(
     process: subprocess.Popen[str],
     server: LifelineServer,
-    states: _RankStates,
+    states: RankStates,
     *,
-    ranks: int,
+    job: Job,
     progress: Progress,
 ) -> None:
     """Follow the ranks until all have finished or something is wrong."""
+    ranks = job.parties + 1
     deadline = float("inf")
     while time.monotonic() < deadline:
         with contextlib.suppress(queue.Empty):
@@ -196,6 +165,8 @@ def _follow(
             while True:
                 states.note(server.events.get_nowait())
         progress.show(states.positions)
+        if line := states.silence(ranks=ranks, timeout=job.timeout):
+            states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             return
         if len(states.finished) == ranks and (
@@ -210,7 +181,7 @@ def _follow(
 
 def _failure(
     process: subprocess.Popen[str],
-    states: _RankStates,
+    states: RankStates,
     output: ProcessOutput,
     *,
     launcher: Launcher,
@@ -253,8 +224,8 @@ def _failure(
     )
 
 
-def _end_all(process: subprocess.Popen[str], states: _RankStates) -> None:
-    """End mpiexec and every rank on this host.
+def _end_all(process: subprocess.Popen[str], *, token: str) -> None:
+    """End mpiexec, every rank on this host, and what ranks have started.
 
     Ranks on other hosts end themselves when the lifeline closes, as it has.
     """
@@ -267,22 +238,9 @@ def _end_all(process: subprocess.Popen[str], states: _RankStates) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    here = platform.node()
-    local = [start.pid for start in states.started.values() if start.host == here]
-    alive = [pid for pid in local if _is_rank(pid)]
+    family = family_of(token)
     until = time.monotonic() + PATIENCE
-    while alive and time.monotonic() < until:
+    while any(map(is_rank, family)) and time.monotonic() < until:
         time.sleep(0.05)
-        alive = [pid for pid in alive if _is_rank(pid)]
-    for pid in alive:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _is_rank(pid: int) -> bool:
-    """Check that a process is a rank of ours. The system uses the ids of ended ones again."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - /proc is not a path to walk
-            return b"sottovoce.launch.rank" in file.read()
-    except OSError:
-        return False
+        family = family_of(token)
+    end_processes(family)

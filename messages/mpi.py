@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from .errors import MessageError
+from .errors import MessageError, TimeoutExpired, role_name
 from .frame import frame_length
 from .wire import MAX_FRAME_BYTES, Buffer, WireTimeout
 
@@ -58,8 +58,21 @@ class MPIWire:
     """One rank's end of a communicator that sottovoce uses alone."""
 
     def __init__(
-        self, comm: MPI.Comm, *, chunk: int = MAX_CHUNK_BYTES, limit: int = MAX_FRAME_BYTES
+        self,
+        comm: MPI.Comm,
+        *,
+        chunk: int = MAX_CHUNK_BYTES,
+        limit: int = MAX_FRAME_BYTES,
+        patience: float = float("inf"),
     ) -> None:
+        """Make this rank's end.
+
+        Args:
+            comm: the communicator.
+            chunk: the longest MPI message, in bytes.
+            limit: the longest frame that is accepted, in bytes.
+            patience: seconds in which the next piece of a frame that has begun must arrive.
+        """
         from mpi4py import MPI
 
         self.rank = comm.Get_rank()
@@ -70,6 +83,7 @@ class MPIWire:
         self._status = MPI.Status()
         self._chunk = chunk
         self._limit = limit
+        self._patience = patience
         self._frames: deque[tuple[int, memoryview]] = deque()
         self._kept: list[Bytes] = []
 
@@ -122,13 +136,20 @@ class MPIWire:
         if size < MIN_KEPT_BYTES:
             incoming.Recv([frame, size, self._byte])
         else:
-            _finish(incoming.Irecv([frame, size, self._byte]))
+            self._finish(incoming.Irecv([frame, size, self._byte]), source)
         try:
             length = frame_length(frame.data[:size], limit=self._limit)
         except MessageError:
             length = size  # Bytes that are no frame are passed on, for the exchange to refuse.
         if length > size:
-            whole = self._buffer(length)
+            # The system gives memory to what is written, so a false length costs none.
+            try:
+                whole = self._buffer(length)
+            except MemoryError:
+                raise MessageError(
+                    f"expected a frame that fits in memory from {role_name(source)}, "
+                    f"found one of {length} bytes"
+                ) from None
             whole[:size] = frame[:size]
             # A kept buffer may be longer than the frame.
             self._receive_rest(whole[:length], size, source)
@@ -143,8 +164,16 @@ class MPIWire:
             request = self._comm.Irecv(
                 [frame[start : start + length], length, self._byte], source, TAG
             )
-            _finish(request, self._status)
+            self._finish(request, source)
             start += self._status.Get_count(self._byte)
+
+    def _finish(self, request: MPI.Request, source: int) -> None:
+        """Wait for a piece of a frame; its sender may stop, or lose its network."""
+        if not wait_until(lambda: bool(request.Test(self._status)), timeout=self._patience):
+            raise TimeoutExpired(
+                f"expected the rest of a frame from {role_name(source)}, found nothing more in "
+                f"{self._patience:g} s: raise the timeout if that role needs longer"
+            )
 
     def _buffer(self, size: int) -> Bytes:
         """Find a kept buffer that nobody refers to, or make one."""
@@ -165,14 +194,6 @@ def _pieces(parts: Sequence[Buffer], *, chunk: int) -> list[memoryview]:
     """Cut the parts into pieces of at most a chunk; the first one holds the fixed header."""
     views = [memoryview(part) for part in parts]
     return [view[start : start + chunk] for view in views for start in range(0, len(view), chunk)]
-
-
-def _finish(request: MPI.Request, status: MPI.Status | None = None) -> None:
-    """Wait for bytes that are on their way, without a limit.
-
-    The peer has begun to send them, and only its death can stop them.
-    """
-    wait_until(lambda: bool(request.Test(status)), timeout=float("inf"))
 
 
 def wait_until(condition: Callable[[], bool], *, timeout: float) -> bool:

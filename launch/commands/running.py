@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +26,7 @@ from ...report.progress import Progress
 from ...report.report import Report, report_json
 from ...report.reported import ReportedRun
 from ...runs.job import Job, Placement, instantiate
+from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import (
     merge_options,
@@ -99,37 +103,68 @@ def run_command(
     if classify and no_judge:
         raise UsageError("expected --classify or --no-judge, found both: only the judge classifies")
     kind = instantiate(job)
-    folder = Path(chosen.out or f"runs/{kind.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    check_folder(folder)
-    if world is not None and placement.transport != "threads":
-        if placement.budget is not None:
-            raise UsageError(
-                "expected --budget without an MPI job around the run, found mpirun or srun: each "
-                "party's table may be on another host; let `sottovoce run` start the ranks"
-            )
-        # mpirun ends its ranks with SIGTERM after one of them has reported why.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if classify and this_rank() == CURATOR:
-            sys.stderr.write(
-                "sottovoce: nothing is judged within an MPI job: "
-                "`sottovoce evaluate` classifies afterwards\n"
-            )
-        _join(job, placement, world, folder=folder, quiet=quiet, as_json=as_json)
+    is_joined = world is not None and placement.transport != "threads"
+    is_writer = not is_joined or this_rank() == CURATOR
+    with results_folder(chosen.out, name=kind.name, is_writer=is_writer) as folder:
+        if is_joined and world is not None:
+            if placement.budget is not None:
+                raise UsageError(
+                    "expected --budget without an MPI job around the run, found mpirun or srun: "
+                    "each party's table may be on another host; let `sottovoce run` start the ranks"
+                )
+            # mpirun ends its ranks with SIGTERM after one of them has reported why.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            if classify and this_rank() == CURATOR:
+                sys.stderr.write(
+                    "sottovoce: nothing is judged within an MPI job: "
+                    "`sottovoce evaluate` classifies afterwards\n"
+                )
+            _join(job, placement, world, folder=folder, quiet=quiet, as_json=as_json)
+            return
+        if placement.transport is None:
+            placement = msgspec.structs.replace(placement, transport="mpi")
+        shown = progress or (not quiet and sys.stderr.isatty())
+
+        def show_rehearsal(rehearsal: Rehearsal) -> None:
+            _show_rehearsal(rehearsal, quiet=quiet)
+
+        record = run_job(
+            job, placement=placement, progress=Progress(shown=shown), show=show_rehearsal
+        )
+        judgement = (
+            None if no_judge else judge_run(record, judging=Judging(classify=classify or []))
+        )
+        report = make_report(record)
+        if judgement is not None and classify:
+            report = with_classify(report, classify)
+        run = ReportedRun(report=report, judgement=judgement)
+        _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
+
+
+@contextlib.contextmanager
+def results_folder(out: str | None, *, name: str, is_writer: bool) -> Iterator[Path]:
+    """Choose the folder of the results, and hold it up to the end.
+
+    Raises:
+        UsageError: The folder cannot be written, or another run is going to write into it.
+    """
+    first = Path(out or f"runs/{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    check_folder(first)
+    if not is_writer:
+        yield first
         return
-    if placement.transport is None:
-        placement = msgspec.structs.replace(placement, transport="mpi")
-    shown = progress or (not quiet and sys.stderr.isatty())
-
-    def show_rehearsal(rehearsal: Rehearsal) -> None:
-        _show_rehearsal(rehearsal, quiet=quiet)
-
-    record = run_job(job, placement=placement, progress=Progress(shown=shown), show=show_rehearsal)
-    judgement = None if no_judge else judge_run(record, judging=Judging(classify=classify or []))
-    report = make_report(record)
-    if judgement is not None and classify:
-        report = with_classify(report, classify)
-    run = ReportedRun(report=report, judgement=judgement)
-    _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
+    with contextlib.ExitStack() as stack:
+        for number in itertools.count(1):
+            folder = first if number == 1 else Path(f"{first}-{number}")
+            try:
+                stack.enter_context(one_writer(folder))
+            except FolderTakenError:
+                if out is not None:
+                    raise
+            else:
+                if out is not None or not folder.exists():
+                    break
+        yield folder
 
 
 def _show_rehearsal(rehearsal: Rehearsal, *, quiet: bool) -> None:

@@ -1,0 +1,87 @@
+"""What the launcher knows of its ranks: where each is, and whether it gives signs of life."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..messages import Position, role_name
+from .lifeline import Event, Failure, Loss, Move, RankResult, Start
+
+__all__ = ["RankStates"]
+
+MIN_SILENCE: Final = 60.0
+"""Seconds without a sign of life after which a rank is given up, if the time-out is shorter.
+
+A rank starts, and imports, in a time that depends on what else its host does.
+"""
+SIGNS_EVERY: Final = 2.0
+"""Seconds in which a rank that lives gives a sign of life, on a busy host as well."""
+CONFIRMED: Final = 0.8
+"""Part of the time-out for which a rank must have been silent to be the reason of it."""
+CONFIRMING_SILENCE: Final = 10.0
+"""Seconds of silence that explain any time-out."""
+
+
+@dataclass
+class RankStates:
+    """What the launcher knows of its ranks."""
+
+    protocol: str
+    started: dict[int, Start] = field(default_factory=dict)
+    positions: dict[int, Position] = field(default_factory=dict)
+    finished: dict[int, RankResult] = field(default_factory=dict)
+    lost: list[int] = field(default_factory=list)
+    failure: Failure | None = None
+    begun: float = field(default_factory=time.monotonic)
+    last_signs: dict[int, float] = field(default_factory=dict)
+    """When each rank was last heard of."""
+
+    def note(self, event: Event) -> None:
+        self.last_signs[event.rank] = time.monotonic()
+        match event:
+            case Start():
+                self.started[event.rank] = event
+            case Move():
+                self.positions[event.rank] = event.position
+            case RankResult():
+                self.finished[event.rank] = event
+            case Failure():
+                self.failure = self.failure or event
+            case Loss() if event.rank not in self.finished:
+                self.lost.append(event.rank)
+
+    def silent_for(self, rank: int) -> float:
+        """Give the seconds since a rank's last sign of life, or since the start."""
+        if rank in self.finished:
+            return 0.0
+        return time.monotonic() - self.last_signs.get(rank, self.begun)
+
+    def silence(self, *, ranks: int, timeout: float) -> str:
+        """Describe the rank that is silent, if one is.
+
+        After a time-out a shorter silence is enough.
+        """
+        limit = max(timeout, MIN_SILENCE)
+        waited = ""
+        if self.failure is not None:
+            if not self.failure.timed_out:
+                return ""
+            limit = min(max(timeout, SIGNS_EVERY) * CONFIRMED, CONFIRMING_SILENCE)
+            waited = f"; {role_name(self.failure.rank)}: {self.failure.line.partition(': ')[2]}"
+        silent = max(range(ranks), key=self.silent_for)
+        if (seconds := self.silent_for(silent)) < limit:
+            return ""
+        return (
+            f"{self.place(silent)}: no sign of life for {seconds:.0f} s: its process is stopped, "
+            f"its host or network hangs, or it is in one long call{waited}"
+        )
+
+    def place(self, rank: int) -> str:
+        """Describe where a rank was last seen."""
+        who = f"rank {rank} ({role_name(rank).removeprefix('the ')}) in {self.protocol}"
+        position = self.positions.get(rank)
+        if position is None or not position.phase:
+            return f"{who}, before its first phase"
+        return f"{who}, phase {position.phase}, step {position.step}"

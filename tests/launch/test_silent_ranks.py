@@ -1,0 +1,114 @@
+"""A rank that is stopped is named, whoever waits for it; what ranks started ends with them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sottovoce.launch import rank_states
+from sottovoce.launch.mpiexec import Launcher
+from sottovoce.launch.supervise import run_with_mpi
+from sottovoce.report.progress import Progress
+from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.job import Job, Placement
+
+STARTING = 20.0
+"""Seconds in which a process surely starts, and after which it is silent, in these tests."""
+RANK = """
+import os, signal, subprocess, sys, time
+import msgspec
+from sottovoce.launch.lifeline import Failure, Lifeline
+from sottovoce.launch.lifeline import Address
+from sottovoce.messages import Position
+
+class Task(msgspec.Struct):
+    lifeline: Address
+
+# sottovoce.launch.rank is what the command line of a rank has
+rank, fate, notes = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+if fate == "is away":
+    time.sleep(600)
+task = msgspec.json.decode(os.environ["SOTTOVOCE_JOB"], type=Task)
+lifeline = Lifeline(task.lifeline, rank=rank, die=lambda: os._exit(3))
+if fate == "works":
+    lifeline.position = lambda: Position("work", 1, "", 0, 0, 0.0, 0.0)
+if fate == "starts a child":
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
+                             start_new_session=True)
+    with open(notes, "w") as file:
+        file.write(str(child.pid))
+    sys.exit()
+if fate == "times out":
+    time.sleep(3)
+    line = "rank 0 (curator) in p, phase work, step 1: expected Word from party 1, found nothing"
+    lifeline.send(Failure(rank, 3, line, timed_out=True))
+if fate == "stops":
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(600)
+"""
+
+
+def line_of(folder: Path, *fates: str, timeout: float = 2.0) -> str:
+    """Run ranks with these fates, beginning with the curator's, and return the line for the user.
+
+    The processes have no MPI; they hold the lifeline as ranks do.
+    """
+    script, mpiexec = folder / "rank.py", folder / "mpiexec"
+    script.write_text(RANK)
+    ranks = [
+        f"{sys.executable} {script} {rank} '{fate}' {folder}/notes &"
+        for rank, fate in enumerate(fates)
+    ]
+    mpiexec.write_text("\n".join(["#!/bin/sh", *ranks, "wait"]))
+    mpiexec.chmod(0o755)
+    with pytest.raises(RunFailed) as caught:
+        run_with_mpi(
+            Job(protocol="head-count", parties=len(fates) - 1, rows=40, seed=1, timeout=timeout),
+            launcher=Launcher(str(mpiexec), "openmpi", "mpiexec (Open MPI) 5.0.11"),
+            placement=Placement(transport="mpi", mpiexec=str(mpiexec)),
+            progress=Progress(shown=False),
+        )
+    assert caught.value.status == 3
+    return str(caught.value)
+
+
+def test_a_rank_that_stops_before_its_first_phase(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_states, "MIN_SILENCE", STARTING)
+    line = line_of(tmp_path, "waits", "stops", "waits")
+    assert line.startswith(
+        "rank 1 (party 1) in head-count, before its first phase: no sign of life"
+    )
+    assert "its process is stopped" in line
+
+
+def test_a_rank_that_never_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rank_states, "MIN_SILENCE", STARTING)
+    line = line_of(tmp_path, "waits", "is away", "waits")
+    assert line.startswith(
+        "rank 1 (party 1) in head-count, before its first phase: no sign of life"
+    )
+
+
+def test_the_silent_rank_is_named_and_not_the_one_that_waited(tmp_path: Path) -> None:
+    line = line_of(tmp_path, "times out", "stops", "works")
+    assert line.startswith(
+        "rank 1 (party 1) in head-count, before its first phase: no sign of life"
+    )
+    assert line.endswith("; the curator: expected Word from party 1, found nothing")
+
+
+def test_a_rank_that_lives_is_not_blamed_for_a_time_out(tmp_path: Path) -> None:
+    line = line_of(tmp_path, "times out", "works", "works", timeout=60)
+    assert line.startswith("rank 0 (curator) in p, phase work, step 1: expected Word from party 1")
+
+
+def test_what_a_rank_started_ends_with_it(tmp_path: Path) -> None:
+    """Its child has a session of its own, so that neither its group nor its parent leads to it."""
+    line = line_of(tmp_path, "starts a child", "works")
+    assert "lost" in line
+    child = int((tmp_path / "notes").read_text())
+    status = Path(f"/proc/{child}/status")
+    assert not status.exists() or "\nState:\tZ" in status.read_text()
