@@ -24,7 +24,7 @@ __all__ = [
     "view_name",
 ]
 
-BUILT_IN: Final = "built in: the test suite checks it"
+BUILT_IN: Final = "by the test suite, as the protocol is built in"
 """How it is checked that nothing leaves a party of a protocol of sottovoce's own."""
 NOT_ACCOUNTED: Final = "not accounted"
 """Stands for a privacy loss after messages that no release covers."""

@@ -1,14 +1,14 @@
-"""Gaussian copulas: what a pair of ordered attributes looks like when one number describes it.
+"""Gaussian copulas: tables of pairs of ordered attributes that one number describes.
 
-Labels stand in an order, and each covers a part of a standard normal variable that has its mass.
-Two such variables with the correlation r give the table of a pair. By Mehler's formula it is a sum
-over products of Hermite functions (Cramer 1946, section 21.12)
+Each label covers an interval of a standard normal variable; its share is the interval's
+probability. Two such variables with the correlation r give the table of a pair. By Mehler's formula
+it is a sum over products of Hermite functions (Cramer 1946, section 21.12)
 
     P(i, j) = sum over k of r^k a_k(i) b_k(j)
 
 where a_k(i) is the integral of the k-th normalised Hermite polynomial over label i. The correlation
-has a prior that is learnt from all pairs (empirical Bayes). A pair gets the mean over r of these
-tables, so one of which only noise is known is nearly independent.
+has a prior that is learnt from all pairs (empirical Bayes). The estimate of a pair is the mean of
+these tables over r. If only noise is known of a pair, its estimate is nearly independent.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ TERMS: Final = 60
 CORRELATIONS: Final = np.tanh(np.linspace(-2.6, 2.6, 31))
 """Candidates for r."""
 INDEPENDENT: Final = (np.arange(len(CORRELATIONS)) == len(CORRELATIONS) // 2).astype(float)
-"""The prior that is sure of r = 0."""
+"""The prior with all its mass at r = 0."""
 LEARNING_ROUNDS: Final = 50
 EVEN_SHARE: Final = 0.02
 """Share of the prior that is even over the candidates."""
 INDEPENDENT_PAIRS: Final = 2.0
-"""The prior counts so many pairs more, which are independent."""
+"""Number of independent pairs that the prior counts beside those that were measured."""
 MIN_SHARE: Final = 0.02
 """Cells have at least this share of the product of the margins, times 1 - |r|."""
 
@@ -74,7 +74,7 @@ def fit_copulas(
 ) -> tuple[list[Numbers], list[Numbers]]:
     """Compute the mean table of each pair, and the distance of its coarsest table from it.
 
-    The distance is the expected one over the posterior of r: how little is known of the pair.
+    The distance is its mean over the posterior of r. It is large where little is known of a pair.
     """
     integrals = {name: hermite_integrals(shares) for name, shares in singles.items()}
     sides = [

@@ -1,11 +1,14 @@
 """An estimate of all attributes and pairs, from noisy tables at any level of nested groups.
 
+A centre of a pair is its table in a simpler model. An estimate lies between what was measured and
+the centres.
+
 1. singles     each from its tables and from the pairs' finest tables, by inverse variance, and
-               shrunk towards the even distribution
-2. pairs       from coarse to fine, each between what was measured and its centres: the product
-               of its singles, and a Gaussian copula
-3. classes     latent classes fitted to the pairs, and rows drawn from a junction tree of the
-               strongest pairs; both are further centres, and the pairs are shrunk anew
+               shrunk towards the uniform distribution
+2. pairs       from coarse to fine; the centres are the product of the singles, and a Gaussian
+               copula
+3. models      latent classes fitted to the pairs, and rows drawn from a junction tree of the
+               strongest pairs; both are further centres, and the pairs are estimated again
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ class PairEstimate:
     levels: list[list[LevelPosterior]]
     """By batch and level."""
     copula_distances: list[Numbers]
-    """How far the coarsest tables are from their copula, by what is known of its correlation."""
+    """Expected distances of the coarsest tables from their mean copula, as its r is uncertain."""
     tables: dict[Pair, Marginal]
     """The finest tables; they agree on single attributes."""
 

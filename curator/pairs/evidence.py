@@ -1,4 +1,4 @@
-"""What was measured of the pairs of a batch: at each level a table with its precision."""
+"""What was measured of the pairs of a batch: a table for each level, with its precision."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Evidence:
 
     @classmethod
     def none(cls, batch: PairBatch) -> Evidence:
-        """Start without any."""
+        """Make evidence without any measurement."""
         return cls(
             batch,
             [np.zeros(batch.shape(level)) for level in range(batch.levels)],
@@ -44,7 +44,7 @@ class Evidence:
 
     @property
     def measured(self) -> Flags:
-        """Which pairs were measured at all."""
+        """Which pairs were measured at any level."""
         return np.asarray(sum(self.precisions) > 0)
 
     def pooled(self, level: Level) -> tuple[Numbers, Numbers]:

@@ -1,12 +1,12 @@
 """Nested groups of an attribute's labels, and batches of pairs whose tables have the same shapes.
 
-A table of two attributes with many labels is measured in groups where its cells would be lost in
-noise. Each attribute has 2 groups of neighbouring labels, 8 groups, more by factors of four where
-it has many labels, and the labels themselves; groups are halved where their mass is. So a pair has
-a few levels, and a cell of one level is a rectangle of cells of the next.
+A table with many cells is measured in groups of labels where single cells would be lost in noise.
+Each attribute has at most 2 and at most 8 groups of neighbouring labels, at most 32 if it has many
+labels, and the labels themselves. A group is divided into two halves of about equal mass. So a pair
+has a few levels, from coarse to fine. A cell of one level is a rectangle of cells of the next.
 
-Groups of 4 are left out. A plan that may take every halving climbs them one by one, and spends on
-each what the next one tells as well.
+There is no level of 4 or 16 groups. A plan that could use every halving would measure at each in
+turn, and spend budget on what the next one shows as well.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ MEASURED_HALVINGS: Final = (1, 3, 5)
 """Numbers of halvings that make a level: at most 2, 8 and 32 groups."""
 MANY_GROUPS: Final = 8
 MIN_GROUP_SIZE: Final = 2
-"""Labels in a group, on average, without which more than `MANY_GROUPS` groups are no level."""
+"""Least mean size of more than `MANY_GROUPS` groups; the level of smaller ones has the labels."""
 MIN_MASS: Final = 1e-6
 """Added to the mass of a label, so that labels without mass are halved as well."""
 MAX_NUMBERS: Final = 1 << 22
-"""Most numbers of the largest arrays of a batch."""
+"""Most numbers in an array of a batch."""
 
 
 def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
@@ -75,7 +75,7 @@ class PairBatch:
 
     pairs: tuple[Pair, ...]
     steps: tuple[int, ...]
-    """The step of the attributes' nested groups that each level is made of."""
+    """For each level, the step of the attributes' nested groups."""
     groups: tuple[tuple[Groups, Groups], ...]
     """For each level the group of each label of the pairs' first and second attributes."""
 
@@ -127,7 +127,7 @@ class PairBatch:
         return rows[:, :, 0], columns[:, :, 0]
 
     def chosen(self, flags: npt.NDArray[np.bool_]) -> PairBatch:
-        """Keep these pairs alone."""
+        """Keep the pairs with a flag."""
         if flags.all():
             return self
         pairs = tuple(pair for pair, flag in zip(self.pairs, flags.tolist(), strict=True) if flag)

@@ -1,4 +1,4 @@
-"""Which tables to measure next, at which level and how precisely: by the error that they remove.
+"""Which tables to measure next, at which level and how precisely.
 
 The distance of a pair's table is predicted as a function of what is measured of it
 (`predicted_errors`). A round's budget goes where the sum of these distances falls most (`prices`).
@@ -22,7 +22,7 @@ from .tree_paths import explained_shares
 __all__ = ["plan_tables"]
 
 EXPLAINED: Final = 0.8
-"""How far a path of strong pairs is trusted to explain a pair, before models know of it."""
+"""Share of an explained dependence that need not be measured, before models know of paths."""
 
 
 def plan_tables(
@@ -42,8 +42,8 @@ def plan_tables(
         estimate: the estimate of pairs; `None` before any of them was measured.
         table_precision: the precision of a table that has the whole budget of the round.
         power: how precision grows with a share of the budget: 1 in rho, 2 in epsilon.
-        discount_paths: whether pairs that a path of strong pairs will explain are measured less.
-            It is meant for the round that follows the first one of pairs.
+        discount_paths: whether to measure a pair less if a path of stronger pairs explains it.
+            This is meant for the round after the first one of pairs: later estimates know of paths.
     """
     ratios = None if estimate is None else hidden_ratios(estimate)
     explained = explained_shares(estimate) if estimate is not None and discount_paths else {}

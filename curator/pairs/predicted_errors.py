@@ -4,9 +4,9 @@
     level       over spreads s of the level's posterior: half of sqrt(2 / pi) sqrt(t / (1 + t prec))
                 in each cell, with t = s M (1 - M) and prec the precision of a cell at this level
 
-A table that is measured at one level is known at all coarser ones, there with more precision, and
-tells nothing of finer ones. What hides at a level that was not measured is as much as at the level
-before, times a ratio that is learnt from pairs that were measured at both.
+A table that is measured at one level is also known at all coarser levels, with more precision. It
+tells nothing of finer levels. The dependence at a level that was not measured is predicted as that
+of the level before, times a ratio. The ratio is learnt from pairs that were measured at both.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ MAX_DISTANCE: Final = 0.9
 USUAL_RATIO: Final = 1.3
 """Distance at a level over that at the level before, where nothing is known of it."""
 RATIO_FACTORS: Final = np.array([0.4, 1.3, 3.0]) / USUAL_RATIO
-"""What a ratio is multiplied by, for low, middle and high values: pairs differ tenfold in it."""
+"""Factors for a low, a middle and a high ratio: it differs tenfold between pairs."""
 RATIO_PAIRS: Final = 5
-"""The usual ratio counts as so many pairs with a distance of `RATIO_DISTANCE`."""
+"""Number of pairs, with the distance `RATIO_DISTANCE`, as which the usual ratio counts."""
 RATIO_DISTANCE: Final = 0.03
 OWN_SHARE: Final = 0.9
-"""Share of a pair's own likelihood in what plans budgets.
+"""Share of a pair's own likelihood in the distribution by which budgets are planned.
 
-All pairs together tell that dependence is rare. That is right on average. Where noise is large it
-would stop measuring the few pairs that do depend on each other.
+The posterior has the rest. It knows from all pairs that dependence is rare, which is right on
+average. By itself it would stop measuring the few dependent pairs where noise is large.
 """
 GRID: Final = np.geomspace(1.0, 1e13, 66)
 """Precisions at which the error of a level is tabulated."""
@@ -66,7 +66,7 @@ class SpreadDistribution:
 
 
 def hidden_ratios(estimate: PairEstimate) -> list[float]:
-    """Learn how the distance at a level compares with that at the level before."""
+    """Learn the ratio of the distance at each level to that at the level before."""
     ratios = [1.0]
     for level in range(1, max(len(levels) for levels in estimate.levels)):
         before = after = 0.0
@@ -88,13 +88,13 @@ def spreads_of_levels(
     copula_distances: Numbers | None,
     ratios: Sequence[float] | None,
 ) -> list[SpreadDistribution]:
-    """Say for each level how far tables may be from their centres: as measured, or as guessed.
+    """Give the distribution of spreads at each level: by the posterior, or else by a guess.
 
     Args:
         batch: the pairs.
         singles: the posteriors of attributes.
         levels: the posteriors of the batch's levels; `None` before any pair was measured.
-        copula_distances: how little is known of the copulas, and so of the coarsest level.
+        copula_distances: the expected distances of the coarsest tables from their mean copula.
         ratios: distances at levels over those at the levels before.
     """
     products = np.stack(
@@ -144,12 +144,12 @@ def squared_errors(
     table_precision: float,
     power: int,
 ) -> Numbers:
-    """Tabulate what is left of each pair's dependence: pairs, levels to measure, amounts.
+    """Tabulate the squared error of each pair's dependence: pairs, levels to measure, amounts.
 
     Args:
         evidence: what was measured.
         spreads: how far tables may be from their centres, by level.
-        open_shares: the share of each pair's distance that nothing else will explain.
+        open_shares: the share of each pair's distance that no path of other pairs explains.
         table_precision: the precision of a table that has the whole budget of the round.
         power: how precision grows with a share of the budget.
 

@@ -1,11 +1,12 @@
-"""A round's budget, shared out so that the sum of predicted distances falls most.
+"""A round's budget, divided so that the sum of predicted distances is least.
 
-The distance of a pair is the root of three squares: the errors of its two attributes, and the error
-of its dependence. Each pair takes the level and amount that are best at a price, and so does each
-attribute. The price is found at which the budget is spent.
+The squared distance of a pair is the sum of three squares: the errors of its two attributes, and
+the error of its dependence. Budget has a price. Each pair takes the level and the amount that are
+best at this price, and each attribute takes an amount. A search finds the price at which just the
+budget is taken.
 
-The finest table of a pair also says something of both attributes: a row of it is a sum of as many
-cells as there are columns, and has that many times their variance.
+The finest table of a pair also measures both attributes. The sum of a row has as many times the
+variance of a cell as there are columns.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["Plan", "share_out"]
 PRICE_STEPS: Final = 40
 """Halvings of the price's range."""
 SETTLING_ROUNDS: Final = 3
-"""Rounds at each price, in which attributes and pairs answer each other."""
+"""Turns at each price, in which attributes and pairs adapt to each other's amounts."""
 TOLERANCE: Final = 0.02
 """How far the amounts may be from the budget when the search ends."""
 IMPOSSIBLE: Final = 1e6
@@ -61,7 +62,7 @@ class _Demand:
 
 
 class _Market:
-    """All attributes and pairs, and what they took at the price before.
+    """All attributes and pairs, with the amounts that they took at the price before.
 
     Arrays have an element for each attribute, or for each pair.
     """
@@ -107,7 +108,7 @@ class _Market:
         self._slopes = np.zeros(len(self.names))
 
     def demand(self, price: float) -> _Demand:
-        """Let pairs and attributes answer a price, and each other's answers."""
+        """Let pairs and attributes take amounts at a price, and adapt to each other's."""
         for _ in range(SETTLING_ROUNDS):
             levels, pair_amounts, distances = self._pairs_take(price)
             single_amounts = self._singles_take(price, distances)
@@ -174,7 +175,7 @@ def share_out(
     table_precision: float,
     power: int,
 ) -> Plan:
-    """Find the price at which the budget is spent, and what is bought then.
+    """Find the price at which the budget is spent, and the plan at this price.
 
     Args:
         singles: the posteriors of attributes.

@@ -1,10 +1,10 @@
 """Shrinkage of the pairs' tables, level by level from coarse to fine.
 
-At each level a pair has centres: what simpler models say of it, with the sums of the level before.
-Its table is drawn around one of them, with the variance s M (1 - M) in a cell M, as in
-`shrinkage`, where the normal approximation is explained. How often each centre and each s
-is right at a level is learnt from all pairs. At a finer level only the part within the cells of the
-level before is new, so likelihoods and posteriors are about that part.
+At each level a pair has centres: its tables in simpler models, scaled to the sums of the level
+before. The prior of a pair's table has one of the centres as its mean, and the variance s M (1 - M)
+in a cell whose centre is M. `shrinkage` explains the normal approximation. How often each centre
+and each spread s is right at a level is learnt from all pairs. At a finer level only the part
+within the cells of the level before is new. So likelihoods and posteriors are about that part.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LevelPosterior:
     weights: Numbers
     """Posterior probability of each spread: pairs, spreads."""
     own: Numbers
-    """Likelihood of each spread from each pair by itself, with the sum 1; never of no spread."""
+    """Likelihood of each spread from each pair alone, with the sum 1. The spread 0 is left out."""
 
     @property
     def distance(self) -> Numbers:
@@ -231,8 +231,8 @@ def _posterior(
 def _own(likelihoods: Numbers, even: Numbers) -> Numbers:
     """Weigh spreads by a pair's own likelihood.
 
-    One pair by itself cannot tell that it is exactly its centre, nor is it farther from it than
-    distances go.
+    The spread 0 is left out, as a single pair cannot show that it equals its centre. So are spreads
+    that would mean a distance above 1.
     """
     weights = likelihoods.sum(axis=1)
     weights[:, 0] = 0.0

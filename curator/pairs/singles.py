@@ -1,4 +1,4 @@
-"""Distributions of single attributes, shrunk towards uniform ones as far as their noise allows."""
+"""Distributions of single attributes, shrunk towards uniform ones by as much as noise demands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How much of a pair's dependence the strongest pairs between its attributes explain.
+"""How much of a pair's dependence a path of stronger pairs explains.
 
 If a and c depend on each other through b alone, the pair a, c needs no measurement once a, b and
-b, c are known. After the first round of pairs no model knows of this yet. So it is predicted along
+b, c are known. After the first round of pairs no model includes this yet. So it is predicted along
 the maximum spanning tree (Chow and Liu 1968).
 """
 
@@ -23,7 +23,7 @@ __all__ = ["explained_shares"]
 
 
 def explained_shares(estimate: PairEstimate) -> dict[Pair, float]:
-    """Compute for each pair but the tree's edges the share that its path explains.
+    """Compute the share of each pair's dependence that its path explains; no edge is listed.
 
     A correlation r stands for a pair's mutual information I, with r^2 = 1 - exp(-2 I), and
     correlations multiply along a path.

@@ -19,7 +19,7 @@ class AgesParameters(SumOptions):  # adds aggregator, noise, colluding, randomne
 class Ages(Protocol[AgesParameters]):
     name = "ages"
     summary = "how many people are in each decade of age"
-    trust = "nobody with a record"
+    trust = "no one sees a record"
     neighbours = "replace-one"
     uses = (SecureSums,)
 

@@ -25,7 +25,7 @@ class KMeansParameters(SumOptions):
 class KMeans(Protocol[KMeansParameters]):
     name = "k-means"
     summary = "the centres of clusters"
-    trust = "nobody with a record"
+    trust = "no one sees a record"
     neighbours = "replace-one"
     uses = (SecureSums,)
 

@@ -17,7 +17,7 @@ class MeanParameters(SumOptions):
 class PrivateMean(Protocol[MeanParameters]):
     name = "private-mean"
     summary = "the mean age"
-    trust = "nobody with a record"
+    trust = "no one sees a record"
     neighbours = "replace-one"
     uses = (SecureSums,)
 

@@ -1,4 +1,4 @@
-"""Adaptive pairs: tables of all attributes and pairs by a few secure sums."""
+"""Adaptive pairs: a synthetic table close to the data in every pair of attributes."""
 
 from .protocol import AdaptivePairs
 

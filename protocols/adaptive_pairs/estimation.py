@@ -1,4 +1,4 @@
-"""What the curator knows after each round: it takes in tables, estimates pairs, and plans."""
+"""The curator's knowledge after each round: it takes in tables, estimates pairs, and plans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Estimation"]
 
 FINAL_PASSES: Final = 2
-"""Fits of models to all pairs for the published estimate; an estimate for a plan takes one."""
+"""Times that models of all pairs are fitted for the published table; for a plan it is once."""
 MIN_WEIGHT: Final = 0.5
 """Tables that would get less than this weight are left out."""
 

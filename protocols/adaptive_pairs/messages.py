@@ -32,8 +32,8 @@ class Plans:
         """From the curator: the tables of the next round.
 
         Attributes are numbered in the order of the domain, and groupings from 1; 0 stands for each
-        label by itself. `lengths` are the numbers of attributes of the tables. What `attributes`
-        and `groupings` say of each attribute of each table stands one after another.
+        label by itself. `lengths` has the number of attributes of each table. `attributes` and
+        `groupings` have a number for each attribute of each table, one table after another.
         """
 
         weights: Annotated[NDArray[np.uint8], Shape(None)]
@@ -80,7 +80,7 @@ def receive_plan(me: Party) -> list[PlannedTable]:
 
 
 def cells_beyond_bound(domain: Domain, tables: Sequence[PlannedTable]) -> str:
-    """Say that tables have more cells than a role can hold; empty where they have not."""
+    """Describe tables with more cells than a role can hold; return nothing for others."""
     cells = sum(table.cells(domain) for table in tables)
     if cells <= MAX_CELLS:
         return ""

@@ -22,8 +22,8 @@ class AdaptivePairsParameters(SumOptions):
         Rounds | None,
         msgspec.Meta(
             description=(
-                "secure sums, the first of single attributes; by default 5, or 2 where noise is "
-                "Laplace"
+                "measurements, each a secure sum; the first is of single attributes; by default "
+                "5, or 2 where noise is Laplace"
             )
         ),
     ] = None

@@ -1,11 +1,11 @@
-"""Adaptive pairs: tables of all attributes and pairs by a few secure sums, and rows from them.
+"""Adaptive pairs: a synthetic table close to the data in every pair of attributes.
 
     keys        introductions, numbers of rows, keys: see `secure_sum`
-    round 1     all roles plan tables of single attributes from public sizes; T learns their noisy
-                sums, and groups labels by them
-    round 2...  T -> all: the plan, of pairs in groups or label by label; T learns the noisy sums of
-                its tables
-    synthesis   T estimates all pairs from all rounds, and draws the table
+    round 1     all roles plan the tables of single attributes from public numbers of labels; T
+                learns their noisy sums, and groups labels by them
+    round 2...  T -> all: a plan of tables of pairs, in groups or label by label; T learns the noisy
+                sums of these tables
+    synthesis   T estimates all pairs from all rounds, and draws the synthetic table
 
     trust       No one sees a record. T sees sums of all parties with full noise; parties see
                 nothing of each other.
@@ -15,16 +15,17 @@
                 the synthetic table.
     messages    keys as for any secure sum; in each round K plans (not in round 1), 2 K digests, and
                 K for each page
-    rounds      a secure sum in each round, after a message with its plan
+    rounds      The protocol's rounds are measurements: a secure sum each, after a message with its
+                plan. In messages, keys take 3, round 1 takes 1, and each later round takes 2.
     privacy     epsilon for each record, except with probability delta where noise is Gaussian;
                 neighbours replace a record. The rounds compose sequentially. A plan follows from
                 sums that were released, so it costs nothing.
     error       Measured in docs/adaptive-pairs.md.
 
-The protocol is ours. Its parts are known. The noise is that of Gaussian or Laplace shares. A plan
-goes where the predicted errors fall most (`curator.pairs.planning`). An estimate lies between what
-was measured and what simpler models say (`curator.pairs.estimate`). Rows are raked to the tables of
-all pairs (`curator.pair_rows`).
+The protocol is ours. Its parts are known. Each party adds a share of Gaussian or Laplace noise. A
+plan makes the sum of the predicted errors least (`curator.pairs.planning`). An estimate lies
+between what was measured and simpler models (`curator.pairs.estimate`). Rows are weighted until
+they have the tables of all pairs (`curator.pair_rows`).
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ from .tables import PlannedTable, count_tables, measured_tables
 __all__ = ["AdaptivePairs"]
 
 ROUNDS: Final[Mapping[Unit, int]] = {"rho": 5, "epsilon": 2}
-"""Rounds where the parameter leaves them open."""
+"""Default number of rounds."""
 
 
 class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
-    """Publish a table of all parties' records that has nearly the tables of all pairs."""
+    """Publish a synthetic table close to the data in every pair of attributes."""
 
     name = "adaptive-pairs"
-    summary = "a synthetic table with the tables of all pairs, measured in a few secure sums"
+    summary = "a synthetic table close to the data in every pair of attributes"
     paper = "ours"
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     uses: ClassVar[tuple[type, ...]] = (SecureSums, Plans)
@@ -126,7 +127,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
         return lines
 
     def rounds(self, domain: Domain, *, rows: int, parties: int) -> Rounds:
-        """Divide the budget that makes less noise. All roles compute the same.
+        """Divide the budget, in the unit that makes less noise. All roles compute the same.
 
         Raises:
             UsageError: no attribute has two labels, or all pairs have too many cells.

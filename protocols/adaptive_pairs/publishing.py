@@ -1,4 +1,4 @@
-"""What the curator publishes: rows, the plans of all rounds, and what was not learnt."""
+"""What the curator publishes: rows, the plans of all rounds, and a summary."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def publish(
     count = len(domain.attributes)
     pairs = [sum(len(table.attributes) == 2 for table in tables) for tables in plans]
     summary: dict[str, object] = {
-        "pairs measured": f"{', '.join(map(str, pairs))} of {count * (count - 1) // 2}",
+        "pairs measured": f"{', '.join(map(str, pairs))} (of {count * (count - 1) // 2}, by round)",
         "cliques": len(tree.cliques),
     }
     if predicted is not None:

@@ -46,7 +46,7 @@ def require_bounded(domain: Domain) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What each round may spend, and what that buys.
+    """The budget of each round, and the precision that it buys.
 
     Round 1 measures single attributes, which takes little; the shares of later rounds grow.
     """
@@ -72,7 +72,7 @@ class Rounds:
 
     @property
     def power(self) -> int:
-        """How precision grows with a table's share of a round."""
+        """Exponent with which precision grows with a table's share: 1 in rho, 2 in epsilon."""
         return 1 if self.budget.concentrated else 2
 
     def budget_of(self, number: int) -> Budget:

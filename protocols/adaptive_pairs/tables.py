@@ -34,7 +34,7 @@ __all__ = [
 Grouping: TypeAlias = tuple[int, ...]
 """The group of each label; empty where each label is by itself."""
 TableT = TypeVar("TableT")
-"""What stands for a table among others."""
+"""A table, or its key."""
 
 MAX_WEIGHT: Final = 100
 """The largest weight. With it shares of a budget are met to a few per cent."""

@@ -32,8 +32,8 @@ class Variant(SummingProtocol[DistDiffGenParameters]):
     summary = "a synthetic table of two parties' records, generalised for one classifier"
     paper = "Alhadidi, Mohammed, Fung, Debbabi 2012"
     trust = (
-        "nobody with a record; the curator may collude with `colluding` parties; mode paper: party "
-        "1 sees party 2's counts"
+        "no one sees a record; the curator may collude with up to `colluding` parties; mode paper: "
+        "party 1 sees party 2's counts"
     )
     least_parties = 2
     most_parties = 2

@@ -23,7 +23,7 @@ LAWS: Final[Mapping[Unit, str]] = {"epsilon": "laplace", "rho": "gaussian"}
 class SummingProtocol(Protocol[SumOptionsT]):
     """A protocol whose parameters extend `SumOptions`; its claim covers `colluding` parties."""
 
-    trust = "nobody with a record; the curator may collude with `colluding` parties"
+    trust = "no one sees a record; the curator may collude with up to `colluding` parties"
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous", "paper")
     neighbours = "replace-one"
     needs_schema = True

@@ -7,6 +7,7 @@ values of type `Html`, are put in as they are.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
@@ -28,6 +29,8 @@ __all__ = [
     "table",
 ]
 
+SMALL_NUMBER: Final = re.compile(r"\b[\d.]+e-\d+\b")
+"""A number with a negative exponent."""
 MAX_INTEGER: Final = 10**15
 """Larger numbers are written in scientific notation."""
 MAX_UNBROKEN: Final = 18
@@ -87,8 +90,14 @@ def paragraph(text: str, *, kind: str = "") -> str:
 def _with_code(text: str) -> str:
     pieces = escape(text).split("`")
     return "".join(
-        f"<code>{piece}</code>" if number % 2 else piece for number, piece in enumerate(pieces)
+        f"<code>{piece}</code>" if number % 2 else _unbroken(piece)
+        for number, piece in enumerate(pieces)
     )
+
+
+def _unbroken(text: str) -> str:
+    """Keep numbers such as 1e-09 on one line, where a browser may break after the hyphen."""
+    return SMALL_NUMBER.sub(r'<span class="unbroken">\g<0></span>', text)
 
 
 def note(text: str, *, warn: bool = False) -> str:

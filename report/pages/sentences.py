@@ -196,7 +196,9 @@ def _utility(utility: Utility) -> list[str]:
     ways, distance = next(iter(utility.tvd.items()))
     text = f"Its {ways}-way marginals differ from the real ones by {distance:.3g} on average"
     baseline = utility.baselines.get(ways)
-    return [text + ("" if baseline is None else f", {compared(distance, baseline)}") + "."]
+    if baseline is None:
+        return [f"{text}."]
+    return [f"{text}, {compared(distance, baseline)} of independent attributes."]
 
 
 def compared(distance: float, baseline: float, digits: str = ".3g") -> str:

@@ -84,6 +84,7 @@ figure.fits svg { max-width: 100%; height: auto; }
 pre { background: var(--panel); padding: .8rem; border-radius: .5rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
 code { font-size: .9em; }
+.unbroken { white-space: nowrap; }
 td code, p code, dd code { overflow-wrap: anywhere; }
 @media (max-width: 30rem) {
   main { padding: 1rem .8rem 3rem; }
