@@ -49,19 +49,19 @@ def end_processes(pids: Iterable[int]) -> None:
 
 
 def _ancestors(pid: int) -> set[int]:
-    found: set[int] = set()
+    ancestors: set[int] = set()
     while pid > 1:
         # The name of the program, in brackets, may hold spaces.
         fields = _content(PROCESSES / str(pid) / "stat").rpartition(b")")[2].split()
         if len(fields) < 2:
             break
         pid = int(fields[1])
-        found.add(pid)
-    return found
+        ancestors.add(pid)
+    return ancestors
 
 
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError:  # it has ended, or is somebody else's
+    except OSError:  # it has ended, or is another user's
         return b""
