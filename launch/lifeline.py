@@ -29,6 +29,7 @@ import msgspec
 
 from ..messages import Position
 from ..runs.record import RunRecord
+from .hold import let_go
 
 __all__ = [
     "Address",
@@ -230,12 +231,22 @@ class Lifeline:
     It ends the process when the launcher or mpiexec is gone.
     """
 
-    def __init__(self, address: Address | None, *, rank: int, die: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        address: Address | None,
+        *,
+        rank: int,
+        die: Callable[[], None],
+        held: socket.socket | None = None,
+    ) -> None:
+        """Connect to the launcher, or take over a connection that the rank has held so far."""
         self._rank = rank
         self._die = die
         self._parent = os.getppid()
         self._lock = threading.Lock()
-        self._socket = None if address is None else _connect(address)
+        self._socket = None if address is None else held or _connect(address)
+        if held is not None:
+            let_go(held)
         self.position: Callable[[], Position] | None = None
         if address is not None:
             self.send(Start(rank, os.getpid(), platform.node(), address.token))

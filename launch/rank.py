@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import socket
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -31,6 +32,8 @@ from ..runs.setup import (
 )
 from .error_log import keep_at_home
 from .family import end_processes, started_by_ranks
+from .hold import JOB_VARIABLE
+from .leftovers import remove_segments, segments_of
 from .library import brief_version, library_variables, parent_library
 from .lifeline import Address, Failure, Lifeline, RankResult
 from .mpiexec import inside_mpi_job
@@ -45,11 +48,16 @@ from .rank_setup import (
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["JOB_VARIABLE", "RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
+__all__ = ["RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
 
-JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
-RANK_PROGRAM: Final = "import gc; gc.disable(); from sottovoce.launch.rank import main; main()"
-"""What Python executes in a rank: no garbage is collected while modules are imported."""
+RANK_PROGRAM: Final = (
+    "import gc; gc.disable(); from sottovoce.launch.hold import hold; held = hold(); "
+    "from sottovoce.launch.rank import main; main(held)"
+)
+"""What Python executes in a rank.
+
+It holds to its launcher at once, and no garbage is collected while modules are imported.
+"""
 
 
 class RankTask(msgspec.Struct, frozen=True):
@@ -60,14 +68,14 @@ class RankTask(msgspec.Struct, frozen=True):
     tell_errors: bool = False
 
 
-def main() -> None:
-    """Play a role for the launcher."""
+def main(held: socket.socket | None = None) -> None:
+    """Play a role for the launcher, to which `held` is connected already."""
     # What was imported stays until the end. Searching it for garbage, above all when the
     # interpreter ends, would take a quarter of the time that a small protocol takes.
     gc.freeze()
     gc.enable()
     task = msgspec.json.decode(os.environ[JOB_VARIABLE], type=RankTask)
-    be_a_rank(task.job, address=task.lifeline, tell_errors=task.tell_errors)
+    be_a_rank(task.job, address=task.lifeline, held=held, tell_errors=task.tell_errors)
 
 
 def be_a_rank(
@@ -75,13 +83,14 @@ def be_a_rank(
     *,
     address: Address | None,
     tell_errors: bool,
+    held: socket.socket | None = None,
     conclude: Callable[[RunRecord], None] | None = None,
 ) -> None:
     """Play this rank's role.
 
     With `tell_errors` the starter of the run reads the whole text of an error; without it, its
-    type and place. `conclude` is called on the curator's rank when there is no launcher to send the
-    record to.
+    type and place. `held` is a connection to the launcher, if there is one. `conclude` is called
+    on the curator's rank when there is no launcher to send the record to.
     """
     if address is None:  # the launcher names the library, the user's mpirun does not
         os.environ |= library_variables(parent_library())
@@ -99,7 +108,7 @@ def be_a_rank(
     rank = comm.Get_rank()
     role: Role | None = None
     try:
-        lifeline = Lifeline(address, rank=rank, die=lambda: _die(address))
+        lifeline = Lifeline(address, rank=rank, die=lambda: _die(address), held=held)
     except ConnectionError as error:
         sys.stderr.write(
             f"rank {rank} could not reach the launcher at {error}: "
@@ -156,6 +165,7 @@ def _die(address: Address | None) -> None:
     """End this rank, whose launcher is gone, with all that ranks on this host have started."""
     if address is not None:
         end_processes(started_by_ranks(address.token))
+        remove_segments(segments_of(os.getpid()))
     os._exit(3)
 
 

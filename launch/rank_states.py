@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from ..messages import Position, role_name
+from .leftovers import segments_of
 from .lifeline import Event, Failure, Loss, Move, RankResult, Start
 
 __all__ = ["RankStates"]
@@ -37,13 +40,18 @@ class RankStates:
     begun: float = field(default_factory=time.monotonic)
     last_signs: dict[int, float] = field(default_factory=dict)
     """When each rank was last heard of."""
+    segments: set[Path] = field(default_factory=set)
+    """Shared memory of the ranks on this host."""
 
     def note(self, event: Event) -> None:
         self.last_signs[event.rank] = time.monotonic()
         match event:
             case Start():
                 self.started[event.rank] = event
+                self._find_segments(event.rank)
             case Move():
+                if event.rank not in self.positions:
+                    self._find_segments(event.rank)
                 self.positions[event.rank] = event.position
             case RankResult():
                 self.finished[event.rank] = event
@@ -51,6 +59,12 @@ class RankStates:
                 self.failure = self.failure or event
             case Loss() if event.rank not in self.finished:
                 self.lost.append(event.rank)
+
+    def _find_segments(self, rank: int) -> None:
+        """Note the shared memory of a rank on this host, which it leaves when it is killed."""
+        start = self.started.get(rank)
+        if start is not None and start.host == platform.node():
+            self.segments |= segments_of(start.pid)
 
     def silent_for(self, rank: int) -> float:
         """Give the seconds since a rank's last sign of life, or since the start."""

@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -26,11 +27,13 @@ from ..runs.interruption import INTERRUPTED, uninterrupted
 from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
 from .family import end_processes, family_of, is_rank
+from .hold import JOB_VARIABLE
+from .leftovers import remove_folder_of, remove_segments
 from .library import conflict, loaded_library
 from .lifeline import Failure, LifelineServer
 from .mpiexec import Launcher
 from .process_output import ProcessOutput
-from .rank import JOB_VARIABLE, RANK_PROGRAM, RankTask
+from .rank import RANK_PROGRAM, RankTask
 from .rank_states import RankStates
 
 __all__ = ["run_with_mpi"]
@@ -90,7 +93,9 @@ def _run_once(
         several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
     try:
-        with _mpiexec(command, {**environment, JOB_VARIABLE: task}, server=server) as (
+        with _mpiexec(
+            command, {**environment, JOB_VARIABLE: task}, server=server, states=states
+        ) as (
             process,
             output,
         ):
@@ -117,6 +122,7 @@ def _mpiexec(
     environment: Mapping[str, str],
     *,
     server: LifelineServer,
+    states: RankStates,
 ) -> Iterator[tuple[subprocess.Popen[str], ProcessOutput]]:
     """Start mpiexec; when the block ends, however it does, mpiexec and its ranks have ended."""
     process: subprocess.Popen[str] | None = None
@@ -143,7 +149,7 @@ def _mpiexec(
         token = server.address.token
         server.close()
         if process is not None:
-            _end_all(process, token=token)
+            _end_all(process, token=token, segments=states.segments)
 
 
 def _follow(
@@ -224,10 +230,11 @@ def _failure(
     )
 
 
-def _end_all(process: subprocess.Popen[str], *, token: str) -> None:
+def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[Path]) -> None:
     """End mpiexec, every rank on this host, and what ranks have started.
 
-    Ranks on other hosts end themselves when the lifeline closes, as it has.
+    Ranks on other hosts end themselves when the lifeline closes, as it has. What MPI leaves
+    when it is killed is removed.
     """
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
@@ -244,3 +251,5 @@ def _end_all(process: subprocess.Popen[str], *, token: str) -> None:
         time.sleep(0.05)
         family = family_of(token)
     end_processes(family)
+    remove_segments(segments)
+    remove_folder_of(process.pid)

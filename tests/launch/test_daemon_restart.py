@@ -20,7 +20,8 @@ We cannot continue.
 START_A_RANK = """
 import os, sys, time
 from sottovoce.launch.lifeline import Lifeline
-from sottovoce.launch.rank import JOB_VARIABLE, RankTask
+from sottovoce.launch.hold import JOB_VARIABLE
+from sottovoce.launch.rank import RankTask
 import msgspec
 task = msgspec.json.decode(os.environ[JOB_VARIABLE], type=RankTask)
 Lifeline(task.lifeline, rank=1, die=sys.exit).close()

@@ -1,0 +1,46 @@
+"""What MPI leaves on a host when its processes are killed: shared memory, and mpiexec's folder.
+
+Ranks unlink their shared memory when they end by themselves, and mpiexec removes its folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+__all__ = ["remove_folder_of", "remove_segments", "segments_of"]
+
+SHARED_MEMORY_FOLDER: Final = "/dev/shm/"  # noqa: S108 - where MPI makes its segments
+SEGMENTS: Final = ("sm_segment.", "vader_segment.", "mpich_shm_")
+"""Beginnings of the names of segments: Open MPI's from 5 on, those before, and MPICH's."""
+
+
+def segments_of(pid: int) -> frozenset[Path]:
+    """List the segments of MPI that a process has mapped."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+    except OSError:  # it has ended
+        return frozenset()
+    paths = {Path(line[line.index("/") :]) for line in lines if SHARED_MEMORY_FOLDER in line}
+    return frozenset(path for path in paths if path.name.startswith(SEGMENTS))
+
+
+def remove_segments(paths: Iterable[Path]) -> None:
+    """Unlink segments whose processes have ended, or end now."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def remove_folder_of(mpiexec: int) -> None:
+    """Remove the folder of an Open MPI's mpiexec that has ended, given its process id."""
+    temporary = Path(tempfile.gettempdir())
+    before_5 = temporary / f"ompi.{platform.node()}.{os.getuid()}"
+    for folder in (temporary / f"ompi.{mpiexec}", before_5 / f"pid.{mpiexec}"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,127 @@
+"""A rank ends with its launcher from its first moment on, and shared memory is removed."""
+
+import json
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sottovoce.launch.hold import JOB_VARIABLE
+from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
+from sottovoce.launch.mpiexec import Launcher
+from sottovoce.launch.supervise import run_with_mpi
+from sottovoce.report.progress import Progress
+from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.job import Job, Placement
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these")
+
+BUSY = """
+import ctypes
+from sottovoce.launch.hold import hold
+held = hold()
+print("holds", flush=True)
+ctypes.PyDLL(None).sleep(600)  # like MPI_Init, it keeps the interpreter's lock
+"""
+WITH_A_SEGMENT = """
+import mmap, os, sys, time
+import msgspec
+from sottovoce.launch.lifeline import Address, Lifeline
+
+class Task(msgspec.Struct):
+    lifeline: Address
+
+file = open(sys.argv[1], "w+b")
+file.truncate(4096)
+memory = mmap.mmap(file.fileno(), 4096)
+task = msgspec.json.decode(os.environ["SOTTOVOCE_JOB"], type=Task)
+Lifeline(task.lifeline, rank=0, die=sys.exit)
+time.sleep(5)  # the launcher takes note of a rank's memory when it has heard of it
+os.kill(os.getpid(), 9)
+"""
+
+
+def rank_of(port: int) -> "subprocess.Popen[str]":
+    job = json.dumps({"lifeline": {"hosts": ["127.0.0.1"], "port": port, "token": "t"}})
+    return subprocess.Popen(
+        [sys.executable, "-c", BUSY],
+        env={**os.environ, JOB_VARIABLE: job},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_rank_that_is_inside_mpi_ends_with_its_launcher() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        rank_of(listener.getsockname()[1]) as rank,
+    ):
+        connection, _ = listener.accept()
+        assert rank.stdout is not None
+        assert rank.stdout.readline() == "holds\n"
+        assert rank.poll() is None
+        connection.close()
+        assert rank.wait(timeout=300) == -signal.SIGIO
+
+
+def test_a_rank_whose_launcher_is_gone_ends_before_it_imports() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with rank_of(port) as rank:
+        assert rank.wait(timeout=300) == 3
+
+
+@pytest.fixture
+def segment() -> Iterator[Path]:
+    path = Path(f"/dev/shm/sm_segment.test-{uuid.uuid4().hex}")
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def test_shared_memory_of_a_killed_rank_is_removed(tmp_path: Path, segment: Path) -> None:
+    """Another job's segment stays."""
+    other = segment.with_name(f"{segment.name}-other")
+    other.touch()
+    (tmp_path / "rank.py").write_text(WITH_A_SEGMENT)
+    mpiexec = tmp_path / "mpiexec"
+    mpiexec.write_text(f"#!/bin/sh\n{sys.executable} {tmp_path}/rank.py {segment}\nsleep 600\n")
+    mpiexec.chmod(0o755)
+    try:
+        with pytest.raises(RunFailed, match="lost"):
+            run_with_mpi(
+                Job(protocol="head-count", parties=2, rows=40, seed=1),
+                launcher=Launcher(str(mpiexec), "openmpi", "mpiexec (Open MPI) 5.0.11"),
+                placement=Placement(transport="mpi", mpiexec=str(mpiexec)),
+                progress=Progress(shown=False),
+            )
+        assert not segment.exists()
+        assert other.exists()
+    finally:
+        other.unlink()
+
+
+def test_segments_are_those_that_are_mapped(segment: Path) -> None:
+    with segment.open("w+b") as file:
+        file.truncate(4096)
+        with mmap.mmap(file.fileno(), 4096):
+            assert segments_of(os.getpid()) == {segment}
+    assert segments_of(os.getpid()) == frozenset()
+    remove_segments([segment, segment])
+    assert not segment.exists()
+
+
+def test_the_folder_of_an_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in ("ompi.12/1", "ompi.123/1", f"ompi.{os.uname().nodename}.{os.getuid()}/pid.12"):
+        (tmp_path / name).mkdir(parents=True)
+    remove_folder_of(12)
+    left = {path.name for path in tmp_path.rglob("*")}
+    assert left == {"ompi.123", "1", f"ompi.{os.uname().nodename}.{os.getuid()}"}
