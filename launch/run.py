@@ -28,6 +28,7 @@ from ..runs.job import DEFAULT_SCHEMA_SHARE, Job, Placement, Transport, instanti
 from ..runs.record import Rehearsal, RunRecord
 from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
+from ..runs.values import frame_of, values_of_run
 from .mpiexec import find_launcher
 from .spending import spend
 from .supervise import run_with_mpi
@@ -57,7 +58,16 @@ class Run:
 
     @functools.cached_property
     def synthetic(self) -> pd.DataFrame | None:
-        """The synthetic table, if the protocol publishes one."""
+        """The synthetic table, if the protocol publishes one.
+
+        Numbers and dates are drawn within their bins, unless the run was asked for labels.
+        """
+        columns = values_of_run(self.record)
+        return None if columns is None else frame_of(columns)
+
+    @functools.cached_property
+    def labels(self) -> pd.DataFrame | None:
+        """The synthetic table with labels of bins, as the protocol published it."""
         table = self.record.outcome.synthetic
         return None if table is None else table.frame()
 
@@ -145,6 +155,7 @@ def run(
     identities: str | os.PathLike[str] | None = None,
     key_bits: int = DEFAULT_KEY_BITS,
     insecure_test_keys: bool = False,
+    labels: bool = False,
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     tell_errors: bool = False,
@@ -167,13 +178,16 @@ def run(
         rows: Number of rows to take from the data. The default is all.
         drop: Columns to leave out.
         columns: Columns to take, and no others.
-        split: How one table is split: "even", "sizes:3,1,1" or "by:ATTRIBUTE,...@STRENGTH".
+        split: How one table is split: "even", "sizes:3,1,1", "by:ATTRIBUTE,...@STRENGTH" or
+            "labels:ATTRIBUTE,...@STRENGTH".
         schema: Categories and bins: a JSON file, or a dictionary. Without it they are inferred.
             "private" learns them with noise, as do such entries of a file.
         schema_share: The part of the budget that a private schema has. The default is 0.1.
         identities: A folder made by `sottovoce identity`. Without it they are made for the run.
         key_bits: Bits of the Paillier key, for protocols that encrypt.
         insecure_test_keys: Allow keys of less than 2048 bits.
+        labels: Whether the published table has the labels of bins, as text. Otherwise it has
+            numbers and dates drawn within their bins.
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
@@ -220,6 +234,7 @@ def run(
                 "identities": None if identities is None else str(identities),
                 "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys,
+                "labels": labels,
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -52,7 +53,9 @@ DEMO_SCHEMA: Final = Schema(
     {
         name: Categories(categories=DEMO_CATEGORIES[name])
         if name in DEMO_CATEGORIES
-        else Bins.equal(*DEMO_RANGES[name], bins=DEMO_BINS)
+        else msgspec.structs.replace(
+            Bins.equal(*DEMO_RANGES[name], bins=DEMO_BINS), kind="integers"
+        )
         for name in DEMO_ATTRIBUTES
     }
 )

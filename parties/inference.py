@@ -18,13 +18,23 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ..messages import Private, UsageError
 from ..privacy.domain import MAX_LABELS
 from .raw import RawColumn, RawTable
-from .rules import MISSING_TEXTS, Bins, Categories, Missing, number
+from .rules import (
+    MISSING_TEXTS,
+    Bins,
+    Categories,
+    Missing,
+    NumberKind,
+    day_number,
+    has_whole_numbers,
+    number,
+)
 from .schema import Schema
 
 __all__ = ["infer", "merge"]
@@ -52,6 +62,9 @@ class _ColumnSummary:
         """Number of rows with a value."""
         self.low, self.high = math.inf, -math.inf
         self.has_only_numbers = True
+        self.has_only_integers = True
+        self.has_only_dates = True
+        self.first_day, self.last_day = math.inf, -math.inf
         self.has_missing = False
         self._distinct: list[npt.NDArray[np.float64]] | None = []
         """The numbers of all blocks; `None` when two rows are known to have the same."""
@@ -69,6 +82,12 @@ class _ColumnSummary:
         self.rows += counts.total()
         new = counts.keys() - self.counts.keys()
         numbers = np.array([number(text) for text in new])
+        self.has_only_integers &= all(text.removeprefix("-").isdecimal() for text in new)
+        if self.has_only_dates and new:
+            days = np.array([day_number(text) for text in new])
+            self.has_only_dates = not np.isnan(days).any()
+            self.first_day = min(self.first_day, float(days.min()))
+            self.last_day = max(self.last_day, float(days.max()))
         finite = numbers[np.isfinite(numbers)]
         self.has_only_numbers &= len(finite) == len(new)
         if len(finite):
@@ -80,7 +99,8 @@ class _ColumnSummary:
         self.counts.update({text: counts[text] for text in counts.keys() - new})
         if len(self.counts) <= MAX_LABELS:
             self.counts.update({text: counts[text] for text in new})
-        if not self.has_only_numbers and len(self.counts) > MAX_LABELS:
+        has_bins = self.has_only_numbers or self.has_only_dates
+        if not has_bins and len(self.counts) > MAX_LABELS:
             raise _too_many_texts(self.name)
 
     def rule(self) -> Categories | Bins:
@@ -90,13 +110,14 @@ class _ColumnSummary:
             UsageError: The column holds identifiers, or too many different texts.
         """
         missing: Missing = "category" if self.has_missing else "refuse"
-        is_numeric = self.has_only_numbers and (
-            len(self.counts) > MAX_NUMERIC_CATEGORIES or self._is_mostly_unique
-        )
+        is_wide = len(self.counts) > MAX_NUMERIC_CATEGORIES or self._is_mostly_unique
         if self._numbers_rows:
             raise self._identifiers("whole numbers that number the rows")
-        if is_numeric and self.low < self.high:
-            return Bins(edges=(self.low, self.high), missing=missing)
+        if self.has_only_numbers and is_wide and self.low < self.high:
+            kind: NumberKind = "integers" if self.has_only_integers else "numbers"
+            return Bins(edges=(self.low, self.high), kind=kind, missing=missing)
+        if self.has_only_dates and is_wide and self.first_day < self.last_day:
+            return Bins(edges=(self.first_day, self.last_day), kind="dates", missing=missing)
         if self._is_mostly_unique:
             raise self._identifiers("most of which occur once")
         if len(self.counts) + self.has_missing > MAX_LABELS:
@@ -164,21 +185,32 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
         if len(texts) + (missing == "category") > MAX_LABELS:
             raise _too_many_texts(name)
         return Categories(categories=_sorted(texts), missing=missing)
-    numbers = np.array([*edges, *(number(text) for text in texts - {NO_VALUE})])
-    if not np.isfinite(numbers).all():
+    kinds = {rule.kind for rule in rules if isinstance(rule, Bins)}
+    read = day_number if kinds == {"dates"} else number
+    numbers = np.array([*edges, *(read(text) for text in texts - {NO_VALUE})])
+    if not np.isfinite(numbers).all() or kinds > {"dates"}:
         raise UsageError(
             f"expected numbers or categories in {name!r}, "
-            "found numbers at one party and texts at another"
+            f"found {'dates' if 'dates' in kinds else 'numbers'} at one party and "
+            "other texts at another"
         )
     low, high = float(numbers.min()), float(numbers.max())
+    if kinds == {"dates"}:
+        bins = int(min(INFERRED_BINS, high - low))
+        days = tuple(float(round(edge)) for edge in np.linspace(low, high, bins + 1))
+        return Bins(edges=days, kind="dates", missing=missing)
     try:
-        return Bins.equal(low, high, bins=INFERRED_BINS, missing=missing)
+        rule = Bins.equal(low, high, bins=INFERRED_BINS, missing=missing)
     except ValueError:
         raise UsageError(
             f"expected a range that {INFERRED_BINS} bins can divide, found ",
             Private(f"{low:g} to {high:g}"),
             f" in {name!r}: give --schema",
         ) from None
+    is_whole = all(text.removeprefix("-").isdecimal() for text in texts - {NO_VALUE})
+    if is_whole and kinds == {"integers"} and has_whole_numbers(rule.edges):
+        return msgspec.structs.replace(rule, kind="integers")
+    return rule
 
 
 def _sorted(labels: set[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ value.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
@@ -16,15 +17,30 @@ import numpy.typing as npt
 
 from ..privacy.domain import MAX_LABELS
 
-__all__ = ["ABSENT", "INVALID", "MISSING_TEXTS", "Bins", "Categories", "Missing", "number"]
+__all__ = [
+    "ABSENT",
+    "INVALID",
+    "MISSING_TEXTS",
+    "Bins",
+    "Categories",
+    "Missing",
+    "NumberKind",
+    "day_number",
+    "has_whole_numbers",
+    "number",
+]
 
 Missing: TypeAlias = Literal["refuse", "category", "drop"]
 """Refuse an absent value, give it a category of its own, or drop its row."""
+
+NumberKind: TypeAlias = Literal["numbers", "integers", "dates"]
+"""What an attribute with bins holds; a date counts as its days since 1970-01-01."""
 
 MISSING_TEXTS: Final = ("?", "", "NA", "N/A", "NaN", "nan", "<NA>", "null", "None")
 """Texts that stand for an absent value."""
 ABSENT, INVALID = -1, -2
 """Codes of an absent value, and of a value outside the schema."""
+EPOCH: Final = date(1970, 1, 1).toordinal()
 SHOWN_CATEGORIES: Final = 8
 SHOWN_EDGES: Final = 20
 
@@ -115,6 +131,7 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     """
 
     edges: tuple[float, ...]
+    kind: NumberKind = "numbers"
     clip: bool = False
     """Whether a number outside belongs to the nearest bin, and whatever is none to the middle one.
 
@@ -128,6 +145,12 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
             edges = list(self.edges) if count < SHOWN_EDGES else f"{count} of them"
             raise ValueError(
                 f"expected 2 to {MAX_LABELS} finite bin edges that rise, found {edges}"
+            )
+        if self.kind != "numbers" and not has_whole_numbers(self.edges):
+            unit = "day" if self.kind == "dates" else "whole number"
+            raise ValueError(
+                f"expected a {unit} in every bin of {self.kind}, found a bin without one: "
+                "use fewer bins"
             )
         self.check_missing(self.bin_labels)
 
@@ -144,9 +167,10 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     @property
     def bin_labels(self) -> tuple[str, ...]:
         """Labels of the bins, without that of absent values."""
+        texts = [*map(_iso, self.edges)] if self.kind == "dates" else _format_edges(self.edges)
         return tuple(
             f"{'[' if index == 0 else '('}{low}, {high}]"
-            for index, (low, high) in enumerate(pairwise(_format_edges(self.edges)))
+            for index, (low, high) in enumerate(pairwise(texts))
         )
 
     @property
@@ -155,6 +179,8 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
 
     def description(self, name: str) -> str:
         """Describe the valid values of the attribute in an error message."""
+        if self.kind == "dates":
+            return f"a date from {_iso(self.edges[0])} to {_iso(self.edges[-1])} for {name}"
         return f"a number from {self.edges[0]:g} to {self.edges[-1]:g} for {name}"
 
     def bins_of(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -169,10 +195,11 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     def codes_of(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the bin of each text, which may be ABSENT or INVALID.
 
-        A text is a number, or the label of a bin as in a published table.
+        A text is a number or a date, or the label of a bin as in a published table.
         """
         codes = {label: code for code, label in enumerate(self.bin_labels)}
-        bins = self.bins_of(np.array([number(text) for text in texts], np.float64))
+        read = day_number if self.kind == "dates" else number
+        bins = self.bins_of(np.array([read(text) for text in texts], np.float64))
         labels = [codes.get(text, ABSENT if self.is_absent(text) else INVALID) for text in texts]
         return np.where(bins == INVALID, np.array(labels, np.int64), bins)
 
@@ -183,6 +210,33 @@ def number(text: str) -> float:
         return float(text) if "_" not in text else np.nan
     except ValueError:
         return np.nan
+
+
+def day_number(text: str) -> float:
+    """Read a date, such as 2024-02-29, as days since 1970-01-01. Any other text gives NaN.
+
+    A time after the date is left out.
+    """
+    if text[4:5] != "-" or text[7:8] != "-" or text[10:11] not in ("", " ", "T"):
+        return np.nan
+    try:
+        return float(date.fromisoformat(text[:10]).toordinal() - EPOCH)
+    except ValueError:
+        return np.nan
+
+
+def has_whole_numbers(edges: Sequence[float]) -> bool:
+    """Tell whether every bin has a whole number.
+
+    >>> has_whole_numbers([0, 0.5, 1]), has_whole_numbers([0, 0.5, 0.9])
+    (True, False)
+    """
+    ends = np.floor(edges)
+    return bool(np.ceil(edges[0]) <= ends[1] and (ends[2:] > ends[1:-1]).all())
+
+
+def _iso(day: float) -> str:
+    return date.fromordinal(int(day) + EPOCH).isoformat()
 
 
 def _format_edges(edges: tuple[float, ...]) -> list[str]:

@@ -16,7 +16,7 @@ from ..messages import Private, UsageError
 from ..privacy.domain import Domain
 from .columns import ColumnChoice
 from .raw import NumberColumn, RawColumn, RawTable
-from .rules import ABSENT, INVALID, Bins, Categories
+from .rules import ABSENT, INVALID, Bins, Categories, number
 
 __all__ = ["Schema", "TableCodes", "code_type"]
 
@@ -39,8 +39,12 @@ class Schema(msgspec.Struct, frozen=True):
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """Names of the attributes with bins."""
-        return tuple(name for name, rule in self.attributes.items() if isinstance(rule, Bins))
+        """Names of the attributes with bins of numbers."""
+        return tuple(
+            name
+            for name, rule in self.attributes.items()
+            if isinstance(rule, Bins) and rule.kind != "dates"
+        )
 
     def select(self, choice: ColumnChoice) -> Schema:
         """Keep the attributes that are chosen; an unknown one is a `UsageError`."""
@@ -95,9 +99,14 @@ def code_type(labels: int) -> type[np.uint8 | np.uint16]:
 
 def _codes(rule: Categories | Bins, column: RawColumn) -> npt.NDArray[np.int64]:
     """Encode a column, each different text once. A null is ABSENT."""
-    if isinstance(rule, Bins) and isinstance(column, NumberColumn):
+    if isinstance(rule, Bins) and rule.kind != "dates" and isinstance(column, NumberColumn):
         numbers = column.numbers.astype(np.float64)
-        return np.where(np.isnan(numbers), ABSENT, rule.bins_of(numbers))
+        bins = rule.bins_of(numbers)
+        is_absent = np.isnan(numbers)
+        if rule.missing != "refuse":
+            absent = [number(text) for text in rule.missing_as]
+            is_absent |= (bins == INVALID) & np.isin(numbers, absent)
+        return np.where(is_absent, ABSENT, bins)
     texts = column.as_texts()
     codes = np.append(rule.codes_of(texts.texts), ABSENT)  # place -1, that of a null, is the last
     return codes[texts.places]

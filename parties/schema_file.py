@@ -5,12 +5,18 @@
      "hours-per-week": {"bins": 16, "range": [1, 99]},      bins of equal width over a public range
      "occupation": {"categories": ["Sales", "Tech-support"], "missing": "drop"},
      "country": {"categories": ["France", "Italy"], "other": "elsewhere"},
-     "capital-gain": {"edges": [0, 5000, 10000], "clip": true}}
+     "capital-gain": {"edges": [0, 5000, 10000], "clip": true},
+     "weight": {"edges": [40, 60, 80, 120], "kind": "numbers"},
+     "admitted": {"edges": ["2023-01-01", "2023-06-30", "2023-12-31"]}}     bins of dates
 
 `missing` says what becomes of an absent value: "category" gives it a category of its own, "drop"
 drops its row. Without it an absent value is refused, like any other value outside the schema.
 Absent values are nulls and the texts in `missing_as` that are no category. The first of these texts
 is the label of the category.
+
+`kind` says what an attribute with bins holds: "numbers", "integers", or "dates". Without it, edges
+that are texts are dates. Numbers are integers if the first edge and the last are whole and each bin
+has a whole number. A published table has values of this kind, drawn within their bins.
 
 An attribute may be learnt privately (`schema_plan`):
 
@@ -28,7 +34,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -37,7 +44,15 @@ import numpy as np
 
 from ..messages import UsageError
 from ..privacy.domain import MAX_LABELS
-from .rules import MISSING_TEXTS, Bins, Categories, Missing
+from .rules import (
+    MISSING_TEXTS,
+    Bins,
+    Categories,
+    Missing,
+    NumberKind,
+    day_number,
+    has_whole_numbers,
+)
 from .schema import Schema
 from .schema_plan import LEARN_ALL, Learnt, LearntKind, SchemaPlan
 
@@ -57,9 +72,10 @@ class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
 
     categories: list[str] | None = None
     private: LearntKind | None = None
-    edges: list[float] | None = None
+    edges: list[float | str] | None = None
     bins: Annotated[int, msgspec.Meta(ge=1, le=MAX_LABELS - 1)] | None = None
-    range: tuple[float, float] | None = None
+    range: tuple[float | str, float | str] | None = None
+    kind: NumberKind | None = None
     other: str | None = None
     clip: bool = False
     missing: Missing = "refuse"
@@ -83,6 +99,8 @@ class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
             raise ValueError(
                 "expected clip beside bins, found it beside categories: other is theirs"
             )
+        if self.kind is not None and self.categories is not None:
+            raise ValueError("expected kind beside bins, found it beside categories")
         match self.categories, self.edges, self.bins, self.range:
             case list(categories), None, None, None:
                 return Categories(
@@ -92,13 +110,46 @@ class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
                     missing_as=texts,
                 )
             case None, list(edges), None, None:
-                return Bins(
-                    edges=tuple(edges), clip=self.clip, missing=self.missing, missing_as=texts
-                )
+                return self._bins(_edges(edges, kind=self.kind), texts)
             case None, None, int(bins), (low, high):
-                rule = Bins.equal(low, high, bins=bins, missing=self.missing)
-                return msgspec.structs.replace(rule, clip=self.clip, missing_as=texts)
+                first, last = _edges((low, high), kind=self.kind)
+                inner = Bins.equal(first, last, bins=bins).edges
+                is_date = isinstance(low, str)
+                return self._bins(tuple(map(float, map(round, inner))) if is_date else inner, texts)
         raise ValueError("expected either categories, or edges, or bins and range")
+
+    def _bins(self, edges: tuple[float, ...], texts: tuple[str, ...]) -> Bins:
+        values = self.edges or self.range or ()
+        kind = "dates" if any(isinstance(value, str) for value in values) else self.kind
+        return Bins(
+            edges=edges,
+            kind=kind or _usual_kind(edges),
+            clip=self.clip,
+            missing=self.missing,
+            missing_as=texts,
+        )
+
+
+def _edges(values: Sequence[float | str], *, kind: NumberKind | None) -> tuple[float, ...]:
+    """Read edges: numbers, or dates as days."""
+    texts = [value for value in values if isinstance(value, str)]
+    if not texts and kind != "dates":
+        return tuple(float(value) for value in values)
+    days = [day_number(value) if isinstance(value, str) else np.nan for value in values]
+    wrong = [value for value, day in zip(values, days, strict=True) if np.isnan(day)]
+    if wrong or kind not in (None, "dates"):
+        raise ValueError(
+            f"expected numbers, or dates such as 2024-01-31, found {(wrong or texts)[0]!r}"
+        )
+    return tuple(days)
+
+
+def _usual_kind(edges: Sequence[float]) -> NumberKind:
+    """Choose the kind of numbers that a schema says nothing of."""
+    if len(edges) < 2 or not all(low < high for low, high in pairwise(edges)):
+        return "numbers"
+    ends_are_whole = float(edges[0]).is_integer() and float(edges[-1]).is_integer()
+    return "integers" if ends_are_whole and has_whole_numbers(edges) else "numbers"
 
 
 def read_schema(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema:
@@ -203,14 +254,15 @@ def _entry(rule: Categories | Bins) -> _RuleEntry | list[str]:
             missing=rule.missing,
             missing_as=texts,
         )
-    bins, low, high = len(rule.edges) - 1, rule.edges[0], rule.edges[-1]
-    if rule.edges == Bins.equal(low, high, bins=bins).edges:
-        limits = (_short(low), _short(high))
-        return _RuleEntry(
-            bins=bins, range=limits, clip=rule.clip, missing=rule.missing, missing_as=texts
-        )
-    edges = [_short(edge) for edge in rule.edges]
-    return _RuleEntry(edges=edges, clip=rule.clip, missing=rule.missing, missing_as=texts)
+    kind = None if rule.kind == _usual_kind(rule.edges) else rule.kind
+    edges: list[float | str] = [_short(edge) for edge in rule.edges]
+    if rule.kind == "dates":
+        kind, edges = None, [np.datetime64(int(edge), "D").item().isoformat() for edge in edges]
+    bins, low, high = len(edges) - 1, rule.edges[0], rule.edges[-1]
+    entry = _RuleEntry(kind=kind, clip=rule.clip, missing=rule.missing, missing_as=texts)
+    if rule.kind != "dates" and rule.edges == Bins.equal(low, high, bins=bins).edges:
+        return msgspec.structs.replace(entry, bins=bins, range=(edges[0], edges[-1]))
+    return msgspec.structs.replace(entry, edges=edges)
 
 
 def _short(value: float) -> float:

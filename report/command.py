@@ -24,6 +24,7 @@ SHOWN: Final = (
     "key_bits",
     "insecure_test_keys",
     "identities",
+    "labels",
     "timeout",
     "transcript",
 )

@@ -22,6 +22,7 @@ from ..messages import CURATOR, Entry, UsageError, communication, role_name
 from ..parties import write_schema
 from ..runs.interruption import uninterrupted
 from ..runs.record import RunRecord
+from ..runs.values import csv_of, values_of_run
 from .judgement import judgement_json
 from .pages import FILES, pictures, run_page
 from .report import Report, as_dictionary, report_json
@@ -67,8 +68,8 @@ def public_files(record: RunRecord, report: Report) -> dict[str, bytes]:
     """Make every file of a run that can be published."""
     outcome = record.outcome
     files: dict[str, bytes] = {}
-    if outcome.synthetic is not None:
-        files["synthetic.csv"] = outcome.synthetic.csv()
+    if (columns := values_of_run(record)) is not None:
+        files["synthetic.csv"] = csv_of(columns)
     if outcome.marginals is not None:
         files["marginals.csv"] = outcome.marginals.csv()
     if outcome.model is not None:

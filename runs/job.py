@@ -98,6 +98,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             description="of one table: even, sizes:3,1,1, by:ATTRIBUTE,...@STRENGTH or labels:..."
         ),
     ] = "even"
+    labels: Annotated[
+        bool,
+        msgspec.Meta(description="publish bins by their labels, not values drawn within them"),
+    ] = False
     timeout: Annotated[
         float, msgspec.Meta(gt=0, description="seconds that any wait may last (default 3600)")
     ] = DEFAULT_TIMEOUT

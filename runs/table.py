@@ -52,6 +52,10 @@ class Column(msgspec.Struct, frozen=True):
         numbers = values.to_numpy()
         return cls(name, None, numbers.dtype.str, np.ascontiguousarray(numbers).tobytes())
 
+    def codes(self) -> np.ndarray[tuple[int], np.dtype[np.integer]]:
+        """Read the codes of a column of labels."""
+        return np.frombuffer(self.values, np.dtype(self.dtype))
+
     def array(self) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
         """Read the column: labels as objects, numbers as they are."""
         values = np.frombuffer(self.values, np.dtype(self.dtype))

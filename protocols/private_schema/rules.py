@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...parties import Bins, Categories, Learnt
-from ...parties.rules import Missing
+from ...parties.rules import Missing, has_whole_numbers
 from ...privacy.domain import MAX_LABELS
 from .grid import COARSE_EDGES, Histogram, quantile_edges
 
@@ -65,7 +65,13 @@ def number_bins(first: FirstCounts, finer: Sequence[Histogram], *, learnt: Learn
         bins=learnt.bins,
         whole=learnt.kind == "integers",
     )
-    return Bins(edges=tuple(edges.tolist()), clip=True, missing=first.missing)
+    is_whole = learnt.kind == "integers" and has_whole_numbers(edges.tolist())
+    return Bins(
+        edges=tuple(edges.tolist()),
+        kind="integers" if is_whole else "numbers",
+        clip=True,
+        missing=first.missing,
+    )
 
 
 def categories_of(counts: Sequence[Mapping[str, int]], *, missing: Missing) -> Categories:

@@ -1,0 +1,75 @@
+"""Values within bins: a number for each code of a binned attribute, as the bins' counts suggest.
+
+The density within a bin is a straight line. Its slope follows from the neighbouring bins, so that a
+bin on a falling side has more of its values at its lower end. The line keeps the bin's count and is
+nowhere below zero. At a peak or in a valley it is level, which is a uniform draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["draw_numbers", "draw_whole_numbers"]
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.integer]
+STEPS: Final = 1000
+"""The number of steps into which the narrowest bin is divided, at least: values are rounded."""
+
+
+def draw_numbers(edges: Sequence[float], codes: Codes, *, generator: np.random.Generator) -> Floats:
+    """Draw a number in the bin of each code; a bin is open on the left, the first one is closed.
+
+    Numbers are rounded to as many digits as tell a thousandth of the narrowest bin.
+    """
+    ends = np.asarray(edges, np.float64)
+    widths = np.diff(ends)
+    low, high = ends[codes], ends[codes + 1]
+    places = _places(codes, starts=ends[:-1], lengths=widths, generator=generator)
+    numbers = np.minimum(low + places * widths[codes], high)
+    digits = int(np.clip(np.ceil(np.log10(STEPS / widths.min())), 0, 15))
+    step = 10.0**-digits
+    rounded = np.round(numbers, digits)
+    rounded = np.where(rounded <= low, np.round(rounded + step, digits), rounded)
+    rounded = np.where(rounded > high, np.round(rounded - step, digits), rounded)
+    is_inside = (rounded > low) & (rounded <= high)
+    return np.asarray(np.where(is_inside, rounded, np.where(numbers > low, numbers, high)))
+
+
+def draw_whole_numbers(
+    edges: Sequence[float], codes: Codes, *, generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Draw a whole number in the bin of each code. Each bin has one."""
+    ends = np.floor(edges).astype(np.int64)
+    first = ends[:-1] + 1
+    first[0] = np.ceil(edges[0])
+    counts = ends[1:] - first + 1
+    places = _places(codes, starts=first.astype(float), lengths=counts, generator=generator)
+    steps = np.ceil(places * counts[codes]).astype(np.int64) - 1
+    return np.asarray(first[codes] + np.clip(steps, 0, counts[codes] - 1))
+
+
+def _places(
+    codes: Codes, *, starts: Floats, lengths: npt.ArrayLike, generator: np.random.Generator
+) -> Floats:
+    """Draw a place above 0 and up to 1 in the bin of each code, from the bin's line of density."""
+    widths = np.asarray(lengths, np.float64)
+    tilts = _tilts(np.bincount(codes, minlength=len(widths)) / widths, starts, widths)[codes]
+    uniform = 1 - generator.random(len(codes))
+    root = np.sqrt((1 - tilts) ** 2 + 4 * tilts * uniform)
+    return 2 * uniform / (1 - tilts + root)
+
+
+def _tilts(heights: Floats, starts: Floats, widths: Floats) -> Floats:
+    """Compute for each bin by how much its line rises to each side, as a share of its height."""
+    if len(heights) < 2:
+        return np.zeros(len(heights))
+    slopes = np.diff(heights) / np.diff(starts + widths / 2)
+    left, right = np.append(slopes[0], slopes), np.append(slopes, slopes[-1])
+    is_level = np.sign(left) != np.sign(right)
+    slope = np.where(is_level, 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)))
+    return np.clip(slope * widths / 2 / np.maximum(heights, 1e-300), -1, 1)

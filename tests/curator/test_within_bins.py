@@ -1,0 +1,92 @@
+"""Values within bins: they stay in their bins, and follow the neighbouring counts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sottovoce.curator.within_bins import draw_numbers, draw_whole_numbers
+from sottovoce.parties import Bins
+
+EDGES = [
+    (17.0, 30.0, 45.0, 90.0),
+    (0.0, 1e-7, 2e-7, 0.3),
+    (-5.5, -1.0, 0.0, 1e9),
+    (0.1, 0.2, 0.30000000000000004, 0.7),
+    (1e15, 1e15 + 2, 1e15 + 5),
+]
+
+
+@pytest.mark.parametrize("edges", EDGES)
+def test_numbers_stay_in_their_bins(edges: tuple[float, ...]) -> None:
+    generator = np.random.default_rng(5)
+    codes = generator.integers(len(edges) - 1, size=20_000)
+    numbers = draw_numbers(edges, codes, generator=generator)
+    assert Bins(edges=edges).bins_of(numbers).tolist() == codes.tolist()
+    # Rounding leaves texts of few digits, and keeps values apart.
+    assert len(np.unique(numbers)) > 6
+    if edges[0] == 17:
+        assert max(len(str(number)) for number in numbers.tolist()) <= 5
+
+
+@pytest.mark.parametrize("edges", [(17.0, 30.0, 45.5, 46.0, 90.0), (0.5, 1.5, 2.0), (3.0, 4.0)])
+def test_whole_numbers_stay_in_their_bins_and_all_occur(edges: tuple[float, ...]) -> None:
+    generator = np.random.default_rng(6)
+    codes = np.repeat(np.arange(len(edges) - 1), 5000)
+    numbers = draw_whole_numbers(edges, codes, generator=generator)
+    assert Bins(edges=edges).bins_of(numbers.astype(float)).tolist() == codes.tolist()
+    whole = [number for number in range(91) if edges[0] <= number <= edges[-1]]
+    assert set(numbers.tolist()) == set(whole)
+
+
+def test_a_bin_leans_to_the_side_of_its_larger_neighbour() -> None:
+    """Counts 3:2:1 have slope -1, so the middle bin's mean is 1/24 below its middle.
+
+    The mean of a line 1 + a (2 t - 1) is 1/2 + a/6, here with a = -1/4; at the ends a = -1/6 and
+    -1/2. A bound of six standard deviations fails with probability below 1e-8.
+    """
+    codes = np.repeat([0, 1, 2], [300_000, 200_000, 100_000])
+    numbers = draw_numbers([0, 1, 2, 3], codes, generator=np.random.default_rng(7))
+    for code, tilt in enumerate((-1 / 6, -1 / 4, -1 / 2)):
+        within = numbers[codes == code] - code
+        deviation = 1 / np.sqrt(12 * len(within))
+        assert abs(within.mean() - (0.5 + tilt / 6)) < 6 * deviation
+
+
+def test_a_peak_is_level() -> None:
+    """At a peak a draw is uniform; the test fails by chance with probability 1e-7."""
+    codes = np.repeat([0, 1, 2], [1000, 60_000, 1000])
+    numbers = draw_whole_numbers([0, 6, 12, 18], codes, generator=np.random.default_rng(8))
+    counts = np.bincount(numbers[codes == 1], minlength=13)[7:]
+    assert len(counts) == 6
+    assert stats.chisquare(counts).pvalue > 1e-7
+
+
+def test_lines_are_nearer_to_a_smooth_distribution_than_levels() -> None:
+    edges = np.arange(0.0, 101, 10)
+    real = np.random.default_rng(9).exponential(15, 200_000)
+    real = real[real < 100]
+    codes = np.searchsorted(edges, real, side="left") - 1
+    lines = draw_numbers([*edges], codes, generator=np.random.default_rng(10))
+    levels = edges[codes] + 10 * np.random.default_rng(10).random(len(codes))
+    distances = [stats.wasserstein_distance(real, drawn) for drawn in (lines, levels)]
+    # Levels are off by width² / (12 scale) of each value, on average half of that beneath.
+    assert distances[0] < distances[1] / 3
+
+
+def test_a_single_bin_and_no_rows() -> None:
+    generator = np.random.default_rng(11)
+    numbers = draw_numbers([0, 1], np.zeros(10_000, int), generator=generator)
+    assert stats.kstest(numbers, "uniform").pvalue > 1e-7
+    assert len(draw_numbers([0, 1, 2], np.zeros(0, int), generator=generator)) == 0
+    assert len(draw_whole_numbers([0, 1, 2], np.zeros(0, int), generator=generator)) == 0
+
+
+def test_an_empty_bin_beside_full_ones_stays_empty() -> None:
+    for low, high in pairwise([0, 10, 20]):
+        codes = np.full(100, low // 10)
+        drawn = draw_numbers([0, 10, 20], codes, generator=np.random.default_rng(12))
+        assert ((drawn > low) & (drawn <= high)).all()
