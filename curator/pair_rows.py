@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from ..privacy.domain import Domain
+from .impossible_cells import possible_pairs
 from .information import information_of_all
 from .junction_tree import JunctionTree, junction_tree
 from .marginal import Marginal
@@ -50,7 +51,11 @@ def draw_rows(
     generator: np.random.Generator,
     progress: ReportProgress | None = None,
 ) -> tuple[list[SampleCodes], JunctionTree]:
-    """Draw rows that have nearly these tables of pairs, and return their junction tree as well."""
+    """Draw rows that have nearly these tables of pairs, and return their junction tree as well.
+
+    Combinations that the domain declares impossible get no mass.
+    """
+    pairs, singles = possible_pairs(domain, pairs, singles)
     tree, chain = pair_tree(domain, pairs, singles)
     drawn = synthesise(chain, max(rows, MIN_ROWS), generator=generator).codes
     wanted = {pair: table for pair, table in pairs.items() if min(domain.shape(pair)) > 1}

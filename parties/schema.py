@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..messages import Private, UsageError
 from ..privacy.domain import Domain
+from ..privacy.impossible import first_possible, make_possible
 from .columns import ColumnChoice
 from .raw import NumberColumn, RawColumn, RawTable
 from .rules import ABSENT, INVALID, Bins, Categories, number
@@ -32,10 +33,25 @@ class Schema(msgspec.Struct, frozen=True):
 
     attributes: dict[str, Categories | Bins]
     inferred: bool = False
+    never: tuple[dict[str, tuple[str, ...]], ...] = ()
+    """Combinations of labels that no record has. A record that has one is mapped to a near one."""
+
+    def __post_init__(self) -> None:
+        if not self.never:
+            return
+        names = {name for rule in self.never for name in rule}
+        sizes = {name: len(self.attributes[name].labels) for name in names}
+        if first_possible(self.domain.never, sizes) is None:
+            raise ValueError("expected combinations that leave some row possible, found none left")
 
     @property
     def domain(self) -> Domain:
-        return Domain({name: rule.labels for name, rule in self.attributes.items()})
+        labels = {name: rule.labels for name, rule in self.attributes.items()}
+        never = tuple(
+            {name: tuple(map(labels[name].index, texts)) for name, texts in rule.items()}
+            for rule in self.never
+        )
+        return Domain(labels, never)
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -49,7 +65,11 @@ class Schema(msgspec.Struct, frozen=True):
     def select(self, choice: ColumnChoice) -> Schema:
         """Keep the attributes that are chosen; an unknown one is a `UsageError`."""
         names = choice.of([*self.attributes], where="the schema")
-        return Schema({name: self.attributes[name] for name in names}, inferred=self.inferred)
+        return Schema(
+            {name: self.attributes[name] for name in names},
+            inferred=self.inferred,
+            never=tuple(rule for rule in self.never if rule.keys() <= set(names)),
+        )
 
     def encode(self, table: RawTable, *, before: int = 0) -> TableCodes:
         """Encode a table, without the rows that are dropped for missing values.
@@ -86,10 +106,23 @@ class Schema(msgspec.Struct, frozen=True):
             columns.append(codes)
         if not is_kept.all():
             columns = [codes[is_kept] for codes in columns]
+        columns = self._without_impossible(columns)
         return [
             codes.astype(code_type(len(rule.labels)))
             for codes, rule in zip(columns, self.attributes.values(), strict=True)
         ]
+
+    def _without_impossible(
+        self, columns: list[npt.NDArray[np.int64]]
+    ) -> list[npt.NDArray[np.int64]]:
+        """Map records with impossible combinations to possible ones, each by itself."""
+        if not self.never:
+            return columns
+        sizes = {name: len(rule.labels) for name, rule in self.attributes.items()}
+        mapped = make_possible(
+            self.domain.never, dict(zip(self.attributes, columns, strict=True)), sizes
+        )
+        return [mapped[name].astype(np.int64) for name in self.attributes]
 
 
 def code_type(labels: int) -> type[np.uint8 | np.uint16]:

@@ -18,6 +18,14 @@ is the label of the category.
 that are texts are dates. Numbers are integers if the first edge and the last are whole and each bin
 has a whole number. A published table has values of this kind, drawn within their bins.
 
+Combinations of labels that no record has stand under `never`, beside the attributes:
+
+     "never": [{"age": {"to": 14}, "marital": ["married", "widowed"]}]
+
+An attribute of an entry has a list of labels, or a range of its bins: `from`, `to`, or both. A
+record with such a combination counts as a near one that is possible. The last attribute of the
+entry gives way. No published row has such a combination.
+
 An attribute may be learnt privately (`schema_plan`):
 
      "income": "private"                                    bins or categories, as noisy counts say
@@ -44,6 +52,7 @@ import numpy as np
 
 from ..messages import UsageError
 from ..privacy.domain import MAX_LABELS
+from .never import read_never
 from .rules import (
     MISSING_TEXTS,
     Bins,
@@ -60,6 +69,8 @@ __all__ = ["PRIVATE", "SCHEMA_FILE", "read_plan", "read_schema", "write_schema"]
 
 PRIVATE: Final = "private"
 """The word for what is learnt privately: a whole schema, or the rule of an attribute."""
+NEVER: Final = "never"
+"""The name of the list of impossible combinations; an attribute has no list of objects."""
 REST: Final = "*"
 """The name that stands for all columns that a file does not name."""
 
@@ -187,13 +198,19 @@ def read_plan(source: str | os.PathLike[str] | Mapping[str, Any]) -> Schema | Sc
         raise UsageError(f"expected a schema, a JSON object, in {path}, found: {error}") from None
     if not entries:
         raise UsageError(f"expected at least one attribute in {path}, found none")
+    never = entries.pop(NEVER) if _is_list_of_objects(entries.get(NEVER)) else []
     rules = {name: _read_rule(name, entry, path) for name, entry in entries.items()}
     rest = rules.pop(REST, None)
     if rest is not None and not isinstance(rest, Learnt):
         raise UsageError(f'attribute {REST!r} in {path}: expected "private", found a rule')
     public_rules = {name: rule for name, rule in rules.items() if not isinstance(rule, Learnt)}
     if rest is None and len(public_rules) == len(rules):
-        return Schema(public_rules)
+        try:
+            return Schema(public_rules, never=tuple(read_never(never, public_rules)))
+        except ValueError as error:
+            raise UsageError(f"{NEVER!r} in {path}: {error}") from None
+    if never:
+        raise UsageError(f"{NEVER!r} in {path}: expected no private attributes beside it")
     try:
         return SchemaPlan(rules, rest=rest)
     except ValueError as error:
@@ -210,6 +227,8 @@ def write_schema(schema: Schema) -> str:
     for name, rule in schema.attributes.items():
         entry = json.dumps(msgspec.to_builtins(_entry(rule)), ensure_ascii=False)
         lines.append(f"  {json.dumps(name, ensure_ascii=False)}: {entry}")
+    if schema.never:
+        lines.append(f'  "{NEVER}": {json.dumps(schema.never, ensure_ascii=False)}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -232,6 +251,10 @@ def _parse(text: str) -> dict[str, Any]:
     if not isinstance(entries, dict):
         raise ValueError(f"no object but {text.strip()[:20]}")  # noqa: TRY004 - this is about the text
     return entries
+
+
+def _is_list_of_objects(entry: object) -> bool:
+    return isinstance(entry, list) and any(isinstance(item, dict) for item in entry)
 
 
 def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins | Learnt:

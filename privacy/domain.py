@@ -31,6 +31,8 @@ class Domain(msgspec.Struct, frozen=True):
     """Attributes in order, and for each the labels of its codes 0, 1, 2 ..."""
 
     labels: dict[str, tuple[str, ...]]
+    never: tuple[dict[str, tuple[int, ...]], ...] = ()
+    """Combinations of codes that no record has (`privacy.impossible`)."""
 
     def __post_init__(self) -> None:
         for name, labels in self.labels.items():
@@ -64,7 +66,10 @@ class Domain(msgspec.Struct, frozen=True):
         ('age',)
         """
         self.shape(attributes)
-        return Domain({attribute: self.labels[attribute] for attribute in attributes})
+        return Domain(
+            {attribute: self.labels[attribute] for attribute in attributes},
+            tuple(rule for rule in self.never if rule.keys() <= set(attributes)),
+        )
 
     def decode(self, codes: Sequence[npt.NDArray[np.integer]]) -> pd.DataFrame:
         """Return a table of labels for codes, which are an array for each attribute.

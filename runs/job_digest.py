@@ -68,6 +68,8 @@ def digest_job(
         "schema_plan": None if job.schema_plan is None else _travelled(job.schema_plan),
         "schema_share": job.schema_share,
     }
+    if schema is not None and schema.never:
+        agreed["never"] = [[*rule.items()] for rule in schema.never]
     canonical = msgspec.json.encode(agreed, order="deterministic")
     return hashlib.sha256(b"sottovoce job v1 " + canonical).digest()
 

@@ -30,6 +30,7 @@ from .identities import Credentials
 from .introduced import play_desk, play_part
 from .job import Job, instantiate, is_built_in
 from .job_digest import digest_job
+from .possible import without_impossible
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
 from .roles import make_curator, make_party
@@ -156,7 +157,7 @@ def _conclude(
     entries = reconcile([notes.acts for notes in roles])
     record = RunRecord(
         job=job,
-        outcome=PublishedOutcome.of(outcome),
+        outcome=_possible(PublishedOutcome.of(outcome), schema),
         entries=entries,
         roles=roles,
         seconds=seconds,
@@ -169,6 +170,14 @@ def _conclude(
     for party in curator.parties:
         close_to(curator, FrameKind.DISMISSAL, b"", to=party)
     return record
+
+
+def _possible(outcome: PublishedOutcome, schema: Schema | None) -> PublishedOutcome:
+    """Take care that no published row is one that the schema rules out."""
+    if outcome.synthetic is None or schema is None or not schema.never:
+        return outcome
+    table = without_impossible(outcome.synthetic, schema)
+    return msgspec.structs.replace(outcome, synthetic=table)
 
 
 def _notes(
