@@ -114,6 +114,7 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/local.py 1
 	$(BIN)/python benchmarks/jtree.py 1
 	$(BIN)/python benchmarks/heads.py
+	$(BIN)/python benchmarks/uneven.py seeds=1 skew=0,1
 	$(BIN)/sottovoce reproduce all --quick
 
 # A second environment with the other MPI: the two wheels cannot share one.

@@ -107,6 +107,15 @@ def test_the_rounds_cost_what_is_claimed(delta: float, parties: int) -> None:
     assert len(done.synthetic) == 3000
 
 
+def test_who_holds_which_record_changes_nothing() -> None:
+    """All parties' tables are summed, so with the same seed every split has the same rows."""
+    splits = ("even", "sizes:98,1,1", "by:sex", "sizes:3,2,1+labels:sex@0.5")
+    files = [
+        run(parties=3, split=split, aggregator="masks").files["synthetic.csv"] for split in splits
+    ]
+    assert len(set(files)) == 1
+
+
 def test_a_batch_costs_the_change_of_one_record() -> None:
     """Replacing a record changes table i by w_i in two cells: referee by counting."""
     domain = domain_of(a=2, b=3)
