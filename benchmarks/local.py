@@ -1,6 +1,6 @@
 """Errors of protocols for users: PrivIncr, NoIncremental, CALM, FT and single attributes.
 
-    python benchmarks/local.py [FILE] [SEEDS] [schema=FILE] [users=1500000] [epsilon=1,2,4,8]
+    python benchmarks/local.py [FILE] [SEEDS] [schema=FILE] [users=1500000,...] [epsilon=1,2,4,8]
                                [protocols=privincr,calm,...] [classify=LABEL,...] [simulate=counts]
                                [synthetic_rows=300000]
 
@@ -9,12 +9,13 @@ published two-way marginals as a mean over seeds with its standard deviation, th
 synthetic table if there is one, bits a user, seconds of the whole run, and ratios to the first.
 With classify it also prints errors of a linear support vector machine that learnt from the
 synthetic table, beside one that learnt from the real one. Users are drawn from the table with
-replacement.
+replacement. With several numbers of users all is measured for each of them.
 """
 
 from __future__ import annotations
 
 import sys
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,13 +41,14 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if "=" not in word]
     seeds = int(words.pop()) if words and words[-1].isdigit() else 3
     data = words[0] if words else "demo"
-    users = int(float(settings.pop("users", "1500000")))
+    counts = [int(float(word)) for word in settings.pop("users", "1500000").split(",")]
     titles = settings.pop("protocols", ",".join(TITLES)).split(",")
     epsilons = [float(word) for word in settings.pop("epsilon", "1,2,4,8").split(",")]
     targets = [word for word in settings.pop("classify", "").split(",") if word]
     settings = {"simulate": "counts", "synthetic_rows": 300_000} | settings
-    print(f"{data}, {users:,} users, {seeds} seeds")
-    for epsilon in epsilons:
+    for users, epsilon in product(counts, epsilons):
+        if epsilon == epsilons[0]:
+            print(f"{data}, {users:,} users, {seeds} seeds", flush=True)
         first_distance = 0.0
         for title in titles:
             name, parameters = TITLES[title]
