@@ -138,11 +138,11 @@ def _complain(text: str) -> None:
 
 
 def _require_working_folder() -> None:
-    from ..messages import UsageError
-
     try:
         os.getcwd()  # noqa: PTH109 - pathlib asks the same, later
     except OSError as error:
+        from ..messages import UsageError  # it loads numpy, which help does without
+
         raise UsageError(
             f"expected a working folder, found: {error.strerror}; it was removed, so change to "
             "another one"
