@@ -5,8 +5,8 @@
 
 The script prints the average total variation distance of two-way and three-way marginals as a mean
 over seeds, the standard deviation of the two-way distance, seconds, tables measured, and ratios to
-the first line of an epsilon. `protocols` may name others with secure sums, such as adaptive-pairs,
-and mst, which is dp-subn with the settings of MST.
+the first line of an epsilon. `protocols` may name others with secure sums, such as adaptive-pairs
+or mst.
 
 If `mbi` 2.0 is installed (`pip install mbi`; it needs JAX), the first line of each epsilon is AIM
 of one trusted holder with its mirror descent and its synthetic rows, on continuous noise: the same
@@ -43,15 +43,6 @@ try:
         import mbi
 except ImportError:
     mbi = None
-
-
-SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "mst": (
-        "dp-subn",
-        {"noise": "gaussian", "theta": 1e-6, "budget": "0.3333,0.3333,0,0.3334"},
-    ),
-}
-"""Names that stand for a protocol with parameters."""
 
 
 class TrustedAIM:
@@ -167,13 +158,12 @@ def main() -> None:
             ]
             first = show(f"epsilon {epsilon:g}  mbi, one trusted holder", figures, first)
         for protocol in protocols:
-            name, parameters = SETTINGS.get(protocol, (protocol, {}))
-            if name == "aim":
-                parameters = {"max_cells": max_cells}
-            options = {"schema": schema, "epsilon": epsilon, **settings, **parameters}
+            options = {"schema": schema, "epsilon": epsilon, **settings}
+            if protocol == "aim":
+                options["max_cells"] = max_cells
             for parties in holders:
                 figures = [
-                    run_protocol(name, data, parties=parties, seed=seed, **options)
+                    run_protocol(protocol, data, parties=parties, seed=seed, **options)
                     for seed in range(1, seeds + 1)
                 ]
                 first = show(f"epsilon {epsilon:g}  {protocol}, K = {parties}", figures, first)

@@ -34,7 +34,7 @@ from .graphical_model import GraphicalModel
 from .log_linear import Attributes, LogLinearTerms
 from .marginal import Numbers
 
-__all__ = ["RIDGE", "fit_model"]
+__all__ = ["RIDGE", "fit_closely", "fit_model"]
 
 RIDGE: Final = 20.0
 """The ridge of the parameters, for one row."""
@@ -82,6 +82,17 @@ def fit_model(
     initial = _parameters(terms, start)
     theta = problem.minimise(initial, iterations=iterations, tolerance=tolerance)
     return GraphicalModel.of(terms, theta)
+
+
+def fit_closely(
+    domain: Domain,
+    estimates: Sequence[Estimate],
+    *,
+    total: float,
+    start: GraphicalModel | None = None,
+) -> GraphicalModel:
+    """Fit a model whose rows are published, by more steps than one of which a choice follows."""
+    return fit_model(domain, estimates, total=total, start=start, iterations=300, tolerance=0.005)
 
 
 def _average(domain: Domain, estimates: Sequence[Estimate]) -> dict[Attributes, Estimate]:

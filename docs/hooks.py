@@ -33,6 +33,7 @@ PAGE_OF = {
     "dist-diff-gen": "dist-diff-gen.md",
     "jtree": "jtree.md",
     "aim": "aim.md",
+    "mst": "aim.md#mst",
     "calm": "calm.md",
     "fourier": "calm.md#ft",
     "one-way-ldp": "calm.md#the-baseline",

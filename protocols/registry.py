@@ -35,6 +35,7 @@ OWN_PROTOCOLS: Final[Mapping[str, str]] = {
     "jtree": "jtree:JTree",
     "label-dp": "label_dp:LabelDP",
     "lopub": "lopub:LoPub",
+    "mst": "mst:MST",
     "no-incremental": "privincr:NoIncremental",
     "no-priv-jtree": "privincr:NoPrivJTree",
     "noisy-marginals": "noisy_marginals:NoisyMarginals",

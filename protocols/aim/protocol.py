@@ -50,14 +50,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Final
 
 import msgspec
 import numpy as np
 
 from ...curator import Curator, Estimate
 from ...curator.graphical_model import GraphicalModel
-from ...curator.model_fitting import fit_model
+from ...curator.model_fitting import fit_closely, fit_model
 from ...curator.model_rows import draw_rows
 from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
@@ -75,10 +74,6 @@ from .reading import check_cost, places, read_family, read_model, write_model
 from .workload import DISTANCE_CHANGE, Counts, distances, expected_noise
 
 __all__ = ["AIM"]
-
-LAST_ITERATIONS: Final = 300
-"""Steps of the last fit."""
-LAST_TOLERANCE: Final = 0.005
 
 
 class AIM(ConcentratedProtocol[AIMParameters]):
@@ -175,15 +170,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
                 budget.halve_noise()  # 6
             desk.progress(budget.measured_share, of=1)
         desk.broadcast(Messages.Turn(0, 0.0))
-        model = fit_model(
-            domain,
-            estimates,
-            total=total,
-            start=model,
-            iterations=LAST_ITERATIONS,
-            tolerance=LAST_TOLERANCE,
-        )
-        return model, rounds
+        return fit_closely(domain, estimates, total=total, start=model), rounds
 
     def receive_choice(
         self,

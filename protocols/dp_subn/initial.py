@@ -26,7 +26,7 @@ ones are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, combinations, pairwise
 from typing import Final
 
@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
+from ...curator.spanning_forest import SpanningForest
 from ...messages import CURATOR
 from ...parties import Party, Records
 from ...privacy import Budget, Domain
@@ -152,26 +153,23 @@ def choose_edges(
     quota = quotas(edges, parties=len(choosing))[choosing.index(me.number)]
     before = me.gather(Messages.Chosen, sources=turns[turn - 1]) if turn else []
     chosen = merge_edges(choices.families for choices in before)
-    tree_of = {name: name for name in domain.attributes}
-    for first, second in chosen:
-        _join(tree_of, first, second)
+    forest = SpanningForest(chosen)
     place, sharing = turns[turn].index(me.number), len(turns[turn])
-    pairs = [pair for pair in combinations(domain.attributes, 2) if _apart(tree_of, pair)]
+    pairs = [pair for pair in combinations(domain.attributes, 2) if forest.joins(*pair)]
     pairs = pairs[place::sharing]
     noise = np.array([domain.cells(pair) * cell_noise for pair in pairs])
     # The records stay the same, so scores are computed once for all picks.
     worth = score_families(records, pairs, score=score) - noise
     for pick in range(quota):
-        left = [index for index, pair in enumerate(pairs) if _apart(tree_of, pair)]
+        left = [index for index, pair in enumerate(pairs) if forest.joins(*pair)]
         candidates = [*(pairs[index] for index in left), NO_EDGE]
         scores = np.append(worth[left], 0.0)
         edge = _choose(me, records, candidates, scores, budget=budget.share(1 / quota), score=score)
         if edge != NO_EDGE:
-            chosen.append(edge)
-            _join(tree_of, *edge)
+            forest.add(*edge)
         me.progress(pick + 1, of=quota)
     after = turns[turn + 1] if turn + 1 < len(turns) else [CURATOR]
-    me.broadcast(Messages.Chosen(tuple(chosen)), to=after)
+    me.broadcast(Messages.Chosen(tuple(forest.edges)), to=after)
 
 
 def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:
@@ -193,15 +191,11 @@ def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:
 
 def merge_edges(lists: Iterable[Sequence[Family]]) -> list[Family]:
     """Merge the choices of parties that shared a turn into a forest. All roles merge alike."""
-    chosen: list[Family] = []
-    tree_of: dict[str, str] = {}
-    for first, second in dict.fromkeys(edge for edges in lists for edge in edges):
-        for name in (first, second):
-            tree_of.setdefault(name, name)
-        if tree_of[first] != tree_of[second]:
-            chosen.append((first, second))
-            _join(tree_of, first, second)
-    return chosen
+    forest = SpanningForest()
+    for edge in (edge for edges in lists for edge in edges):
+        if forest.joins(*edge):
+            forest.add(*edge)
+    return forest.edges
 
 
 def receive_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
@@ -241,15 +235,3 @@ def _pass_on(me: Party, chosen: Sequence[Family]) -> None:
     """Send all choices to the next party, or from the last party to the curator."""
     successor = me.rank + 1 if me.number < len(me.parties) else CURATOR
     me.send(Messages.Chosen(tuple(chosen)), to=successor)
-
-
-def _apart(tree_of: Mapping[str, str], edge: Family) -> bool:
-    return tree_of[edge[0]] != tree_of[edge[1]]
-
-
-def _join(tree_of: dict[str, str], first: str, second: str) -> None:
-    """Join the trees of two attributes; a tree is named by one of its attributes."""
-    removed, remaining = tree_of[second], tree_of[first]
-    for name, tree in tree_of.items():
-        if tree == removed:
-            tree_of[name] = remaining

@@ -92,7 +92,9 @@ class PartySums:
             introduce(me, others=[CURATOR, *peers], meanwhile=send_rows)
         elif send_rows is not None:
             send_rows()
-        self.rows = self._receive_rows() if rows is None else rows
+        self.rows_by_party = self._receive_rows() if rows is None else []
+        """Rows of each party; empty where only a bound on all parties' rows is public."""
+        self.rows = sum(self.rows_by_party) if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._keyed_party: KeyedParty | None = None
         self._side: Contributor
@@ -156,8 +158,8 @@ class PartySums:
             )
         me.send(SecureSums.Rows(len(me.records)), to=CURATOR)
 
-    def _receive_rows(self) -> int:
-        """Receive all parties' numbers of rows, and add them up."""
+    def _receive_rows(self) -> list[int]:
+        """Receive all parties' numbers of rows."""
         me = self._me
         rows = me.receive(SecureSums.RowsByParty, source=CURATOR).rows
         if rows.shape != (len(me.parties),) or rows.min() < 0:
@@ -173,7 +175,7 @@ class PartySums:
                 "changed it",
                 where=me.where,
             )
-        return sum(rows.tolist())  # numbers of any size, where an array's sum may overflow
+        return list(rows.tolist())  # not an array, whose sum may overflow
 
 
 class CuratorSums:

@@ -303,6 +303,12 @@ def test_rounds_in_the_readme_are_those_of_a_run(name: str) -> None:
             assert stated == "a sum for each attribute"
             assert rounds == 3 + 3 * 2 + 1
             continue
+        if name == "mst":
+            # Introductions, rows and keys; single attributes; groups and shares; the tree; pairs.
+            assert stated == "6, and 2 for each party that chooses"
+            assert run.model is not None
+            assert rounds == 6 + 2 * len(run.model["turns"])
+            continue
         if name == "aim":
             # Introductions, rows and keys; single attributes; the tables; the end.
             assert stated == "4 for each measured table"

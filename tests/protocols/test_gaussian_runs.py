@@ -141,6 +141,8 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("dp-ccbn", {"epsilon": 8.0}),
     ("dp-ccbn", {"epsilon": 8.0, "search": "oneshot"}),
     ("adaptive-pairs", {}),
+    ("aim", {}),
+    ("mst", {}),
 ]
 
 
