@@ -46,6 +46,7 @@ def main() -> None:
         gate.close()
         gc.freeze()  # The interpreter, which ends now, need not search modules for garbage.
         _flush_output()
+        gate.leave()
     sys.exit(status)
 
 

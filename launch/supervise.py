@@ -250,6 +250,10 @@ def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[P
     while any(map(is_rank, family)) and time.monotonic() < until:
         time.sleep(0.05)
         family = family_of(token)
-    end_processes(family)
+    until = time.monotonic() + PATIENCE
+    while family and time.monotonic() < until:  # a kill takes effect when the system finds time
+        end_processes(family)
+        time.sleep(0.01)
+        family = family_of(token)
     remove_segments(segments)
     remove_folder_of(process.pid)

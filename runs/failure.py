@@ -69,6 +69,9 @@ def describe(error: BaseException, *, where: Where | None) -> FailureText:
             public=_public(error, is_placed=is_placed, place=place),
             traceback="",
         )
+    if isinstance(error, KeyboardInterrupt):
+        line = f"{place}it was interrupted (Ctrl-C or SIGINT)"
+        return FailureText(line=line, public=line, traceback="")
     text, public = f"{kind}: {error}".rstrip(": "), kind
     if isinstance(error, SystemExit):
         text, public = f"it left early by SystemExit({error.code})", "it left early by SystemExit"

@@ -40,6 +40,11 @@ class SignalGate:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
+    def leave(self) -> None:
+        """Let signals end the process at once: all is written, and at most threads are left."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+
     def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
         now = time.monotonic()
         is_first = now - self._last > REPEATS_FOR

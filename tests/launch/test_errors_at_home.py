@@ -201,6 +201,14 @@ def _raised_by_the_package() -> UsageError:
     return caught.value
 
 
+def test_a_rank_that_is_interrupted_says_so() -> None:
+    where = Where(rank=2, protocol="p", phase="work", step=1)
+    text = describe(KeyboardInterrupt(), where=where)
+    place = "rank 2 (party 2) in p, phase work, step 1"
+    assert text.line == f"{place}: it was interrupted (Ctrl-C or SIGINT)"
+    assert text.is_public
+
+
 def test_private_parts_are_left_out_of_public_texts() -> None:
     error = MisuseError("expected a, found ", Private("b"), ": do c")
     assert (str(error), error.public) == (

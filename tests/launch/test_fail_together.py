@@ -241,6 +241,17 @@ def test_a_rank_is_killed(launch: Launch, rank: int) -> None:
     assert launched.process.returncode == 3
 
 
+def test_a_party_is_killed_after_its_part(launch: Launch) -> None:
+    """The line names the party, although the curator alone is at work."""
+    launched = launch("curator works alone")
+    launched.noted("alone")
+    time.sleep(1.0)  # ranks say where they are five times a second
+    os.kill(launched.pid(2), signal.SIGKILL)
+    line = one_line(launched.ends(since=time.monotonic()))
+    assert "rank 2 (party 2) in trouble, phase work, step 1: the process was lost" in line
+    assert launched.process.returncode == 3
+
+
 def test_mpiexec_is_killed(launch: Launch) -> None:
     launched = launch("everybody sleeps")
     launched.all_at_work()

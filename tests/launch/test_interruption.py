@@ -110,6 +110,31 @@ def test_every_command_is_interrupted_in_one_line(tmp_path: Path, words: tuple[s
         assert is_one_line(done := command(*words, cwd=tmp_path, moment=moment)), done
 
 
+def test_a_command_that_waits_for_a_thread_at_its_end_can_be_ended(tmp_path: Path) -> None:
+    """A plug-in may leave a thread, for which the interpreter would wait for ever."""
+    code = (
+        "import os, signal, threading, time\n"
+        "from sottovoce.launch.cli import main\n"
+        "def end():\n"
+        "    threading.main_thread().join()\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(600)\n"
+        "threading.Thread(target=end).start()\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stdout.startswith("sottovoce ")
+    assert done.stderr == ""
+
+
 def test_a_block_that_is_not_interrupted_ends_first() -> None:
     steps: list[str] = []
     with pytest.raises(KeyboardInterrupt):  # noqa: SIM117 - the order is the point

@@ -39,7 +39,7 @@ if fate == "starts a child":
         file.write(str(child.pid))
     sys.exit()
 if fate == "times out":
-    time.sleep(3)
+    time.sleep(10)
     line = "rank 0 (curator) in p, phase work, step 1: expected Word from party 1, found nothing"
     lifeline.send(Failure(rank, 3, line, timed_out=True))
 if fate == "stops":

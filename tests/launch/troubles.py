@@ -82,4 +82,8 @@ class Trouble(Protocol[TroubleParameters]):
             if self.parameters.trouble == "everybody sleeps":
                 time.sleep(600)
             desk.gather(self.Word)
+        if self.parameters.trouble == "curator works alone":
+            with desk.phase("synthesis"):
+                self.note("alone", time.monotonic())
+                time.sleep(600)
         return Outcome(summary={"well": True})
