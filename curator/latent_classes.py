@@ -8,9 +8,10 @@ all pairs (a composite likelihood; Hofmann's PLSA on the matrix of all pairs).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
 
 __all__ = ["LatentClasses", "latent_classes"]
+
+WIDE: Final = 256
+"""An attribute with more labels is by itself in the matrix of all pairs, without its own square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +46,68 @@ def latent_classes(
     rounds: int = 300,
 ) -> LatentClasses:
     """Fit tables of pairs. They must be distributions that agree on single attributes."""
-    names = [name for name in domain.attributes if any(name in pair for pair in pairs)]
+    paired = [name for name in domain.attributes if any(name in pair for pair in pairs)]
+    wide = [name for name in paired if domain.cells((name,)) > WIDE]
+    names = [name for name in paired if name not in wide] + wide
     sizes = domain.shape(names)
     ends = np.concatenate([[0], np.cumsum(sizes)])
     slices = {
         name: slice(start, end)
         for name, (start, end) in zip(names, pairwise(ends.tolist()), strict=True)
     }
-    joint = np.zeros((ends[-1], ends[-1]))
-    """Tables of all pairs, one beside another."""
+    blocks = _blocks(pairs, slices, wide=wide)
     singles = np.zeros(ends[-1])
-    for (first, second), table in pairs.items():
-        joint[slices[first], slices[second]] = table.values
-        joint[slices[second], slices[first]] = table.values.T
-        singles[slices[first]] = table.values.sum(axis=1)
-        singles[slices[second]] = table.values.sum(axis=0)
+    for (first, second), marginal in pairs.items():
+        singles[slices[first]] = marginal.values.sum(axis=1)
+        singles[slices[second]] = marginal.values.sum(axis=0)
     conditional = singles[:, None] * generator.gamma(2.0, 0.5, (len(singles), classes)) + 1e-9
     conditional /= np.repeat(np.add.reduceat(conditional, ends[:-1]), sizes, axis=0)
     weights = np.full(classes, 1 / classes)
     for _ in range(rounds):
         weighted = conditional * weights
-        ratio = joint / (weighted @ conditional.T + 1e-15)
-        explained = conditional * (ratio @ weighted)
+        gained = np.zeros_like(conditional)
+        for left, right, table in blocks:
+            ratio = table / (weighted[left] @ conditional[right].T + 1e-15)
+            gained[left] += ratio @ weighted[right]
+            if left != right:
+                gained[right] += ratio.T @ weighted[left]
+        explained = conditional * gained
         sums = np.add.reduceat(explained, ends[:-1])
         weights = sums.sum(axis=0) / sums.sum()
         conditional = explained / np.maximum(np.repeat(sums, sizes, axis=0), 1e-300)
     return LatentClasses(weights, {name: conditional[slices[name]] for name in names})
+
+
+def _blocks(
+    pairs: Mapping[tuple[str, ...], Marginal], slices: Mapping[str, slice], *, wide: Sequence[str]
+) -> list[tuple[slice, slice, Numbers]]:
+    """Cut the symmetric matrix of all pairs into blocks: its rows, its columns, and its numbers.
+
+    All attributes that are not wide share one square block. Every other block stands for its
+    transpose as well. Thus memory grows with the cells of pairs, and not with a wide attribute's
+    square.
+    """
+    narrow = [place for name, place in slices.items() if name not in wide]
+    parts = [slice(0, narrow[-1].stop)] if narrow else []
+    squares = [(part, part) for part in parts]
+    parts += [slices[name] for name in wide]
+    blocks = []
+    for rows, columns in [*squares, *combinations(parts, 2)]:
+        numbers = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
+        for (first, second), marginal in pairs.items():
+            for values, left, right in (
+                (marginal.values, slices[first], slices[second]),
+                (marginal.values.T, slices[second], slices[first]),
+            ):
+                if _within(left, rows) and _within(right, columns):
+                    numbers[_shifted(left, -rows.start), _shifted(right, -columns.start)] = values
+        blocks.append((rows, columns, numbers))
+    return blocks
+
+
+def _within(inner: slice, outer: slice) -> bool:
+    return bool(outer.start <= inner.start and inner.stop <= outer.stop)
+
+
+def _shifted(place: slice, by: int) -> slice:
+    return slice(place.start + by, place.stop + by)

@@ -33,6 +33,7 @@ SPREADS: Final = (0.0, *np.geomspace(1e-6, 1.0, 25).tolist())
 """Candidates for 1 / (kappa + 1)."""
 LEARNING_ROUNDS: Final = 50
 FITTING_ROUNDS: Final = 30
+RIDGE: Final = 1e-9
 BATCH: Final = 1 << 19
 """Cells of tables and centres that are computed together."""
 
@@ -212,18 +213,13 @@ def with_margins(
     largest = variance.max(axis=(-1, -2), keepdims=True)
     table, variance = mean, variance + 1e-12 * largest + 1e-18
     free = variance
-    height = rows.shape[-1]
     for _ in range(rounds):
-        system = _system(free)
-        errors = np.concatenate([rows - table.sum(axis=-1), columns - table.sum(axis=-2)], axis=-1)
-        scale = np.sqrt(np.diagonal(system, axis1=-2, axis2=-1))
-        # The rank is one less than full, because rows and columns have the same sum. A little on
-        # the diagonal gives the solution of least norm.
-        scales = scale[..., :, None] * scale[..., None, :]
-        regular = system / scales + 1e-9 * np.eye(scale.shape[-1])
-        shifts = np.linalg.solve(regular, (errors / scale)[..., None])[..., 0] / scale
-        row_shifts, column_shifts = shifts[..., :height, None], shifts[..., None, height:]
-        table = np.maximum(table + free * (row_shifts + column_shifts), 0)
+        row_shifts, column_shifts = _shifts(
+            free, rows - table.sum(axis=-1), columns - table.sum(axis=-2)
+        )
+        table = np.maximum(
+            table + free * (row_shifts[..., :, None] + column_shifts[..., None, :]), 0
+        )
         free = variance * np.where(table > 0, 1, 1e-9)
     # A little of the product, where a row or column has lost all its cells.
     table = table + 1e-7 * (rows[..., :, None] * columns[..., None, :])
@@ -233,16 +229,26 @@ def with_margins(
     return np.asarray(table / table.sum(axis=(-1, -2), keepdims=True))
 
 
-def _system(free: Numbers) -> Numbers:
-    """Make the systems by which shifts of rows and columns change the sums of both."""
-    height, width = free.shape[-2:]
-    system = np.zeros((*free.shape[:-2], height + width, height + width))
-    places = np.arange(height + width)
-    system[..., places[:height], places[:height]] = free.sum(axis=-1)
-    system[..., places[height:], places[height:]] = free.sum(axis=-2)
-    system[..., :height, height:] = free
-    system[..., height:, :height] = np.swapaxes(free, -1, -2)
-    return system
+def _shifts(free: Numbers, row_errors: Numbers, column_errors: Numbers) -> tuple[Numbers, Numbers]:
+    """Solve for the shifts r and c for which free * (r + c) has these sums of rows and columns.
+
+    Divided by the roots of the sums of `free`, the system has the identity for rows, the identity
+    for columns, and a matrix G between them. The longer side is eliminated, so the system that is
+    left has as many unknowns as the shorter side. The rank is one less than full, because rows and
+    columns have the same sum. A little on the diagonal gives the solution of least norm.
+    """
+    if free.shape[-2] > free.shape[-1]:
+        columns, rows = _shifts(np.swapaxes(free, -1, -2), column_errors, row_errors)
+        return rows, columns
+    row_scale, column_scale = np.sqrt(free.sum(axis=-1)), np.sqrt(free.sum(axis=-2))
+    between = free / (row_scale[..., :, None] * column_scale[..., None, :])
+    right = (column_errors / column_scale)[..., None] / (1 + RIDGE)
+    system = (1 + RIDGE) * np.eye(free.shape[-2]) - (
+        between @ np.swapaxes(between, -1, -2) / (1 + RIDGE)
+    )
+    left = np.linalg.solve(system, (row_errors / row_scale)[..., None] - between @ right)
+    right -= np.swapaxes(between, -1, -2) @ left / (1 + RIDGE)
+    return left[..., 0] / row_scale, right[..., 0] / column_scale
 
 
 def _ratio(margin: Numbers, sums: Numbers) -> Numbers:

@@ -165,8 +165,7 @@ def batches_of(groups: NestedGroups) -> list[PairBatch]:
     for shapes, pairs in pairs_by_shapes.items():
         steps = [step for step, shape in enumerate(shapes) if shape not in shapes[step + 1 :]]
         rows, columns = shapes[-1]
-        # The largest arrays have eight centres of a table, or the linear system of its margins.
-        most = max(1, MAX_NUMBERS // max(8 * rows * columns, (rows + columns) ** 2))
+        most = max(1, MAX_NUMBERS // (8 * rows * columns))  # eight centres of a table
         batches += [
             _batch(groups, pairs[start : start + most], steps)
             for start in range(0, len(pairs), most)

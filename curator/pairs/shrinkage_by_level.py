@@ -201,10 +201,11 @@ def _posterior(
     even = part.centres * (1 - part.centres)
     trust = np.zeros_like(even)
     variance = np.zeros_like(part.values)
-    for index, spread in enumerate(SPREADS):
-        signal = spread * part.precision[:, None] * even
-        trust += weights[:, :, index, None, None] * (signal / (1 + signal))
-        variance += (weights[:, :, index, None, None] * spread * even / (1 + signal)).sum(axis=1)
+    measured = part.measured
+    if measured.any():
+        trust[measured], variance[measured] = _trust(
+            even[measured], part.precision[measured], weights[measured]
+        )
     shifts = trust * (part.values[:, None] - part.centres)
     if level:
         sums = batch.merge(shifts, start=level, level=level - 1)
@@ -214,7 +215,6 @@ def _posterior(
     shifts *= part.measured[:, None, None, None]
     centre = (by_centre[:, :, None, None] * part.centres).sum(axis=1)
     tables = centre + shifts.sum(axis=1)
-    measured = part.measured
     rows, columns = (margin[measured] for margin in margins)
     tables[measured] = with_margins(tables[measured], variance[measured], rows, columns)
     tables = np.maximum(tables, MIN_SHARE * centre)
@@ -226,6 +226,22 @@ def _posterior(
     return LevelPosterior(
         tables, part.measured, likely, by_spread, _own(part.likelihoods, likely)
     ), by_centre
+
+
+def _trust(even: Numbers, precision: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
+    """Average over spreads what part of a cell's residual is signal, and the cell's variance.
+
+    Args:
+        even: M (1 - M) of the centres' cells: pairs, centres, rows, columns.
+        precision: pairs, rows, columns.
+        weights: probabilities: pairs, centres, spreads.
+    """
+    trust, variance = np.zeros_like(even), np.zeros_like(precision)
+    for index, spread in enumerate(SPREADS):
+        signal = spread * precision[:, None] * even
+        trust += weights[:, :, index, None, None] * (signal / (1 + signal))
+        variance += (weights[:, :, index, None, None] * spread * even / (1 + signal)).sum(axis=1)
+    return trust, variance
 
 
 def _own(likelihoods: Numbers, even: Numbers) -> Numbers:

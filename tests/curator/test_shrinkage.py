@@ -12,7 +12,7 @@ from sottovoce.curator.latent_classes import latent_classes
 from sottovoce.curator.least_squares import least_squares
 from sottovoce.curator.marginal import Numbers
 from sottovoce.curator.maximum_entropy import fit
-from sottovoce.curator.shrinkage import NoisyTable, pooled_marginals, shrink, with_margins
+from sottovoce.curator.shrinkage import NoisyTable, _shifts, pooled_marginals, shrink, with_margins
 from sottovoce.privacy import Domain
 
 DOMAIN = Domain({"a": ("0", "1", "2"), "b": ("0", "1", "2", "3"), "c": ("0", "1")})
@@ -203,3 +203,50 @@ def test_no_noise_at_all() -> None:
     }
     for pair, posterior in shrink(pairs, {pair: [product(pair)] for pair in pairs}).items():
         assert posterior.mean == pytest.approx(pairs[pair].table.values, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 40), (40, 2), (7, 7), (3, 5, 9)])
+def test_shifts_solve_the_system_of_both_margins(shape: tuple[int, ...]) -> None:
+    """The referee solves the system of all rows and columns, whose rank is one less than full."""
+    generator = np.random.default_rng(2)
+    free = generator.random(shape) + 0.01
+    table = generator.random(shape) - 0.5
+    rows, columns = table.sum(axis=-1), table.sum(axis=-2)
+    row_shifts, column_shifts = _shifts(free, rows, columns)
+    change = free * (row_shifts[..., :, None] + column_shifts[..., None, :])
+    assert np.allclose(change.sum(axis=-1), rows, atol=1e-6)
+    assert np.allclose(change.sum(axis=-2), columns, atol=1e-6)
+    for place in np.ndindex(shape[:-2]):
+        height, width = shape[-2:]
+        system = np.block(
+            [
+                [np.diag(free[place].sum(axis=1)), free[place]],
+                [free[place].T, np.diag(free[place].sum(axis=0))],
+            ]
+        )
+        errors = np.concatenate([rows[place], columns[place]])
+        shifts = np.linalg.lstsq(system, errors, rcond=1e-10)[0]
+        referee = free[place] * (shifts[:height, None] + shifts[None, height:])
+        assert np.allclose(change[place], referee, atol=1e-6)
+        assert len(shifts) == height + width
+
+
+@pytest.mark.parametrize("wide", [2, 4, 6])
+def test_wide_attributes_by_themselves_change_no_fit(
+    wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks are those of the whole matrix, without the squares of wide attributes."""
+    domain = Domain({f"a{size}": tuple(map(str, range(size))) for size in (2, 3, 5, 7)})
+    generator = np.random.default_rng(3)
+    joint = generator.random((2, 3, 5, 7))
+    joint /= joint.sum()
+    pairs: dict[tuple[str, ...], Marginal] = {}
+    for first, second in combinations(range(4), 2):
+        others = tuple({0, 1, 2, 3} - {first, second})
+        names = (domain.attributes[first], domain.attributes[second])
+        pairs[names] = Marginal(names, joint.sum(axis=others))
+    whole = latent_classes(domain, pairs, generator=np.random.default_rng(1), classes=3)
+    monkeypatch.setattr("sottovoce.curator.latent_classes.WIDE", wide)
+    blocks = latent_classes(domain, pairs, generator=np.random.default_rng(1), classes=3)
+    for names in pairs:
+        assert np.allclose(blocks.pair(*names), whole.pair(*names), atol=1e-9)
