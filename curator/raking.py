@@ -87,10 +87,30 @@ def systematic_sample(
 ) -> npt.NDArray[np.int64]:
     """Choose rows by their weights, in a random order.
 
-    The choice runs along the sorted rows, so each is chosen as often as expected, to within one.
+    The choice runs along rows sorted in a nested order, so each is chosen as often as expected, to
+    within one, and so are all rows alike in the first attributes.
     """
-    order = np.lexsort([np.asarray(column) for column in codes[::-1]])
+    order = _nested_order(codes, generator=generator)
     ends = np.cumsum(weights[order])
     positions = np.arange(rows) + generator.random()
     places = np.searchsorted(ends * (rows / ends[-1]), positions, side="right")
     return np.asarray(generator.permutation(order[np.minimum(places, len(order) - 1)]))
+
+
+def _nested_order(
+    codes: Sequence[SampleCodes], *, generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Sort rows by their attributes, each in an order of labels drawn anew for each cell before it.
+
+    With one order of labels for all cells, few rows chosen at equal steps would meet each cell at
+    about the same place, and so have the same labels of later attributes.
+    """
+    ranks = np.zeros(len(codes[0]), np.int64)
+    for column in codes:
+        size = int(column.max(initial=0)) + 1
+        cells, places = np.unique(ranks * size + column, return_inverse=True)
+        order = np.lexsort([generator.random(len(cells)), cells // size])
+        ranks = np.argsort(order)[places]
+        if len(cells) == len(ranks):
+            break
+    return np.argsort(ranks, kind="stable")
