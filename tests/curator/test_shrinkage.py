@@ -248,5 +248,5 @@ def test_wide_attributes_by_themselves_change_no_fit(
     whole = latent_classes(domain, pairs, generator=np.random.default_rng(1), classes=3)
     monkeypatch.setattr("sottovoce.curator.latent_classes.WIDE", wide)
     blocks = latent_classes(domain, pairs, generator=np.random.default_rng(1), classes=3)
-    for names in pairs:
-        assert np.allclose(blocks.pair(*names), whole.pair(*names), atol=1e-9)
+    for pair in pairs:
+        assert np.allclose(blocks.pair(*pair), whole.pair(*pair), atol=1e-9)
