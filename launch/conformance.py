@@ -107,13 +107,15 @@ class ProtocolConformance:
     def test_same_bytes_on_every_transport(self, reference: str) -> None:
         threads = self._usual_run(reference)
         assert threads.report["transcript"]
-        assert threads.report["transcript"] == self._run(reference).report["transcript"], (
+        virtual = self._run(reference, transport="virtual", network="wan")
+        assert threads.report["transcript"] == virtual.report["transcript"], (
             "the run is not reproducible by its seed"
         )
         mpi = self._with_mpi(reference)
-        assert threads.report["transcript"] == mpi.report["transcript"]
-        for name in threads.files.keys() - {"report.json", "ledger.csv"}:
-            assert threads.files[name] == mpi.files[name], name
+        for other in (virtual, mpi):
+            assert threads.report["transcript"] == other.report["transcript"]
+            for name in threads.files.keys() - {"report.json", "ledger.csv"}:
+                assert threads.files[name] == other.files[name], name
 
     def test_another_seed_says_something_else(self, reference: str) -> None:
         """Noise depends on the seed, so two seeds must give different messages."""

@@ -17,6 +17,7 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
+from ..network import read_network
 from ..protocols import RECOMMENDED
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
@@ -146,6 +147,7 @@ def run(
     seed: int | None = None,
     mode: str = "rigorous",
     transport: Transport = "threads",
+    network: str | os.PathLike[str] | None = None,
     rows: int | None = None,
     drop: Sequence[str] = (),
     columns: Sequence[str] = (),
@@ -174,7 +176,9 @@ def run(
         parties: Number of parties without the curator. The default is 3, or one for each table.
         seed: Seed, which makes the run reproducible to the byte, and not private.
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
-        transport: "threads" (in this process) or "mpi" (starts mpiexec).
+        transport: "threads" (in this process), "mpi" (starts mpiexec) or "virtual" (in this
+            process, under the clock of a simulated network).
+        network: With "virtual": a network's name, LATENCY/BANDWIDTH, or a TOML file.
         rows: Number of rows to take from the data. The default is all.
         drop: Columns to leave out.
         columns: Columns to take, and no others.
@@ -225,6 +229,7 @@ def run(
                 "seed": seed,
                 "mode": mode,
                 "transport": transport,
+                "network": None if network is None else str(network),
                 "rows": rows,
                 "drop": split_names(drop),
                 "columns": split_names(columns),
@@ -269,6 +274,7 @@ def run_job(
     were written into temporary files.
     """
     progress = progress or Progress(shown=False)
+    network = None if placement.network is None else read_network(placement.network)
     rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
     if rehearsal is not None:
         show(rehearsal)
@@ -280,7 +286,7 @@ def run_job(
             record = run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
         else:
             try:
-                record = run_on_threads(job, tables=tables, show=progress.show)
+                record = run_on_threads(job, tables=tables, show=progress.show, network=network)
             finally:
                 progress.close()
         return msgspec.structs.replace(record, rehearsal=rehearsal)

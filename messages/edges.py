@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, NoReturn, Protocol, TypeVar
 
 from .errors import MessageError, MisuseError, Private, role_name
@@ -46,12 +46,11 @@ class Edges:
         kinds: Iterable[type],
         phases: Phases,
         timeout: float,
-        clock: Callable[[], float],
         limit: int,
         transcript: bool,
     ) -> None:
         self.frames = FrameExchange(
-            wire, protocol=protocol, phases=phases, timeout=timeout, clock=clock, limit=limit
+            wire, protocol=protocol, phases=phases, timeout=timeout, limit=limit
         )
         self.acts: list[Act] = []
         """Messages that this role has sent and received, in its order."""
@@ -63,8 +62,8 @@ class Edges:
         self._protocol = protocol
         self._kinds = {kind.__name__: kind for kind in kinds}
         self._phases = phases
-        self._clock = clock
-        self._start = clock()
+        self._clock = wire.clock
+        self._start = wire.clock()
         self._limit = limit
         self._received: dict[int, int] = defaultdict(int)
         self._transcript = transcript

@@ -15,7 +15,7 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from .closing import counts_by_receiver, pack_counts, unpack_counts
@@ -52,7 +52,6 @@ class FrameExchange:
         protocol: str,
         phases: Phases,
         timeout: float,
-        clock: Callable[[], float],
         limit: int,
     ) -> None:
         """Make the exchange on one end of a wire.
@@ -62,7 +61,6 @@ class FrameExchange:
             protocol: the protocol's name, for headers.
             phases: the role's phases, which give the place for errors.
             timeout: seconds that any wait may last.
-            clock: returns seconds.
             limit: the longest frame that is accepted, in bytes.
         """
         self.sent: dict[int, int] = defaultdict(int)
@@ -73,7 +71,7 @@ class FrameExchange:
         self._protocol = protocol
         self._phases = phases
         self._timeout = timeout
-        self._clock = clock
+        self._clock = wire.clock
         self._limit = limit
         self._arrived: dict[int, int] = defaultdict(int)
         self._messages: dict[int, deque[memoryview]] = defaultdict(deque)

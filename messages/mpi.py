@@ -87,6 +87,9 @@ class MPIWire:
         self._frames: deque[tuple[int, memoryview]] = deque()
         self._kept: list[Bytes] = []
 
+    def clock(self) -> float:
+        return time.perf_counter()
+
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         size = sum(map(len, parts))
         if size <= min(MAX_JOINED_BYTES, self._chunk):

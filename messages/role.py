@@ -14,8 +14,7 @@ Every role keeps these rules, whatever the protocol:
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeVar
 
@@ -67,7 +66,6 @@ class Role:
         protocol: str,
         kinds: Iterable[type],
         timeout: float = DEFAULT_TIMEOUT,
-        clock: Callable[[], float] = time.perf_counter,
         limit: int = MAX_FRAME_BYTES,
         transcript: bool = False,
     ) -> None:
@@ -78,20 +76,18 @@ class Role:
             protocol: the protocol's name.
             kinds: the message classes that the protocol declares.
             timeout: seconds that any wait for a message may last.
-            clock: returns seconds.
             limit: the longest frame that is sent or accepted, in bytes.
             transcript: whether to digest all bytes that are sent.
         """
         self.rank = wire.rank
         self.size = wire.size
-        self._phases = Phases(rank=wire.rank, protocol=protocol, clock=clock)
+        self._phases = Phases(rank=wire.rank, protocol=protocol, clock=wire.clock)
         self._edges = Edges(
             wire,
             protocol=protocol,
             kinds=kinds,
             phases=self._phases,
             timeout=timeout,
-            clock=clock,
             limit=limit,
             transcript=transcript,
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from types import FrameType
@@ -158,6 +159,9 @@ class TapedWire:
         self._wire = wire
         self._tape = tape
 
+    def clock(self) -> float:
+        return self._wire.clock()
+
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         self._tape.note_sent(parts, to=to)
         self._wire.send(parts, to=to, timeout=timeout)
@@ -183,6 +187,9 @@ class ReplayedWire:
         self.ended = False
         """Whether the role waited for a frame that the tape does not have."""
         self._arrivals = iter(tape.arrived)
+
+    def clock(self) -> float:
+        return time.perf_counter()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002
         self.tape.note_sent(parts, to=to)

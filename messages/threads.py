@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NoReturn
@@ -98,6 +99,9 @@ class ThreadWire:
         finally:
             if self._has_turn:
                 self._give_turn()
+
+    def clock(self) -> float:
+        return time.perf_counter()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002 - a queue has room always
         self._check()

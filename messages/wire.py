@@ -1,9 +1,9 @@
 """Wires: what a transport must do.
 
 A wire carries frames between roles, in order on each edge, and ends all roles together. There are
-two, `ThreadWire` and `MPIWire`. Both carry the same bytes and pass one conformance suite. What a
-frame means, who waits for whom, and what is counted is above them, in `exchange` and `edges`, so
-that it cannot differ.
+three: `ThreadWire`, `MPIWire`, and `VirtualWire` of the room `network`. All carry the same bytes
+and pass one conformance suite. What a frame means, who waits for whom, and what is counted is above
+them, in `exchange` and `edges`, so that it cannot differ.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class Wire(Protocol):
 
     rank: int
     size: int
+
+    def clock(self) -> float:
+        """Give the role's time in seconds. Waits are measured by it, and so is the run."""
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         """Send the parts as one frame; return when they may be changed again.

@@ -13,6 +13,7 @@ from .replay import PartStep, parts_of, replay
 from .simulation import Ended, Frame, Send, Simulation, Wait
 from .stack import Stack
 from .timing import Timing, share_lines
+from .virtual import VirtualWire, virtual_wires
 
 __all__ = [
     "Link",
@@ -42,4 +43,6 @@ __all__ = [
     "PartStep",
     "parts_of",
     "replay",
+    "VirtualWire",
+    "virtual_wires",
 ]

@@ -5,7 +5,8 @@ the network, and into its receiver's host. The hosts' links and the link across 
 messages wait for one another, in uplinks, downlinks and links with a bandwidth of their own, there
 is a `Pipe`.
 
-Networks are values: `with_host`, `with_edge`, `with_site` and `with_stack` give changed copies.
+Networks are values: `with_host`, `with_edge`, `with_site`, `with_stack` and `with_speed` give
+changed copies.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ class Network:
     """Links across by sender and receiver, in place of `between`."""
     sites: tuple[Site, ...] = ()
     stack: Stack = field(default_factory=Stack)
+    speed: float = 1.0
+    """Factor by which the roles compute faster than here; infinite where they take no time."""
     seed: int = 0
     """Seed of jitter and losses."""
 
@@ -109,6 +112,10 @@ class Network:
     def with_stack(self, stack: Stack) -> Network:
         """Give a copy with other settings of MPI and TCP."""
         return replace(self, stack=stack)
+
+    def with_speed(self, speed: float) -> Network:
+        """Give a copy on which roles compute so many times as fast."""
+        return replace(self, speed=speed)
 
     def host_of(self, rank: int) -> Host:
         """Give the links of a role's host."""
@@ -176,6 +183,8 @@ def network_text(network: Network) -> str:
         parts.append(f"{bandwidth_text(uplink)} for each host")
     elif min(uplink, downlink) < math.inf:
         parts.append(f"{bandwidth_text(uplink)} up and {bandwidth_text(downlink)} down")
+    if network.speed != 1:
+        parts.append(f"roles compute {network.speed:g} times as fast")
     special = len(network.hosts) + len(network.edges) + len(network.sites)
     if special:
         parts.append("some hosts or edges otherwise")

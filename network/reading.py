@@ -64,7 +64,7 @@ LINK_KEYS: Final[Mapping[str, Callable[..., float]]] = {
 }
 HOST_KEYS: Final = (*LINK_KEYS, "uplink", "downlink")
 STACK_KEYS: Final = ("eager", "concurrent_frames", "congestion_control", "polling")
-TOP_KEYS: Final = ("from", "seed", *HOST_KEYS, *STACK_KEYS, "hosts", "edges", "sites")
+TOP_KEYS: Final = ("from", "seed", "speed", *HOST_KEYS, *STACK_KEYS, "hosts", "edges", "sites")
 _HOST: Final = re.compile(r"curator|parties|party [1-9]\d{0,4}")
 
 
@@ -124,11 +124,15 @@ def parse_network(content: Mapping[str, Any], *, name: str) -> Network:
     seed = content.get("seed", network.seed)
     if type(seed) is not int or not 0 <= seed < 1 << 63:
         raise UsageError(f"expected a whole number from 0 below 2^63 for seed, found {seed!r}")
+    speed = content.get("speed", network.speed)
+    if type(speed) not in (int, float) or not speed > 0:
+        raise UsageError(f"expected a number above 0 for speed, found {speed!r}")
     across = {key: value for key, value in content.items() if key in ("latency", "jitter", "loss")}
     access = {key: content[key] for key in ("bandwidth", "uplink", "downlink") if key in content}
     network = replace(
         network,
         seed=seed,
+        speed=float(speed),
         between=_link(across, network.between, where=""),
         host=_host(access, network.host, where=""),
         stack=_stack(content, network.stack),

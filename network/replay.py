@@ -67,21 +67,18 @@ def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[Part
         clock = seconds
 
 
-def replay(
-    parts: Sequence[Sequence[PartStep]], network: Network, *, last: float = 0.0, speed: float = 1.0
-) -> Timing:
+def replay(parts: Sequence[Sequence[PartStep]], network: Network, *, last: float = 0.0) -> Timing:
     """Give the time that the conversation takes on a network, until the curator knows its end.
 
     Args:
         parts: each role's messages, by rank.
         network: the network.
         last: seconds that the curator computes after its last message.
-        speed: how many times as fast the roles compute.
     """
     waits: Waits = defaultdict(float)
     parties = range(1, len(parts))
     actors = [
-        _actor(_follow(rank, _with_end(part, rank, parties, last), waits, speed))
+        _actor(_follow(rank, _with_end(part, rank, parties, last), waits, network.speed))
         for rank, part in enumerate(parts)
     ]
     simulation = Simulation(network, actors)
@@ -114,7 +111,7 @@ def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> 
             continue
         began = now + computed
         while not inbox[step.peer]:
-            now, frame = yield Wait(computed, float("inf"))
+            now, frame = yield Wait(computed)
             computed = 0.0
             if frame is not None:
                 inbox[frame.sender] += 1

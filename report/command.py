@@ -31,7 +31,7 @@ SHOWN: Final = (
 """Options that the command repeats where they are not the default."""
 
 
-def command(job: Job, *, transport: str) -> str:
+def command(job: Job, *, transport: str, network: str | None) -> str:
     """Write the command that repeats a run where it was started, with the schema that it left.
 
     The number of hosts and the contents of files are not in it. Tables in memory and parameters
@@ -52,7 +52,8 @@ def command(job: Job, *, transport: str) -> str:
         else:
             words += [option] if value is True else [option, str(value)]
     words += ["--schema", source] if (source := _schema(job)) else []
-    words += ["--transport", "threads"] if transport == "threads" else []
+    words += ["--transport", transport] if transport != "mpi" else []
+    words += [] if network is None else ["--network", network.partition(" (")[0]]
     for name, value in job.parameters.items():
         words += [] if name == "epsilon" else ["--set", f"{name}={_assigned(value)}"]
     return shlex.join(words)

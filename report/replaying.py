@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import msgspec
@@ -65,25 +64,16 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     """Who waited for whom, the longest first."""
 
 
-def replay_run(
-    folder: Path, network: Network, *, speed: float = 1.0
-) -> tuple[ReplayReport, Timing]:
-    """Replay the run of a folder on a network.
-
-    Args:
-        folder: the run's folder, with report.json and ledger.csv.
-        network: the network.
-        speed: how many times as fast the roles compute.
+def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
+    """Replay the run of a folder, with its report.json and ledger.csv, on a network.
 
     Raises:
-        UsageError: the folder holds no run, or one that cannot be replayed.
+        UsageError: the folder holds no run.
     """
-    if not 0 < speed < math.inf:
-        raise UsageError(f"expected a number above 0 for --speed, found {speed:g}")
     report = read_report(folder)
     entries = _ledger(folder)
     parts = parts_of(entries, parties=report.parties)
-    timing = replay(parts, network, last=_last(report, entries), speed=speed)
+    timing = replay(parts, network, last=_last(report, entries))
     waits = sorted(timing.waits.items(), key=lambda item: (-item[1], item[0]))
     summary = ReplayReport(
         protocol=report.protocol,
@@ -154,7 +144,7 @@ def _last(report: Report, entries: list[Entry]) -> float:
     """Give the seconds that the curator computed after its last message."""
     ends = [entry.received_at for entry in entries if entry.receiver == CURATOR]
     ends += [entry.sent_at for entry in entries if entry.sender == CURATOR]
-    return max(0.0, report.seconds - max(ends, default=0.0))
+    return max(0.0, report.seconds - report.closing_seconds - max(ends, default=0.0))
 
 
 def _rounded(seconds: float) -> float:

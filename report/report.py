@@ -262,12 +262,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     seed: int | None
     transport: str
+    network: str | None
+    """The network that was simulated, where one was: then all seconds are those of its clock."""
     mpi: MPIFacts | None
     python: str
     ended: str
     command: str
     """The command, or the line of Python, that runs the same again."""
     seconds: float
+    """Seconds of the conversation; start-up and judging are not in it."""
+    closing_seconds: float
+    """The part of `seconds` for which the curator, done itself, waited for all roles to end."""
     outcome: dict[str, Any]
     published: PublishedSizes
     phases: list[PhaseCost]

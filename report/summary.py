@@ -8,7 +8,7 @@ from typing import Final
 from ..evaluation import Utility
 from .claims import BUILT_IN, is_accounted, loss_text, shuffled_text
 from .formats import epsilon_text, quantity
-from .report import Communication, Formulas, Privacy, Traffic
+from .report import Communication, Formulas, Privacy, Report, Traffic
 from .reported import ReportedRun
 
 __all__ = ["summary_lines"]
@@ -30,7 +30,7 @@ def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
         ("epsilon", _epsilon(report.privacy, parties=report.parties)),
         *_shuffled(report.privacy),
         *([] if report.privacy.check in ("", BUILT_IN) else [("checked", report.privacy.check)]),
-        ("seconds", f"{report.seconds:.2f}"),
+        ("seconds", _seconds(report)),
     ]
 
 
@@ -139,3 +139,9 @@ def _shuffled(privacy: Privacy) -> list[tuple[str, str]]:
     if privacy.shuffled is None:
         return []
     return [("shuffled", shuffled_text(privacy.shuffled))]
+
+
+def _seconds(report: Report) -> str:
+    """Say how long the conversation took, and on which network if one was simulated."""
+    place = "" if report.network is None else f" on {report.network}"
+    return f"{report.seconds:.2f}{place}"

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 DEFAULT_SCHEMA_SHARE: Final = 0.1
-Transport = Literal["threads", "mpi"]
+Transport = Literal["threads", "mpi", "virtual"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,9 +149,19 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     transport: Annotated[
         Transport | None,
-        msgspec.Meta(description="mpi: a process for each role; threads: all in this process"),
+        msgspec.Meta(
+            description="mpi: a process for each role; threads: all in this process; "
+            "virtual: on a simulated network"
+        ),
     ] = None
     """Default: mpi from the command line, threads from Python and in sweeps."""
+    network: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="with --transport virtual: lan, datacentre, wan, mobile, LATENCY/BANDWIDTH "
+            "or a TOML file"
+        ),
+    ] = None
     hosts: Annotated[str | None, msgspec.Meta(description="hosts for mpiexec: a:2,b:1")] = None
     hostfile: Annotated[str | None, msgspec.Meta(description="host file for mpiexec")] = None
     mpiexec: Annotated[str | None, msgspec.Meta(description="which mpiexec")] = None
@@ -174,6 +184,13 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = False
 
     def __post_init__(self) -> None:
+        if self.transport == "virtual" and self.network is None:
+            raise UsageError("expected --network beside --transport virtual, found none: say wan")
+        if self.network is not None and self.transport != "virtual":
+            raise UsageError(
+                f"expected --transport virtual beside --network, "
+                f"found {self.transport or 'another one'}"
+            )
         if self.tell_errors and (self.hosts or self.hostfile):
             raise UsageError(
                 "expected --tell-errors on one machine, found --hosts or --hostfile: errors may "

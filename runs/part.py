@@ -48,6 +48,7 @@ def play_role(
     cores: int,
     watch: Callable[[Role], None],
     transport: str,
+    network: str | None = None,
     library: str | None = None,
 ) -> RunRecord | None:
     """Play the role of this end of the wire; a party brings its records, the curator has none.
@@ -55,7 +56,7 @@ def play_role(
     The curator returns the record of the run, a party `None`. `watch` is given the role before it
     begins, for whoever shows progress.
     """
-    started = time.perf_counter()
+    started = wire.clock()
     protocol = instantiate(job)
     # Ciphertexts of ML-KEM are drawn by the operating system, so a seeded run would not repeat.
     hybrid = job.seed is None and kem.is_available()
@@ -68,6 +69,7 @@ def play_role(
         watch(curator)
         with _placing_errors(curator):
             outcome = play_desk(curator, protocol, job)
+            closing = wire.clock()
             curator.end()
         return _conclude(
             curator,
@@ -75,8 +77,10 @@ def play_role(
             job=job,
             schema=schema,
             # Replays of the parties' parts begin now, and are no part of the run.
-            seconds=time.perf_counter() - started,
+            seconds=wire.clock() - started,
+            closing_seconds=wire.clock() - closing,
             transport=transport,
+            network=network,
             library=library,
         )
     party, guard = _play_party(
@@ -87,7 +91,7 @@ def play_role(
         cores=cores,
         credentials=credentials,
         watch=watch,
-        sharing=job.parties if transport == "threads" else 1,
+        sharing=1 if transport == "mpi" else job.parties,
     )
     secret = protocol.neighbours == "add-or-remove-one"
     notes = _notes(
@@ -145,7 +149,9 @@ def _conclude(
     job: Job,
     schema: Schema | None,
     seconds: float,
+    closing_seconds: float,
     transport: str,
+    network: str | None,
     library: str | None,
 ) -> RunRecord:
     """Collect the parties' notes, reconcile the ledger and dismiss the parties."""
@@ -161,8 +167,10 @@ def _conclude(
         entries=entries,
         roles=roles,
         seconds=seconds,
+        closing_seconds=closing_seconds,
         schema=schema if outcome.schema is None else outcome.schema,
         transport=transport,
+        network=network,
         library=library,
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),

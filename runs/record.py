@@ -155,8 +155,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     roles: list[RoleNotes]
     """The notes of every role, by rank."""
     seconds: float
+    closing_seconds: float
+    """The part of `seconds` for which the curator waited for all roles to end."""
     schema: Schema | None
     transport: str
+    network: str | None
+    """The network that was simulated, where one was."""
     library: str | None
     """The MPI library, where there is one."""
     hybrid: bool

@@ -1,4 +1,4 @@
-"""All roles of a run as threads of this process: for tests, notebooks and debugging."""
+"""All roles of a run as threads of this process: side by side, or under a simulated clock."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..messages import (
     Wire,
     thread_wires,
 )
+from ..network import Network, network_text, virtual_wires
 from ..parties import TableNote
 from .failure import RunFailed, describe
 from .identities import Credentials, read_identities
@@ -50,14 +51,19 @@ def run_on_threads(
     *,
     tables: tuple[pd.DataFrame, ...] = (),
     show: Callable[[Mapping[int, Position]], None] = lambda _: None,
+    network: Network | None = None,
 ) -> RunRecord:
-    """Play all roles of a job in this process; `show` is called with their positions meanwhile."""
+    """Play all roles of a job in this process; `show` is called with their positions meanwhile.
+
+    With a network the roles take turns under its clock, and each computes on one core.
+    """
     try:
         schema, records, credentials = _set_up(job, tables=tables)
     except SottovoceError as mistake:
         mistake.before_start = True
         raise
-    wires = thread_wires(job.parties + 1)
+    size = job.parties + 1
+    wires = thread_wires(size) if network is None else virtual_wires(network, size)
     roles: dict[int, Role] = {}
 
     def play(rank: int) -> RunRecord | None:
@@ -68,9 +74,10 @@ def run_on_threads(
                 records=records[rank],
                 schema=schema,
                 credentials=credentials[rank],
-                cores=cores_for_each(roles=1 if rank == CURATOR else job.parties),
+                cores=1 if network is not None else _cores(rank, parties=job.parties),
                 watch=lambda role: roles.__setitem__(rank, role),
-                transport="threads",
+                transport="threads" if network is None else "virtual",
+                network=None if network is None else network_text(network),
             )
 
     positions = _Positions(roles)
@@ -93,6 +100,10 @@ def run_on_threads(
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return record
+
+
+def _cores(rank: int, *, parties: int) -> int:
+    return cores_for_each(roles=1 if rank == CURATOR else parties)
 
 
 def _set_up(

@@ -35,6 +35,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ..messages import SottovoceError, UsageError
+from ..network import read_network
 from ..protocols import find
 from ..report.judgement import Judging
 from ..runs.budget_file import read_budget
@@ -58,6 +59,7 @@ LABEL_COLUMNS: Final = (
     "key_bits",
     "schema",
     "transport",
+    "network",
     "hosts",
 )
 """Columns that are part of a run's label where the runs of a sweep differ in them."""
@@ -201,15 +203,19 @@ def _run_cells(
     chosen = settings(options, spelling=lambda name: f"key {name!r}")
     placement, judging = chosen.placement, entry.judging
     instantiate(chosen.job)
+    if placement.network is not None:
+        read_network(placement.network)
     _check_files(chosen.job, placement, judging)
     if placement.budget is not None:
         read_budget(placement.budget)  # Its mistakes are found before any run.
     sources = _sources(chosen.job)
+    networks = [name for name in (placement.network,) if name and Path(name).is_file()]
     for seed in seeds:
         job = msgspec.structs.replace(chosen.job, seed=seed)
         result_settings = [
             msgspec.to_builtins(job),
             placement.transport or "threads",
+            placement.network,
             msgspec.to_builtins(judging),
             entry.line,
             keep,
@@ -220,7 +226,9 @@ def _run_cells(
             job=job,
             placement=placement,
             judging=judging,
-            key=key_of(result_settings, files=[*job.data, judging.test], sources=sources),
+            key=key_of(
+                result_settings, files=[*job.data, judging.test, *networks], sources=sources
+            ),
             line=entry.line,
             also=entry.also,
             factors=entry.factors,

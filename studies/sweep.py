@@ -89,6 +89,7 @@ class RunCell:
             **{name: self.options.get(name) for name in ("split", "key_bits", "schema")},
             **{name: ",".join(getattr(self.job, name)) or None for name in ("drop", "columns")},
             "transport": self.placement.transport,
+            "network": self.placement.network,
             "hosts": self.placement.hosts or self.placement.hostfile,
         }
         return {name: value for name, value in named.items() if value is not None}

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ...messages import UsageError
 from ...network import read_network
 from ...report.printing import print_named, print_table
 from ...report.replaying import replay_json, replay_lines, replay_run, waiting_rows
@@ -25,12 +26,17 @@ def replay_command(
         ),
     ],
     speed: Annotated[
-        float, typer.Option(help="how many times as fast the roles compute as they did")
-    ] = 1.0,
+        float | None, typer.Option(help="how many times as fast the roles compute as they did")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
 ) -> None:
     """Say how long a finished run would have taken on another network, and why."""
-    report, timing = replay_run(folder, read_network(network), speed=speed)
+    chosen = read_network(network)
+    if speed is not None:
+        if not speed > 0:
+            raise UsageError(f"expected a number above 0 for --speed, found {speed:g}")
+        chosen = chosen.with_speed(speed)
+    report, timing = replay_run(folder, chosen)
     if as_json:
         sys.stdout.write(replay_json(report))
         return

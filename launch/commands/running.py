@@ -95,7 +95,7 @@ def run_command(
         arguments["columns"] = split_names(",".join(options["columns"]))
     merged = merge_options(arguments, read_options(config)) if config else arguments
     world = inside_mpi_job()
-    threads = merged.get("transport") == "threads"
+    threads = merged.get("transport") in ("threads", "virtual")
     if world is not None and world.size and merged.get("parties") is None and not threads:
         merged["parties"] = world.size - 1 or None
     chosen = settings(merged, spelling=lambda name: f"--{name.replace('_', '-')}")
@@ -103,7 +103,7 @@ def run_command(
     if classify and no_judge:
         raise UsageError("expected --classify or --no-judge, found both: only the judge classifies")
     kind = instantiate(job)
-    is_joined = world is not None and placement.transport != "threads"
+    is_joined = world is not None and not threads
     is_writer = not is_joined or this_rank() == CURATOR
     with results_folder(chosen.out, name=kind.name, is_writer=is_writer) as folder:
         if is_joined and world is not None:

@@ -145,6 +145,7 @@ def _origin(report: Report) -> list[tuple[str, str]]:
         ("sottovoce", report.sottovoce),
         ("Python", report.python),
         ("transport", report.transport),
+        *([] if report.network is None else [("network", report.network)]),
         ("MPI", "" if mpi is None else mpi.library),
         ("hosts", "" if mpi is None else ", ".join(dict.fromkeys(mpi.hosts))),
         ("seed", seed),

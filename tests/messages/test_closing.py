@@ -37,6 +37,7 @@ class CountingWire:
         self.rank, self.size = wire.rank, wire.size
         self.abort = wire.abort
         self.arrive = wire.arrive
+        self.clock = wire.clock
         self._wire = wire
         self._frames = frames
         self._delay = delay

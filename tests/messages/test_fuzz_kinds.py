@@ -75,6 +75,10 @@ class OneFrame:
 
     def __init__(self, frame: bytes) -> None:
         self._frames = [frame]
+        self._seconds = itertools.count()
+
+    def clock(self) -> float:
+        return float(next(self._seconds))
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None: ...
 
@@ -91,13 +95,11 @@ def header(kind: str, size: int) -> bytes:
 
 def receive(frame: bytes, kind: type[Any]) -> str:
     """Return the name of the error, or of the message if the whole frame is its one encoding."""
-    clock = itertools.count()
     role = Role(
         OneFrame(frame),
         protocol="fuzz",
         kinds=KINDS,
         timeout=3,
-        clock=lambda: float(next(clock)),
         limit=1 << 16,
     )
     try:

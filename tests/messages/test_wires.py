@@ -1,9 +1,9 @@
-"""Both transports keep the same laws, at 2, 4 and 7 roles."""
+"""All transports keep the same laws, at 2, 4 and 7 roles."""
 
 import importlib.util
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import pytest
 from mpi_starts import with_daemon
 
 from sottovoce.launch.mpiexec import find_launcher
-from sottovoce.messages import PeerFailedError, Wire, thread_wires
+from sottovoce.messages import PeerFailedError, ThreadWire, Wire, thread_wires
+from sottovoce.network import VirtualWire, read_network, virtual_wires
 
 LAWS_FILE = Path(__file__).with_name("wire_laws.py")
 _spec = importlib.util.spec_from_file_location("wire_laws", LAWS_FILE)
@@ -23,27 +24,38 @@ _spec.loader.exec_module(wire_laws)
 SIZES = [2, 4, 7]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", wire_laws.LAWS)
-def test_threads_keep(name: str, size: int) -> None:
+def keep(name: str, wires: Sequence[ThreadWire | VirtualWire]) -> None:
+    """Let every wire keep a law, each on a thread of its own."""
     errors: list[BaseException] = []
 
-    def obey(law: Callable[[Wire], None], wire: Wire) -> None:
+    def obey(law: Callable[[Wire], None], wire: ThreadWire | VirtualWire) -> None:
         try:
-            law(wire)
+            with wire.playing():
+                law(wire)
         except BaseException as error:
             errors.append(error)
 
-    threads = [
-        threading.Thread(target=obey, args=(wire_laws.LAWS[name], wire))
-        for wire in thread_wires(size)
-    ]
+    threads = [threading.Thread(target=obey, args=(wire_laws.LAWS[name], wire)) for wire in wires]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=600)
         assert not thread.is_alive()
     assert not errors
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", wire_laws.LAWS)
+def test_threads_keep(name: str, size: int) -> None:
+    keep(name, thread_wires(size))
+
+
+@pytest.mark.parametrize(
+    ("network", "size"), [("none", 2), ("none", 7), ("wan", 2), ("wan", 4), ("mobile", 4)]
+)
+@pytest.mark.parametrize("name", wire_laws.LAWS)
+def test_virtual_keeps(name: str, size: int, network: str) -> None:
+    keep(name, virtual_wires(read_network(network), size))
 
 
 @cache
@@ -74,12 +86,19 @@ def test_mpi_keeps(name: str, size: int, mpi_python: str) -> None:
         assert f"kept {name} {chunk}\n" in output, output[-3000:]
 
 
-def test_an_abort_wakes_everybody() -> None:
-    wires = thread_wires(3)
+def wan_wires(size: int) -> list[VirtualWire]:
+    return virtual_wires(read_network("wan"), size)
+
+
+@pytest.mark.parametrize("make", [thread_wires, wan_wires])
+def test_an_abort_wakes_everybody(
+    make: Callable[[int], Sequence[ThreadWire | VirtualWire]],
+) -> None:
+    wires = make(3)
     caught: list[str] = []
 
-    def wait(wire: Wire) -> None:
-        with pytest.raises(PeerFailedError):
+    def wait(wire: ThreadWire | VirtualWire) -> None:
+        with pytest.raises(PeerFailedError), wire.playing():
             wire.arrive(timeout=60)
         caught.append("ended")
 

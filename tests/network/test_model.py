@@ -1,14 +1,14 @@
 """Links are a monoid, paths have every stretch once, and draws depend on the seed alone."""
 
 import math
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce.network import PERFECT, Host, Link, Network, Site, Stack
-from sottovoce.network.stack import slow_start
+from sottovoce.network.stack import CongestionControl
+from sottovoce.network.window import Window
 
 links = st.builds(
     Link,
@@ -93,20 +93,53 @@ def test_draws_are_uniform_and_depend_on_the_seed() -> None:
 
 
 @pytest.mark.parametrize("windows", [1, 2, 3, 4])
-def test_slow_start_waits_a_round_trip_for_each_window(windows: int) -> None:
+def test_a_window_doubles_with_every_round_trip(windows: int) -> None:
     """Without a limit of bandwidth, 2^n - 1 first windows take n - 1 round trips more."""
     size = (2**windows - 1) * 1000
-    waiting = slow_start(size, window=1000, round_trip=0.1, bandwidth=math.inf)
-    assert waiting == pytest.approx(0.1 * (windows - 1))
+    end, window = Window(1000).send(size, now=5, round_trip=0.1, bandwidth=math.inf)
+    assert end == pytest.approx(5 + 0.1 * (windows - 1))
+    assert window.size == 1000 * 2 ** (windows - 1)
 
 
-def test_slow_start_ends_where_the_window_fills_the_way() -> None:
-    """A window of a round trip's bytes never waits, however much there is to send."""
-    window = round(20e6 * 0.1 / 8)
-    assert slow_start(10**9, window=window, round_trip=0.1, bandwidth=20e6) == 0
-    sizes = [10_000 * step for step in range(1, 100)]
-    seconds = [
-        slow_start(size, window=14_480, round_trip=0.1, bandwidth=20e6) + 8 * size / 20e6
-        for size in sizes
-    ]
-    assert all(first < second for first, second in pairwise(seconds))
+@given(
+    st.lists(st.integers(0, 100_000), min_size=1, max_size=20),
+    st.sampled_from(["bbr", "reno"]),
+    st.sampled_from([1e6, 20e6, math.inf]),
+)
+def test_a_stream_takes_as_long_as_its_bytes_in_one(
+    sizes: list[int], control: CongestionControl, bandwidth: float
+) -> None:
+    """How bytes are cut into frames matters only for the pacing of the first one."""
+    way = {"now": 0.0, "round_trip": 0.1, "bandwidth": bandwidth}
+    window, end = Window(), 0.0
+    for size in sizes:
+        end, window = window.send(size, **way, control=control)
+    whole, after = Window().send(sum(sizes), **way, control=control)
+    paced = 0.05 if control == "bbr" else 0.0
+    if bandwidth == math.inf:
+        assert end == pytest.approx(whole) or max(end, whole) == pytest.approx(paced)
+        assert window[:2] == after[:2]
+    assert end <= whole + paced + 1e-9
+
+
+def test_a_window_that_fills_the_way_never_waits() -> None:
+    enough = round(20e6 * 0.1 / 8) + 1
+    way = {"now": 0.0, "round_trip": 0.1, "bandwidth": 20e6}
+    end, _ = Window(enough, 0, -0.1).send(10**9, **way, control="reno")
+    assert end == pytest.approx(8 * 10**9 / 20e6)
+
+
+def test_reno_forgets_after_idling_and_bbr_does_not() -> None:
+    way = {"round_trip": 0.1, "bandwidth": math.inf}
+    _, learnt = Window().send(200_000, now=0.0, **way, control="bbr")
+    kept, _ = learnt.send(200_000, now=10.0, **way, control="bbr")
+    assert kept == pytest.approx(10.05)
+    forgotten, _ = learnt.send(200_000, now=10.0, **way, control="reno")
+    assert forgotten == pytest.approx(10.3)
+
+
+def test_a_small_frame_leaves_at_once_and_teaches_nothing() -> None:
+    end, window = Window().send(100, now=1.0, round_trip=0.1, bandwidth=math.inf)
+    assert end == 1.0
+    end, window = window.send(100, now=2.0, round_trip=0.1, bandwidth=math.inf)
+    assert (end, window.size) == (2.0, Window().size)

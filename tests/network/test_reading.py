@@ -14,6 +14,7 @@ latency = "40 ms"
 jitter = "2 ms"
 downlink = "100 Mbit/s"
 seed = 7
+speed = inf
 eager = "1 MB"
 concurrent_frames = true
 congestion_control = "reno"
@@ -41,6 +42,7 @@ def test_a_file_says_what_differs(tmp_path: Path) -> None:
     network = read_network(str(path))
     assert network.name == "clinics"
     assert network.seed == 7
+    assert network.speed == math.inf
     assert network.stack.eager_bytes == 1_000_000
     assert network.stack.concurrent_frames
     assert network.stack.congestion_control == "reno"
@@ -94,6 +96,8 @@ def test_networks_by_name_are_in_order_of_distance() -> None:
         ("[sites.a]\nhosts = [3]", "in sites.a.hosts, found 3"),
         ("seed = -1", "for seed, found -1"),
         ("seed = true", "for seed, found True"),
+        ("speed = 0", "expected a number above 0 for speed, found 0"),
+        ('speed = "2"', "for speed, found '2'"),
         ('from = "moon"', "expected from = none or"),
         ('eager = "64"', "for eager, such as '64 KiB'"),
         ("concurrent_frames = 3", "expected true or false for concurrent_frames, found 3"),

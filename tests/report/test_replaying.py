@@ -1,6 +1,7 @@
 """Replays of finished runs: by the longest chain of the ledger, and what the command prints."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from sottovoce.network import NETWORKS, Link, Network, Stack
 from sottovoce.report.folder import read_ledger
 from sottovoce.report.replaying import replay_run
 
-FAST = 1e12
+FAST = math.inf
 """So many times as fast as it was, computation takes no time."""
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "head-count": {},
@@ -45,7 +46,7 @@ def test_pure_latency_is_that_of_the_longest_chain(folder: Path) -> None:
     entries = read_ledger((folder / "ledger.csv").read_bytes())
     delay = 0.05
     distant = Network(name="t", between=Link(latency=delay), stack=Stack(polling_seconds=0.0))
-    report, _ = replay_run(folder, distant, speed=FAST)
+    report, _ = replay_run(folder, distant.with_speed(FAST))
     expected = rounds_with_the_end(entries, 3)
     assert report.seconds == pytest.approx(expected * delay, abs=1e-5)
     assert [(share.reason, share.stretches) for share in report.shares[:1]] == [
@@ -60,7 +61,7 @@ def test_without_a_network_computation_is_all(folder: Path) -> None:
     entries = read_ledger((folder / "ledger.csv").read_bytes())
     reading = sum(e.received_at - e.arrived_at for e in entries if e.receiver == 0)
     assert timing.seconds >= reading
-    half, _ = replay_run(folder, NETWORKS["none"], speed=2)
+    half, _ = replay_run(folder, NETWORKS["none"].with_speed(2))
     assert half.seconds < report.seconds
 
 
@@ -91,8 +92,9 @@ def test_the_command_prints_words_and_json(folder: Path) -> None:
 
 
 def test_what_cannot_be_replayed_is_one_line(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--speed, found 0"):
-        replay_run(folder, NETWORKS["wan"], speed=0)
+    words = ["replay", str(folder), "--network", "wan", "--speed", "0"]
+    with pytest.raises(UsageError, match="above 0 for --speed, found 0"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
     damaged = tmp_path / "damaged"
     shutil.copytree(folder, damaged)
     (damaged / "ledger.csv").write_text("a,b\n")

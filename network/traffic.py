@@ -1,0 +1,152 @@
+"""Traffic: how the bytes of one role come to another.
+
+Between two roles there is a TCP connection, on which one load of bytes leaves after another. A load
+passes the pipes of its path: its first byte enters the next pipe before its last byte has left the
+one before. Pipes are shared by many edges, and take loads in the order in which their first bytes
+come. Loads of one edge arrive in the order in which they left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .events import Event, EventQueue
+from .model import Network, Path, Pipe
+from .moments import START, Moment, Place, Reason, after, latest
+from .stack import segments
+from .window import Window
+
+__all__ = ["Load", "Traffic", "nothing"]
+
+
+def nothing(_: Moment) -> None:
+    """Do nothing at a moment that matters to nobody."""
+
+
+class Load(NamedTuple):
+    """Bytes that travel from one role to another as a whole."""
+
+    place: Place
+    size: int
+    reason: Reason
+    """What its latency counts as: that of a message, or of a handshake."""
+    arrived: Event
+    left: Event = nothing
+    """What happens when the last byte has left the sender's host."""
+
+
+@dataclass(slots=True)
+class _Connection:
+    """State of the connection from one role to another."""
+
+    path: Path
+    round_trip: float
+    window: Window = field(default_factory=Window)
+    number: int = 0
+    """Number of loads that have crossed."""
+    queue: deque[Load] = field(default_factory=deque)
+    is_busy: bool = False
+    arrival: Moment = START
+    """When the last load arrived."""
+
+
+class Traffic:
+    """All loads on a network."""
+
+    def __init__(self, network: Network, events: EventQueue) -> None:
+        self._network = network
+        self._stack = network.stack
+        self._events = events
+        self._connections: dict[Place, _Connection] = {}
+        self._free: dict[str, Moment] = defaultdict(lambda: START)
+
+    def carry(self, load: Load, moment: Moment) -> None:
+        """Bring a load to its receiver, behind those that leave on its connection before."""
+        connection = self._connection(load.place)
+        connection.queue.append(load)
+        if not connection.is_busy:
+            self._leave(connection, moment)
+
+    def _connection(self, place: Place) -> _Connection:
+        if place not in self._connections:
+            sender, receiver = place
+            path = self._network.path(sender, receiver)
+            back = self._network.path(receiver, sender).link.latency
+            self._connections[place] = _Connection(path, path.link.latency + back)
+        return self._connections[place]
+
+    def _leave(self, connection: _Connection, moment: Moment) -> None:
+        load = connection.queue.popleft()
+        connection.is_busy = True
+
+        def cross(head: Moment, tail: Moment) -> None:
+            self._cross(load, connection, head, tail)
+
+        self._pass(load, connection.path.outgoing, moment, moment, cross)
+
+    def _pass(
+        self,
+        load: Load,
+        pipes: tuple[Pipe, ...],
+        head: Moment,
+        tail: Moment,
+        then: Callable[[Moment, Moment], None],
+    ) -> None:
+        """Pass pipes one after another.
+
+        `head` is when the first byte comes to a pipe, and `tail` when the last byte does.
+        """
+        if not pipes:
+            then(head, tail)
+            return
+        pipe, *others = pipes
+        begins = latest(head, self._free[pipe.name])
+        seconds = 8 * self._stack.wire_bytes(load.size) / pipe.bandwidth
+        passed = after(begins, seconds, Reason.BANDWIDTH, load.place)
+        self._free[pipe.name] = passed
+        tail = latest(passed, tail)
+        rest = tuple(others)
+        self._events.add(begins, lambda head: self._pass(load, rest, head, tail, then))
+
+    def _cross(self, load: Load, connection: _Connection, head: Moment, tail: Moment) -> None:
+        """Cross the network: from the sender's last pipe to the receiver's first one."""
+        link = connection.path.link
+        end, connection.window = connection.window.send(
+            load.size,
+            now=head.seconds,
+            round_trip=connection.round_trip,
+            bandwidth=link.bandwidth,
+            control=self._stack.congestion_control,
+        )
+        gone = after(tail, end - tail.seconds, Reason.SLOW_START, load.place)
+
+        def free(moment: Moment) -> None:
+            connection.is_busy = False
+            load.left(moment)
+            if connection.queue and not connection.is_busy:
+                self._leave(connection, moment)
+
+        self._events.add(gone, free)
+        tail = after(gone, link.latency, load.reason, load.place)
+        head = after(head, link.latency, load.reason, load.place)
+        incoming = connection.path.incoming
+
+        def arrive(_: Moment, tail: Moment) -> None:
+            self._arrive(load, connection, tail)
+
+        self._events.add(head, lambda head: self._pass(load, incoming, head, tail, arrive))
+
+    def _arrive(self, load: Load, connection: _Connection, moment: Moment) -> None:
+        """Add jitter and losses, and let the load arrive, behind those before it."""
+        link = connection.path.link
+        jitter, loss = self._network.draws(*load.place, connection.number)
+        connection.number += 1
+        moment = after(moment, jitter * link.jitter, Reason.JITTER, load.place)
+        if loss < 1 - (1 - link.loss) ** segments(load.size):
+            recovery = self._stack.recovery_seconds(load.size, round_trip=connection.round_trip)
+            moment = after(moment, recovery, Reason.LOSS, load.place)
+        connection.arrival = moment = latest(moment, connection.arrival)
+        self._events.add(moment, load.arrived)

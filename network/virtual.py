@@ -1,0 +1,146 @@
+"""The transport `virtual`: roles as threads of one process, under the clock of a simulation.
+
+The same frames travel as on the other transports, but the simulation says when they arrive. One
+role computes at a time, so its computation is measured undisturbed, by the processor time of its
+thread. What a role asks of its wire is a request of the simulation, and the role's thread sleeps
+until the simulation lets it go on.
+
+If the network's speed is infinite, computation takes no time, and two runs take the same seconds.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from ..messages import PeerFailedError
+from ..messages.wire import Buffer, WireTimeout
+from .model import Network
+from .simulation import Ended, Frame, Request, Send, Simulation, Wait
+
+__all__ = ["VirtualWire", "virtual_wires"]
+
+
+class _Handover:
+    """Where a role's thread and the simulation take turns."""
+
+    def __init__(self) -> None:
+        self._answers: queue.SimpleQueue[tuple[float, Frame | None] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+
+    def act(self, now: float, frame: Frame | None) -> Request:
+        """Let the role go on until its next request; the simulation calls it."""
+        self._answers.put((now, frame))
+        return self._requests.get()
+
+    def ask(self, request: Request) -> None:
+        """Hand a request to the simulation; the role's thread calls it."""
+        self._requests.put(request)
+
+    def answer(self) -> tuple[float, Frame | None] | None:
+        """Sleep until the simulation lets the role go on; `None` when all has ended."""
+        return self._answers.get()
+
+    def close(self) -> None:
+        """Wake the role and the simulation, whichever sleeps."""
+        self._answers.put(None)
+        self._requests.put(Ended(0.0))
+
+
+class _Hall:
+    """State that the wires of a run share."""
+
+    def __init__(self, network: Network, size: int) -> None:
+        self.network = network
+        self.handovers = [_Handover() for _ in range(size)]
+        self.closed = threading.Event()
+        simulation = Simulation(network, [handover.act for handover in self.handovers])
+        self._thread = threading.Thread(
+            target=self._simulate, args=(simulation,), daemon=True, name="virtual network"
+        )
+        self._begun = threading.Lock()
+
+    def begin(self) -> None:
+        """Start the clock, when the first role begins."""
+        if self._begun.acquire(blocking=False):
+            self._thread.start()
+
+    def _simulate(self, simulation: Simulation) -> None:
+        try:
+            simulation.run()
+        finally:
+            self.close()  # Whoever still waits would wait for ever.
+
+    def close(self) -> None:
+        self.closed.set()
+        for handover in self.handovers:
+            handover.close()
+
+
+class VirtualWire:
+    """One role's end of a simulated network."""
+
+    def __init__(self, rank: int, hall: _Hall) -> None:
+        self.rank = rank
+        self.size = len(hall.handovers)
+        self._hall = hall
+        self._handover = hall.handovers[rank]
+        self._speed = hall.network.speed
+        self._now = 0.0
+        self._computed_before = 0.0
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Play a role: its thread computes within this, and nowhere else."""
+        self._hall.begin()
+        self._go_on()
+        try:
+            yield
+        finally:
+            self._handover.ask(Ended(self._computed()))
+
+    def clock(self) -> float:
+        return self._now + self._computed()
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        content = b"".join(parts)
+        began = self._now + self._computed()
+        self._request(lambda computed: Send(computed, to, len(content), content, timeout))
+        if self._now - began >= timeout:
+            raise WireTimeout
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
+        frame = self._request(lambda computed: Wait(computed, max(timeout, 0.0)))
+        return None if frame is None else (frame.sender, memoryview(frame.content))
+
+    def abort(self, status: int) -> NoReturn:
+        self._hall.close()
+        raise PeerFailedError(f"the run was ended with status {status}")
+
+    def _request(self, make: Callable[[float], Request]) -> Frame | None:
+        if self._hall.closed.is_set():
+            raise PeerFailedError("another role failed")
+        self._handover.ask(make(self._computed()))
+        return self._go_on()
+
+    def _go_on(self) -> Frame | None:
+        answer = self._handover.answer()
+        if answer is None:
+            raise PeerFailedError("another role failed")
+        self._now, frame = answer
+        self._computed_before = time.thread_time()
+        return frame
+
+    def _computed(self) -> float:
+        """Give the seconds that the role has computed since its last request."""
+        return (time.thread_time() - self._computed_before) / self._speed
+
+
+def virtual_wires(network: Network, size: int) -> list[VirtualWire]:
+    """Make the ends of all `size` roles on a simulated network, in this process."""
+    hall = _Hall(network, size)
+    return [VirtualWire(rank, hall) for rank in range(size)]

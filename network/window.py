@@ -1,0 +1,73 @@
+"""TCP's window: how much a connection sends before it has heard of the receiver.
+
+A connection sends a window of bytes in every round trip. It begins with ten segments. A window that
+was used grows by what was sent, so it doubles with every round trip in which there is enough to
+send. What the connection has learnt of the way it keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from .stack import MIN_RETRANSMISSION_SECONDS, SEGMENT_BYTES, CongestionControl
+
+__all__ = ["FIRST_WINDOW", "Window"]
+
+FIRST_WINDOW: Final = 10 * SEGMENT_BYTES
+"""Bytes that TCP sends on a new connection at first (RFC 6928)."""
+
+
+class Window(NamedTuple):
+    """The window of a connection in one round trip."""
+
+    size: int = FIRST_WINDOW
+    used: int = 0
+    """Bytes that were sent in this round trip."""
+    began: float = -math.inf
+    """When this round trip began, in seconds."""
+
+    def send(
+        self,
+        size: int,
+        *,
+        now: float,
+        round_trip: float,
+        bandwidth: float,
+        control: CongestionControl = "bbr",
+    ) -> tuple[float, Window]:
+        """Send so many bytes, from now on.
+
+        Returns:
+            When the last byte may leave, and the window afterwards.
+
+        A window of 10,000 bytes and a round trip of a second: 70,000 bytes leave in three windows.
+
+        >>> end, window = Window(10_000).send(70_000, now=0, round_trip=1, bandwidth=math.inf)
+        >>> end, window.size
+        (2.0, 40000)
+        """
+        is_idle = now >= self.began + round_trip
+        window = self._after_idling(now, round_trip, control) if is_idle else self
+        rest = size
+        # Where a window fills the whole way, acknowledgements come while it is being sent.
+        while rest > window.size - window.used and 8 * window.size / bandwidth < round_trip:
+            rest -= window.size - window.used
+            window = window._replace(used=window.size).grown(window.began + round_trip)
+        end = max(now, window.began) + 8 * rest / bandwidth
+        if is_idle and control == "bbr" and size > FIRST_WINDOW:
+            # BBR paces what is more than the first window over half a round trip.
+            end = max(end, now + round_trip / 2)
+        return end, window._replace(used=min(window.used + rest, window.size))
+
+    def _after_idling(self, now: float, round_trip: float, control: CongestionControl) -> Window:
+        """Begin a round trip now, when all has been acknowledged."""
+        forgets = now >= self.began + round_trip + MIN_RETRANSMISSION_SECONDS
+        if control == "reno" and forgets:
+            return Window(began=now)
+        return self.grown(now)
+
+    def grown(self, now: float) -> Window:
+        """Begin the next round trip; a window that was used by half grows."""
+        size = self.size + self.used if 2 * self.used >= self.size else self.size
+        return Window(size, 0, now)

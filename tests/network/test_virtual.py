@@ -1,0 +1,241 @@
+"""The transport `virtual`: same bytes as threads, same seconds as a replay, same errors."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import sottovoce
+from sottovoce.launch.cli import app
+from sottovoce.messages import (
+    CURATOR,
+    DeadlockError,
+    PeerFinishedError,
+    Role,
+    TimeoutExpired,
+    UsageError,
+    message,
+)
+from sottovoce.messages.wire import WireTimeout
+from sottovoce.network import (
+    Link,
+    Network,
+    VirtualWire,
+    parts_of,
+    read_network,
+    replay,
+    virtual_wires,
+)
+from sottovoce.report.report import read_report
+from sottovoce.runs.job import Placement
+
+CASES: dict[str, dict[str, Any]] = {
+    "head-count": {},
+    "noisy-marginals": {"columns": ["sex", "income"], "aggregator": "masks"},
+    "dp-subn": {
+        "columns": ["sex", "income", "race"],
+        "aggregator": "paillier",
+        "key_bits": 512,
+        "insecure_test_keys": True,
+    },
+}
+INSTANT = 'from = "wan"\nspeed = inf\n'
+"""A network on which computation takes no time, so that seconds are exact."""
+
+
+def run(name: str, **options: Any) -> sottovoce.Run:
+    return sottovoce.run(
+        name, rows=200, parties=3, seed=1, judge=False, transcript=True, **CASES[name], **options
+    )
+
+
+@pytest.fixture
+def instant(tmp_path: Path) -> str:
+    path = tmp_path / "instant.toml"
+    path.write_text(INSTANT)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_virtual_run_says_and_takes_what_it_should(name: str, instant: str) -> None:
+    threads = run(name)
+    first, second = (run(name, transport="virtual", network=instant) for _ in range(2))
+    assert first.report["transcript"] == threads.report["transcript"]
+    assert first.report["transport"] == "virtual"
+    assert first.report["network"].startswith("instant (50 ms one way")
+    # Without computation the seconds follow from the conversation alone.
+    assert first.report["seconds"] == second.report["seconds"]
+    assert first.files["ledger.csv"] == second.files["ledger.csv"]
+    # The ledger of threads, replayed on this network, says the same; frames that end a part are
+    # not in it, so their bytes are not exact.
+    forecast = replay(parts_of(threads.record.entries, parties=3), read_network(instant))
+    assert first.report["seconds"] == pytest.approx(forecast.seconds, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_replay_of_a_virtual_run_takes_as_long(name: str) -> None:
+    """Its ledger has the computation; what is left are the bytes of frames that end parts."""
+    virtual = run(name, transport="virtual", network="wan")
+    record = virtual.record
+    ends = [entry.received_at for entry in record.entries if entry.receiver == CURATOR]
+    ends += [entry.sent_at for entry in record.entries if entry.sender == CURATOR]
+    last = record.seconds - record.closing_seconds - max(ends)
+    timing = replay(parts_of(record.entries, parties=3), read_network("wan"), last=last)
+    assert timing.seconds == pytest.approx(record.seconds, abs=0.03)
+
+
+def test_computation_is_counted_once() -> None:
+    """Three roles that compute at the same time take as long as one, not as three."""
+    burn = 0.2
+    wires = virtual_wires(read_network("none"), 3)
+    clocks: dict[int, float] = {}
+
+    def play(wire: VirtualWire) -> None:
+        until = time.thread_time() + burn
+        while time.thread_time() < until:
+            pass
+        clocks[wire.rank] = wire.clock()
+
+    on_threads(wires, play)
+    assert all(burn <= clock < 2 * burn for clock in clocks.values())
+
+
+def test_a_send_to_a_role_that_computes_has_an_end() -> None:
+    network = Network(name="t", between=Link(latency=0.05), speed=math.inf)
+    wires = virtual_wires(network, 2)
+    caught: list[str] = []
+
+    def play(wire: VirtualWire) -> None:
+        if wire.rank == 1:
+            with pytest.raises(WireTimeout):
+                wire.send([bytes(1 << 20)], to=0, timeout=0.5)
+            assert wire.clock() == pytest.approx(0.5)
+            wire.send([b"later"], to=0, timeout=0.5)
+            caught.append("later")
+
+    on_threads(wires, play)
+    assert caught == ["later"]
+
+
+def on_threads(wires: list[VirtualWire], play: Callable[[VirtualWire], None]) -> None:
+    errors: list[BaseException] = []
+
+    def target(wire: VirtualWire) -> None:
+        try:
+            with wire.playing():
+                play(wire)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=target, args=(wire,)) for wire in wires]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert not errors, errors
+
+
+@message
+class Word:
+    number: int
+
+
+def role(wire: VirtualWire, timeout: float) -> Role:
+    return Role(wire, protocol="talk", kinds=[Word], timeout=timeout)
+
+
+def test_time_limits_are_those_of_the_virtual_clock() -> None:
+    """An hour of waiting takes no real time, and what comes after half of it is in time."""
+    network = Network(name="t", between=Link(latency=1800), speed=math.inf)
+
+    def play(wire: VirtualWire) -> None:
+        talker = role(wire, timeout=3600)
+        with talker.phase("talk"):
+            if wire.rank == 1:
+                talker.send(Word(7), to=0)
+            else:
+                assert talker.receive(Word, source=1).number == 7
+                assert wire.clock() == pytest.approx(1800, abs=0.01)
+                with pytest.raises((TimeoutExpired, PeerFinishedError)) as caught:
+                    talker.receive(Word, source=1)
+                assert "expected Word from party 1" in str(caught.value)
+
+    started = time.monotonic()
+    on_threads(virtual_wires(network, 2), play)
+    assert time.monotonic() - started < 60
+
+
+def test_a_circle_of_waiting_roles_is_found() -> None:
+    wires = virtual_wires(read_network("wan").with_speed(math.inf), 3)
+    found_by: list[int] = []
+
+    def play(wire: VirtualWire) -> None:
+        talker = role(wire, timeout=3600)
+        with talker.phase("talk"):
+            try:
+                talker.receive(Word, source=(wire.rank + 1) % 3)
+            except DeadlockError:
+                found_by.append(wire.rank)
+                assert wire.clock() < 60
+                talker.send(Word(0), to=(wire.rank - 1) % 3)
+            else:
+                talker.send(Word(0), to=(wire.rank - 1) % 3)
+
+    on_threads(wires, play)
+    assert found_by
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"transport": "virtual"}, "expected --network beside --transport virtual"),
+        ({"network": "wan"}, "expected --transport virtual beside --network, found another one"),
+        ({"transport": "mpi", "network": "wan"}, "found mpi"),
+    ],
+)
+def test_network_and_transport_go_together(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        Placement(**options)
+
+
+def test_the_command_says_the_time_and_repeats_itself(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    words = ["run", "head-count", "--rows", "50", "--out", folder, "--seed", "1"]
+    result = CliRunner().invoke(app, [*words, "--transport", "virtual", "--network", "wan"])
+    assert result.exit_code == 0
+    assert "seconds   0.05" in result.stdout
+    report = read_report(Path(folder))
+    assert report.command.endswith("--transport virtual --network wan")
+    assert report.seconds > 0.05 > report.closing_seconds
+    with pytest.raises(UsageError, match="did you mean wan"):
+        CliRunner().invoke(
+            app, [*words, "--transport", "virtual", "--network", "wann"], catch_exceptions=False
+        )
+
+
+def test_a_sweep_goes_over_networks(tmp_path: Path, instant: str) -> None:
+    plan = tmp_path / "sweep.toml"
+    plan.write_text(
+        'seeds = 1\n[every]\nrows = 50\ntransport = "virtual"\n'
+        f'[[run]]\nprotocol = "head-count"\nnetwork = ["lan", "{instant}"]\n'
+    )
+    words = ["sweep", str(plan), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert list(table["network"]) == ["lan", instant]
+    near, far = table["seconds"]
+    assert near < 0.05 < far < 0.06
+    Path(instant).write_text(INSTANT + 'latency = "90 ms"\n')
+    CliRunner().invoke(app, words, catch_exceptions=False)
+    assert pd.read_csv(tmp_path / "out" / "results.csv")["seconds"].max() > 0.09
+    plan.write_text(plan.read_text().replace("lan", "lam"))
+    with pytest.raises(UsageError, match="did you mean lan"):
+        CliRunner().invoke(app, words, catch_exceptions=False)
