@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sottovoce
-from sottovoce.launch.cli import app
+from sottovoce.launch.commands import app
 from sottovoce.messages import (
     CURATOR,
     DeadlockError,
