@@ -72,7 +72,7 @@ def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:
         ({"parties": 0}, r"parties: expected `int` >= 1, found 0"),
         ({"parties": "three"}, r"parties: expected `int`, got `str`, found 'three'"),
         ({"mode": "x"}, r"mode: expected rigorous or paper, found 'x'"),
-        ({"transport": "foo"}, r"transport: expected threads or mpi, found 'foo'"),
+        ({"transport": "foo"}, r"transport: expected threads or mpi or virtual, found 'foo'"),
         ({"seed": -1}, r"seed: expected `int` >= 0, found -1"),
         ({"timeout": 0}, r"timeout: expected `float` > 0.0, found 0"),
         ({"rows": 0}, r"rows: expected `int` >= 1, found 0"),
