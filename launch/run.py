@@ -17,7 +17,6 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
-from ..network import read_network
 from ..protocols import RECOMMENDED
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..network import Network
     from ..privacy import Domain
 
 __all__ = ["NotAccountedWarning", "Run", "rehearse_plug_in", "run", "run_job", "start_run"]
@@ -274,7 +274,11 @@ def run_job(
     were written into temporary files.
     """
     progress = progress or Progress(shown=False)
-    network = None if placement.network is None else read_network(placement.network)
+    network: Network | None = None
+    if placement.network is not None:
+        from ..network import read_network
+
+        network = read_network(placement.network)
     rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
     if rehearsal is not None:
         show(rehearsal)

@@ -14,10 +14,10 @@ from ..messages import (
     Position,
     Role,
     SottovoceError,
+    ThreadWire,
     Wire,
     thread_wires,
 )
-from ..network import Network, network_text, virtual_wires
 from ..parties import TableNote
 from .failure import RunFailed, describe
 from .identities import Credentials, read_identities
@@ -36,6 +36,7 @@ from .setup import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..network import Network, VirtualWire
     from ..parties import Records, Schema
 
 __all__ = ["RoleError", "play_on_threads", "run_on_threads"]
@@ -62,8 +63,7 @@ def run_on_threads(
     except SottovoceError as mistake:
         mistake.before_start = True
         raise
-    size = job.parties + 1
-    wires = thread_wires(size) if network is None else virtual_wires(network, size)
+    wires, simulated = _connect(job.parties + 1, network)
     roles: dict[int, Role] = {}
 
     def play(rank: int) -> RunRecord | None:
@@ -77,7 +77,7 @@ def run_on_threads(
                 cores=1 if network is not None else _cores(rank, parties=job.parties),
                 watch=lambda role: roles.__setitem__(rank, role),
                 transport="threads" if network is None else "virtual",
-                network=None if network is None else network_text(network),
+                network=simulated,
             )
 
     positions = _Positions(roles)
@@ -100,6 +100,17 @@ def run_on_threads(
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return record
+
+
+def _connect(
+    size: int, network: Network | None
+) -> tuple[Sequence[ThreadWire | VirtualWire], str | None]:
+    """Make the wires of all roles, and describe the network if one is simulated."""
+    if network is None:
+        return thread_wires(size), None
+    from ..network import network_text, virtual_wires
+
+    return virtual_wires(network, size), network_text(network)
 
 
 def _cores(rank: int, *, parties: int) -> int:
