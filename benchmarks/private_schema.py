@@ -117,12 +117,12 @@ def measure(
         judge=False,
         aggregator="masks",
     )
-    assert run.synthetic is not None
+    assert run.labels is not None
     learnt = json.loads(run.files["schema.json"])
     edges = {name: bin_edges(learnt[name]) for name in names}
     errors = [edge_errors(table[name].to_numpy(float), edges[name]) for name in names]
     synthetic = pd.DataFrame(
-        {name: numbers_of(run.synthetic[name], edges[name], seed=seed) for name in names}
+        {name: numbers_of(run.labels[name], edges[name], seed=seed) for name in names}
     )
     return [
         float(np.mean([len(each) - 1 for each in edges.values()])),

@@ -57,11 +57,12 @@ def run(**parameters: Any) -> sottovoce.Run:
 def test_the_synthetic_table_has_all_rows_attributes_and_labels() -> None:
     done = run()
     assert done.synthetic is not None
+    assert done.labels is not None
     assert len(done.synthetic) == 8000
     assert list(done.synthetic.columns) == list(demo_table(1).columns)
     assert done.domain is not None
     for name, labels in done.domain.labels.items():
-        assert set(done.synthetic[name].astype(str)) <= set(labels)
+        assert set(done.labels[name].astype(str)) <= set(labels)
     assert set(done.model["parents"]) == set(done.domain.attributes)
     two, three = (own for own in done.judgement["utility"]["distances"])
     assert two["average"] < two["one_way"]
