@@ -81,6 +81,18 @@ class Records:
         binary = BinaryEncoding(self.domain)
         return Records(CodedTable(binary.encode(self._coded.codes), binary.bits, rows=len(self)))
 
+    def grouped(self, groups: Mapping[str, Sequence[int]]) -> Records:
+        """Replace the labels of some attributes by groups of them, numbered from 0.
+
+        Each name has the group of each of its labels.
+        """
+        codes, labels = list(self._coded.codes), dict(self.domain.labels)
+        for name, group_of in groups.items():
+            kind = np.uint8 if max(group_of) < 1 << 8 else np.uint16
+            codes[self.domain.attributes.index(name)] = np.array(group_of, kind)[self.codes(name)]
+            labels[name] = tuple(map(str, range(max(group_of) + 1)))
+        return Records(CodedTable(codes, Domain(labels), rows=len(self)))
+
     def with_groups(self, groupings: Mapping[str, tuple[str, Sequence[int]]]) -> Records:
         """Add attributes whose labels are groups of another attribute's labels.
 

@@ -1,4 +1,4 @@
-"""DP-SUBN on the original attributes, the default: the parties choose a forest of edges.
+"""DP-SUBN on the original attributes with `init=forest`: the parties choose a forest of edges.
 
 Tables of pairs of original attributes are so large that it is cheaper to choose correlations than
 to count them. So the parties choose edges, and only the tables of these edges are counted. The

@@ -15,6 +15,12 @@ class Messages(SecureSums):
     """The messages of DP-SUBN; its classes name this class in `uses`."""
 
     @message
+    class Margins:
+        """Phase 1, to the parties: the curator's estimates of all labels' counts, in a row."""
+
+        cells: NDArray[np.int64]
+
+    @message
     class Chosen:
         """Phase 2: the families chosen so far, in the order of choice.
 

@@ -14,7 +14,7 @@ __all__ = ["Attributes", "DPSUBNParameters", "Init", "Profile", "Score", "Update
 
 Attributes: TypeAlias = Literal["original", "binary"]
 Views: TypeAlias = Literal["nocd", "algorithm-2", "priview", "pairs", "one-way"]
-Init: TypeAlias = Literal["mst", "em", "forest"]
+Init: TypeAlias = Literal["mst", "em", "forest", "edges"]
 Update: TypeAlias = Literal["none", "joint", "sequential", "replace"]
 Score: TypeAlias = Literal["I", "R"]
 Usefulness: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]

@@ -6,13 +6,15 @@ Su, Tang, Cheng, Chen, Wu, "Differentially private multi-party high-dimensional 
     as_printed    mode paper: section VI-A to the letter, on bits
     on_bits       attributes=binary: the same phases with the paper's faults mended
     in_turn       attributes=binary, update=sequential: the same with updates from party to party
-    forest        the default: on the original attributes, with edges that the parties choose
+    forest        init=forest: on the original attributes, with a forest that the parties choose
+    edges         the default: the same with as many edges as are worth their noise
 """
 
 from __future__ import annotations
 
 from ..protocol import Mode, Protocol
 from .as_printed import AsPrinted
+from .edges import Edges
 from .forest import Forest
 from .in_turn import InTurn
 from .on_bits import OnBits
@@ -21,8 +23,8 @@ from .options import DPSUBNParameters
 __all__ = ["DPSUBN"]
 
 
-class DPSUBN(Forest):
-    """Publish a synthetic table of all parties' records; the default is `Forest`."""
+class DPSUBN(Edges):
+    """Publish a synthetic table of all parties' records; the default is `Edges`."""
 
     @classmethod
     def variant(
@@ -31,5 +33,5 @@ class DPSUBN(Forest):
         if mode == "paper":
             return AsPrinted
         if parameters.attributes != "binary":
-            return Forest
+            return Forest if parameters.init == "forest" else Edges
         return InTurn if parameters.update == "sequential" else OnBits

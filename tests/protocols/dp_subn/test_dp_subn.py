@@ -121,7 +121,7 @@ def test_parameters_that_go_together_run(settings: dict[str, Any]) -> None:
         ({"budget": "0.5,0,0,0.5"}, "a share of the budget for phase 2, initialisation"),
         ({"budget": "0,0.5,0,0.5"}, "a share of the budget for phase 1, correlations"),
         ({"budget": "0.2,0.2,0.2,0.4"}, "no share of the budget for phase 3, update"),
-        ({"init": "mst"}, "init=forest, found mst: attributes=original goes with"),
+        ({"init": "mst"}, "init=edges, found mst: attributes=original goes with"),
         ({"views": "pairs"}, "views=one-way, found pairs"),
         ({"score": "I"}, "score=R, found I"),
         ({"attributes": "binary", "score": "R"}, "score=I, found R"),

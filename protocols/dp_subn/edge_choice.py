@@ -1,0 +1,128 @@
+"""Phase 2 with published margins: the parties choose edges in turn.
+
+    P_1  -> P_2        the choices of P_1
+    P_k  -> P_(k+1)    all choices so far
+    P_K  -> T          all edges
+
+Each choice is made by the exponential mechanism on the party's own records. The score of an edge is
+its distance from the product of the published margins, less the noise that its table will have.
+Margins and noise are public, so one record changes the score by at most 1/n, a third of what it
+changes R. Edges may close circles. Two attributes that a path of edges joins already are related in
+what was chosen before, so half of their distance counts. What a few rows are away from any product
+by chance is public as well, and is subtracted.
+
+Turns are those of `initial`: at most five, which more parties share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from ...curator import Curator
+from ...messages import CURATOR
+from ...parties import Party, Records
+from ...privacy import Domain
+from ...privacy.exponential import choose
+from ...privacy.sensitivity import choice_sensitivity
+from ..jtree.scores import Scores, away, away_by_chance, pairs_of
+from ..secure_sum import Family
+from ..secure_sum.graph import Circle
+from .edge_plan import EdgePlan
+from .initial import quotas, turns_of
+from .messages import Messages
+
+__all__ = ["all_edges", "choose_edges_in_turn", "receive_chosen_edges", "unite_edges"]
+
+JOINED: Final = 0.5
+"""The part of an edge's distance that counts where a path joins its attributes already."""
+WORTH: Final = 0.8
+"""The part of an edge's noise that counts against it: shrinkage takes some of it away."""
+
+
+def all_edges(domain: Domain) -> tuple[Family, ...]:
+    """List all pairs of attributes with two or more labels."""
+    return tuple(pairs_of(domain))
+
+
+def choose_edges_in_turn(
+    me: Party,
+    records: Records,
+    *,
+    plan: EdgePlan,
+    power: float,
+    margins: Mapping[str, Scores],
+    circle: Circle,
+) -> None:
+    """Take the party's turn: choose edges, up to the party's quota.
+
+    `power` says how the noise of a table grows with the number of tables.
+    """
+    turns = turns_of(circle, edges=plan.edges)
+    turn = next((index for index, parties in enumerate(turns) if me.number in parties), None)
+    if turn is None:
+        return
+    choosing = [party for parties in turns for party in parties]
+    quota = quotas(plan.edges, parties=len(choosing))[choosing.index(me.number)]
+    before = me.gather(Messages.Chosen, sources=turns[turn - 1]) if turn else []
+    chosen = unite_edges(choices.families for choices in before)
+    joined = _Parts(records.domain, chosen)
+    place, sharing = turns[turn].index(me.number), len(turns[turn])
+    pairs = [pair for pair in pairs_of(records.domain) if pair not in set(chosen)][place::sharing]
+    cells = np.array([records.domain.cells(pair) for pair in pairs], float)
+    # The records stay the same, so distances are computed once for all picks.
+    rows = max(1, len(records))
+    distances = away(records, pairs, margins) - away_by_chance(pairs, margins, rows=rows)
+    left = list(range(len(pairs)))
+    for pick in range(quota):
+        noise = WORTH * plan.edge_noise * (len(chosen) + 1) ** power
+        part = np.array([JOINED if joined.are(pairs[index]) else 1.0 for index in left])
+        scores = np.append(distances[left] * part - noise * cells[left], 0.0)
+        # One record moves 1/n from one cell to another.
+        choice = choose(
+            scores,
+            sensitivity=choice_sensitivity([1 / rows] * max(1, len(left))),
+            epsilon=plan.budget.initialisation.share(1 / quota).of_choice,
+        )
+        # The choice is released to the curator, and so to the public; the next party gets it first.
+        index = me.release(choice, to=CURATOR)
+        if index < len(left):  # otherwise no edge is worth its noise
+            edge = pairs[left.pop(index)]
+            chosen.append(edge)
+            joined.join(edge)
+        me.progress(pick + 1, of=quota)
+    after = turns[turn + 1] if turn + 1 < len(turns) else [CURATOR]
+    me.broadcast(Messages.Chosen(tuple(chosen)), to=after)
+
+
+def receive_chosen_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
+    """Receive the edges from the parties of the last turn. Called by the curator."""
+    received = desk.gather(Messages.Chosen, sources=last)
+    return unite_edges(choices.families for choices in received)
+
+
+def unite_edges(lists: Iterable[Sequence[Family]]) -> list[Family]:
+    """Unite the choices of parties that shared a turn. All roles do so alike."""
+    return list(dict.fromkeys(edge for edges in lists for edge in edges))
+
+
+class _Parts:
+    """The parts of a graph whose attributes are joined by paths."""
+
+    def __init__(self, domain: Domain, edges: Iterable[Family]) -> None:
+        self._part_of = {name: name for name in domain.attributes}
+        for edge in edges:
+            self.join(edge)
+
+    def are(self, edge: Family) -> bool:
+        """Tell whether a path joins the ends of an edge."""
+        return self._part_of[edge[0]] == self._part_of[edge[1]]
+
+    def join(self, edge: Family) -> None:
+        """Add an edge."""
+        kept, removed = (self._part_of[name] for name in edge)
+        for name, part in self._part_of.items():
+            if part == removed:
+                self._part_of[name] = kept

@@ -1,0 +1,100 @@
+"""The plan of a run with edges: shares with the least error, and sizes that grow with epsilon."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sottovoce
+from sottovoce.parties.demo import demo_table
+from sottovoce.privacy import Budget, Domain
+from sottovoce.protocols.dp_subn.edge_choice import unite_edges
+from sottovoce.protocols.dp_subn.edge_plan import EdgeFigures, plan_edges
+
+SIZES = (2, 3, 16, 7, 2, 41, 16, 5, 9, 100)
+
+
+def figures(epsilon: float, *, rows: int = 30_000, delta: float = 1e-9) -> EdgeFigures:
+    whole = Budget.of(epsilon, delta=delta) if delta else Budget.pure(epsilon)
+    labels = {
+        f"a{place}": tuple(str(code) for code in range(size)) for place, size in enumerate(SIZES)
+    }
+    return EdgeFigures(
+        domain=Domain(labels), whole=whole, rows=rows, parties=3, inflation=1.5, theta=4.0
+    )
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize(("edges", "groups"), [(3, 8), (15, 4), (20, 100)])
+def test_the_shares_have_the_least_error(edges: int, groups: int, delta: float) -> None:
+    """The referee is a grid of all splits in three."""
+    known = figures(0.7, delta=delta)
+    single, choices, counts = known.errors(edges, groups)
+    shares = known.shares(edges, groups)
+    assert sum(shares) == pytest.approx(1)
+
+    def error(one: Any, two: Any, four: Any) -> Any:
+        power = 1.0 if not delta else 0.5
+        return single / one**power + choices / two**power + counts / four**power
+
+    grid = np.linspace(0.005, 0.99, 198)
+    one, two = np.meshgrid(grid, grid)
+    inside = one + two < 0.995
+    least = error(one[inside], two[inside], 1 - one[inside] - two[inside]).min()
+    assert error(*shares) <= least
+    assert error(*shares) == pytest.approx(least, rel=1e-2)
+
+
+def test_cells_of_the_average_pair() -> None:
+    known = figures(1.0)
+    for groups in (1, 2, 7, 16, 100):
+        products = [min(a, groups) * min(b, groups) for a, b in combinations(SIZES, 2)]
+        assert known.cells(groups) == pytest.approx(np.mean(products))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize("rows", [2_000, 30_000, 300_000])
+def test_tables_and_their_number_grow_with_epsilon(rows: int, delta: float) -> None:
+    """The cells of all tables never get fewer with more epsilon, and edges come with groups."""
+    before = 0.0
+    kinds = set()
+    for epsilon in np.geomspace(0.02, 20, 40).tolist():
+        known = figures(epsilon, rows=rows, delta=delta)
+        plan = plan_edges(known)
+        cells = plan.edges * known.cells(plan.groups)
+        assert cells >= 0.8 * before
+        before = max(before, cells)
+        kinds.add(plan.edges)
+        parts = (plan.budget.correlations, plan.budget.initialisation, plan.budget.parameters)
+        assert sum(part.amount for part in parts) == pytest.approx(known.whole.amount)
+        if plan.edges:
+            table = known.cells(plan.groups) * known.cell_noise(plan.edges, plan.budget.parameters)
+            assert table * 4.0 <= 1  # every table is useful
+        else:
+            assert plan.budget.correlations.amount == pytest.approx(known.whole.amount)
+    assert len(kinds) > 2
+
+
+def test_united_edges_may_close_a_circle() -> None:
+    lists = [[("a", "b"), ("b", "c")], [("a", "b"), ("a", "c")]]
+    assert unite_edges(lists) == [("a", "b"), ("b", "c"), ("a", "c")]
+    assert unite_edges([]) == []
+
+
+def test_an_attribute_of_a_hundred_labels_is_merged_and_spread() -> None:
+    """The dependence on an age of ninety labels is kept, and most ages are published."""
+    generator = np.random.default_rng(5)
+    table = demo_table(6000, seed=1)[["sex", "race"]]
+    age = np.minimum(99, generator.gamma(9.0, 5.0, 6000).astype(int))
+    table["age"] = [f"age {year:02}" for year in age]
+    table["group"] = np.where(generator.random(6000) < 0.9, age > 44, age < 20).astype(str)
+    done = sottovoce.run("dp-subn", table, parties=3, epsilon=0.5, seed=3, aggregator="clear")
+    assert "age" in done.report["outcome"]["labels merged"]
+    assert done.synthetic["age"].nunique() > 0.7 * table["age"].nunique()
+    older = done.synthetic["age"].str[4:].astype(int) > 44
+    assert (older == (done.synthetic["group"] == "True")).mean() > 0.75
+    two = done.judgement["utility"]["distances"][0]
+    assert two["average"] < 0.8 * two["one_way"]
