@@ -41,7 +41,7 @@ def test_spread_labels_have_the_proportions_of_the_counts() -> None:
     assert set(groups.groups) == {"wide"}
     assert groups.grouped.shape(domain.attributes) == (4, 2)
     generator = np.random.default_rng(1)
-    codes = [generator.integers(0, 4, 5000), generator.integers(0, 2, 5000)]
+    codes = [generator.integers(0, size, 5000).astype(np.uint8) for size in (4, 2)]
     wide, narrow = groups.spread(codes, generator=generator)
     assert (narrow == codes[1]).all()
     group_of = np.array(groups.groups["wide"])
@@ -60,6 +60,6 @@ def test_spread_labels_have_the_proportions_of_the_counts() -> None:
 def test_a_group_without_rows_in_the_counts_is_spread_evenly() -> None:
     domain = Domain({"a": ("x", "y", "z", "w")})
     groups = LabelGroups.of(domain, {"a": [0, 0, 0, 0]}, most=2)
-    (labels,) = groups.spread([np.zeros(1000, np.int64)], generator=np.random.default_rng(2))
+    (labels,) = groups.spread([np.zeros(1000, np.uint8)], generator=np.random.default_rng(2))
     first = [label for label, group in enumerate(groups.groups["a"]) if group == 0]
     assert set(labels.tolist()) == set(first)
