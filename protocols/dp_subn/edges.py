@@ -262,6 +262,19 @@ class Edges(Variant):
         ]
         return min(plans, key=lambda plan: plan.error)
 
+    def warnings(self, public: Public) -> list[str]:
+        warnings = super().warnings(public)
+        if public.domain is None:
+            return warnings
+        plan = self.plan(public.domain, rows=public.rows, parties=public.parties)
+        if not plan.edges and len(public.domain.attributes) > 1:
+            warnings.append(
+                f"at epsilon {self.epsilon:g} and {public.rows:,} rows no table of two attributes "
+                "is worth its noise: attributes are published as independent, as by one-way; take "
+                "a larger epsilon or more rows"
+            )
+        return warnings
+
     def unit_of_budget(self, public: Public) -> Unit | None:
         if public.domain is None:
             return None

@@ -91,6 +91,9 @@ def test_without_a_network_single_attributes_get_all_of_epsilon() -> None:
     ]
     (release,) = {release["epsilon"] for release in done.report["privacy"]["releases"]}
     assert release == 0.01
+    text = "no table of two attributes is worth its noise"
+    assert any(text in warning for warning in done.report["warnings"])
+    assert not any(text in warning for warning in run().report["warnings"])
 
 
 @pytest.mark.parametrize(
