@@ -114,8 +114,10 @@ class _ColumnSummary:
         if self._numbers_rows:
             raise self._identifiers("whole numbers that number the rows")
         if self.has_only_numbers and is_wide and self.low < self.high:
-            kind: NumberKind = "integers" if self.has_only_integers else "numbers"
-            return Bins(edges=(self.low, self.high), kind=kind, missing=missing)
+            edges = (self.low, self.high)
+            is_whole = self.has_only_integers and has_whole_numbers(edges)
+            kind: NumberKind = "integers" if is_whole else "numbers"
+            return Bins(edges=edges, kind=kind, missing=missing)
         if self.has_only_dates and is_wide and self.first_day < self.last_day:
             return Bins(edges=(self.first_day, self.last_day), kind="dates", missing=missing)
         if self._is_mostly_unique:

@@ -41,6 +41,8 @@ MISSING_TEXTS: Final = ("?", "", "NA", "N/A", "NaN", "nan", "<NA>", "null", "Non
 ABSENT, INVALID = -1, -2
 """Codes of an absent value, and of a value outside the schema."""
 EPOCH: Final = date(1970, 1, 1).toordinal()
+MAX_WHOLE: Final = 2.0**53
+"""The greatest edge of whole numbers: floating-point numbers tell all whole ones apart up to it."""
 SHOWN_CATEGORIES: Final = 8
 SHOWN_EDGES: Final = 20
 
@@ -149,8 +151,8 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
         if self.kind != "numbers" and not has_whole_numbers(self.edges):
             unit = "day" if self.kind == "dates" else "whole number"
             raise ValueError(
-                f"expected a {unit} in every bin of {self.kind}, found a bin without one: "
-                "use fewer bins"
+                f"expected a {unit} in every bin of {self.kind}, and no edge beyond 2**53, "
+                "found another bin: use fewer bins, or numbers"
             )
         self.check_missing(self.bin_labels)
 
@@ -226,12 +228,14 @@ def day_number(text: str) -> float:
 
 
 def has_whole_numbers(edges: Sequence[float]) -> bool:
-    """Tell whether every bin has a whole number.
+    """Tell whether every bin has a whole number, and none that is rounded.
 
     >>> has_whole_numbers([0, 0.5, 1]), has_whole_numbers([0, 0.5, 0.9])
     (True, False)
     """
     ends = np.floor(edges)
+    if max(-edges[0], edges[-1]) > MAX_WHOLE:
+        return False
     return bool(np.ceil(edges[0]) <= ends[1] and (ends[2:] > ends[1:-1]).all())
 
 

@@ -28,8 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ValueColumn", "csv_of", "frame_of", "values_of", "values_of_run"]
 
+
+def _int64(text: str) -> int:
+    """Read a whole number that fits into 64 bits.
+
+    Raises:
+        ValueError: It is none.
+    """
+    value = int(text)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(text)
+    return value
+
+
 READERS: Final[dict[str, Callable[[str], object]]] = {
-    "int64": int,
+    "int64": _int64,
     "float64": float,
     "bool": {"True": True, "False": False}.__getitem__,
 }

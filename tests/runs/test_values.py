@@ -140,6 +140,9 @@ def test_kinds_survive_being_written() -> None:
         ({"bins": 16, "range": [0, 1]}, "numbers"),
         ({"edges": [0, 18, 65], "kind": "numbers"}, "numbers"),
         ({"bins": 2, "range": ["2024-01-01", "2024-01-03"]}, "dates"),
+        ({"edges": [0, 2**52, 2**53]}, "integers"),
+        ({"edges": [0, 10**19, 2 * 10**19]}, "numbers"),
+        ({"edges": [-(2**54), 0, 5]}, "numbers"),
     ],
 )
 def test_the_kind_of_bins(entry: dict[str, Any], kind: str) -> None:
@@ -152,6 +155,7 @@ def test_the_kind_of_bins(entry: dict[str, Any], kind: str) -> None:
     ("entry", "complaint"),
     [
         ({"edges": [0, 0.2, 0.4], "kind": "integers"}, "a whole number in every bin of integers"),
+        ({"edges": [0, 10**19], "kind": "integers"}, "no edge beyond"),
         ({"edges": ["2024-01-01", "2024-01-01"]}, "edges that rise"),
         ({"edges": ["2024-01-01", "soon"]}, "dates such as 2024-01-31, found 'soon'"),
         ({"edges": ["2024-01-01", 3]}, "expected"),
@@ -180,3 +184,15 @@ def test_parties_with_numbers_and_with_dates_are_refused() -> None:
     numbers = pd.DataFrame({"x": np.arange(0, 1000, 10) / 7})
     with pytest.raises(sottovoce.UsageError, match="found dates at one party and other texts"):
         sottovoce.run("one-way", [dates, numbers], aggregator="masks")
+
+
+def test_whole_numbers_that_no_type_holds() -> None:
+    """Few different ones stay texts; many have bins, and their values lie in them."""
+    accounts = ["12345678901234567890", "99999999999999999999"]
+    generator = np.random.default_rng(3)
+    sizes = [str(int(size) * 10**10) for size in generator.integers(0, 2 * 10**9, 400)]
+    result = run(pd.DataFrame({"account": accounts * 200, "size": sizes}), seed=5)
+    table = result.synthetic
+    assert table is not None
+    assert set(table["account"]) <= set(accounts)
+    assert table["size"].between(0, 2e19).all()
