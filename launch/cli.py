@@ -8,6 +8,7 @@ heeded, and what reports errors when there is an error, so that help starts quic
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -15,7 +16,9 @@ import sys
 import time
 from typing import Final
 
+from ..report.plain_text import plain_text
 from ..runs.interruption import INTERRUPTED, SignalGate
+from .rank_variables import this_rank
 
 __all__ = ["main"]
 
@@ -24,6 +27,8 @@ LEAVE_AFTER: Final = 3.0
 
 The start-up times of ranks differ by less.
 """
+FIRST_RANK: Final = 0
+"""The curator's rank, which reports what all ranks find."""
 MAX_NAME: Final = 200
 """Characters of a file's name in an error of the system."""
 
@@ -35,6 +40,7 @@ def main() -> None:
         gate.open()
         _open_closed_streams()
         status = _run_command(gate)
+        gate.close()
     except KeyboardInterrupt:
         gate.close()
         status = INTERRUPTED
@@ -86,7 +92,6 @@ def _report(error: Exception) -> int:
     import typer
 
     from ..messages import SottovoceError
-    from ..report.plain_text import plain_text
 
     # Typer's errors of usage share a class that it does not export under a name of its own.
     usage = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -100,7 +105,7 @@ def _report(error: Exception) -> int:
         return 2
     if isinstance(error, OSError):
         _complain(_system_error(error))
-        return 2
+        return 3 if _is_shortage(error) else 2
     if isinstance(error, MemoryError):
         _complain("expected enough memory, found too little: take fewer rows, columns or cells")
         return 3
@@ -113,6 +118,11 @@ def _report(error: Exception) -> int:
 def _system_error(error: OSError) -> str:
     """Describe an error of the system that no command has described."""
     reason = error.strerror or type(error).__name__
+    if _is_shortage(error):
+        return (
+            f"expected the system to have what the command needs, found: {reason}: end other "
+            "programs, or raise their limits (ulimit -a)"
+        )
     if error.filename is None:
         return f"expected to write the result to standard output, found: {reason}"
     name = str(error.filename)
@@ -121,15 +131,19 @@ def _system_error(error: OSError) -> str:
     return f"expected a file or folder that can be used, found {name}: {reason}"
 
 
+def _is_shortage(error: OSError) -> bool:
+    """Tell whether the system has no more processes, open files or memory."""
+    return error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
 def _complain(text: str) -> None:
     # In the user's own MPI job every rank finds the same mistake on the command line, and the
     # curator's rank reports it. The others must leave later: when the first rank leaves, mpirun
     # ends all, and the report might not have been printed.
-    from ..messages import CURATOR
-    from ..report.plain_text import plain_text
-    from .mpiexec import this_rank
-
-    if this_rank() == CURATOR:
+    #
+    # Nothing is imported here that loads numpy: no process can load it again after a signal has
+    # interrupted its import.
+    if this_rank() == FIRST_RANK:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"sottovoce: {plain_text(' '.join(text.split()))}\n")
             sys.stderr.flush()

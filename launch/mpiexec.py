@@ -20,15 +20,10 @@ from .library import (
     library_beside,
     library_variables,
 )
+from .rank_variables import RANK_VARIABLES
 
-__all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment", "this_rank"]
+__all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment"]
 
-RANK_VARIABLES: Final = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-    ("PMIX_RANK", ""),
-)
-"""Variables with rank and size: Open MPI's, MPICH's (Hydra, Slurm's PMI-2), any PMIx server's."""
 FLAVOURS: Final[Mapping[str, Flavour]] = {
     "OMPI_COMM_WORLD_RANK": "openmpi",
     "PMI_RANK": "mpich",
@@ -90,14 +85,6 @@ def inside_mpi_job(environment: Mapping[str, str] = os.environ) -> World | None:
             "add --mpi=pmix for Open MPI, --mpi=pmi2 for MPICH (srun --mpi=list)"
         )
     return None
-
-
-def this_rank(environment: Mapping[str, str] = os.environ) -> int:
-    """Say which rank or task this process is before MPI has started; 0 when nothing tells."""
-    for name in (*(rank for rank, _ in RANK_VARIABLES), "SLURM_PROCID"):
-        if environment.get(name, "").isdigit():
-            return int(environment[name])
-    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,9 @@ from ...runs.settings import (
     settings,
     split_names,
 )
-from ..mpiexec import World, inside_mpi_job, this_rank
+from ..mpiexec import World, inside_mpi_job
 from ..rank import be_a_rank
+from ..rank_variables import this_rank
 from ..run import rehearse_plug_in, run_job
 from .app import Greedy, app
 from .options import with_job_options

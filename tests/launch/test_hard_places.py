@@ -1,5 +1,6 @@
 """Places and streams that cannot be used, and parameters out of reach, are one line each."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import sottovoce as package
 from sottovoce import UsageError
+from sottovoce.launch.cli import _report
 from sottovoce.protocols import available, find
 from sottovoce.protocols.protocol import MAX_SYNTHETIC_ROWS
 from sottovoce.runs.job import Job
@@ -153,3 +155,13 @@ def test_more_synthetic_rows_than_memory_holds() -> None:
         with pytest.raises(UsageError, match=r"synthetic_rows that fit .* of 1 GB, found 100,000"):
             require_memory(job, schema=schema)
         require_memory(Job(protocol="jtree", parameters={"synthetic_rows": 1000}), schema=schema)
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENOMEM])
+def test_a_shortage_of_the_system_is_not_blamed_on_standard_output(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _report(OSError(number, os.strerror(number))) == 3
+    line = capsys.readouterr().err
+    assert os.strerror(number) in line
+    assert "standard output" not in line

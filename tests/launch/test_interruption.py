@@ -19,7 +19,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def at(frame, event, argument):
     global count
     name = frame.f_code.co_filename
-    if event == "call" and "sottovoce" in name:
+    if event == "call" and os.environ["WITHIN"] in name:
         count += 1
         if count == moment:
             sys.setprofile(None)
@@ -44,12 +44,16 @@ FIRST = 6
 
 
 def command(
-    *words: str, cwd: Path, moment: int = -1, number: signal.Signals = signal.SIGINT
+    *words: str,
+    cwd: Path,
+    moment: int = -1,
+    number: signal.Signals = signal.SIGINT,
+    within: str = "sottovoce",
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", SIGNALLING, str(int(number)), str(moment), *words],
         cwd=cwd,
-        env={**os.environ, "COUNT": "" if moment >= 0 else "yes"},
+        env={**os.environ, "COUNT": "" if moment >= 0 else "yes", "WITHIN": within},
         capture_output=True,
         text=True,
         check=False,
@@ -86,6 +90,14 @@ def test_a_run_is_interrupted_at_any_moment(tmp_path: Path, number: signal.Signa
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         is_old = (tmp_path / "out" / "ledger.csv").read_text() == "of an earlier run"
         assert is_old or moment > total // 2
+
+
+@pytest.mark.parametrize("moment", [1, 20, 50, 100, 400])
+def test_an_import_is_interrupted(tmp_path: Path, moment: int) -> None:
+    """No process can load numpy a second time, so the line must not need it."""
+    done = command(*RUN, "--out", "out", cwd=tmp_path, moment=moment, within="/numpy/")
+    assert is_one_line(done), done
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
