@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["end_processes", "family_of", "is_rank", "started_by_ranks"]
+__all__ = ["carries", "end_processes", "family_of", "is_rank", "started_by_ranks"]
 
 PROCESSES: Final = Path("/proc")
 RANK_MARK: Final = b"sottovoce.launch.rank"
@@ -22,12 +22,16 @@ RANK_MARK: Final = b"sottovoce.launch.rank"
 
 def family_of(token: str) -> list[int]:
     """List the processes with this token in their environment, but for this one."""
-    mark = token.encode()
     return [
         pid
         for path in PROCESSES.glob("[0-9]*")
-        if (pid := int(path.name)) != os.getpid() and mark in _content(path / "environ")
+        if (pid := int(path.name)) != os.getpid() and carries(pid, token)
     ]
+
+
+def carries(pid: int, token: str) -> bool:
+    """Check that a process has this token in its environment, and so is of the run."""
+    return token.encode() in _content(PROCESSES / str(pid) / "environ")
 
 
 def is_rank(pid: int) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ..messages import Position, role_name
+from .family import carries
 from .leftovers import segments_of
 from .lifeline import Event, Failure, Loss, Move, RankResult, Start
 
@@ -42,6 +43,8 @@ class RankStates:
     """When each rank was last heard of."""
     segments: set[Path] = field(default_factory=set)
     """Shared memory of the ranks on this host."""
+    looked: float = field(default_factory=time.monotonic)
+    """When the launcher last looked for silent ranks."""
 
     def note(self, event: Event) -> None:
         self.last_signs[event.rank] = time.monotonic()
@@ -63,7 +66,10 @@ class RankStates:
     def _find_segments(self, rank: int) -> None:
         """Note the shared memory of a rank on this host, which it leaves when it is killed."""
         start = self.started.get(rank)
-        if start is not None and start.host == platform.node():
+        # Another host may have the same name, as containers have. There the number is of another
+        # process here, so the process must have the run's token.
+        is_here = start is not None and start.host == platform.node()
+        if start is not None and is_here and carries(start.pid, start.token):
             self.segments |= segments_of(start.pid)
 
     def silent_for(self, rank: int) -> float:
@@ -72,11 +78,23 @@ class RankStates:
             return 0.0
         return time.monotonic() - self.last_signs.get(rank, self.begun)
 
+    def _forgive_pause(self) -> None:
+        """Count no time in which the launcher did not listen, because it was stopped itself.
+
+        Signs that came meanwhile may not have been read yet.
+        """
+        now = time.monotonic()
+        if (pause := now - self.looked) > SIGNS_EVERY:
+            self.begun += pause
+            self.last_signs = {rank: last + pause for rank, last in self.last_signs.items()}
+        self.looked = now
+
     def silence(self, *, ranks: int, timeout: float) -> str:
         """Describe the rank that is silent, if one is.
 
         After a time-out a shorter silence is enough.
         """
+        self._forgive_pause()
         limit = max(timeout, MIN_SILENCE)
         waited = ""
         if self.failure is not None:

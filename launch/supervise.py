@@ -146,10 +146,11 @@ def _mpiexec(
             output.silent = True
         raise
     finally:
-        token = server.address.token
-        server.close()
-        if process is not None:
-            _end_all(process, token=token, segments=states.segments)
+        with uninterrupted():  # Ctrl-C that comes now must not leave a process behind
+            token = server.address.token
+            server.close()
+            if process is not None:
+                _end_all(process, token=token, segments=states.segments)
 
 
 def _follow(

@@ -3,6 +3,7 @@
 import json
 import mmap
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -16,7 +17,9 @@ import pytest
 
 from sottovoce.launch.hold import JOB_VARIABLE
 from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
+from sottovoce.launch.lifeline import Start
 from sottovoce.launch.mpiexec import Launcher
+from sottovoce.launch.rank_states import RankStates
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
@@ -125,3 +128,14 @@ def test_the_folder_of_an_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     remove_folder_of(12)
     left = {path.name for path in tmp_path.rglob("*")}
     assert left == {"ompi.123", "1", f"ompi.{os.uname().nodename}.{os.getuid()}"}
+
+
+def test_shared_memory_of_a_process_without_the_token_stays(segment: Path) -> None:
+    """A rank on another host of the same name has a number that is another process's here."""
+    with segment.open("w+b") as file:
+        file.truncate(4096)
+        with mmap.mmap(file.fileno(), 4096):
+            states = RankStates("head-count")
+            states.note(Start(1, os.getpid(), platform.node(), "a token of no process"))
+            assert segments_of(os.getpid()) == {segment}
+            assert states.segments == set()

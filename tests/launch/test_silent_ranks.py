@@ -1,11 +1,16 @@
 """A rank that is stopped is named, whoever waits for it; what ranks started ends with them."""
 
+import signal
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from sottovoce.launch import rank_states
+from sottovoce.launch import rank_states, supervise
+from sottovoce.launch.lifeline import Beat
 from sottovoce.launch.mpiexec import Launcher
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.report.progress import Progress
@@ -42,6 +47,8 @@ if fate == "times out":
     time.sleep(10)
     line = "rank 0 (curator) in p, phase work, step 1: expected Word from party 1, found nothing"
     lifeline.send(Failure(rank, 3, line, timed_out=True))
+if fate == "fails":
+    lifeline.send(Failure(rank, 3, "rank 1 fails"))
 if fate == "stops":
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -49,7 +56,7 @@ time.sleep(600)
 """
 
 
-def line_of(folder: Path, *fates: str, timeout: float = 2.0) -> str:
+def line_of(folder: Path, *fates: str, timeout: float = 2.0, status: int = 3) -> str:
     """Run ranks with these fates, beginning with the curator's, and return the line for the user.
 
     The processes have no MPI; they hold the lifeline as ranks do.
@@ -69,7 +76,7 @@ def line_of(folder: Path, *fates: str, timeout: float = 2.0) -> str:
             placement=Placement(transport="mpi", mpiexec=str(mpiexec)),
             progress=Progress(shown=False),
         )
-    assert caught.value.status == 3
+    assert caught.value.status == status
     return str(caught.value)
 
 
@@ -103,6 +110,40 @@ def test_the_silent_rank_is_named_and_not_the_one_that_waited(tmp_path: Path) ->
 def test_a_rank_that_lives_is_not_blamed_for_a_time_out(tmp_path: Path) -> None:
     line = line_of(tmp_path, "times out", "works", "works", timeout=60)
     assert line.startswith("rank 0 (curator) in p, phase work, step 1: expected Word from party 1")
+
+
+def test_a_launcher_that_was_stopped_itself_blames_no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs of life wait to be read when it goes on. Silence in its presence counts as ever."""
+    now = 0.0
+    monkeypatch.setattr(rank_states, "time", SimpleNamespace(monotonic=lambda: now))
+    states = rank_states.RankStates("head-count", begun=now, looked=now)
+    for rank in range(2):
+        states.note(Beat(rank))
+    now += 1000
+    assert states.silence(ranks=2, timeout=2) == ""
+    for _ in range(59):
+        now += 1
+        states.note(Beat(0))
+        assert states.silence(ranks=2, timeout=2) == ""
+    now += 1
+    assert "rank 1 (party 1)" in states.silence(ranks=2, timeout=2)
+
+
+def test_an_interruption_while_processes_are_ended_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_all = supervise._end_all
+    processes: list[subprocess.Popen[str]] = []
+
+    def end_all_interrupted(process: subprocess.Popen[str], **options: Any) -> None:
+        processes.append(process)
+        signal.raise_signal(signal.SIGINT)
+        end_all(process, **options)
+
+    monkeypatch.setattr(supervise, "_end_all", end_all_interrupted)
+    line = line_of(tmp_path, "stops", "fails", status=130)
+    assert "interrupted; all roles were ended" in line
+    assert processes[0].returncode is not None
 
 
 def test_what_a_rank_started_ends_with_it(tmp_path: Path) -> None:
