@@ -65,7 +65,8 @@ def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
         )
     mine = hashlib.sha256(msgspec.json.encode((job, tell_errors))).digest()
     curators = bytearray(mine)
-    comm.Bcast(curators, root=CURATOR)
+    timeout = max(job.timeout, MIN_SETUP_SECONDS)
+    _wait(comm.Ibcast(curators, root=CURATOR), timeout)
 
     def compare() -> None:
         if curators != mine:
@@ -78,7 +79,6 @@ def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
         if ranks_on_this_host(comm).size < size:
             raise UsageError("expected --tell-errors on one machine, found ranks on several hosts")
 
-    timeout = max(job.timeout, MIN_SETUP_SECONDS)
     _together(comm, timeout, compare)
     if tell_errors:
         _together(comm, timeout, refuse_other_hosts)

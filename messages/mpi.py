@@ -136,10 +136,8 @@ class MPIWire:
         size = self._status.Get_count(self._byte)
         source = self._status.Get_source()
         frame = self._buffer(size)
-        if size < MIN_KEPT_BYTES:
-            incoming.Recv([frame, size, self._byte])
-        else:
-            self._finish(incoming.Irecv([frame, size, self._byte]), source)
+        # Of a message that is not short, the rest comes when its sender has heard of the receiver.
+        self._finish(incoming.Irecv([frame, size, self._byte]), source)
         try:
             length = frame_length(frame.data[:size], limit=self._limit)
         except MessageError:

@@ -190,6 +190,10 @@ def check_folder(folder: Path) -> None:
     existing = folder
     try:
         while not existing.exists():
+            if existing.is_symlink():
+                raise UsageError(
+                    f"expected a folder for --out, found a link to nothing at {existing}"
+                )
             existing = existing.parent
         if not existing.is_dir():
             raise UsageError(f"expected a folder for --out, found a file at {existing}")

@@ -39,7 +39,7 @@ def one_writer(folder: Path) -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
     name = f"\0sottovoce-{os.getuid()}-{digest}"
     with socket.socket(socket.AF_UNIX) as lock:
         try:

@@ -165,3 +165,14 @@ def test_a_shortage_of_the_system_is_not_blamed_on_standard_output(
     line = capsys.readouterr().err
     assert os.strerror(number) in line
     assert "standard output" not in line
+
+
+@pytest.mark.parametrize("out", ["circle", "circle/out", "astray", "astray/out"])
+def test_a_folder_behind_a_link_to_nothing_is_refused_before_the_run(
+    tmp_path: Path, out: str
+) -> None:
+    """Python 3.11 finds a circle of links where others find nothing."""
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "astray").symlink_to("nowhere")
+    done = sottovoce(*RUN, "--out", out, cwd=tmp_path)
+    assert_one_line(done, f"found a link to nothing at {Path(out).parts[0]}")

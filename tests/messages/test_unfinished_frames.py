@@ -56,13 +56,15 @@ def start_of_frame(payload: int) -> bytes:
 def test_a_frame_that_does_not_go_on(mpi: SimpleNamespace) -> None:
     start = start_of_frame(1000)
     mpi.count = len(start)
-    wire = MPIWire(StoppingComm(start, stops_at=0), patience=0.01)  # type: ignore[arg-type]
+    wire = MPIWire(StoppingComm(start, stops_at=len(start)), patience=0.01)  # type: ignore[arg-type]
     with pytest.raises(TimeoutExpired, match=r"rest of a frame from party 2, found nothing more"):
         wire.arrive(timeout=60)
 
 
-def test_a_large_first_piece_that_does_not_arrive(mpi: SimpleNamespace) -> None:
-    mpi.count = MIN_KEPT_BYTES
+@pytest.mark.parametrize("size", [1 << 13, MIN_KEPT_BYTES])
+def test_a_first_piece_that_does_not_arrive(mpi: SimpleNamespace, size: int) -> None:
+    """MPI lets a receiver wait for the rest of a message from a few thousand bytes on."""
+    mpi.count = size
     wire = MPIWire(StoppingComm(b"", stops_at=0), patience=0.01)  # type: ignore[arg-type]
     with pytest.raises(TimeoutExpired, match="from party 2"):
         wire.arrive(timeout=60)
@@ -71,7 +73,7 @@ def test_a_large_first_piece_that_does_not_arrive(mpi: SimpleNamespace) -> None:
 def test_a_length_that_no_memory_holds(mpi: SimpleNamespace) -> None:
     start = start_of_frame(1 << 60)
     mpi.count = len(start)
-    wire = MPIWire(StoppingComm(start, stops_at=0), limit=1 << 62)  # type: ignore[arg-type]
+    wire = MPIWire(StoppingComm(start, stops_at=len(start)), limit=1 << 62)  # type: ignore[arg-type]
     with pytest.raises(MessageError, match=r"fits in memory from party 2, found one of 11529"):
         wire.arrive(timeout=60)
 
@@ -80,7 +82,7 @@ def test_a_false_length_costs_no_memory(mpi: SimpleNamespace) -> None:
     """Memory is given to bytes that arrive, and not to those that are declared."""
     start = start_of_frame(1 << 33)
     mpi.count = len(start)
-    wire = MPIWire(StoppingComm(start, stops_at=0), patience=0.01)  # type: ignore[arg-type]
+    wire = MPIWire(StoppingComm(start, stops_at=len(start)), patience=0.01)  # type: ignore[arg-type]
     before = resident_bytes()
     with pytest.raises((TimeoutExpired, MessageError)):
         wire.arrive(timeout=60)
