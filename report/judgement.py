@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "NO_BETTER",
     "NOT_CLASSIFIED",
     "Judgement",
     "Judging",
@@ -40,6 +41,10 @@ __all__ = [
 WAYS: Final = (2, 3)
 NOT_CLASSIFIED: Final = "nothing was classified"
 """The beginning of the judge's warnings about classifiers."""
+NO_BETTER: Final = "the synthetic table is no better than independent attributes"
+"""The beginning of the judge's warning about a table of rows."""
+SMALLEST_DISTANCE: Final = 1e-9
+"""Distances below it are roundings: the table has the real marginals."""
 NOT_PRIVATE: Final = (
     "measured on the real table, without noise: not private, and not to be published"
 )
@@ -165,7 +170,20 @@ def _judge(
         judging = msgspec.structs.replace(judging, classify=targets)
         users = None if outcome.traffic is None else outcome.traffic.users
         utility = _utility(real, outcome, schema, judging, users=users)
+        warnings += _no_better(utility)
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
+
+
+def _no_better(utility: Utility | None) -> list[str]:
+    """Warn where a synthetic table is no better than independent attributes."""
+    return [
+        f"{NO_BETTER}: its 2-way marginals differ from the real ones by {distance.average:.3g} on "
+        f"average, and the product of the real single attributes by {distance.one_way:.3g}; take "
+        "a larger epsilon, more rows or fewer attributes"
+        for distance in (utility and utility.distances) or ()
+        if (distance.ways, distance.attributes) == (2, "original")
+        and distance.average >= max(distance.one_way, SMALLEST_DISTANCE)
+    ]
 
 
 def _comparable(outcome: PublishedOutcome, schema: Schema | None) -> bool:
