@@ -28,7 +28,7 @@ from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
 from .family import end_processes, family_of, is_rank
 from .hold import JOB_VARIABLE
-from .leftovers import remove_folder_of, remove_segments
+from .leftovers import remove_folder_of, remove_segments, segments_of
 from .library import conflict, loaded_library
 from .lifeline import Failure, LifelineServer
 from .mpiexec import Launcher
@@ -148,9 +148,11 @@ def _mpiexec(
     finally:
         with uninterrupted():  # Ctrl-C that comes now must not leave a process behind
             token = server.address.token
+            # A rank that is still inside MPI_Init has segments, and has not reported yet.
+            starting = [segments_of(pid) for pid in family_of(token)]
             server.close()
             if process is not None:
-                _end_all(process, token=token, segments=states.segments)
+                _end_all(process, token=token, segments=states.segments.union(*starting))
 
 
 def _follow(

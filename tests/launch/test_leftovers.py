@@ -52,6 +52,32 @@ os.kill(os.getpid(), 9)
 """
 
 
+STARTING_MPI = """
+import mmap, sys, time
+from sottovoce.launch.hold import hold
+held = hold()
+file = open(sys.argv[1], "w+b")
+file.truncate(4096)
+memory = mmap.mmap(file.fileno(), 4096)
+open(sys.argv[2], "w").close()
+time.sleep(600)
+"""
+FAILING = """
+import os, sys, time
+import msgspec
+from sottovoce.launch.lifeline import Address, Failure, Lifeline
+
+class Task(msgspec.Struct):
+    lifeline: Address
+
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.05)
+task = msgspec.json.decode(os.environ["SOTTOVOCE_JOB"], type=Task)
+Lifeline(task.lifeline, rank=1, die=sys.exit).send(Failure(1, 3, "rank 1 fails"))
+time.sleep(600)
+"""
+
+
 def rank_of(port: int) -> "subprocess.Popen[str]":
     job = json.dumps({"lifeline": {"hosts": ["127.0.0.1"], "port": port, "token": "t"}})
     return subprocess.Popen(
@@ -109,6 +135,28 @@ def test_shared_memory_of_a_killed_rank_is_removed(tmp_path: Path, segment: Path
         assert other.exists()
     finally:
         other.unlink()
+
+
+def test_shared_memory_of_a_rank_that_starts_mpi_is_removed(tmp_path: Path, segment: Path) -> None:
+    """It has not reported to the launcher when another rank ends the run."""
+    (tmp_path / "starting.py").write_text(STARTING_MPI)
+    (tmp_path / "failing.py").write_text(FAILING)
+    mpiexec = tmp_path / "mpiexec"
+    arguments = f"{segment} {tmp_path}/mapped"
+    mpiexec.write_text(
+        f"#!/bin/sh\n{sys.executable} {tmp_path}/starting.py {arguments} &\n"
+        f"{sys.executable} {tmp_path}/failing.py {arguments} &\nwait\n"
+    )
+    mpiexec.chmod(0o755)
+    with pytest.raises(RunFailed, match="rank 1 fails"):
+        run_with_mpi(
+            Job(protocol="head-count", parties=2, rows=40, seed=1),
+            launcher=Launcher(str(mpiexec), "openmpi", "mpiexec (Open MPI) 5.0.11"),
+            placement=Placement(transport="mpi", mpiexec=str(mpiexec)),
+            progress=Progress(shown=False),
+        )
+    assert (tmp_path / "mapped").exists()
+    assert not segment.exists()
 
 
 def test_segments_are_those_that_are_mapped(segment: Path) -> None:
