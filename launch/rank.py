@@ -244,5 +244,6 @@ def _fail(
         )
     if in_set_up and comm.Get_size() > 1:
         sys.exit(status)  # it was found in the set-up: all ranks know of it, and none waits
+    remove_segments(segments_of(os.getpid()))  # Abort leaves them, and ends all that use them
     comm.Abort(status)
     os._exit(status)

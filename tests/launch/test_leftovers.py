@@ -12,6 +12,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -19,11 +20,16 @@ from sottovoce.launch.hold import JOB_VARIABLE
 from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
 from sottovoce.launch.lifeline import Start
 from sottovoce.launch.mpiexec import Launcher
+from sottovoce.launch.rank import _fail
 from sottovoce.launch.rank_states import RankStates
 from sottovoce.launch.supervise import run_with_mpi
+from sottovoce.messages import MessageError
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job, Placement
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these")
 
@@ -156,6 +162,27 @@ def test_shared_memory_of_a_rank_that_starts_mpi_is_removed(tmp_path: Path, segm
             progress=Progress(shown=False),
         )
     assert (tmp_path / "mapped").exists()
+    assert not segment.exists()
+
+
+def test_a_rank_that_aborts_removes_its_shared_memory(segment: Path) -> None:
+    """In the user's own MPI job there is no launcher to do it."""
+
+    class Comm:
+        def Abort(self, status: int) -> None:  # noqa: N802 - a name of mpi4py
+            raise SystemExit(status)
+
+    with segment.open("w+b") as file:
+        file.truncate(4096)
+        with mmap.mmap(file.fileno(), 4096), pytest.raises(SystemExit):
+            _fail(
+                MessageError("expected a message, found none"),
+                rank=1,
+                role=None,
+                lifeline=None,
+                comm=cast("MPI.Comm", Comm()),
+                are_shown=False,
+            )
     assert not segment.exists()
 
 
