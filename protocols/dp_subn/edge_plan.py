@@ -83,6 +83,12 @@ class EdgeFigures:
         merged = np.minimum(self.sizes, groups)
         return float(merged.sum() ** 2 - (merged**2).sum()) / 2 / max(self.pairs, 1)
 
+    @cached_property
+    def single_noise(self) -> float:
+        """The error of the tables of all single attributes together, with the whole budget."""
+        single = Tables(self.domain, _singles(self.domain), self.whole, weighted=True).error
+        return single * CELL_NOISE * sqrt(self.inflation) / self.rows
+
     def cell_noise(self, edges: int, budget: Budget) -> float:
         """Compute the error of a cell in one of so many tables, in total variation."""
         batch = SumBatch.of(budget, cells=1, sensitivity=2 * edges, squares=2 * edges)
@@ -91,16 +97,15 @@ class EdgeFigures:
     def errors(self, edges: int, groups: int) -> tuple[float, float, float]:
         """Predict the parts of a pair's error, each as if it had the whole budget."""
         attributes = max(1, len(self.sizes))
-        single = Tables(self.domain, _singles(self.domain), self.whole, weighted=True).error
-        noise = single * CELL_NOISE * sqrt(self.inflation) / self.rows
+        single = 2 * self.single_noise / attributes
         # Few edges are the pairs of few attributes.
         part = min(1.0, edges / max(1, attributes - 1))
         counts = part * self.cells(groups) * self.cell_noise(edges, self.whole)
         if edges >= self.pairs:
-            return 2 * noise / attributes, 0.0, counts  # all pairs are edges: none is chosen
+            return single, 0.0, counts  # all pairs are edges: none is chosen
         of_choice = self.whole.share(min(1.0, self.parties / edges)).of_choice
         choices = part * 2 * self.parties / (self.rows * of_choice) * CHOICE_LOSS
-        return 2 * noise / attributes, choices, counts
+        return single, choices, counts
 
     def shares(self, edges: int, groups: int) -> tuple[float, float, float]:
         """Compute the shares with the least error."""

@@ -67,6 +67,8 @@ BY_ERROR: Final = "by error"
 """The value of `budget` that divides epsilon by the predicted errors."""
 MIN_DRAWN_ROWS: Final = 200_000
 """Rows that are drawn along the forest and raked, before as many as wanted are kept."""
+MAX_RAKED: Final = 120_000_000
+"""Drawn rows times tables, unless more rows are wanted: a sweep over them takes a few seconds."""
 MAX_COUNT: Final = 1 << 50
 """The largest count of a label that a party accepts."""
 MAX_NAMES: Final = 12
@@ -177,7 +179,8 @@ class Edges(Variant):
             else [estimate.table for estimate in margins]
         )
         network = directed(merged, strongest_forest(tables))
-        drawn = synthesise(network.fit(tables), max(rows, MIN_DRAWN_ROWS), generator=generator)
+        count = max(rows, min(MIN_DRAWN_ROWS, MAX_RAKED // len(tables)))
+        drawn = synthesise(network.fit(tables), count, generator=generator)
         codes = rake(
             merged,
             drawn.codes,
