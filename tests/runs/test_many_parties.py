@@ -67,9 +67,7 @@ def test_turns_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.timed
 @pytest.mark.parametrize("protocol", ["one-way", "noisy-marginals"])
-def test_a_thousand_parties_need_less_than_two_gigabytes(
-    protocol: str, tmp_path: Path
-) -> None:
+def test_a_thousand_parties_need_less_than_two_gigabytes(protocol: str, tmp_path: Path) -> None:
     """Single attributes, and all pairs, of a table with Adult's domain."""
     words = ["run", protocol, "--parties", "1000", "--transport", "threads", "--quiet"]
     words += ["--set", "aggregator=masks", "--out", str(tmp_path / "out")]
