@@ -10,6 +10,7 @@ from .moments import Moment, Reason, Stretch, critical_path
 from .quantities import time_text
 from .reading import NETWORKS, read_network
 from .replay import PartStep, parts_of, replay
+from .rounds import Exchange, Route, parts_of_rounds
 from .simulation import Ended, Frame, Send, Simulation, Wait
 from .stack import Stack
 from .timing import Timing, share_lines
@@ -43,6 +44,9 @@ __all__ = [
     "PartStep",
     "parts_of",
     "replay",
+    "Exchange",
+    "Route",
+    "parts_of_rounds",
     "VirtualWire",
     "virtual_wires",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,9 +21,20 @@ from ..network import (
 )
 from .folder import BROKEN, read_ledger
 from .formats import quantity
-from .report import Report, read_report
+from .report import read_report
 
-__all__ = ["ReplayReport", "replay_json", "replay_lines", "replay_run", "waiting_rows"]
+__all__ = [
+    "ReplayReport",
+    "Share",
+    "computation_of",
+    "replay_json",
+    "replay_lines",
+    "replay_run",
+    "rounded",
+    "seconds_after",
+    "shares_of",
+    "waiting_rows",
+]
 
 MAX_WAITS_SHOWN = 8
 
@@ -73,7 +85,9 @@ def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
     report = read_report(folder)
     entries = _ledger(folder)
     parts = parts_of(entries, parties=report.parties)
-    timing = replay(parts, network, last=_last(report, entries))
+    timing = replay(
+        parts, network, last=seconds_after(entries, until=report.seconds - report.closing_seconds)
+    )
     waits = sorted(timing.waits.items(), key=lambda item: (-item[1], item[0]))
     summary = ReplayReport(
         protocol=report.protocol,
@@ -81,22 +95,31 @@ def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
         messages=len(entries),
         rounds=report.communication.rounds,
         network=network_text(network),
-        seconds=_rounded(timing.seconds),
+        seconds=rounded(timing.seconds),
         measured_seconds=report.seconds,
-        shares=[
-            Share(reason=reason, seconds=_rounded(seconds), stretches=timing.count(reason))
-            for reason, seconds in timing.by_reason.items()
-        ],
-        computation={
-            host_name(rank): _rounded(seconds)
-            for rank, seconds in timing.computation_by_role.items()
-        },
+        shares=shares_of(timing),
+        computation=computation_of(timing),
         waits=[
-            Waiting(role=host_name(role), awaited=host_name(awaited), seconds=_rounded(seconds))
+            Waiting(role=host_name(role), awaited=host_name(awaited), seconds=rounded(seconds))
             for (role, awaited), seconds in waits
         ],
     )
     return summary, timing
+
+
+def shares_of(timing: Timing) -> list[Share]:
+    """List what the critical path consists of, the largest part first."""
+    return [
+        Share(reason=reason, seconds=rounded(seconds), stretches=timing.count(reason))
+        for reason, seconds in timing.by_reason.items()
+    ]
+
+
+def computation_of(timing: Timing) -> dict[str, float]:
+    """Give the seconds of computation on the critical path, by role."""
+    return {
+        host_name(rank): rounded(seconds) for rank, seconds in timing.computation_by_role.items()
+    }
 
 
 def replay_lines(report: ReplayReport, timing: Timing) -> list[tuple[str, str]]:
@@ -140,12 +163,13 @@ def _ledger(folder: Path) -> list[Entry]:
         raise UsageError(f"expected the ledger of a run at {path}, found {error}") from None
 
 
-def _last(report: Report, entries: list[Entry]) -> float:
-    """Give the seconds that the curator computed after its last message."""
+def seconds_after(entries: Sequence[Entry], *, until: float) -> float:
+    """Give the seconds that the curator computed after its last message, up to its end."""
     ends = [entry.received_at for entry in entries if entry.receiver == CURATOR]
     ends += [entry.sent_at for entry in entries if entry.sender == CURATOR]
-    return max(0.0, report.seconds - report.closing_seconds - max(ends, default=0.0))
+    return max(0.0, until - max(ends, default=0.0))
 
 
-def _rounded(seconds: float) -> float:
+def rounded(seconds: float) -> float:
+    """Round seconds to a microsecond."""
     return round(seconds, 6)

@@ -53,13 +53,17 @@ def run_on_threads(
     tables: tuple[pd.DataFrame, ...] = (),
     show: Callable[[Mapping[int, Position]], None] = lambda _: None,
     network: Network | None = None,
+    made_up: Sequence[Records] = (),
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile.
 
-    With a network the roles take turns under its clock, and each computes on one core.
+    With a network the roles take turns under its clock, and each computes on one core. If `made_up`
+    has records of every party, no table is read, and the schema is the job's.
     """
     try:
-        schema, records, credentials = _set_up(job, tables=tables)
+        schema, records, credentials = (
+            _set_up_made_up(job, made_up) if made_up else _set_up(job, tables=tables)
+        )
     except SottovoceError as mistake:
         mistake.before_start = True
         raise
@@ -136,6 +140,15 @@ def _set_up(
     require_memory(job, schema=schema)
     records = load_all_records(job, schema=schema, tables=tables, notes=notes)
     return schema, [None, *(records[party] for party in parties)], credentials
+
+
+def _set_up_made_up(
+    job: Job, made_up: Sequence[Records]
+) -> tuple[Schema | None, list[Records | None], list[Credentials]]:
+    """Give each party its made-up records, and each rank an identity."""
+    schema = job.schema if instantiate(job).needs_schema else None
+    require_memory(job, schema=schema)
+    return schema, [None, *made_up], read_identities(None, parties=job.parties)
 
 
 class _Positions(Mapping[int, Position]):

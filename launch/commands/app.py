@@ -16,13 +16,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 
-__all__ = ["COMMANDS", "Greedy", "GreedyForData", "app"]
+__all__ = ["COMMANDS", "Greedy", "GreedyForData", "GreedyForPlans", "app"]
 
 COMMANDS: Final = {
     "run": ("running", "Run a protocol: one process for the curator and one for each party."),
     "protocols": ("looking", "List the protocols, or one protocol's parameters and defaults."),
     "report": ("looking", "Write report.html anew, and print the summary again."),
     "compare": ("looking", "Put runs side by side: privacy, cost and quality, as table and page."),
+    "plan": ("planning", "Say what a protocol would cost, before any data are read."),
     "replay": ("forecasting", "Say how long a finished run would have taken on another network."),
     "sweep": ("repeating", "Make many runs from one file; finished runs are not repeated."),
     "reproduce": ("repeating", "Make tables and figures of the papers again, with verdicts."),
@@ -122,3 +123,9 @@ class GreedyForData(Greedy):
     """A command whose option --data takes several words, one for each dataset."""
 
     many = ("--data",)
+
+
+class GreedyForPlans(Greedy):
+    """A command whose options take several words, one for each cell of a grid."""
+
+    many = ("--parties", "--epsilon", "--network", "--set", "--columns", "--drop")

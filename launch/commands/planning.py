@@ -1,0 +1,169 @@
+"""The command `plan`: what a protocol would cost, before any data are read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from ...messages import UsageError
+from ...network import Network, read_network
+from ...parties.demo import DEMO_ROWS
+from ...protocols import RECOMMENDED
+from ...report.folder import put
+from ...report.printing import print_named, print_table
+from ...runs.settings import split_names
+from ...studies.forecast import Forecast, Method
+from ...studies.forecast_grid import forecast_grid, read_assignments
+from ...studies.forecast_text import (
+    LEFT_OUT,
+    METHODS,
+    forecast_csv,
+    forecast_json,
+    forecast_lines,
+    forecast_rows,
+    line_rows,
+)
+from .app import GreedyForPlans, app
+
+
+@app.command("plan", cls=GreedyForPlans)
+def plan_command(
+    protocol: Annotated[
+        str,
+        typer.Argument(
+            help=f"a name that `sottovoce protocols` lists, or module:Class (default {RECOMMENDED})"
+        ),
+    ] = RECOMMENDED,
+    parties: Annotated[
+        list[int] | None, typer.Option(help="numbers of parties (default 3)")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON: categories and bins (default: the demo's)")
+    ] = None,
+    rows: Annotated[int, typer.Option(help="records of all parties together")] = DEMO_ROWS,
+    networks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--network",
+            help="lan, datacentre, wan, mobile, LATENCY/BANDWIDTH such as 50ms/20Mbit/s, or TOML "
+            "files (default lan wan)",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="privacy budgets of each record")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="chance that epsilon may fail (default 1e-9)")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="a protocol's parameter; several values of one are a grid",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="played: all roles on made-up records; predicted: from formulas alone "
+            "(default: played up to 12 parties, or 100 that cannot be predicted)"
+        ),
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="how many times as fast as here the roles compute; inf: in no time"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="of the plays: as runs with a seed, without ML-KEM")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="rigorous (default), or paper: as the paper prints it")
+    ] = None,
+    key_bits: Annotated[int | None, typer.Option(help="bits of the Paillier key")] = None,
+    insecure_test_keys: Annotated[
+        bool, typer.Option("--insecure-test-keys", help="allow keys below 2048 bits")
+    ] = False,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="attributes of the schema to take, and no others")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="attributes of the schema to leave out")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="file for the table as CSV")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+) -> None:
+    """Say what a protocol would cost, before any data are read: messages, bytes, seconds, epsilon.
+
+    Options with several values make a grid: --parties 3 10 100 --network lan wan.
+    """
+    options = {
+        "protocol": protocol,
+        "schema": None if schema is None else str(schema),
+        "delta": delta,
+        "seed": seed,
+        "mode": mode,
+        "key_bits": key_bits,
+        "insecure_test_keys": insecure_test_keys or None,
+        "columns": split_names(",".join(columns)) if columns else None,
+        "drop": split_names(",".join(drop)) if drop else None,
+    }
+    if csv is not None and not csv.parent.is_dir():
+        raise UsageError(f"expected a folder for --csv {csv}, found none at {csv.parent}")
+    results = [
+        *forecast_grid(
+            options,
+            parties=parties or [3],
+            epsilons=epsilon or [],
+            parameters=read_assignments(assignments or []),
+            rows=rows,
+            networks=_networks(networks or ["lan", "wan"], speed=speed),
+            method=_method(method),
+        )
+    ]
+    plans = [plan for plan, _ in results]
+    if csv is not None:
+        put({csv.name: forecast_csv(plans)}, folder=csv.parent)
+    if as_json:
+        sys.stdout.write(forecast_json(plans))
+    elif len(results) == 1:
+        plan, timing = results[0]
+        print_named(forecast_lines(plan, timing))
+        sys.stdout.write("\n")
+        print_table(*line_rows(plan))
+    else:
+        _print_grid(plans)
+
+
+def _networks(names: list[str], *, speed: float | None) -> list[Network]:
+    if speed is not None and not speed > 0:
+        raise UsageError(f"expected a number above 0 for --speed, found {speed:g}")
+    networks = [read_network(name) for name in names]
+    return [network if speed is None else network.with_speed(speed) for network in networks]
+
+
+def _method(name: str | None) -> Method | None:
+    methods: dict[str, Any] = {method: method for method in get_args(Method)}
+    if name is None or name in methods:
+        return None if name is None else methods[name]
+    raise UsageError(f"expected --method {' or '.join(methods)}, found {name!r}")
+
+
+def _print_grid(plans: list[Forecast]) -> None:
+    """Print forecasts side by side, and below them what all have in common."""
+    first = plans[0]
+    sys.stdout.write(f"{first.protocol}, {first.rows:,} rows\n\n")
+    print_table(*forecast_rows(plans))
+    methods = dict.fromkeys(plan.method for plan in plans)
+    remarks = dict.fromkeys(remark for plan in plans for remark in plan.remarks)
+    sys.stdout.write("\n")
+    print_named(
+        [
+            *(("method", METHODS[method]) for method in methods),
+            *(("remark", remark) for remark in remarks),
+            ("left out", LEFT_OUT),
+        ]
+    )

@@ -1,0 +1,115 @@
+"""Rounds: a conversation of which only the sizes and the directions of messages are known.
+
+A round has exchanges: so many messages from parties to the curator, back, or between parties. All
+parties do alike. In every round each role sends its messages, and then waits for those of the same
+round that are for it. So a conversation of thousands of parties takes few figures to describe.
+
+Messages between parties go to the next parties of a circle. The small ones that a party sends in
+one round travel together, up to the size that TCP sends on a new connection at once, with the bytes
+of all their headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from ..messages import CURATOR
+from .replay import PartStep
+from .stack import Stack
+from .window import FIRST_WINDOW
+
+__all__ = ["Exchange", "Route", "parts_of_rounds"]
+
+
+class Route(StrEnum):
+    """From whom to whom messages go."""
+
+    UP = "parties to the curator"
+    DOWN = "the curator to parties"
+    ACROSS = "between parties"
+
+    @classmethod
+    def of(cls, sender: int, receiver: int) -> Route:
+        """Tell the route from a sender to a receiver.
+
+        >>> Route.of(3, 0).value
+        'parties to the curator'
+        """
+        if sender == CURATOR:
+            return cls.DOWN
+        return cls.UP if receiver == CURATOR else cls.ACROSS
+
+
+class Exchange(NamedTuple):
+    """Messages of one kind in one round."""
+
+    route: Route
+    messages: int
+    """Number of messages of all parties."""
+    size: int
+    """Bytes of each frame."""
+
+
+def parts_of_rounds(
+    rounds: Sequence[Sequence[Exchange]], *, parties: int, stack: Stack
+) -> list[list[PartStep]]:
+    """Write each role's part, without computation, from what is exchanged in each round.
+
+    >>> up = Exchange(Route.UP, 2, 100)
+    >>> curator, *others = parts_of_rounds([[up]], parties=2, stack=Stack())
+    >>> [(step.sent, step.peer, step.size) for step in curator]
+    [(False, 1, 100), (False, 2, 100)]
+    """
+    parts: list[list[PartStep]] = [[] for _ in range(parties + 1)]
+    for exchanges in rounds:
+        frames = [
+            (sender, receiver, size)
+            for exchange in exchanges
+            for sender, receiver, size in _frames(exchange, parties=parties, stack=stack)
+        ]
+        for sender, receiver, size in frames:
+            parts[sender].append(PartStep(0.0, True, receiver, size))  # noqa: FBT003
+        for sender, receiver, size in frames:
+            parts[receiver].append(PartStep(0.0, False, sender, size))  # noqa: FBT003
+    return parts
+
+
+def _frames(exchange: Exchange, *, parties: int, stack: Stack) -> list[tuple[int, int, int]]:
+    """List sender, receiver and size of the frames that stand for an exchange."""
+    frames = []
+    for party in range(1, parties + 1):
+        # The first parties have one message more if not all have the same number.
+        number = (exchange.messages + parties - party) // parties
+        if exchange.route is Route.ACROSS:
+            sizes = _together(number, exchange.size, stack=stack)
+            frames += [
+                (party, _after(party, distance, parties=parties), size)
+                for distance, size in enumerate(sizes)
+            ]
+        elif exchange.route is Route.UP:
+            frames += [(party, CURATOR, exchange.size)] * number
+        else:
+            frames += [(CURATOR, party, exchange.size)] * number
+    return frames
+
+
+def _after(party: int, distance: int, *, parties: int) -> int:
+    """Give another party of the circle: at distance 0 the next one."""
+    return (party + distance % (parties - 1)) % parties + 1
+
+
+def _together(number: int, size: int, *, stack: Stack) -> list[int]:
+    """Give the sizes of the frames in which so many messages of a size travel.
+
+    >>> _together(3, 1_000_000, stack=Stack()), len(_together(60, 1000, stack=Stack()))
+    ([1000000, 1000000, 1000000], 5)
+    """
+    fitting = FIRST_WINDOW // stack.wire_bytes(size)
+    if fitting <= 1:
+        return [size] * number
+    headers = stack.wire_bytes(size) - size
+    full, rest = divmod(number, fitting)
+    counts = [fitting] * full + [rest] * bool(rest)
+    return [count * size + (count - 1) * headers for count in counts]

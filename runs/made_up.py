@@ -1,0 +1,83 @@
+"""Runs on made-up records: what a protocol does and costs, before any data are read.
+
+The records have the shape of the job's schema, or of the demo's people, and are nobody's. The roles
+play on the transport `virtual`, on a network that takes no time. So the ledger has what every role
+sends, and how long it computes in between, and can be replayed on any network.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..messages import UsageError
+from ..network import NETWORKS
+from ..parties import DEMO, DEMO_SCHEMA, RawTable, Records, Schema, blocks, join_tables
+from ..parties.counting import CodedTable
+from ..parties.made_up import made_up_rows
+from ..parties.schema import code_type
+from .job import Job, instantiate
+from .record import RunRecord
+from .threads import run_on_threads
+
+__all__ = ["made_up_records", "run_on_made_up", "with_schema"]
+
+SHAPE_ROWS = 2000
+"""Rows of the demo's table that are looked at for its columns."""
+
+
+def with_schema(job: Job) -> Job:
+    """Give the job the demo's schema if it needs one and has none.
+
+    Raises:
+        UsageError: the schema is to be learnt from data.
+    """
+    if job.schema_plan is not None:
+        raise UsageError(
+            "expected a schema with rules for all attributes, found private ones: they are learnt "
+            "from data; plan with the schema that `sottovoce run private-schema` writes"
+        )
+    if job.schema is not None or not instantiate(job).needs_schema:
+        return job
+    return msgspec.structs.replace(job, schema=DEMO_SCHEMA.select(job.choice))
+
+
+def made_up_records(job: Job, *, rows: int) -> list[Records]:
+    """Make up each party's records, of the job's schema or of the demo's columns.
+
+    The attributes of a schema depend on one another, as those of people do. So protocols that learn
+    dependences have something to learn, and do all that they do on data.
+    """
+    generator = np.random.default_rng(0)
+    if job.schema is not None:
+        table: CodedTable | RawTable = _dependent(job.schema, rows=rows, generator=generator)
+    else:
+        shape = join_tables(list(blocks(DEMO, rows=SHAPE_ROWS)))
+        table = made_up_rows(shape, rows=rows, generator=generator)
+    whole = Records(table, schema=job.schema, numbers=np.arange(rows))
+    return [whole.take(part) for part in np.array_split(np.arange(rows), job.parties)]
+
+
+def _dependent(schema: Schema, *, rows: int, generator: np.random.Generator) -> CodedTable:
+    """Make up records in which half of the values follow from one hidden number."""
+    domain, hidden = schema.domain, generator.random(rows)
+    codes: list[npt.NDArray[np.unsignedinteger[Any]]] = []
+    for labels in domain.labels.values():
+        kind = code_type(len(labels))
+        uniform = generator.integers(len(labels), size=rows)
+        follows = generator.random(rows) < 0.5
+        codes.append(np.where(follows, hidden * len(labels), uniform).astype(kind))
+    return CodedTable(codes, domain, rows=rows)
+
+
+def run_on_made_up(job: Job, *, rows: int) -> RunRecord:
+    """Play a job on made-up records, on a network that takes no time.
+
+    Raises:
+        UsageError: the job does not fit the protocol.
+    """
+    job = with_schema(job)
+    return run_on_threads(job, network=NETWORKS["none"], made_up=made_up_records(job, rows=rows))

@@ -1,0 +1,309 @@
+"""Forecasts: what a protocol would cost, before any data are read.
+
+With few parties all roles play on made-up records (`runs.made_up`), and the ledger of that is
+replayed on each network. With many parties the cost follows from the protocol's prediction, and the
+seconds from the network's model alone (`forecast_predicted`). A forecast says which of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import msgspec
+
+from ..messages import UsageError
+from ..network import Network, Timing, network_text, parts_of, replay
+from ..protocols import AnyProtocol
+from ..report.claims import scope
+from ..report.making import make_report
+from ..report.replaying import Share, computation_of, rounded, seconds_after, shares_of
+from ..report.report import Bound, Report
+from ..runs.job import Job, instantiate
+from ..runs.made_up import run_on_made_up, with_schema
+from ..runs.record import RunRecord
+from .forecast_predicted import NotPredictedError, Prediction, predict
+
+__all__ = ["MAX_PLAYED_PARTIES", "Forecast", "ForecastLine", "Method", "forecast"]
+
+Method = Literal["played", "predicted"]
+MAX_PLAYED_PARTIES: Final = 12
+"""Parties that are played unless another method is chosen."""
+MAX_PARTIES_PLAYED_INSTEAD: Final = 100
+"""Parties that are played at most where they cannot be predicted, unless that is chosen."""
+MAX_SMALL_ROWS: Final = 50_000
+"""Made-up records at most of the plays that show the order of messages of many parties."""
+CHECK_ROWS: Final = 1000
+"""Made-up records of the play that shows whether messages depend on records."""
+LARGE_EPSILON: Final = 100.0
+"""Budget of that play."""
+OF_MADE_UP: Final = "messages depend on records: these are of made-up ones"
+
+
+class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
+    """All messages of one kind in one phase."""
+
+    phase: str
+    kind: str
+    messages: int
+    payload_bytes: int
+    frame_bytes: int
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would cost."""
+
+    protocol: str
+    parties: int
+    rows: int
+    mode: str
+    settings: dict[str, str]
+    """Parameters that were set, as text."""
+    network: str
+    network_text: str
+    method: Method
+    messages: int
+    rounds: int | None
+    """Longest chain of dependent messages; `None` where it is not known for so many parties."""
+    payload_bytes: int
+    frame_bytes: int
+    lines: list[ForecastLine]
+    exact: bool
+    """Whether messages and payload bytes follow from public figures, so every run has the same."""
+    seconds: float | None
+    """Seconds on the network; without computation if the method is "predicted"."""
+    shares: list[Share]
+    """What the critical path consists of, the largest part first."""
+    computation: dict[str, float]
+    """Seconds of computation on the critical path, by role; empty if it was left out."""
+    claimed_epsilon: Bound
+    claimed_delta: float
+    claimed_for: str
+    """The adversaries that the claim covers."""
+    claimed_coalition: int | None
+    """Collusion threshold of the claim; `None` if it covers all other roles together."""
+    epsilon: dict[str, Bound]
+    """The loss in each adversary's view as accounted on made-up records; empty if not played."""
+    remarks: list[str]
+
+
+def forecast(
+    job: Job, *, rows: int, networks: Sequence[Network], method: Method | None = None
+) -> list[tuple[Forecast, Timing | None]]:
+    """Forecast a job on each network.
+
+    Args:
+        job: the job; its data are not read.
+        rows: number of records of all parties.
+        networks: the networks.
+        method: whether to play or to predict. Without it, up to 12 parties are played, and up to
+            100 if their seconds cannot be predicted.
+
+    Raises:
+        UsageError: the job cannot be run, or not be forecast by this method.
+    """
+    if rows < job.parties:
+        raise UsageError(
+            f"expected at least as many rows as parties ({job.parties:,}), found --rows {rows}"
+        )
+    instantiate(job)
+    job = with_schema(job)
+    if method is None and job.parties > MAX_PLAYED_PARTIES:
+        return _predicted_or_played(job, rows=rows, networks=networks)
+    play_or_predict = _predicted if method == "predicted" else _played
+    return play_or_predict(job, rows=rows, networks=networks)
+
+
+def _predicted_or_played(
+    job: Job, *, rows: int, networks: Sequence[Network]
+) -> list[tuple[Forecast, Timing | None]]:
+    """Predict many parties; if seconds cannot be predicted, play as many as are not too many."""
+    is_playable = job.parties <= MAX_PARTIES_PLAYED_INSTEAD
+    try:
+        forecasts = _predicted(job, rows=rows, networks=networks)
+    except NotPredictedError:
+        if not is_playable:
+            raise
+    else:
+        if not is_playable or all(timing is not None for _, timing in forecasts):
+            return forecasts
+    return _played(job, rows=rows, networks=networks)
+
+
+@lru_cache(maxsize=64)
+def _play(job: bytes, rows: int) -> tuple[RunRecord, Report]:
+    """Play a job once in this process: grids repeat it on many networks, or with more parties."""
+    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)
+    return record, make_report(record)
+
+
+def _played(
+    job: Job, *, rows: int, networks: Sequence[Network]
+) -> list[tuple[Forecast, Timing | None]]:
+    # The first roles in a process load modules. All plays that are shown come after that.
+    always_exact = _is_exact_on_dependent(msgspec.json.encode(_few(job)), min(rows, CHECK_ROWS))
+    record, report = _play(msgspec.json.encode(job), rows)
+    parts = parts_of(record.entries, parties=job.parties)
+    last = seconds_after(record.entries, until=record.seconds - record.closing_seconds)
+    exact = always_exact and _is_exact(report)
+    lines = _lines(record)
+    forecasts: list[tuple[Forecast, Timing | None]] = []
+    for network in networks:
+        timing = replay(parts, network, last=last)
+        plan = Forecast(
+            **_common(job, report, rows=rows, network=network),
+            method="played",
+            messages=len(record.entries),
+            rounds=report.communication.rounds,
+            payload_bytes=report.communication.payload_bytes,
+            frame_bytes=report.communication.frame_bytes,
+            lines=lines,
+            exact=exact,
+            seconds=rounded(timing.seconds),
+            shares=shares_of(timing),
+            computation=computation_of(timing),
+            epsilon={**report.privacy.epsilon, **report.privacy.coalitions},
+            remarks=[] if exact else [OF_MADE_UP],
+        )
+        forecasts.append((plan, timing))
+    return forecasts
+
+
+def _predicted(
+    job: Job, *, rows: int, networks: Sequence[Network]
+) -> list[tuple[Forecast, Timing | None]]:
+    prediction, report = _prediction(job, rows=rows)
+    exact = _is_exact(report) and _is_exact_on_dependent(
+        msgspec.json.encode(_few(job)), min(rows, CHECK_ROWS)
+    )
+    lines = [
+        ForecastLine(
+            phase=line.phase,
+            kind=line.kind,
+            messages=line.messages,
+            payload_bytes=line.payload_bytes,
+            frame_bytes=line.payload_bytes + line.messages * prediction.overhead(line),
+        )
+        for line in prediction.lines
+    ]
+    forecasts: list[tuple[Forecast, Timing | None]] = []
+    for network in networks:
+        timing = prediction.timing(network)
+        plan = Forecast(
+            **_common(job, report, rows=rows, network=network),
+            method="predicted",
+            messages=sum(line.messages for line in lines),
+            rounds=prediction.rounds,
+            payload_bytes=sum(line.payload_bytes for line in lines),
+            frame_bytes=sum(line.frame_bytes for line in lines),
+            lines=lines,
+            exact=exact,
+            seconds=None if timing is None else rounded(timing.seconds),
+            shares=[] if timing is None else shares_of(timing),
+            computation={},
+            epsilon={},
+            remarks=[*prediction.remarks, *([] if exact else [OF_MADE_UP])],
+        )
+        forecasts.append((plan, timing))
+    return forecasts
+
+
+def _prediction(job: Job, *, rows: int) -> tuple[Prediction, Report]:
+    """Predict a job with many parties from two plays with few, and give the second one's report.
+
+    Raises:
+        UsageError: the protocol does not predict all its messages.
+    """
+    protocol = instantiate(job)
+    fewest = _fewest(protocol)
+    if job.parties <= fewest:
+        raise UsageError(
+            f"expected more than {fewest} parties for --method predicted, found {job.parties}: "
+            "--method played"
+        )
+    plays = [
+        _play(
+            msgspec.json.encode(msgspec.structs.replace(job, parties=few)),
+            max(few, min(rows, MAX_SMALL_ROWS)),
+        )
+        for few in (fewest, fewest + 1)
+    ]
+    if not all(_is_predicted(report) for _, report in plays):
+        raise NotPredictedError(
+            f"expected a protocol that predicts all its messages, found {protocol.name}: "
+            f"--method played plays {job.parties} parties on made-up records"
+        )
+    records = [record for record, _ in plays]
+    return predict(job, protocol, rows=rows, plays=records), plays[-1][1]
+
+
+def _few(job: Job) -> Job:
+    """Give the same job with few parties, and with so large a budget that noise decides nothing."""
+    protocol = instantiate(job)
+    parameters = dict(job.parameters)
+    if "epsilon" in protocol.Parameters.__struct_fields__:
+        parameters["epsilon"] = max(LARGE_EPSILON, protocol.epsilon)
+    few = min(job.parties, _fewest(protocol))
+    return msgspec.structs.replace(job, parties=few, parameters=parameters)
+
+
+@lru_cache(maxsize=64)
+def _is_exact_on_dependent(job: bytes, rows: int) -> bool:
+    """Tell whether a job's messages follow from public figures where there is much to learn."""
+    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)
+    return _is_exact(make_report(record))
+
+
+def _fewest(protocol: AnyProtocol) -> int:
+    """Give a small number of parties with which a protocol does what it does with many."""
+    return max(3, protocol.least_parties, (protocol.colluding or 0) + 2)
+
+
+def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[str, Any]:
+    privacy = report.privacy
+    return {
+        "protocol": report.protocol,
+        "parties": job.parties,
+        "rows": rows,
+        "mode": job.mode,
+        "settings": {name: str(value) for name, value in job.parameters.items()},
+        "network": network.name,
+        "network_text": network_text(network),
+        "claimed_epsilon": privacy.claimed_epsilon,
+        "claimed_delta": privacy.claimed_delta,
+        "claimed_for": scope(privacy),
+        "claimed_coalition": privacy.claimed_coalition,
+    }
+
+
+def _is_exact(report: Report) -> bool:
+    """Tell whether the protocol predicted all messages of a run before it."""
+    lines = report.communication.predicted or []
+    return _is_predicted(report) and all(line.basis == "before" for line in lines)
+
+
+def _is_predicted(report: Report) -> bool:
+    """Tell whether the protocol predicts all messages of a run, perhaps from its model."""
+    predicted = report.communication.predicted
+    return (
+        predicted is not None
+        and all(line.right for line in predicted)
+        and sum(line.messages for line in predicted) == report.communication.messages
+    )
+
+
+def _lines(record: RunRecord) -> list[ForecastLine]:
+    """Add up the ledger by phase and kind, in the order in which the kinds were first sent."""
+    sums: dict[tuple[str, str], list[int]] = {}
+    for entry in record.entries:
+        line = sums.setdefault((entry.phase, entry.kind), [0, 0, 0])
+        line[0] += 1
+        line[1] += entry.payload_bytes
+        line[2] += entry.frame_bytes
+    return [
+        ForecastLine(
+            phase=phase, kind=kind, messages=line[0], payload_bytes=line[1], frame_bytes=line[2]
+        )
+        for (phase, kind), line in sums.items()
+    ]

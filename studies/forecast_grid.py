@@ -1,0 +1,84 @@
+"""Grids of forecasts: every combination of parties, budgets, parameters and networks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..messages import UsageError
+from ..network import Network, Timing
+from ..runs.settings import settings
+from .forecast import Forecast, Method, forecast
+
+__all__ = ["MAX_CELLS", "forecast_grid", "read_assignments"]
+
+MAX_CELLS = 1000
+"""Cells of a grid at most."""
+
+
+def read_assignments(assignments: Sequence[str]) -> dict[str, list[str]]:
+    """Read NAME=VALUE, where a name that stands several times has several values.
+
+    >>> read_assignments(["aggregator=masks", "aggregator=paillier", "updates=1"])
+    {'aggregator': ['masks', 'paillier'], 'updates': ['1']}
+
+    Raises:
+        UsageError: an assignment has another form, or a value stands twice.
+    """
+    values: dict[str, list[str]] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"expected --set NAME=VALUE, found {assignment!r}")
+        chosen = values.setdefault(name.strip().replace("-", "_"), [])
+        if value in chosen:
+            raise UsageError(f"expected each value of --set once, found {assignment} twice")
+        chosen.append(value)
+    return values
+
+
+def forecast_grid(
+    options: Mapping[str, Any],
+    *,
+    parties: Sequence[int],
+    epsilons: Sequence[float],
+    parameters: Mapping[str, Sequence[str]],
+    rows: int,
+    networks: Sequence[Network],
+    method: Method | None = None,
+) -> Iterator[tuple[Forecast, Timing | None]]:
+    """Forecast every cell of a grid, networks varying fastest.
+
+    Args:
+        options: the options of a run that all cells share, as `runs.settings` takes them.
+        parties: numbers of parties.
+        epsilons: budgets; if there are none, the protocol's own.
+        parameters: values of each parameter.
+        rows: number of records of all parties.
+        networks: the networks.
+        method: whether to play or to predict.
+
+    Raises:
+        UsageError: a cell cannot be forecast.
+    """
+    budgets: Sequence[float | None] = epsilons or [None]
+    assignments = [
+        dict(zip(parameters, values, strict=True))
+        for values in itertools.product(*parameters.values())
+    ]
+    cells = len(parties) * len(budgets) * len(assignments) * len(networks)
+    if cells > MAX_CELLS:
+        raise UsageError(
+            f"expected at most {MAX_CELLS:,} cells, found {cells:,}: plan parts of the grid"
+        )
+    # All options are checked before the first job is played.
+    jobs = [
+        settings(
+            {**options, "parties": number, "epsilon": epsilon, "set": assignment},
+            spelling=lambda name: f"--{name.replace('_', '-')}",
+        ).job
+        for number, epsilon, assignment in itertools.product(parties, budgets, assignments)
+    ]
+    for job in jobs:
+        yield from forecast(job, rows=rows, networks=networks, method=method)

@@ -1,0 +1,186 @@
+"""The cost of many parties, from the protocol's prediction and the order of messages among few.
+
+A prediction says how many messages of each kind there are, and how long they are, but not who waits
+for whom. Two plays with few parties show that: in which round each kind is sent, and from whom to
+whom. If both plays have the same rounds, so have many parties. Otherwise seconds are left out.
+
+Where messages depend on what was learnt, it is what the second play has learnt of made-up records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..messages import Entry, UsageError
+from ..network import Exchange, Network, Route, Timing, parts_of_rounds, replay
+from ..protocols import AnyProtocol, Cost, Public
+from ..protocols.cost import add_up
+from ..runs.introduced import predict_run
+from ..runs.job import Job
+from ..runs.record import RunRecord
+
+__all__ = ["NotPredictedError", "Prediction", "predict"]
+
+CHANGING_ROUNDS = (
+    "its rounds change with the number of parties or with what is learnt, so rounds and seconds "
+    "are left out: --method played has them"
+)
+
+
+class NotPredictedError(UsageError):
+    """A protocol's messages with many parties do not follow from what it predicts."""
+
+
+class _Place(NamedTuple):
+    """Where in a conversation messages of one kind are sent."""
+
+    round: int
+    phase: str
+    kind: str
+    route: Route
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """The predicted messages of many parties, and their rounds."""
+
+    parties: int
+    lines: Sequence[Cost]
+    overheads: Mapping[tuple[str, str], int]
+    """Bytes of a frame beside its payload, by phase and kind."""
+    exchanges: Sequence[Sequence[Exchange]] | None
+    """What is exchanged in each round; `None` where the rounds of many parties are not known."""
+    remarks: Sequence[str]
+
+    @property
+    def rounds(self) -> int | None:
+        """Number of rounds, where it is known."""
+        return None if self.exchanges is None else len(self.exchanges)
+
+    def overhead(self, line: Cost) -> int:
+        """Give the bytes of each frame of a line beside the payload."""
+        return self.overheads[line.phase, line.kind]
+
+    def timing(self, network: Network) -> Timing | None:
+        """Give the time on a network, where roles take no time to compute."""
+        if self.exchanges is None:
+            return None
+        parts = parts_of_rounds(self.exchanges, parties=self.parties, stack=network.stack)
+        return replay(parts, network)
+
+
+def predict(
+    job: Job, protocol: AnyProtocol, *, rows: int, plays: Sequence[RunRecord]
+) -> Prediction:
+    """Predict the cost of a job from two plays of it with other numbers of parties.
+
+    Raises:
+        NotPredictedError: the protocol predicts nothing for so many parties.
+    """
+    schema, hybrid = plays[0].schema, plays[0].hybrid
+    public = Public(
+        parties=job.parties,
+        rows=0 if plays[0].rows is None else rows,
+        key_bits=job.key_bits,
+        domain=None if schema is None else schema.domain,
+        model=plays[-1].outcome.model,
+    )
+    try:
+        predicted = predict_run(protocol, public, identities=False, hybrid=hybrid)
+    except (LookupError, ValueError, ArithmeticError) as error:
+        raise NotPredictedError(
+            f"expected a cost that {protocol.name} predicts from what {plays[-1].job.parties} "
+            f"parties learnt, found {type(error).__name__}: --method played"
+        ) from None
+    if not predicted:
+        raise NotPredictedError(
+            f"expected a predicted cost of {job.parties} parties, found that {protocol.name} has "
+            "none: --method played"
+        )
+    lines = add_up(predicted)
+    overheads = {
+        (entry.phase, entry.kind): entry.frame_bytes - entry.payload_bytes
+        for record in plays
+        for entry in record.entries
+    }
+    usual = max(overheads.values())
+    overheads |= {
+        (line.phase, line.kind): usual for line in lines if (line.phase, line.kind) not in overheads
+    }
+    rates = [_rates(record.entries, parties=record.job.parties) for record in plays]
+    places = [*map(_places, rates)]
+    seen = {(place.phase, place.kind) for place in rates[0]}
+    has_rounds = places[0] == places[1] and {(line.phase, line.kind) for line in lines} <= seen
+    return Prediction(
+        parties=job.parties,
+        lines=lines,
+        overheads=overheads,
+        exchanges=_exchanges(lines, rates[-1], overheads, parties=job.parties)
+        if has_rounds
+        else None,
+        remarks=[] if has_rounds else [CHANGING_ROUNDS],
+    )
+
+
+def _rates(entries: Sequence[Entry], *, parties: int) -> dict[_Place, float]:
+    """Count the messages in each place for each party."""
+    counts = Counter(
+        _Place(entry.round, entry.phase, entry.kind, Route.of(entry.sender, entry.receiver))
+        for entry in entries
+    )
+    return {place: count / parties for place, count in sorted(counts.items())}
+
+
+def _places(rates: Mapping[_Place, float]) -> dict[_Place, float | None]:
+    """Give what must be the same with any number of parties.
+
+    How many other parties each talks to may change; how often it talks to the curator may not.
+    """
+    return {place: None if place.route is Route.ACROSS else rate for place, rate in rates.items()}
+
+
+def _exchanges(
+    lines: Sequence[Cost],
+    rates: Mapping[_Place, float],
+    overheads: Mapping[tuple[str, str], int],
+    *,
+    parties: int,
+) -> list[list[Exchange]]:
+    """Distribute the predicted messages of each kind over its rounds and routes."""
+    rounds: list[list[Exchange]] = [[] for _ in range(max(place.round for place in rates))]
+    for line in lines:
+        places = {
+            place: rate
+            for place, rate in rates.items()
+            if (place.phase, place.kind) == (line.phase, line.kind)
+        }
+        across = [place for place in places if place.route is Route.ACROSS]
+        counts = {
+            place: round(rate * parties) for place, rate in places.items() if place not in across
+        }
+        if across:
+            rest = line.messages - sum(counts.values())
+            counts |= _shared(rest, {place: places[place] for place in across})
+        elif sum(counts.values()) != line.messages:
+            counts = _shared(line.messages, places)
+        size = math.ceil(line.payload_bytes / line.messages) if line.messages else 0
+        frame = size + overheads[line.phase, line.kind]
+        for place, count in counts.items():
+            if count > 0:
+                rounds[place.round - 1].append(Exchange(place.route, count, frame))
+    return rounds
+
+
+def _shared(messages: int, rates: Mapping[_Place, float]) -> dict[_Place, int]:
+    """Divide messages among places in proportion to their rates."""
+    whole, counts, passed, shared = sum(rates.values()), {}, 0.0, 0
+    for place, rate in rates.items():
+        passed += rate
+        until = round(messages * passed / whole)
+        counts[place] = until - shared
+        shared = until
+    return counts

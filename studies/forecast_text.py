@@ -1,0 +1,169 @@
+"""Forecasts as lines, tables, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import msgspec
+
+from ..network import Reason, Timing, share_lines, time_text
+from ..privacy import members
+from ..report.claims import view_name
+from ..report.formats import bytes_text, epsilon_text, quantity
+from ..runs.infinity import in_json
+from .forecast import Forecast
+
+__all__ = [
+    "LEFT_OUT",
+    "METHODS",
+    "forecast_csv",
+    "forecast_json",
+    "forecast_lines",
+    "forecast_rows",
+    "line_rows",
+]
+
+METHODS = {
+    "played": "played: all roles ran here on made-up records, with their computation",
+    "predicted": "predicted: from the protocol's formulas and the network alone; no computation",
+}
+LEFT_OUT = "memory, and how close the result comes to the data"
+
+
+def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str]]:
+    """Say what one run would cost, in names and texts."""
+    rounds = "" if plan.rounds is None else f" in {quantity(plan.rounds, 'round')}"
+    parties = quantity(plan.parties, "party", "parties")
+    frames = bytes_text(plan.frame_bytes)
+    basis = "as in every run" if plan.exact else "of made-up records"
+    lines = [
+        ("protocol", f"{plan.protocol} of {parties}, {quantity(plan.rows, 'row')}"),
+        ("method", METHODS[plan.method]),
+        ("messages", f"{plan.messages:,}{rounds}, {basis}"),
+        ("bytes", f"{frames} in frames, {bytes_text(plan.payload_bytes)} of payload"),
+        ("network", plan.network_text),
+    ]
+    if timing is not None:
+        lines.append(("seconds", _seconds_text(plan)))
+        names = ["consists of", *[""] * len(timing.by_reason)]
+        lines += zip(names, share_lines(timing), strict=False)
+    delta = f", delta {plan.claimed_delta:g}" if plan.claimed_delta else ""
+    lines.append(
+        ("epsilon", f"{epsilon_text(plan.claimed_epsilon)}{delta}, claimed for {plan.claimed_for}")
+    )
+    views = [
+        f"{view_name(view)}: {epsilon_text(loss)}"
+        for view, loss in plan.epsilon.items()
+        if members(view)[0] in (0, 1, plan.claimed_coalition, plan.parties - 1)
+    ]
+    names = ["of the view of", *[""] * len(views)]
+    lines += zip(names, views, strict=False)
+    lines += [("remark", remark) for remark in plan.remarks]
+    return [*lines, ("left out", LEFT_OUT)]
+
+
+def line_rows(plan: Forecast) -> tuple[tuple[str, ...], list[list[str]]]:
+    """List messages and bytes by phase and kind, as the head and the rows of a table."""
+    head = ("phase", "kind", "messages", "payload bytes", "frame bytes")
+    return head, [
+        [
+            line.phase,
+            line.kind,
+            f"{line.messages:,}",
+            f"{line.payload_bytes:,}",
+            f"{line.frame_bytes:,}",
+        ]
+        for line in plan.lines
+    ]
+
+
+def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]]:
+    """Put forecasts side by side, as the head and the rows of a table."""
+    varied = _varied(plans)
+    head = ["parties", "epsilon", *varied, "network", "method", "messages", "rounds", "bytes"]
+    rows = [
+        [
+            f"{plan.parties:,}",
+            epsilon_text(plan.claimed_epsilon),
+            *(plan.settings.get(name, "") for name in varied),
+            plan.network,
+            plan.method,
+            f"{plan.messages:,}",
+            "" if plan.rounds is None else f"{plan.rounds:,}",
+            bytes_text(plan.frame_bytes),
+            _seconds_text(plan),
+            _largest(plan),
+        ]
+        for plan in plans
+    ]
+    return [*head, "seconds", "mostly"], rows
+
+
+def forecast_csv(plans: Sequence[Forecast]) -> bytes:
+    """Write forecasts as CSV, a line for each, with the seconds of every reason."""
+    names = list(dict.fromkeys(name for plan in plans for name in plan.settings))
+    fixed = [name for name in names if name not in ("epsilon", "delta")]
+    rows = []
+    for plan in plans:
+        seconds = {share.reason: share.seconds for share in plan.shares}
+        rows.append(
+            {
+                "protocol": plan.protocol,
+                "parties": plan.parties,
+                "rows": plan.rows,
+                "mode": plan.mode,
+                "epsilon": plan.claimed_epsilon,
+                "delta": plan.claimed_delta,
+                **{name: plan.settings.get(name, "") for name in fixed},
+                "network": plan.network,
+                "method": plan.method,
+                "exact": plan.exact,
+                "messages": plan.messages,
+                "rounds": plan.rounds,
+                "payload_bytes": plan.payload_bytes,
+                "frame_bytes": plan.frame_bytes,
+                "seconds": plan.seconds,
+                **{
+                    f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)
+                    for reason in Reason
+                    if plan.seconds is not None
+                },
+            }
+        )
+    text = io.StringIO(newline="")
+    head = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, head, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def forecast_json(plans: Sequence[Forecast]) -> str:
+    """Write forecasts as JSON, a list."""
+    content = in_json([msgspec.to_builtins(plan) for plan in plans])
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def _varied(plans: Sequence[Forecast]) -> list[str]:
+    """List the parameters with several values, without epsilon."""
+    names = dict.fromkeys(name for plan in plans for name in plan.settings if name != "epsilon")
+    return [name for name in names if len({plan.settings.get(name) for plan in plans}) > 1]
+
+
+def _seconds_text(plan: Forecast) -> str:
+    if plan.seconds is None:
+        return ""
+    further = "" if plan.method == "played" else " + computation"
+    return f"{time_text(plan.seconds)}{further}"
+
+
+def _largest(plan: Forecast) -> str:
+    """Say what most of the seconds are."""
+    if not plan.shares or not plan.seconds:
+        return ""
+    share = plan.shares[0]
+    part = f"{share.seconds / plan.seconds:.0%}".replace("%", " %")
+    detail = f", {quantity(share.stretches, 'round')}" if share.reason is Reason.LATENCY else ""
+    return f"{share.reason} {part}{detail}"

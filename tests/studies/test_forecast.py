@@ -1,0 +1,292 @@
+"""Forecasts: equal to the ledgers of real runs where they are exact, and to closed forms."""
+
+import csv
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import sottovoce
+from sottovoce.launch.commands import app
+from sottovoce.messages import UsageError
+from sottovoce.network import (
+    Exchange,
+    Host,
+    Link,
+    Network,
+    Route,
+    Stack,
+    parts_of_rounds,
+    read_network,
+    replay,
+)
+from sottovoce.parties import DEMO_SCHEMA, write_schema
+from sottovoce.runs.settings import settings
+from sottovoce.studies.forecast import Forecast, Method, forecast
+
+COLUMNS = ["sex", "income", "race"]
+KEYS = {"key_bits": 512, "insecure_test_keys": True}
+CASES: dict[str, dict[str, Any]] = {
+    "head-count": {"protocol": "head-count"},
+    "one-way-masks": {"protocol": "one-way", "set": {"aggregator": "masks"}},
+    "one-way-paillier": {"protocol": "one-way", **KEYS},
+    "ring": {"protocol": "one-way", "mode": "paper", **KEYS},
+}
+LIMITED = 1e6
+SIMPLE = Stack(polling_seconds=0)
+ROWS = 1000
+
+
+def plan(
+    case: dict[str, Any],
+    *,
+    parties: int,
+    network: Network | None = None,
+    method: Method | None = None,
+    seed: int | None = 1,
+) -> Forecast:
+    chosen = settings({"columns": COLUMNS, "seed": seed, **case, "parties": parties})
+    networks = [network or read_network("lan")]
+    [(result, timing)] = forecast(chosen.job, rows=ROWS, networks=networks, method=method)
+    assert (timing is None) == (result.seconds is None)
+    return result
+
+
+def run(case: dict[str, Any], *, parties: int, seed: int | None = 1) -> sottovoce.Run:
+    options = {name: value for name, value in case.items() if name not in ("protocol", "set")}
+    return sottovoce.run(
+        case["protocol"],
+        parties=parties,
+        rows=ROWS,
+        seed=seed,
+        columns=COLUMNS,
+        schema=json.loads(write_schema(DEMO_SCHEMA)) if case["protocol"] != "head-count" else None,
+        judge=False,
+        **options,
+        **case.get("set", {}),
+    )
+
+
+def lines_of(result: Forecast) -> dict[tuple[str, str], tuple[int, int, int]]:
+    return {
+        (line.phase, line.kind): (line.messages, line.payload_bytes, line.frame_bytes)
+        for line in result.lines
+    }
+
+
+def measured_lines(real: sottovoce.Run) -> dict[tuple[str, str], tuple[int, int, int]]:
+    sums: dict[tuple[str, str], Counter[str]] = {}
+    for entry in real.record.entries:
+        sums.setdefault((entry.phase, entry.kind), Counter()).update(
+            messages=1, payload=entry.payload_bytes, frames=entry.frame_bytes
+        )
+    return {key: (line["messages"], line["payload"], line["frames"]) for key, line in sums.items()}
+
+
+@pytest.mark.parametrize("seed", [1, None])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("parties", "method"), [(3, "played"), (6, "predicted")])
+def test_messages_and_bytes_are_those_of_a_run(
+    name: str, parties: int, method: Method, seed: int | None
+) -> None:
+    result = plan(CASES[name], parties=parties, method=method, seed=seed)
+    real = run(CASES[name], parties=parties, seed=seed)
+    sums = real.report["communication"]
+    assert result.exact
+    assert result.method == method
+    assert lines_of(result) == measured_lines(real)
+    assert result.messages == sums["messages"]
+    assert result.payload_bytes == sums["payload_bytes"]
+    assert result.frame_bytes == sums["frame_bytes"]
+    if name == "ring" and method == "predicted":
+        assert result.rounds is None
+        assert result.seconds is None
+        assert "rounds change" in result.remarks[0]
+    else:
+        assert result.rounds == sums["rounds"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "phases", "parties", "method"),
+    [
+        ("dp-subn", ("keys", "correlations"), 3, "played"),
+        ("adaptive-pairs", ("keys", "round 1"), 3, "played"),
+        ("adaptive-pairs", ("keys", "round 1"), 6, "predicted"),
+    ],
+)
+def test_what_depends_on_records_is_marked(
+    protocol: str, phases: tuple[str, ...], parties: int, method: Method
+) -> None:
+    """What comes before anything was learnt is as in every run, and the rest is marked."""
+    case = {"protocol": protocol, "set": {"aggregator": "masks"}}
+    result, real = plan(case, parties=parties, method=method), run(case, parties=parties)
+    assert not result.exact
+    assert "messages depend on records: these are of made-up ones" in result.remarks
+    measured = measured_lines(real)
+    first = {key: line for key, line in lines_of(result).items() if key[0] in phases}
+    assert len(first) >= 5
+    assert all(measured[key] == line for key, line in first.items())
+    assert len(result.lines) > len(first)
+
+
+def test_noise_that_hides_all_dependence_does_not_make_messages_exact() -> None:
+    """With this budget nothing is learnt, so all messages of this play are known before it."""
+    case = {
+        "protocol": "dp-subn",
+        "epsilon": 1e-3,
+        "set": {"aggregator": "masks", "init": "forest"},
+    }
+    assert not plan(case, parties=3).exact
+
+
+def test_what_is_not_predicted_is_played() -> None:
+    case = {"protocol": "dp-subn", "set": {"aggregator": "masks", "init": "forest"}}
+    assert plan(case, parties=14).method == "played"
+    assert plan(CASES["ring"], parties=14).rounds is not None
+    with pytest.raises(UsageError, match="predicts all its messages, found dp-subn"):
+        plan(case, parties=14, method="predicted")
+    with pytest.raises(UsageError, match="predicts all its messages, found dp-subn"):
+        plan(case, parties=101)
+
+
+@pytest.mark.parametrize("name", ["head-count", "one-way-masks"])
+def test_epsilon_is_that_of_a_run(name: str) -> None:
+    result, privacy = plan(CASES[name], parties=3), run(CASES[name], parties=3).report["privacy"]
+    assert result.claimed_epsilon == privacy["claimed_epsilon"]
+    assert result.claimed_coalition == privacy["claimed_coalition"]
+    assert result.epsilon == {**privacy["epsilon"], **privacy["coalitions"]}
+    assert plan(CASES[name], parties=6, method="predicted").epsilon == {}
+
+
+@pytest.mark.parametrize(("parties", "method"), [(5, "played"), (1000, "predicted")])
+def test_a_head_count_takes_what_its_bytes_take(parties: int, method: Method) -> None:
+    """All answers and all frames that end parts come one after another to the curator."""
+    narrow = Host(downlink=Link(bandwidth=LIMITED))
+    network = Network(name="t", between=Link(latency=0.05), stack=SIMPLE, speed=math.inf)
+    free = plan(CASES["head-count"], parties=parties, network=network, method=method)
+    assert free.seconds == pytest.approx(0.05, abs=1e-5)
+    wire_bytes = SIMPLE.wire_bytes(8 + 64) + SIMPLE.wire_bytes(64)
+    expected = 0.05 + parties * 8 * wire_bytes / LIMITED
+    limited = network.with_host("curator", narrow)
+    result = plan(CASES["head-count"], parties=parties, network=limited, method=method)
+    assert result.seconds == pytest.approx(expected, abs=1e-4)
+    assert sum(share.seconds for share in result.shares) == pytest.approx(result.seconds, abs=1e-5)
+
+
+@pytest.mark.parametrize("network", ["lan", "wan", "10ms/2Mbit/s"])
+@pytest.mark.parametrize("name", ["one-way-masks", "one-way-paillier"])
+def test_both_methods_agree_without_computation(name: str, network: str) -> None:
+    """The rounds of many parties stand for their ledger; what is left is who sends first."""
+    instant = read_network(network).with_speed(math.inf)
+    played, predicted = (
+        plan(CASES[name], parties=8, network=instant, method=method)
+        for method in ("played", "predicted")
+    )
+    assert played.seconds is not None
+    assert predicted.seconds == pytest.approx(played.seconds, rel=0.1)
+
+
+def test_rounds_carry_all_bytes() -> None:
+    """Whatever travels together has the bytes on the wire of all that it stands for."""
+    stack, parties = Stack(), 7
+    exchanges = [
+        Exchange(Route.UP, 7, 500),
+        Exchange(Route.DOWN, 10, 100_000),
+        Exchange(Route.ACROSS, 7 * 60 + 3, 200),
+        Exchange(Route.ACROSS, 7, 70_000),
+    ]
+    parts = parts_of_rounds([exchanges[:2], exchanges[2:]], parties=parties, stack=stack)
+    sent: Counter[tuple[int, int]] = Counter()
+    received: Counter[tuple[int, int]] = Counter()
+    total = 0
+    for rank, part in enumerate(parts):
+        for step in part:
+            assert step.peer != rank
+            if step.sent:
+                sent[rank, step.peer] += step.size
+                total += stack.wire_bytes(step.size)
+            else:
+                received[step.peer, rank] += step.size
+    assert sent == received
+    whole = sum(exchange.messages * stack.wire_bytes(exchange.size) for exchange in exchanges)
+    assert total == pytest.approx(whole, rel=0.02)
+    assert replay(parts, Network(name="t", stack=stack)).seconds > 0
+
+
+def test_a_schema_says_what_is_counted(tmp_path: Path) -> None:
+    """A table of one label more makes every party's words one cell longer."""
+    small, large = (
+        plan({**CASES["one-way-masks"], "columns": columns}, parties=3)
+        for columns in (["sex"], ["sex", "income"])
+    )
+    assert small.payload_bytes < large.payload_bytes
+    path = tmp_path / "schema.json"
+    path.write_text(write_schema(DEMO_SCHEMA))
+    given = plan({**CASES["one-way-masks"], "schema": str(path)}, parties=3)
+    assert lines_of(given) == lines_of(plan(CASES["one-way-masks"], parties=3))
+
+
+def test_the_command_plans_a_grid(tmp_path: Path) -> None:
+    table = tmp_path / "plan.csv"
+    words = ["plan", "head-count", "--parties", "2", "40", "--epsilon", "1", "2"]
+    words += ["--network", "lan", "wan", "--rows", "100"]
+    result = CliRunner().invoke(app, [*words, "--speed", "inf", "--csv", str(table)])
+    assert result.exit_code == 0, result.output
+    rows = [*csv.DictReader(table.read_text().splitlines())]
+    assert len(rows) == 8
+    assert {(row["parties"], row["method"]) for row in rows} == {
+        ("2", "played"),
+        ("40", "predicted"),
+    }
+    assert all(row["messages"] == row["parties"] for row in rows)
+    assert {row["epsilon"] for row in rows} == {"1.0", "2.0"}
+    for row in rows:
+        parts = [
+            float(value)
+            for name, value in row.items()
+            if name.endswith("_seconds") and name != "seconds"
+        ]
+        assert sum(parts) == pytest.approx(float(row["seconds"]), abs=1e-5)
+    assert result.output.count("predicted") == 5
+    printed = CliRunner().invoke(app, [*words, "--json"])
+    assert len(json.loads(printed.output)) == 8
+
+
+def test_the_command_says_what_one_run_costs() -> None:
+    words = ["plan", "one-way", "--set", "aggregator=masks", "--network", "wan", "--rows", "100"]
+    result = CliRunner().invoke(app, [*words, "--columns", "sex"])
+    assert result.exit_code == 0, result.output
+    for text in ("in 4 rounds", "latency: ", "keys   Introduction", "made-up records"):
+        assert text in result.output
+    both = CliRunner().invoke(
+        app, [*words, "--set", "aggregator=clear", "--columns", "sex", "--json"]
+    )
+    assert [each["settings"]["aggregator"] for each in json.loads(both.output)] == [
+        "masks",
+        "clear",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--rows 2", "expected at least as many rows as parties (3), found --rows 2"),
+        ("--method guess", "expected --method played or predicted, found 'guess'"),
+        ("--method predicted", "expected more than 3 parties for --method predicted, found 3"),
+        ("--speed 0", "expected a number above 0 for --speed, found 0"),
+        ("--network nowhere", "expected a network"),
+        ("--set epsilon", "expected --set NAME=VALUE, found 'epsilon'"),
+        ("--set value=1 value=1", "expected each value of --set once, found value=1 twice"),
+        ("--csv no/such/plan.csv", "expected a folder for --csv no/such/plan.csv"),
+        ("--schema private", "expected no --schema private for head-count"),
+    ],
+)
+def test_mistakes_are_named(words: str, text: str) -> None:
+    result = CliRunner().invoke(app, ["plan", "head-count", *words.split()])
+    assert isinstance(result.exception, UsageError)
+    assert text in str(result.exception)
+    assert "\n" not in str(result.exception)
