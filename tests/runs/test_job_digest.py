@@ -29,6 +29,7 @@ FREE: dict[str, Any] = {
     "data": ("/elsewhere/b.csv",),
     "timeout": 7.0,
     "transcript": True,
+    "labels": True,
 }
 BINDING: dict[str, Any] = {
     "protocol": "one-way",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from html import escape
@@ -373,7 +374,8 @@ def test_an_audit_of_everything_skips_what_the_options_do_not_suit(
     result.save(tmp_path)
     for line in skipped_text(result.report):
         assert "expected a delta above 0" in line
-        assert escape(line) in (tmp_path / "audit.html").read_text()
+        page = re.sub(r"</?span[^>]*>", "", (tmp_path / "audit.html").read_text())
+        assert escape(line) in page
     with pytest.raises(UsageError, match="epsilom"):
         sottovoce.audit("all", runs=16, seed=1, epsilom=1.0)
 
