@@ -27,7 +27,7 @@ def merge_labels(counts: Sequence[int], *, groups: int) -> tuple[int, ...]:
     The computation is in whole numbers, so all roles find the same groups.
 
     >>> merge_labels([5, 1, 1, 1, 4], groups=3)
-    (0, 1, 1, 1, 2)
+    (0, 0, 1, 1, 2)
     >>> merge_labels([5, 1], groups=3)
     (0, 1)
     """

@@ -103,7 +103,9 @@ def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
             case "f":
                 values[is_missing] = np.nan
             case _:
-                values[is_missing] = np.datetime64("NaT")
+                values[is_missing] = np.array(
+                    "NaT", values.dtype
+                )  # NaT without a unit is deprecated
     return pd.DataFrame(series, index=range(len(columns[0].array) if columns else 0))
 
 

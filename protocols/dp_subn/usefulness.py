@@ -101,7 +101,7 @@ def countable_degree(attributes: int, *, bits: bool) -> int:
     """Find the largest k for which all families of an attribute and k parents can be scored.
 
     >>> [countable_degree(d, bits=bits) for d, bits in ((15, False), (300, False), (52, True))]
-    [13, 1, 4]
+    [14, 1, 4]
     """
     limit = MAX_BIT_FAMILIES if bits else MAX_FAMILIES
     degree = 1
