@@ -33,9 +33,10 @@ NestedGroups: TypeAlias = Mapping[str, Sequence[Groups]]
 
 MEASURED_HALVINGS: Final = (1, 3, 5)
 """Numbers of halvings that make a level: at most 2, 8 and 32 groups."""
-MANY_GROUPS: Final = 8
+FEW_GROUPS: Final = 8
+"""Up to so many groups are a level of their own, even if most of them have one label."""
 MIN_GROUP_SIZE: Final = 2
-"""Least mean size of more than `MANY_GROUPS` groups; the level of smaller ones has the labels."""
+"""More groups are a level of their own only if they have so many labels on average."""
 MIN_MASS: Final = 1e-6
 """Added to the mass of a label, so that labels without mass are halved as well."""
 MAX_NUMBERS: Final = 1 << 22
@@ -63,7 +64,7 @@ def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
             halves += [(start, middle), (middle, stop)]
         segments = halves
         if halvings in MEASURED_HALVINGS:
-            is_fine = len(segments) > MANY_GROUPS and MIN_GROUP_SIZE * len(segments) > labels
+            is_fine = len(segments) > FEW_GROUPS and MIN_GROUP_SIZE * len(segments) > labels
             sizes = [1] * labels if is_fine else [stop - start for start, stop in segments]
             levels.append(np.repeat(np.arange(len(sizes)), sizes))
     return (*levels, np.arange(labels))

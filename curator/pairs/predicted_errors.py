@@ -39,7 +39,7 @@ RATIO_FACTORS: Final = np.array([0.4, 1.3, 3.0]) / USUAL_RATIO
 RATIO_PAIRS: Final = 5
 """Number of pairs, with the distance `RATIO_DISTANCE`, as which the usual ratio counts."""
 RATIO_DISTANCE: Final = 0.03
-OWN_SHARE: Final = 0.9
+LIKELIHOOD_SHARE: Final = 0.9
 """Share of a pair's own likelihood in the distribution by which budgets are planned.
 
 The posterior has the rest. It knows from all pairs that dependence is rare, which is right on
@@ -121,7 +121,8 @@ def spreads_of_levels(
         values[:, : distances.shape[1]] = (distances / unit[:, None]) ** 2
         if levels is not None and levels[level].measured.any():
             measured = levels[level].measured
-            posterior = (1 - OWN_SHARE) * levels[level].weights + OWN_SHARE * levels[level].own
+            posterior = (1 - LIKELIHOOD_SHARE) * levels[level].weights
+            posterior += LIKELIHOOD_SHARE * levels[level].spread_likelihoods
             posterior /= posterior.sum(axis=1, keepdims=True)
             expected = unit * (posterior @ np.sqrt(np.array(SPREADS)))
             weights[measured], values[measured] = posterior[measured], SPREADS

@@ -44,7 +44,7 @@ class LevelPosterior:
     """M (1 - M) of the likeliest centre's cells: pairs, cells."""
     weights: Numbers
     """Posterior probability of each spread: pairs, spreads."""
-    own: Numbers
+    spread_likelihoods: Numbers
     """Likelihood of each spread from each pair alone, with the sum 1. The spread 0 is left out."""
 
     @property
@@ -224,7 +224,7 @@ def _posterior(
     likeliest = by_centre.argmax(axis=1)
     likely = even[np.arange(len(even)), likeliest].reshape(len(even), -1)
     return LevelPosterior(
-        tables, part.measured, likely, by_spread, _own(part.likelihoods, likely)
+        tables, part.measured, likely, by_spread, _spread_likelihoods(part.likelihoods, likely)
     ), by_centre
 
 
@@ -244,14 +244,18 @@ def _trust(even: Numbers, precision: Numbers, weights: Numbers) -> tuple[Numbers
     return trust, variance
 
 
-def _own(likelihoods: Numbers, even: Numbers) -> Numbers:
-    """Weigh spreads by a pair's own likelihood.
+def _spread_likelihoods(likelihoods: Numbers, even: Numbers) -> Numbers:
+    """Compute the likelihood of each spread from a pair alone, whichever its centre is.
 
     The spread 0 is left out, as a single pair cannot show that it equals its centre. So are spreads
     that would mean a distance above 1.
+
+    Args:
+        likelihoods: pairs, centres, spreads.
+        even: M (1 - M) of the likeliest centre's cells: pairs, cells.
     """
-    weights = likelihoods.sum(axis=1)
-    weights[:, 0] = 0.0
+    sums = likelihoods.sum(axis=1)
+    sums[:, 0] = 0.0
     for index, spread in enumerate(SPREADS):
-        weights[:, index] *= HALF * sqrt(spread) * np.sqrt(even).sum(axis=1) <= 1
-    return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
+        sums[:, index] *= HALF * sqrt(spread) * np.sqrt(even).sum(axis=1) <= 1
+    return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
