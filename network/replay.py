@@ -59,11 +59,13 @@ def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[Part
     for seconds, _, entry in acts:
         if entry.sender == rank:
             computed = max(0.0, entry.sending_at - clock)
-            yield PartStep(computed, True, entry.receiver, entry.frame_bytes)  # noqa: FBT003
+            yield PartStep(computed, sent=True, peer=entry.receiver, size=entry.frame_bytes)
         else:
             computed = max(0.0, entry.awaited_at - clock)
             read = max(0.0, entry.received_at - entry.arrived_at)
-            yield PartStep(computed, False, entry.sender, entry.frame_bytes, read)  # noqa: FBT003
+            yield PartStep(
+                computed, sent=False, peer=entry.sender, size=entry.frame_bytes, read=read
+            )
         clock = seconds
 
 
@@ -91,11 +93,14 @@ def _with_end(
 ) -> list[PartStep]:
     """Add the frames that end a role's part."""
     if rank != CURATOR:
-        return [*part, PartStep(0.0, True, CURATOR, END_BYTES)]  # noqa: FBT003
+        return [*part, PartStep(0.0, sent=True, peer=CURATOR, size=END_BYTES)]
     return [
         *part,
-        *(PartStep(last if party == 1 else 0.0, True, party, END_BYTES) for party in parties),  # noqa: FBT003
-        *(PartStep(0.0, False, party, END_BYTES) for party in parties),  # noqa: FBT003
+        *(
+            PartStep(last if party == 1 else 0.0, sent=True, peer=party, size=END_BYTES)
+            for party in parties
+        ),
+        *(PartStep(0.0, sent=False, peer=party, size=END_BYTES) for party in parties),
     ]
 
 

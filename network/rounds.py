@@ -70,9 +70,9 @@ def parts_of_rounds(
             for sender, receiver, size in _frames(exchange, parties=parties, stack=stack)
         ]
         for sender, receiver, size in frames:
-            parts[sender].append(PartStep(0.0, True, receiver, size))  # noqa: FBT003
+            parts[sender].append(PartStep(0.0, sent=True, peer=receiver, size=size))
         for sender, receiver, size in frames:
-            parts[receiver].append(PartStep(0.0, False, sender, size))  # noqa: FBT003
+            parts[receiver].append(PartStep(0.0, sent=False, peer=sender, size=size))
     return parts
 
 

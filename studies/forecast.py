@@ -8,21 +8,19 @@ seconds from the network's model alone (`forecast_predicted`). A forecast says w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
 
 from ..messages import UsageError
 from ..network import Network, Timing, network_text, parts_of, replay
-from ..protocols import AnyProtocol
 from ..report.claims import scope
-from ..report.making import make_report
 from ..report.replaying import Share, computation_of, rounded, seconds_after, shares_of
 from ..report.report import Bound, Report
 from ..runs.job import Job, instantiate
-from ..runs.made_up import run_on_made_up, with_schema
+from ..runs.made_up import with_schema
 from ..runs.record import RunRecord
+from .forecast_plays import fewest_parties, is_exact, is_exact_on_dependent, is_predicted, play
 from .forecast_predicted import NotPredictedError, Prediction, predict
 
 __all__ = ["MAX_PLAYED_PARTIES", "Forecast", "ForecastLine", "Method", "forecast"]
@@ -34,10 +32,6 @@ MAX_PARTIES_PLAYED_INSTEAD: Final = 100
 """Parties that are played at most where they cannot be predicted, unless that is chosen."""
 MAX_SMALL_ROWS: Final = 50_000
 """Made-up records at most of the plays that show the order of messages of many parties."""
-CHECK_ROWS: Final = 1000
-"""Made-up records of the play that shows whether messages depend on records."""
-LARGE_EPSILON: Final = 100.0
-"""Budget of that play."""
 OF_MADE_UP: Final = "messages depend on records: these are of made-up ones"
 
 
@@ -131,22 +125,15 @@ def _predicted_or_played(
     return _played(job, rows=rows, networks=networks)
 
 
-@lru_cache(maxsize=64)
-def _play(job: bytes, rows: int) -> tuple[RunRecord, Report]:
-    """Play a job once in this process: grids repeat it on many networks, or with more parties."""
-    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)
-    return record, make_report(record)
-
-
 def _played(
     job: Job, *, rows: int, networks: Sequence[Network]
 ) -> list[tuple[Forecast, Timing | None]]:
     # The first roles in a process load modules. All plays that are shown come after that.
-    always_exact = _is_exact_on_dependent(msgspec.json.encode(_few(job)), min(rows, CHECK_ROWS))
-    record, report = _play(msgspec.json.encode(job), rows)
+    always_exact = is_exact_on_dependent(job, rows=rows)
+    record, report = play(job, rows=rows)
     parts = parts_of(record.entries, parties=job.parties)
     last = seconds_after(record.entries, until=record.seconds - record.closing_seconds)
-    exact = always_exact and _is_exact(report)
+    exact = always_exact and is_exact(report)
     lines = _lines(record)
     forecasts: list[tuple[Forecast, Timing | None]] = []
     for network in networks:
@@ -174,9 +161,7 @@ def _predicted(
     job: Job, *, rows: int, networks: Sequence[Network]
 ) -> list[tuple[Forecast, Timing | None]]:
     prediction, report = _prediction(job, rows=rows)
-    exact = _is_exact(report) and _is_exact_on_dependent(
-        msgspec.json.encode(_few(job)), min(rows, CHECK_ROWS)
-    )
+    exact = is_exact(report) and is_exact_on_dependent(job, rows=rows)
     lines = [
         ForecastLine(
             phase=line.phase,
@@ -216,48 +201,23 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, Report]:
         UsageError: the protocol does not predict all its messages.
     """
     protocol = instantiate(job)
-    fewest = _fewest(protocol)
+    fewest = fewest_parties(protocol)
     if job.parties <= fewest:
         raise UsageError(
             f"expected more than {fewest} parties for --method predicted, found {job.parties}: "
             "--method played"
         )
     plays = [
-        _play(
-            msgspec.json.encode(msgspec.structs.replace(job, parties=few)),
-            max(few, min(rows, MAX_SMALL_ROWS)),
-        )
+        play(msgspec.structs.replace(job, parties=few), rows=max(few, min(rows, MAX_SMALL_ROWS)))
         for few in (fewest, fewest + 1)
     ]
-    if not all(_is_predicted(report) for _, report in plays):
+    if not all(is_predicted(report) for _, report in plays):
         raise NotPredictedError(
             f"expected a protocol that predicts all its messages, found {protocol.name}: "
             f"--method played plays {job.parties} parties on made-up records"
         )
     records = [record for record, _ in plays]
     return predict(job, protocol, rows=rows, plays=records), plays[-1][1]
-
-
-def _few(job: Job) -> Job:
-    """Give the same job with few parties, and with so large a budget that noise decides nothing."""
-    protocol = instantiate(job)
-    parameters = dict(job.parameters)
-    if "epsilon" in protocol.Parameters.__struct_fields__:
-        parameters["epsilon"] = max(LARGE_EPSILON, protocol.epsilon)
-    few = min(job.parties, _fewest(protocol))
-    return msgspec.structs.replace(job, parties=few, parameters=parameters)
-
-
-@lru_cache(maxsize=64)
-def _is_exact_on_dependent(job: bytes, rows: int) -> bool:
-    """Tell whether a job's messages follow from public figures where there is much to learn."""
-    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)
-    return _is_exact(make_report(record))
-
-
-def _fewest(protocol: AnyProtocol) -> int:
-    """Give a small number of parties with which a protocol does what it does with many."""
-    return max(3, protocol.least_parties, (protocol.colluding or 0) + 2)
 
 
 def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[str, Any]:
@@ -275,22 +235,6 @@ def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[st
         "claimed_for": scope(privacy),
         "claimed_coalition": privacy.claimed_coalition,
     }
-
-
-def _is_exact(report: Report) -> bool:
-    """Tell whether the protocol predicted all messages of a run before it."""
-    lines = report.communication.predicted or []
-    return _is_predicted(report) and all(line.basis == "before" for line in lines)
-
-
-def _is_predicted(report: Report) -> bool:
-    """Tell whether the protocol predicts all messages of a run, perhaps from its model."""
-    predicted = report.communication.predicted
-    return (
-        predicted is not None
-        and all(line.right for line in predicted)
-        and sum(line.messages for line in predicted) == report.communication.messages
-    )
 
 
 def _lines(record: RunRecord) -> list[ForecastLine]:

@@ -129,3 +129,18 @@ class GreedyForPlans(Greedy):
     """A command whose options take several words, one for each cell of a grid."""
 
     many = ("--parties", "--epsilon", "--network", "--set", "--columns", "--drop")
+    numbers = ("--parties", "--epsilon")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        option = ""
+        for word in args:
+            name, _, value = word.partition("=")
+            option = name if word.startswith("-") else option
+            numbers = value if word.startswith("-") else word
+            if option in self.numbers and "," in numbers:
+                apart = " ".join(number for number in numbers.split(",") if number)
+                ctx.fail(
+                    f"expected numbers without commas for {option}, found {numbers}: write "
+                    f"{option} {apart} for several, and a large number as digits alone"
+                )
+        return super().parse_args(ctx, args)

@@ -1,4 +1,4 @@
-"""The options of `sottovoce run`, made from the fields of `Job` and `Placement`.
+"""Options of commands, made from the fields of `Job` and `Placement`.
 
 A field's description is the option's help text, and its type the type that the command line reads.
 """
@@ -6,7 +6,7 @@ A field's description is the option's help text, and its type the type that the 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
@@ -27,13 +27,30 @@ _READ_AS: Final[dict[type[msgspec.inspect.Type], type]] = {
 }
 
 
-def with_job_options(command: CommandT) -> CommandT:
-    """Replace the command's `**options` by an option for each field of `Job` and `Placement`.
+def with_job_options(*, names: Collection[str] | None = None) -> Callable[[CommandT], CommandT]:
+    """Replace a command's `**options` by an option for each field of `Job` and `Placement`.
 
     The command gets `None` for an option that was not given.
+
+    Args:
+        names: the fields that are options of the command, by default all.
     """
+
+    def replace_options(command: CommandT) -> CommandT:
+        options = [
+            option
+            for struct in (Job, Placement)
+            for option in _options(struct)
+            if names is None or option.name in names
+        ]
+        _add_options(command, options)
+        return command
+
+    return replace_options
+
+
+def _add_options(command: Callable[..., None], options: list[inspect.Parameter]) -> None:
     signature = inspect.signature(command, eval_str=True)
-    options = [option for struct in (Job, Placement) for option in _options(struct)]
     fixed = [
         parameter
         for parameter in signature.parameters.values()
@@ -48,7 +65,6 @@ def with_job_options(command: CommandT) -> CommandT:
         **{parameter.name: parameter.annotation for parameter in parameters},
         "return": None,
     }
-    return command
 
 
 def _options(struct: type[msgspec.Struct]) -> list[inspect.Parameter]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
 from ...messages import UsageError
-from ...network import Network, read_network
+from ...network import Network, Timing, read_network
 from ...parties.demo import DEMO_ROWS
 from ...protocols import RECOMMENDED
 from ...report.folder import put
@@ -27,9 +27,14 @@ from ...studies.forecast_text import (
     line_rows,
 )
 from .app import GreedyForPlans, app
+from .options import with_job_options
+
+JOB_OPTIONS: Final = ("seed", "mode", "key_bits", "insecure_test_keys", "columns", "drop")
+"""The options of a run that a plan has, too."""
 
 
 @app.command("plan", cls=GreedyForPlans)
+@with_job_options(names=JOB_OPTIONS)
 def plan_command(
     protocol: Annotated[
         str,
@@ -77,45 +82,26 @@ def plan_command(
         float | None,
         typer.Option(help="how many times as fast as here the roles compute; inf: in no time"),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="of the plays: as runs with a seed, without ML-KEM")
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="rigorous (default), or paper: as the paper prints it")
-    ] = None,
-    key_bits: Annotated[int | None, typer.Option(help="bits of the Paillier key")] = None,
-    insecure_test_keys: Annotated[
-        bool, typer.Option("--insecure-test-keys", help="allow keys below 2048 bits")
-    ] = False,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="attributes of the schema to take, and no others")
-    ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="attributes of the schema to leave out")
-    ] = None,
     csv: Annotated[Path | None, typer.Option(help="file for the table as CSV")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+    **options: Any,
 ) -> None:
     """Say what a protocol would cost, before any data are read: messages, bytes, seconds, epsilon.
 
     Options with several values make a grid: --parties 3 10 100 --network lan wan.
     """
-    options = {
+    chosen = {
         "protocol": protocol,
         "schema": None if schema is None else str(schema),
         "delta": delta,
-        "seed": seed,
-        "mode": mode,
-        "key_bits": key_bits,
-        "insecure_test_keys": insecure_test_keys or None,
-        "columns": split_names(",".join(columns)) if columns else None,
-        "drop": split_names(",".join(drop)) if drop else None,
+        **options,
+        **{name: _split(options[name]) for name in ("columns", "drop")},
     }
     if csv is not None and not csv.parent.is_dir():
         raise UsageError(f"expected a folder for --csv {csv}, found none at {csv.parent}")
     results = [
         *forecast_grid(
-            options,
+            chosen,
             parties=parties or [3],
             epsilons=epsilon or [],
             parameters=read_assignments(assignments or []),
@@ -130,12 +116,13 @@ def plan_command(
     if as_json:
         sys.stdout.write(forecast_json(plans))
     elif len(results) == 1:
-        plan, timing = results[0]
-        print_named(forecast_lines(plan, timing))
-        sys.stdout.write("\n")
-        print_table(*line_rows(plan))
+        _print_forecast(*results[0])
     else:
         _print_grid(plans)
+
+
+def _split(names: list[str] | None) -> list[str] | None:
+    return split_names(",".join(names)) if names else None
 
 
 def _networks(names: list[str], *, speed: float | None) -> list[Network]:
@@ -150,6 +137,12 @@ def _method(name: str | None) -> Method | None:
     if name is None or name in methods:
         return None if name is None else methods[name]
     raise UsageError(f"expected --method {' or '.join(methods)}, found {name!r}")
+
+
+def _print_forecast(plan: Forecast, timing: Timing | None) -> None:
+    print_named(forecast_lines(plan, timing))
+    sys.stdout.write("\n")
+    print_table(*line_rows(plan))
 
 
 def _print_grid(plans: list[Forecast]) -> None:

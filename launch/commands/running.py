@@ -44,7 +44,7 @@ from .options import with_job_options
 
 
 @app.command("run", cls=Greedy)
-@with_job_options
+@with_job_options()
 def run_command(
     protocol: Annotated[
         str | None,

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,10 @@ def test_mistakes_are_named(words: str, text: str) -> None:
     assert isinstance(result.exception, UsageError)
     assert text in str(result.exception)
     assert "\n" not in str(result.exception)
+
+
+@pytest.mark.parametrize("words", ["--parties 3,100", "--parties=3,100", "--epsilon 0.5 1,2"])
+def test_a_comma_between_numbers_is_named(words: str) -> None:
+    result = CliRunner().invoke(app, ["plan", "head-count", *words.split()])
+    assert result.exit_code == 2
+    assert re.search("expected numbers without commas for --(parties|epsilon)", result.output)

@@ -1,0 +1,82 @@
+"""Plays for forecasts: a job's roles on made-up records, and what such a play shows.
+
+A play shows whether a job's messages follow from public figures alone, or depend on records.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from ..protocols import AnyProtocol
+from ..report.making import make_report
+from ..report.report import Report
+from ..runs.job import Job, instantiate
+from ..runs.made_up import run_on_made_up
+from ..runs.record import RunRecord
+
+__all__ = ["fewest_parties", "is_exact", "is_exact_on_dependent", "is_predicted", "play"]
+
+CHECK_ROWS: Final = 1000
+"""Made-up records of the play that shows whether messages depend on records."""
+LARGE_EPSILON: Final = 100.0
+"""Budget of that play."""
+
+
+def play(job: Job, *, rows: int) -> tuple[RunRecord, Report]:
+    """Play a job on made-up records, once in this process.
+
+    Grids repeat a play on many networks, or with more parties.
+    """
+    return _play(msgspec.json.encode(job), rows)
+
+
+@lru_cache(maxsize=64)
+def _play(job: bytes, rows: int) -> tuple[RunRecord, Report]:
+    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)
+    return record, make_report(record)
+
+
+def fewest_parties(protocol: AnyProtocol) -> int:
+    """Give a small number of parties with which a protocol does what it does with many."""
+    return max(3, protocol.least_parties, (protocol.colluding or 0) + 2)
+
+
+def is_exact_on_dependent(job: Job, *, rows: int) -> bool:
+    """Tell whether a job's messages follow from public figures where there is much to learn."""
+    content = msgspec.json.encode(_with_little_noise(job))
+    return _is_exact_on_dependent(content, min(rows, CHECK_ROWS))
+
+
+@lru_cache(maxsize=64)
+def _is_exact_on_dependent(job: bytes, rows: int) -> bool:
+    # The first roles in a process load modules, so the seconds of this play are never shown.
+    return is_exact(make_report(run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)))
+
+
+def is_exact(report: Report) -> bool:
+    """Tell whether the protocol predicted all messages of a run before it."""
+    lines = report.communication.predicted or []
+    return is_predicted(report) and all(line.basis == "before" for line in lines)
+
+
+def is_predicted(report: Report) -> bool:
+    """Tell whether the protocol predicts all messages of a run, perhaps from its model."""
+    predicted = report.communication.predicted
+    return (
+        predicted is not None
+        and all(line.right for line in predicted)
+        and sum(line.messages for line in predicted) == report.communication.messages
+    )
+
+
+def _with_little_noise(job: Job) -> Job:
+    """Give the same job with few parties, and with so large a budget that noise decides nothing."""
+    protocol = instantiate(job)
+    parameters = dict(job.parameters)
+    if "epsilon" in protocol.Parameters.__struct_fields__:
+        parameters["epsilon"] = max(LARGE_EPSILON, protocol.epsilon)
+    few = min(job.parties, fewest_parties(protocol))
+    return msgspec.structs.replace(job, parties=few, parameters=parameters)
