@@ -12,6 +12,7 @@ from .information import mutual_information
 from .marginal import Marginal
 from .projections import norm_mul, norm_sub
 from .shrinkage import NoisyTable, shrink
+from .spanning_forest import SpanningForest
 
 __all__ = ["shrunk_tables", "strongest_forest"]
 
@@ -58,14 +59,9 @@ def strongest_forest(tables: Sequence[Marginal]) -> list[tuple[str, ...]]:
     information = [
         mutual_information(table.map(norm_mul), table.attributes[:1], base=2) for table in pairs
     ]
-    tree_of: dict[str, str] = {}
-    forest: list[tuple[str, ...]] = []
+    forest = SpanningForest()
     for place in sorted(range(len(pairs)), key=lambda place: -information[place]):
         names = pairs[place].attributes
-        for name in names:
-            tree_of.setdefault(name, name)
-        removed, kept = tree_of[names[1]], tree_of[names[0]]
-        if removed != kept:
-            forest.append(names)
-            tree_of = {name: kept if tree == removed else tree for name, tree in tree_of.items()}
-    return forest
+        if forest.joins(*names):
+            forest.add(*names)
+    return forest.edges

@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 
 from ...curator import Curator
+from ...curator.spanning_forest import SpanningForest
 from ...messages import CURATOR
 from ...parties import Party, Records
 from ...privacy import Domain
@@ -31,7 +32,7 @@ from ..jtree.scores import Scores, away, away_by_chance, pairs_of
 from ..secure_sum import Family
 from ..secure_sum.graph import Circle
 from .edge_plan import EdgePlan
-from .initial import quotas, turns_of
+from .initial import choices_before, merge_edges, turn_of
 from .messages import Messages
 
 __all__ = ["all_edges", "choose_edges_in_turn", "receive_chosen_edges", "unite_edges"]
@@ -60,41 +61,37 @@ def choose_edges_in_turn(
 
     `power` says how the noise of a table grows with the number of tables.
     """
-    turns = turns_of(circle, edges=plan.edges)
-    turn = next((index for index, parties in enumerate(turns) if me.number in parties), None)
+    turn = turn_of(me.number, circle, edges=plan.edges)
     if turn is None:
         return
-    choosing = [party for parties in turns for party in parties]
-    quota = quotas(plan.edges, parties=len(choosing))[choosing.index(me.number)]
-    before = me.gather(Messages.Chosen, sources=turns[turn - 1]) if turn else []
-    chosen = unite_edges(choices.families for choices in before)
-    joined = _Parts(records.domain, chosen)
-    place, sharing = turns[turn].index(me.number), len(turns[turn])
-    pairs = [pair for pair in pairs_of(records.domain) if pair not in set(chosen)][place::sharing]
+    chosen = unite_edges(choices_before(me, turn))
+    forest = SpanningForest(merge_edges([chosen]))
+    pairs = [pair for pair in pairs_of(records.domain) if pair not in set(chosen)]
+    pairs = pairs[turn.candidates]
     cells = np.array([records.domain.cells(pair) for pair in pairs], float)
     # The records stay the same, so distances are computed once for all picks.
     rows = max(1, len(records))
     distances = away(records, pairs, margins) - away_by_chance(pairs, margins, rows=rows)
     left = list(range(len(pairs)))
-    for pick in range(quota):
+    for pick in range(turn.quota):
         noise = WORTH * plan.edge_noise * (len(chosen) + 1) ** power
-        part = np.array([JOINED if joined.are(pairs[index]) else 1.0 for index in left])
+        part = np.array([1.0 if forest.joins(*pairs[index]) else JOINED for index in left])
         scores = np.append(distances[left] * part - noise * cells[left], 0.0)
         # One record moves 1/n from one cell to another.
         choice = choose(
             scores,
             sensitivity=choice_sensitivity([1 / rows] * max(1, len(left))),
-            epsilon=plan.budget.initialisation.share(1 / quota).of_choice,
+            epsilon=plan.budget.initialisation.share(1 / turn.quota).of_choice,
         )
         # The choice is released to the curator, and so to the public; the next party gets it first.
         index = me.release(choice, to=CURATOR)
         if index < len(left):  # otherwise no edge is worth its noise
             edge = pairs[left.pop(index)]
             chosen.append(edge)
-            joined.join(edge)
-        me.progress(pick + 1, of=quota)
-    after = turns[turn + 1] if turn + 1 < len(turns) else [CURATOR]
-    me.broadcast(Messages.Chosen(tuple(chosen)), to=after)
+            if forest.joins(*edge):
+                forest.add(*edge)
+        me.progress(pick + 1, of=turn.quota)
+    me.broadcast(Messages.Chosen(tuple(chosen)), to=turn.after)
 
 
 def receive_chosen_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
@@ -106,23 +103,3 @@ def receive_chosen_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
 def unite_edges(lists: Iterable[Sequence[Family]]) -> list[Family]:
     """Unite the choices of parties that shared a turn. All roles do so alike."""
     return list(dict.fromkeys(edge for edges in lists for edge in edges))
-
-
-class _Parts:
-    """The parts of a graph whose attributes are joined by paths."""
-
-    def __init__(self, domain: Domain, edges: Iterable[Family]) -> None:
-        self._part_of = {name: name for name in domain.attributes}
-        for edge in edges:
-            self.join(edge)
-
-    def are(self, edge: Family) -> bool:
-        """Tell whether a path joins the ends of an edge."""
-        return self._part_of[edge[0]] == self._part_of[edge[1]]
-
-    def join(self, edge: Family) -> None:
-        """Add an edge."""
-        kept, removed = (self._part_of[name] for name in edge)
-        for name, part in self._part_of.items():
-            if part == removed:
-                self._part_of[name] = kept

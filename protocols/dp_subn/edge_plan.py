@@ -89,6 +89,11 @@ class EdgeFigures:
         single = Tables(self.domain, _singles(self.domain), self.whole, weighted=True).error
         return single * CELL_NOISE * sqrt(self.inflation) / self.rows
 
+    @property
+    def single_error(self) -> float:
+        """The noise of a pair's two attributes, with the whole budget."""
+        return 2 * self.single_noise / len(self.sizes) if len(self.sizes) else 0.0
+
     def cell_noise(self, edges: int, budget: Budget) -> float:
         """Compute the error of a cell in one of so many tables, in total variation."""
         batch = SumBatch.of(budget, cells=1, sensitivity=2 * edges, squares=2 * edges)
@@ -96,10 +101,9 @@ class EdgeFigures:
 
     def errors(self, edges: int, groups: int) -> tuple[float, float, float]:
         """Predict the parts of a pair's error, each as if it had the whole budget."""
-        attributes = max(1, len(self.sizes))
-        single = 2 * self.single_noise / attributes
+        single = self.single_error
         # Few edges are the pairs of few attributes.
-        part = min(1.0, edges / max(1, attributes - 1))
+        part = min(1.0, edges / max(1, len(self.sizes) - 1))
         counts = part * self.cells(groups) * self.cell_noise(edges, self.whole)
         if edges >= self.pairs:
             return single, 0.0, counts  # all pairs are edges: none is chosen
@@ -145,15 +149,11 @@ class EdgePlan:
     """The most groups of an attribute's labels."""
     edge_noise: float
     """The error of a cell in a single table, in total variation; it grows with the edges."""
-    predicted: float
-    """The predicted error of a pair: its noise alone."""
-    floor: float
-    """The predicted noise of a pair where the whole budget goes to single attributes."""
+    error: float
+    """The noise of a pair where the whole budget goes to single attributes.
 
-    @property
-    def error(self) -> float:
-        """The noise that a budget makes, to compare budgets in epsilon and in rho."""
-        return self.floor
+    By it a budget in epsilon is compared with one in rho.
+    """
 
     @property
     def single_attributes(self) -> Tables:
@@ -171,7 +171,6 @@ def plan_edges(figures: EdgeFigures, *, budget: PhaseBudgets | None = None) -> E
     if figures.pairs and whole.amount > MIN_AMOUNT:
         edges, groups = _size(figures)
     if not edges:
-        floor = figures.errors(1, 1)[0] if len(figures.sizes) else 0.0
         return EdgePlan(
             domain=figures.domain,
             budget=PhaseBudgets.of(whole, 1.0, 0.0, 0.0, 0.0),
@@ -179,16 +178,11 @@ def plan_edges(figures: EdgeFigures, *, budget: PhaseBudgets | None = None) -> E
             chosen=False,
             groups=1,
             edge_noise=0.0,
-            predicted=floor,
-            floor=floor,
+            error=figures.single_error,
         )
-    errors, shares = figures.errors(edges, groups), figures.shares(edges, groups)
     if budget is None:
-        single, choices, counts = shares
+        single, choices, counts = figures.shares(edges, groups)
         budget = PhaseBudgets.of(whole, single, choices, 0.0, counts)
-    predicted = sum(
-        error / share**figures.power for error, share in zip(errors, shares, strict=True) if share
-    )
     return EdgePlan(
         domain=figures.domain,
         budget=budget,
@@ -196,8 +190,7 @@ def plan_edges(figures: EdgeFigures, *, budget: PhaseBudgets | None = None) -> E
         chosen=edges < figures.pairs,
         groups=groups,
         edge_noise=figures.cell_noise(1, budget.parameters),
-        predicted=predicted,
-        floor=errors[0],
+        error=figures.single_error,
     )
 
 

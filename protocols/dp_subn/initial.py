@@ -27,6 +27,7 @@ ones are dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise
 from typing import Final
 
@@ -47,6 +48,7 @@ from .scores import score_families, sensitivity_of
 from .usefulness import Sizes
 
 __all__ = [
+    "choices_before",
     "choose_edges",
     "choose_parents",
     "first_attribute",
@@ -55,6 +57,7 @@ __all__ = [
     "quotas",
     "receive_edges",
     "receive_structure",
+    "turn_of",
     "turns_of",
 ]
 
@@ -80,7 +83,7 @@ def choose_parents(
 ) -> None:
     """Take the party's turn: choose attributes and their parents, up to the party's quota."""
     quota = quotas(len(records.domain.attributes) - 1, parties=len(me.parties))[me.number - 1]
-    chosen = _choices_before(me) or [first_attribute(me, records.domain)]
+    chosen = _structure_before(me) or [first_attribute(me, records.domain)]
     _pass_on(
         me,
         pick_parents(
@@ -145,31 +148,61 @@ def choose_edges(
     cells.
     """
     domain = records.domain
-    turns = turns_of(circle, edges=edges)
-    turn = next((index for index, parties in enumerate(turns) if me.number in parties), None)
+    turn = turn_of(me.number, circle, edges=edges)
     if turn is None:
         return
-    choosing = [party for parties in turns for party in parties]
-    quota = quotas(edges, parties=len(choosing))[choosing.index(me.number)]
-    before = me.gather(Messages.Chosen, sources=turns[turn - 1]) if turn else []
-    chosen = merge_edges(choices.families for choices in before)
-    forest = SpanningForest(chosen)
-    place, sharing = turns[turn].index(me.number), len(turns[turn])
+    forest = SpanningForest(merge_edges(choices_before(me, turn)))
     pairs = [pair for pair in combinations(domain.attributes, 2) if forest.joins(*pair)]
-    pairs = pairs[place::sharing]
+    pairs = pairs[turn.candidates]
     noise = np.array([domain.cells(pair) * cell_noise for pair in pairs])
     # The records stay the same, so scores are computed once for all picks.
     worth = score_families(records, pairs, score=score) - noise
-    for pick in range(quota):
+    for pick in range(turn.quota):
         left = [index for index, pair in enumerate(pairs) if forest.joins(*pair)]
         candidates = [*(pairs[index] for index in left), NO_EDGE]
         scores = np.append(worth[left], 0.0)
-        edge = _choose(me, records, candidates, scores, budget=budget.share(1 / quota), score=score)
+        part = budget.share(1 / turn.quota)
+        edge = _choose(me, records, candidates, scores, budget=part, score=score)
         if edge != NO_EDGE:
             forest.add(*edge)
-        me.progress(pick + 1, of=quota)
-    after = turns[turn + 1] if turn + 1 < len(turns) else [CURATOR]
-    me.broadcast(Messages.Chosen(tuple(forest.edges)), to=after)
+        me.progress(pick + 1, of=turn.quota)
+    me.broadcast(Messages.Chosen(tuple(forest.edges)), to=turn.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a party does in its turn; it follows from public figures."""
+
+    quota: int
+    """Number of edges that the party may choose."""
+    candidates: slice
+    """The party's part of the candidates, which the parties of a turn divide among them."""
+    before: list[int]
+    """The parties whose choices it receives."""
+    after: list[int]
+    """The ranks to which it sends all choices so far."""
+
+
+def turn_of(party: int, circle: Circle, *, edges: int) -> Turn | None:
+    """Find the turn of a party, and `None` if it has none."""
+    turns = turns_of(circle, edges=edges)
+    choosing = [number for parties in turns for number in parties]
+    for before, parties, after in zip([[], *turns], turns, [*turns[1:], [CURATOR]], strict=False):
+        if party in parties:
+            return Turn(
+                quota=quotas(edges, parties=len(choosing))[choosing.index(party)],
+                candidates=slice(parties.index(party), None, len(parties)),
+                before=before,
+                after=after,
+            )
+    return None
+
+
+def choices_before(me: Party, turn: Turn) -> list[Sequence[Family]]:
+    """Receive what the parties of the turn before chose; the first turn has nothing to receive."""
+    if not turn.before:
+        return []
+    return [choices.families for choices in me.gather(Messages.Chosen, sources=turn.before)]
 
 
 def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:
@@ -224,7 +257,7 @@ def _choose(
     return candidates[me.release(choice, to=CURATOR)]
 
 
-def _choices_before(me: Party) -> list[Family]:
+def _structure_before(me: Party) -> list[Family]:
     """Receive what the earlier parties chose; the first party has nothing to receive."""
     if me.number == 1:
         return []

@@ -6,19 +6,24 @@ range of the changes, over all candidates, is what bounded-range accounting coun
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import Final
+from itertools import combinations, product
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from sottovoce.parties import Records, read_schema
-from sottovoce.privacy.exponential import STEPS, choose
+from sottovoce.parties import Party, Records, read_schema
+from sottovoce.privacy import Budget
+from sottovoce.privacy.exponential import STEPS, ExponentialChoice, choose
+from sottovoce.protocols.dp_subn.budget import PhaseBudgets
+from sottovoce.protocols.dp_subn.edge_choice import choose_edges_in_turn
+from sottovoce.protocols.dp_subn.edge_plan import EdgePlan
 from sottovoce.protocols.dp_subn.initial import NO_EDGE
 from sottovoce.protocols.dp_subn.options import Score
 from sottovoce.protocols.dp_subn.scores import score_families, sensitivity_of
+from sottovoce.protocols.secure_sum.graph import Circle
 
 Numbers = npt.NDArray[np.float64]
 
@@ -57,20 +62,33 @@ def all_choices(
     two entries along the first axis are neighbours.
     """
     cells = int(np.prod(sizes))
-    values = np.stack(np.unravel_index(np.arange(cells), sizes), axis=1)
-    some = records_of(values[np.arange(rows) % cells], sizes)
+    some = records_of(values_of(sizes)[np.arange(rows) % cells], sizes)
     sensitivity = sensitivity_of(some, [*PAIRS, NO_EDGE], score=score)
-    bars = np.array(list(combinations(range(rows + cells - 2), cells - 1)))
-    ends = np.full((len(bars), 1), rows + cells - 2)
-    shared = np.diff(np.hstack([np.full_like(ends, -1), bars, ends]), axis=1) - 1
+    shared = all_tables(rows - 1, cells=cells)
     logs = np.empty((cells, len(shared), len(PAIRS) + 1))
     for cell, record in enumerate(np.eye(cells, dtype=np.int64)):
         tables = (shared + record).reshape(-1, *sizes)
         for row, scores in enumerate(worths(tables, noise=noise, score=score)):
             choice = choose(scores, sensitivity=sensitivity, epsilon=epsilon)
-            behind = choice.steps * (epsilon / (2 * STEPS))
-            logs[cell, row] = behind - np.log(np.exp(behind).sum())
+            logs[cell, row] = log_probabilities(choice)
     return logs
+
+
+def values_of(sizes: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """List the record of each cell."""
+    return np.stack(np.unravel_index(np.arange(int(np.prod(sizes))), sizes), axis=1)
+
+
+def all_tables(rows: int, *, cells: int) -> npt.NDArray[np.int64]:
+    """List all tables of so many rows."""
+    bars = np.array(list(combinations(range(rows + cells - 1), cells - 1)))
+    ends = np.full((len(bars), 1), rows + cells - 1)
+    return np.diff(np.hstack([np.full_like(ends, -1), bars, ends]), axis=1) - 1
+
+
+def log_probabilities(choice: ExponentialChoice) -> Numbers:
+    behind = choice.steps * (choice.epsilon / (2 * STEPS))
+    return np.asarray(behind - np.log(np.exp(behind).sum()))
 
 
 def largest_loss(logs: Numbers) -> float:
@@ -118,3 +136,79 @@ def test_scores_of_a_party_are_those_of_the_search() -> None:
     for score in SCORES:
         scores = score_families(records_of(values, (2, 2, 2)), [*PAIRS, NO_EDGE], score=score)
         assert scores == pytest.approx(worths(counts, noise=0.0, score=score)[0])
+
+
+# ---- Choices against published margins
+
+
+class OneParty:
+    """A stand-in for the only party, whose choices have given results."""
+
+    number = 1
+
+    def __init__(self, results: tuple[int, ...]) -> None:
+        self.results = iter(results)
+        self.choices: list[ExponentialChoice] = []
+
+    def release(self, choice: ExponentialChoice, *, to: int) -> int:
+        self.choices.append(choice)
+        return next(self.results)
+
+    def progress(self, *_: Any, **__: Any) -> None:
+        """Tell nobody."""
+
+    broadcast = progress
+
+
+def choices_of(
+    records: Records, results: tuple[int, ...], *, margins: dict[str, Numbers], whole: Budget
+) -> list[ExponentialChoice]:
+    """Give the party's choices, one for each result."""
+    me = OneParty(results)
+    plan = EdgePlan(
+        domain=records.domain,
+        budget=PhaseBudgets.of(whole, 0.0, 1.0, 0.0, 0.0),
+        edges=len(results),
+        chosen=True,
+        groups=3,
+        edge_noise=0.01,
+        error=0.0,
+    )
+    choose_edges_in_turn(
+        cast("Party", me), records, plan=plan, power=0.5, margins=margins, circle=Circle((1,), 0)
+    )
+    return me.choices
+
+
+@pytest.mark.parametrize("whole", [Budget.pure(2.0), Budget("rho", 0.5)])
+def test_choices_against_published_margins_keep_their_claim(whole: Budget) -> None:
+    """Over all neighbouring tables of three records, and all results of three choices.
+
+    With three edges in a row the last one closes a circle, so that part of its distance counts.
+    """
+    sizes, picks = (2, 2, 3), 3
+    values = values_of(sizes)
+    margins = {"a": np.array([0.9, 0.1]), "b": np.full(2, 0.5), "c": np.array([0.6, 0.4, 0.0])}
+    tables = all_tables(3, cells=len(values))
+    place_of = {tuple(table): place for place, table in enumerate(tables.tolist())}
+    shared = all_tables(2, cells=len(values))
+    neighbours = np.array(
+        [[place_of[tuple(table + unit)] for table in shared] for unit in np.eye(12, dtype=int)]
+    )
+    some = [records_of(np.repeat(values, table, axis=0), sizes) for table in tables]
+    widest = 0.0
+    for results in product(range(2), repeat=picks):
+        transcripts = [
+            choices_of(records, results, margins=margins, whole=whole) for records in some
+        ]
+        claims = [choice.loss for choice in transcripts[0]]
+        if whole.concentrated:
+            assert sum(claim.rho for claim in claims) == pytest.approx(whole.amount)
+        else:
+            assert sum(claim.epsilon for claim in claims) == pytest.approx(whole.amount)
+        for pick, claim in enumerate(claims):
+            logs = np.array([log_probabilities(choices[pick]) for choices in transcripts])
+            used = largest_range(logs[neighbours])
+            assert used <= claim.epsilon
+            widest = max(widest, used / claim.epsilon)
+    assert widest > 0.9
