@@ -31,7 +31,7 @@ whole budget, and attributes are drawn independently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -40,9 +40,8 @@ import numpy as np
 from ...curator import Curator, Estimate, synthesise
 from ...curator.edge_tables import shrunk_tables, strongest_forest
 from ...curator.label_groups import LabelGroups
-from ...curator.pairs import NoisySingle, shrink_singles
 from ...curator.raking import rake
-from ...messages import CURATOR, MessageError, encoded_size
+from ...messages import CURATOR, encoded_size
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
@@ -52,6 +51,7 @@ from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .budget import PhaseBudgets
 from .cost import predict_parameters
 from .edge_choice import all_edges, choose_edges_in_turn, receive_chosen_edges
+from .edge_margins import merge_single, receive_groups, smooth_counts
 from .edge_plan import EdgeFigures, EdgePlan, plan_edges
 from .initial import turns_of
 from .messages import Messages
@@ -69,8 +69,6 @@ MIN_DRAWN_ROWS: Final = 200_000
 """Rows that are drawn along the forest and raked, before as many as wanted are kept."""
 MAX_RAKED: Final = 120_000_000
 """Drawn rows times tables, unless more rows are wanted: a sweep over them takes a few seconds."""
-MAX_COUNT: Final = 1 << 50
-"""The largest count of a label that a party accepts."""
 MAX_NAMES: Final = 12
 """Most attributes that the summary lists by name."""
 
@@ -289,47 +287,3 @@ class Edges(Variant):
         if self.profile.budget == BY_ERROR:
             return None
         return PhaseBudgets.split(whole, self.profile.budget, phases=PHASES)
-
-
-def smooth_counts(single: Sequence[Estimate], *, rows: int) -> dict[str, list[int]]:
-    """Compute whole counts of every attribute's labels from noisy ones, which are shrunk."""
-    noisy = {
-        estimate.attributes[0]: NoisySingle(
-            estimate.table.values / rows, precision=rows**2 / estimate.variance
-        )
-        for estimate in single
-    }
-    return {
-        name: np.rint(rows * posterior.shares).astype(np.int64).tolist()
-        for name, posterior in shrink_singles(noisy).items()
-    }
-
-
-def merge_single(estimate: Estimate, groups: LabelGroups, *, total: int) -> Estimate:
-    """Give an attribute's table in groups, with the variance of a group's noise."""
-    (name,) = estimate.attributes
-    table = groups.shares(name) * total
-    labels = estimate.table.cells
-    return Estimate(
-        type(estimate.table)((name,), table), variance=estimate.variance * labels / len(table)
-    )
-
-
-def receive_groups(me: Party, *, plan: EdgePlan) -> LabelGroups:
-    """Receive the published counts, and merge labels by them as the curator does.
-
-    Raises:
-        MessageError: there are not as many counts as labels, or a count is negative or too large.
-    """
-    domain, cells = me.records.domain, me.receive(Messages.Margins, source=CURATOR).cells
-    sizes = domain.shape(domain.attributes)
-    if cells.size != sum(sizes) or cells.min(initial=0) < 0 or cells.max(initial=0) > MAX_COUNT:
-        raise MessageError(
-            f"expected {sum(sizes)} counts, found {cells.size}, or some that cannot be",
-            where=me.where,
-        )
-    tables = np.split(cells, np.cumsum(sizes)[:-1])
-    counts: Mapping[str, Sequence[int]] = {
-        name: table.tolist() for name, table in zip(domain.attributes, tables, strict=True)
-    }
-    return LabelGroups.of(domain, counts, most=plan.groups)
