@@ -20,7 +20,6 @@ from sottovoce.protocols.aim.candidates import fitting
 from sottovoce.protocols.aim.messages import Messages
 from sottovoce.protocols.aim.reading import check_cost, read_family, read_model, write_model
 from sottovoce.protocols.aim.workload import workload_of
-from sottovoce.runs.job import Job, instantiate
 
 if TYPE_CHECKING:
     from conftest import Random
@@ -232,20 +231,6 @@ def test_a_cost_above_what_is_left_is_refused(rho: float) -> None:
 # ---- Runs
 
 
-@pytest.mark.parametrize(
-    ("parameters", "match"),
-    [
-        ({"delta": 0.0}, "expected a delta above 0 for aim.*--delta 1e-9, or take dp-subn"),
-        ({"noise": "laplace"}, "expected noise=gaussian for aim, found laplace"),
-        ({"epsilon": 1e-9}, "expected a larger epsilon"),
-    ],
-)
-def test_pure_epsilon_is_refused_in_one_line(parameters: dict[str, Any], match: str) -> None:
-    with pytest.raises(UsageError, match=match) as error:
-        instantiate(Job(protocol="aim", parameters=parameters, parties=2))
-    assert "\n" not in str(error.value)
-
-
 def correlated(rows: int) -> pd.DataFrame:
     """A cycle of four attributes, one that stands alone, and one with a single label."""
     generator = np.random.default_rng(5)
@@ -291,17 +276,3 @@ def test_with_little_noise_all_pairs_are_right(parties: int) -> None:
     assert run.model is not None
     turns = {entry["party"] for entry in run.model["rounds"]}
     assert turns == set(range(1, parties + 1))
-
-
-def test_tables_without_pairs_are_drawn_attribute_by_attribute() -> None:
-    """One attribute has no pair; then its table has the whole budget."""
-    table = correlated(500)[["a", "f"]]
-    schema = {name: SCHEMA[name] for name in ("a", "f")}
-    run = sottovoce.run(
-        "aim", table, schema=schema, parties=2, aggregator="clear", seed=1, judge=False
-    )
-    assert run.model is not None
-    assert not run.model["rounds"]
-    assert run.report["privacy"]["epsilon"]["public"] == pytest.approx(1.0)
-    assert run.synthetic is not None
-    assert len(run.synthetic) == 500

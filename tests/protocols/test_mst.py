@@ -24,7 +24,6 @@ from sottovoce.protocols.mst.choosing import quotas
 from sottovoce.protocols.mst.messages import add_edges, edge_numbers, read_groups, read_shares
 from sottovoce.protocols.mst.protocol import attributes_of
 from sottovoce.protocols.mst.rare_labels import MergedLabels, merge_rare
-from sottovoce.runs.job import Job, instantiate
 
 WHERE = Where(rank=1, protocol="mst", phase="choices", step=1)
 DOMAIN = Domain({"a": ("0", "1", "2", "3", "4"), "b": ("0", "1"), "c": ("0", "1", "2")})
@@ -189,20 +188,6 @@ def test_with_little_noise_the_tree_is_the_maximum_spanning_tree(parties: int) -
         assert (real - drawn.reindex_like(real).fillna(0)).abs().to_numpy().sum() / 2 < 0.01
 
 
-def test_one_attribute_is_drawn_by_itself() -> None:
-    """It has no pair; then its table has the whole budget."""
-    table = correlated(500)[["a", "f"]]
-    schema = {name: SCHEMA[name] for name in ("a", "f")}
-    run = sottovoce.run(
-        "mst", table, schema=schema, parties=2, aggregator="clear", seed=1, judge=False
-    )
-    assert run.model is not None
-    assert not run.model["turns"]
-    assert run.report["privacy"]["epsilon"]["public"] == pytest.approx(1.0)
-    assert run.synthetic is not None
-    assert len(run.synthetic) == 500
-
-
 def test_where_all_labels_are_rare_rows_are_still_drawn() -> None:
     """Each attribute is one group then, and its labels are equally likely."""
     run = sottovoce.run(
@@ -230,19 +215,6 @@ def test_what_mst_cannot_do_it_says_before_it_counts() -> None:
     wide = Domain({name: tuple(map(str, range(6000))) for name in "ab"})
     with pytest.raises(UsageError, match=r"the tables of a tree for mst, found up to 36,000,000"):
         attributes_of(wide)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "match"),
-    [
-        ({"delta": 0.0}, "expected a delta above 0 for mst.*--delta 1e-9, or take dp-subn"),
-        ({"noise": "laplace"}, "expected noise=gaussian for mst, found laplace"),
-    ],
-)
-def test_pure_epsilon_is_refused_in_one_line(parameters: dict[str, Any], match: str) -> None:
-    with pytest.raises(UsageError, match=match) as error:
-        instantiate(Job(protocol="mst", parameters=parameters, parties=2))
-    assert "\n" not in str(error.value)
 
 
 # ---- Messages
