@@ -46,6 +46,12 @@ SHARED_MEMORY: Final = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "^ofi,uct"}
 Ranks on one host use shared memory, or TCP where there is none. The search reads all symbols of the
 kernel in every rank, and libfabric sleeps for a second in it.
 """
+LEAVE_OTHERS: Final = "-disable-auto-cleanup"
+"""What keeps Hydra from killing all other ranks when one is lost.
+
+The launcher ends them itself. If Hydra did, the launcher could not tell which was lost first.
+Intel's Hydra may not know this option.
+"""
 ALLOCATIONS: Final = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 """Variables of batch systems, whose mpiexec may start ranks on several hosts by itself."""
 
@@ -112,6 +118,8 @@ class Launcher:
             line += ["--host" if self.flavour == "openmpi" else "-hosts", hosts]
         if hostfile:
             line += ["--hostfile" if self.flavour == "openmpi" else "-f", hostfile]
+        if self.flavour == "mpich" and "Intel" not in self.version:
+            line.append(LEAVE_OTHERS)
         if self.flavour == "openmpi":
             environment = self.environment()
             variables = [*variables, *(name for name in LIBRARY_VARIABLES if name in environment)]

@@ -43,8 +43,8 @@ class RankStates:
     """When each rank was last heard of."""
     segments: set[Path] = field(default_factory=set)
     """Shared memory of the ranks on this host."""
-    looked: float = field(default_factory=time.monotonic)
-    """When the launcher last looked for silent ranks."""
+    last_look: float = field(default_factory=time.monotonic)
+    """When the launcher last last_look for silent ranks."""
 
     def note(self, event: Event) -> None:
         self.last_signs[event.rank] = time.monotonic()
@@ -84,10 +84,10 @@ class RankStates:
         Signs that came meanwhile may not have been read yet.
         """
         now = time.monotonic()
-        if (pause := now - self.looked) > SIGNS_EVERY:
+        if (pause := now - self.last_look) > SIGNS_EVERY:
             self.begun += pause
             self.last_signs = {rank: last + pause for rank, last in self.last_signs.items()}
-        self.looked = now
+        self.last_look = now
 
     def silence(self, *, ranks: int, timeout: float) -> str:
         """Describe the rank that is silent, if one is.

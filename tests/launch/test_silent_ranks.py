@@ -116,7 +116,7 @@ def test_a_launcher_that_was_stopped_itself_blames_no_rank(monkeypatch: pytest.M
     """Signs of life wait to be read when it goes on. Silence in its presence counts as ever."""
     now = 0.0
     monkeypatch.setattr(rank_states, "time", SimpleNamespace(monotonic=lambda: now))
-    states = rank_states.RankStates("head-count", begun=now, looked=now)
+    states = rank_states.RankStates("head-count", begun=now, last_look=now)
     for rank in range(2):
         states.note(Beat(rank))
     now += 1000
