@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +23,14 @@ def report_schema() -> dict[str, Any]:
         schema["$defs"][name] = _with_infinity(schema["$defs"][name])
     # As JSON has it: a default that is a tuple is a list there.
     published: dict[str, Any] = json.loads(json.dumps({**title, **schema}))
+    return _without_indents(published)
+
+
+def _without_indents(published: dict[str, Any]) -> dict[str, Any]:
+    """Take the indents out of docstrings, as Python does by itself from 3.13 on."""
+    for definition in published["$defs"].values():
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     return published
 
 
