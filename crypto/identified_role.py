@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from ..messages import Role, Wire
@@ -64,6 +64,8 @@ class IdentifiedRole(Role):
         """Digest of the job that this role was given. The introductions bind it."""
         self.hybrid = hybrid
         """Whether channels also need ML-KEM."""
+        self.encapsulator: Callable[[bytes], Encapsulated] = encapsulate
+        """Draws secrets of ML-KEM, whose library takes no stream."""
         self.channels: dict[int, Channel] = {}
         """Sealed channels, after the introductions (`protocols.introductions`)."""
 
@@ -85,7 +87,7 @@ class IdentifiedRole(Role):
         Raises:
             ValueError: these bytes are no public key.
         """
-        return encapsulate(public)
+        return self.encapsulator(public)
 
     def randomness(self, purpose: str) -> RandomStream:
         """Make the random stream for a purpose within the current phase."""

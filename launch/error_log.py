@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ..runs.failure import FailureText
+from ..runs.state_folder import state_folder
 
 __all__ = ["LOG_VARIABLE", "keep_at_home"]
 
@@ -58,7 +59,5 @@ def _new_file(path: Path, content: str) -> Path:
 
 
 def _folder() -> Path:
-    if folder := os.environ.get(LOG_VARIABLE):
-        return Path(folder)
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "sottovoce"
+    folder = os.environ.get(LOG_VARIABLE)
+    return Path(folder) if folder else state_folder()

@@ -52,6 +52,10 @@ MAX_FRAME: Final = 1 << 40
 """Bytes of an event of a rank that has sent the token."""
 MAX_FIRST_FRAME: Final = 4096
 """Bytes of the first event, which brings the token."""
+KEPT: Final = b"k"
+"""The only byte that a launcher sends: a rank's result is kept."""
+MAX_KEEPING: Final = 60.0
+"""Seconds in which a launcher that lives has kept a result."""
 SIOCGIFADDR: Final = 0x8915
 """Linux's request for an interface's IPv4 address."""
 
@@ -148,6 +152,13 @@ class LifelineServer:
             else (*_host_addresses(), platform.node(), "127.0.0.1")
         )
         return Address(hosts, self._listener.getsockname()[1], self._token)
+
+    def acknowledge(self, rank: int) -> None:
+        """Let a rank know that its result is kept."""
+        for connection, other in list(self._ranks.items()):
+            if other == rank:
+                with contextlib.suppress(OSError):
+                    connection.send(KEPT)
 
     def close(self) -> None:
         """Close all connections: every rank that still lives ends itself."""
@@ -250,6 +261,7 @@ class Lifeline:
         self.position: Callable[[], Position] | None = None
         if address is not None:
             self.send(Start(rank, os.getpid(), platform.node(), address.token))
+        self._is_kept = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="lifeline", daemon=True)
         self._thread.start()
@@ -264,6 +276,19 @@ class Lifeline:
         """Stop watching: from now on the rank outlives its launcher."""
         self._over.set()
         self._thread.join()
+
+    def await_keeping(self) -> bool:
+        """Wait until the launcher has kept this rank's result, and tell whether it has.
+
+        The rank watches no longer: it does not end when its launcher does.
+        """
+        self.close()
+        if self._socket is None:
+            return False
+        self._socket.settimeout(MAX_KEEPING)
+        with contextlib.suppress(OSError):
+            return self._is_kept or self._socket.recv(1) == KEPT
+        return False
 
     def _watch(self) -> None:
         last: Position | None = None
@@ -284,11 +309,13 @@ class Lifeline:
         if self._socket is None:
             return False
         try:
-            return self._socket.recv(1, socket.MSG_DONTWAIT) == b""
+            data = self._socket.recv(1, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except OSError:
             return True
+        self._is_kept |= data == KEPT
+        return data == b""
 
 
 def _connect(address: Address) -> socket.socket:

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from ..messages import CURATOR, Role, SottovoceError, UsageError
+from ..messages import CURATOR, Role, SottovoceError, UsageError, Wire
 from ..messages.errors import TimeoutExpired
 from ..messages.mpi import MPIWire
+from ..parties import TableNote
+from ..runs.durable import DurableTask
 from ..runs.failure import describe
 from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
@@ -37,6 +39,7 @@ from .leftovers import remove_segments, segments_of
 from .library import brief_version, library_variables, parent_library
 from .lifeline import Address, Failure, Lifeline, RankResult
 from .mpiexec import inside_mpi_job
+from .rank_durable import RankPlace, open_place
 from .rank_setup import (
     OtherRankError,
     agree_on_arguments,
@@ -66,6 +69,7 @@ class RankTask(msgspec.Struct, frozen=True):
     job: Job
     lifeline: Address
     tell_errors: bool = False
+    durable: DurableTask | None = None
 
 
 def main(held: socket.socket | None = None) -> None:
@@ -75,7 +79,13 @@ def main(held: socket.socket | None = None) -> None:
     gc.freeze()
     gc.enable()
     task = msgspec.json.decode(os.environ[JOB_VARIABLE], type=RankTask)
-    be_a_rank(task.job, address=task.lifeline, held=held, tell_errors=task.tell_errors)
+    be_a_rank(
+        task.job,
+        address=task.lifeline,
+        held=held,
+        tell_errors=task.tell_errors,
+        durable=task.durable,
+    )
 
 
 def be_a_rank(
@@ -85,12 +95,14 @@ def be_a_rank(
     tell_errors: bool,
     held: socket.socket | None = None,
     conclude: Callable[[RunRecord], None] | None = None,
+    durable: DurableTask | None = None,
 ) -> None:
     """Play this rank's role.
 
     With `tell_errors` the starter of the run reads the whole text of an error; without it, its
     type and place. `held` is a connection to the launcher, if there is one. `conclude` is called
-    on the curator's rank when there is no launcher to send the record to.
+    on the curator's rank when there is no launcher to send the record to. With `durable` the role
+    keeps a log, or goes on from it.
     """
     if address is None:  # the launcher names the library, the user's mpirun does not
         os.environ |= library_variables(parent_library())
@@ -127,27 +139,15 @@ def be_a_rank(
     try:
         agree_on_arguments(comm, job, tell_errors=tell_errors)
         are_shown = tell_errors
-        # Communicators are made before the set-up. After its last exchange all roles begin within a
-        # latency of each other; making a communicator would let them begin two apart.
-        cores = _cores(comm)
-        records, schema, credentials = set_up(comm, job)
-        record = play_role(
-            MPIWire(comm, patience=job.timeout),
-            job,
-            records=records,
-            schema=schema,
-            credentials=credentials,
-            cores=cores,
-            watch=watch,
-            transport="mpi",
-            library=_library(),
-        )
+        record, place = _play(comm, job, durable=durable, watch=watch)
         if record is not None and conclude is not None:
             conclude(record)
         if record is not None:
             # The launcher has the job; a seed may be longer than the integers that travel here.
             record = msgspec.structs.replace(record, job=Job(protocol=job.protocol))
         lifeline.send(RankResult(rank, record))
+        if place is not None and rank == CURATOR and lifeline.await_keeping():
+            place.remove()
     except OtherRankError as mistake:
         lifeline.close()
         sys.exit(mistake.status)
@@ -162,6 +162,40 @@ def be_a_rank(
         )
     lifeline.close()
     gc.freeze()  # The interpreter, which ends now, need not search for garbage once more.
+
+
+def _play(
+    comm: MPI.Comm, job: Job, *, durable: DurableTask | None, watch: Callable[[Role], None]
+) -> tuple[RunRecord | None, RankPlace | None]:
+    """Set this rank up and play its role; a party that has ended well removes its log."""
+    # Communicators are made before the set-up. After its last exchange all roles begin within a
+    # latency of each other; making a communicator would let them begin two apart.
+    cores = _cores(comm)
+    note = TableNote()
+    records, schema, credentials = set_up(comm, job, note=note)
+    place: RankPlace | None = None
+    wire: Wire = MPIWire(comm, patience=job.timeout)
+    if durable is not None:
+        place = open_place(comm, durable, job, schema=schema, note=note)
+        wire = place.connect(wire)
+    if place is not None and place.is_concluded:
+        record = place.conclusion
+    else:
+        record = play_role(
+            wire,
+            job,
+            records=records,
+            schema=schema,
+            credentials=credentials,
+            cores=cores,
+            watch=watch,
+            transport="mpi",
+            library=_library(),
+            durable=None if place is None else place.role,
+        )
+    if place is not None and records is not None:
+        place.remove()
+    return record, place
 
 
 def _die(address: Address | None) -> None:

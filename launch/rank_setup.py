@@ -32,7 +32,16 @@ from .mpiexec import inside_mpi_job
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["OtherRankError", "agree_on_arguments", "library_hint", "ranks_on_this_host", "set_up"]
+__all__ = [
+    "MIN_SETUP_SECONDS",
+    "OtherRankError",
+    "agree_on_arguments",
+    "exchange",
+    "library_hint",
+    "ranks_on_this_host",
+    "set_up",
+    "together",
+]
 
 T = TypeVar("T")
 
@@ -79,20 +88,22 @@ def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
         if ranks_on_this_host(comm).size < size:
             raise UsageError("expected --tell-errors on one machine, found ranks on several hosts")
 
-    _together(comm, timeout, compare)
+    together(comm, timeout, compare)
     if tell_errors:
-        _together(comm, timeout, refuse_other_hosts)
+        together(comm, timeout, refuse_other_hosts)
 
 
-def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Credentials]:
+def set_up(
+    comm: MPI.Comm, job: Job, *, note: TableNote
+) -> tuple[Records | None, Schema | None, Credentials]:
     """Agree on the schema, and load this role's identity and this party's records.
 
-    The curator has no records and opens no file.
+    The curator has no records and opens no file. `note` is given what the reading of the table
+    leaves.
     """
     size, rank = comm.Get_size(), comm.Get_rank()
     timeout = max(job.timeout, MIN_SETUP_SECONDS)
-    note = TableNote()
-    credentials = _together(
+    credentials = together(
         comm, timeout, lambda: read_identity(job.identities, rank=rank, parties=size - 1)
     )
 
@@ -102,37 +113,37 @@ def set_up(comm: MPI.Comm, job: Job) -> tuple[Records | None, Schema | None, Cre
         needs_schema = instantiate(job).needs_schema
         return contribute_schema(job, party=rank, needed=needs_schema, note=note)
 
-    schema = _together(comm, timeout, contribute)
+    schema = together(comm, timeout, contribute)
 
     def agree() -> Schema | None:
-        agreed = agree_on_schema(_exchange(comm, timeout, schema, kind=Schema | None))
+        agreed = agree_on_schema(exchange(comm, timeout, schema, kind=Schema | None))
         # Each rank agrees by itself. Roles with different orders of categories would publish wrong
         # results without noticing.
-        if any(other != agreed for other in _exchange(comm, timeout, agreed, kind=Schema | None)):
+        if any(other != agreed for other in exchange(comm, timeout, agreed, kind=Schema | None)):
             raise UsageError(
                 "expected all ranks to infer the same schema, found different ones: give --schema"
             )
         return agreed
 
-    schema = _together(comm, timeout, agree)
+    schema = together(comm, timeout, agree)
 
     def require_room() -> None:
         if rank == CURATOR:
             require_memory(job, schema=schema)
 
-    _together(comm, timeout, require_room)
+    together(comm, timeout, require_room)
 
     def read() -> Records | None:
         if rank == CURATOR:
             return None
         return load_records(job, party=rank, schema=schema, note=note)
 
-    records = _together(comm, timeout, read)
+    records = together(comm, timeout, read)
     # The curator must not see the digest of a table: a guess could be confirmed by it.
     parties = comm.Split(color=int(rank == CURATOR), key=rank)
-    notes = [] if rank == CURATOR else _exchange(parties, timeout, note, kind=TableNote)
+    notes = [] if rank == CURATOR else exchange(parties, timeout, note, kind=TableNote)
     parties.Free()
-    _together(comm, timeout, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
+    together(comm, timeout, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
     return records, schema, credentials
 
 
@@ -157,7 +168,7 @@ def library_hint() -> str:
     )
 
 
-def _together(comm: MPI.Comm, timeout: float, act: Callable[[], T]) -> T:
+def together(comm: MPI.Comm, timeout: float, act: Callable[[], T]) -> T:
     """Call a function on all ranks, and end all ranks if it finds bad input on any of them.
 
     The lowest rank with bad input reports it. So a file that is missing on all is reported once.
@@ -180,7 +191,7 @@ def _together(comm: MPI.Comm, timeout: float, act: Callable[[], T]) -> T:
     return results[0]
 
 
-def _exchange(comm: MPI.Comm, timeout: float, value: T, *, kind: Any) -> list[T]:
+def exchange(comm: MPI.Comm, timeout: float, value: T, *, kind: Any) -> list[T]:
     """Send every rank's value to all ranks of the communicator."""
     encoded = np.frombuffer(msgspec.json.encode(value), np.uint8)
     sizes = np.zeros(comm.Get_size(), np.int64)

@@ -28,6 +28,7 @@ from ..runs.job import DEFAULT_SCHEMA_SHARE, Job, Placement, Transport, instanti
 from ..runs.record import Rehearsal, RunRecord
 from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
+from ..runs.unfinished import UnfinishedRun
 from ..runs.values import frame_of, values_of_run
 from .mpiexec import find_launcher
 from .spending import spend
@@ -266,12 +267,14 @@ def run_job(
     progress: Progress | None = None,
     show: Callable[[Rehearsal], None] = lambda _: None,
     names: Mapping[str, str] = MappingProxyType({}),
+    durable: UnfinishedRun | None = None,
 ) -> RunRecord:
     """Run a job on threads, or over MPI if its placement names MPI, and spend its budget.
 
     A protocol that is not built in is rehearsed on made-up records before. `show` is called with
     what that found, while nothing has been read or spent yet. `names` has the names of tables that
-    were written into temporary files.
+    were written into temporary files. A durable run is begun, or gone on with; when its results are
+    written, the caller removes what it has left.
     """
     progress = progress or Progress(shown=False)
     network: Network | None = None
@@ -286,18 +289,30 @@ def run_job(
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
 
     def play() -> RunRecord:
+        if durable is not None and (record := durable.record()) is not None:
+            return record
         if launcher is not None:
-            record = run_with_mpi(job, launcher=launcher, placement=placement, progress=progress)
+            record = run_with_mpi(
+                job, launcher=launcher, placement=placement, progress=progress, durable=durable
+            )
         else:
             try:
-                record = run_on_threads(job, tables=tables, show=progress.show, network=network)
+                record = run_on_threads(
+                    job,
+                    tables=tables,
+                    show=progress.show,
+                    network=network,
+                    durable=None if durable is None else durable.task,
+                )
             finally:
                 progress.close()
+            if durable is not None:
+                durable.keep(record)
         return msgspec.structs.replace(record, rehearsal=rehearsal)
 
     if placement.budget is None:
         return play()
-    return spend(placement.budget, job, play, tables=tables, names=names)
+    return spend(placement.budget, job, play, tables=tables, names=names, durable=durable)
 
 
 def rehearse_plug_in(
@@ -327,6 +342,11 @@ def _rehearse_once(job: bytes, read: bool) -> Rehearsal:  # noqa: FBT001 - for t
 
 def start_run(job: Job, placement: Placement) -> RunRecord:
     """Start a run of a sweep, which shows its own progress."""
+    if placement.durable:
+        raise UsageError(
+            "expected durable for one run, found it in a sweep: a sweep does not repeat its "
+            "finished runs, so leave it out"
+        )
     return run_job(job, placement=placement)
 
 

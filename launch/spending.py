@@ -14,6 +14,7 @@ from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
 from ..runs.job import Job, instantiate
 from ..runs.record import RunRecord
 from ..runs.reservation import Reservation, reserve
+from ..runs.unfinished import UnfinishedRun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,10 +29,12 @@ def spend(
     *,
     tables: tuple[pd.DataFrame, ...] = (),
     names: Mapping[str, str] = MappingProxyType({}),
+    durable: UnfinishedRun | None = None,
 ) -> RunRecord:
     """Take what a run claims from its budget, play it, and write down what it has cost.
 
     A run that fails has spent its claim, because it may have released, unless no role has begun.
+    A durable run that goes on has its claim already.
 
     Raises:
         UsageError: the budget does not suffice, a table cannot be read here, or users are drawn.
@@ -50,11 +53,12 @@ def spend(
         protocol=protocol.name,
         claimed=protocol.epsilon,
         neighbours=protocol.neighbours,
+        run=None if durable is None else durable.run,
     )
     try:
         record = play()
     except SottovoceError as error:
-        if error.before_start:
+        if error.before_start and (durable is None or not durable.is_resumed):
             reservation.cancel()
         raise
     try:

@@ -15,17 +15,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from ..messages import UsageError
+from ..messages import CURATOR, UsageError
 from ..report.progress import Progress
 from ..runs.failure import RunFailed
 from ..runs.interruption import INTERRUPTED, uninterrupted
 from ..runs.job import Job, Placement, instantiate
 from ..runs.record import RunRecord
+from ..runs.unfinished import UnfinishedRun
 from .family import end_processes, family_of, is_rank
 from .hold import JOB_VARIABLE
 from .leftovers import remove_folder_of, remove_segments, segments_of
@@ -49,7 +51,12 @@ NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
 
 
 def run_with_mpi(
-    job: Job, *, launcher: Launcher, placement: Placement, progress: Progress
+    job: Job,
+    *,
+    launcher: Launcher,
+    placement: Placement,
+    progress: Progress,
+    durable: UnfinishedRun | None = None,
 ) -> RunRecord:
     """Run a job as ranks of one mpiexec and return the record of the run.
 
@@ -61,10 +68,18 @@ def run_with_mpi(
             left.
     """
     try:
+        run_once = partial(
+            _run_once,
+            job,
+            launcher=launcher,
+            placement=placement,
+            progress=progress,
+            durable=durable,
+        )
         try:
-            return _run_once(job, launcher=launcher, placement=placement, progress=progress)
+            return run_once()
         except _DaemonFailed:
-            return _run_once(job, launcher=launcher, placement=placement, progress=progress)
+            return run_once()
     finally:
         progress.close()
 
@@ -74,11 +89,23 @@ class _DaemonFailed(RunFailed):
 
 
 def _run_once(
-    job: Job, *, launcher: Launcher, placement: Placement, progress: Progress
+    job: Job,
+    *,
+    launcher: Launcher,
+    placement: Placement,
+    progress: Progress,
+    durable: UnfinishedRun | None,
 ) -> RunRecord:
     protocol = instantiate(job)
     server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
-    task = msgspec.json.encode(RankTask(job, server.address, placement.tell_errors)).decode()
+    task = msgspec.json.encode(
+        RankTask(
+            job,
+            server.address,
+            placement.tell_errors,
+            None if durable is None else durable.task,
+        )
+    ).decode()
     command = launcher.command(
         # With -P a module in the working folder never replaces an installed one.
         [sys.executable, "-P", "-c", RANK_PROGRAM],
@@ -99,7 +126,7 @@ def _run_once(
             process,
             output,
         ):
-            _follow(process, server, states, job=job, progress=progress)
+            _follow(process, server, states, job=job, progress=progress, durable=durable)
             failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
             output.silent = failed is not None
     except KeyboardInterrupt:
@@ -162,8 +189,13 @@ def _follow(
     *,
     job: Job,
     progress: Progress,
+    durable: UnfinishedRun | None,
 ) -> None:
-    """Follow the ranks until all have finished or something is wrong."""
+    """Follow the ranks until all have finished or something is wrong.
+
+    In a durable run the curator's rank keeps its log until its record is in this host's state.
+    """
+    is_kept = False
     ranks = job.parties + 1
     deadline = float("inf")
     while time.monotonic() < deadline:
@@ -174,6 +206,12 @@ def _follow(
             while True:
                 states.note(server.events.get_nowait())
         progress.show(states.positions)
+        if durable is not None and not is_kept and CURATOR in states.finished:
+            record = states.finished[CURATOR].record
+            if record is not None:
+                durable.keep(record)
+            server.acknowledge(CURATOR)
+            is_kept = True
         if line := states.silence(ranks=ranks, timeout=job.timeout):
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:

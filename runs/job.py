@@ -183,7 +183,20 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         msgspec.Meta(description="do not try a plug-in on made-up records before the run"),
     ] = False
 
+    durable: Annotated[
+        bool,
+        msgspec.Meta(
+            description="each role keeps a log, so that `sottovoce resume` can go on after a loss"
+        ),
+    ] = False
+    """The logs are removed when the run has succeeded."""
+
     def __post_init__(self) -> None:
+        if self.durable and self.transport == "virtual":
+            raise UsageError(
+                "expected --durable with --transport mpi or threads, found virtual: a simulation "
+                "can be repeated"
+            )
         if self.transport == "virtual" and self.network is None:
             raise UsageError("expected --network beside --transport virtual, found none: say wan")
         if self.network is not None and self.transport != "virtual":

@@ -22,6 +22,7 @@ from typing import Final
 
 import msgspec
 
+from ..crypto import kem
 from ..messages.frame import VERSION as FRAME_VERSION
 from ..parties import Schema, SchemaPlan
 from ..parties.rules import Bins, Categories
@@ -29,10 +30,18 @@ from ..protocols import AnyProtocol
 from .job import Job
 from .version import VERSION
 
-__all__ = ["DIGEST_BYTES", "digest_job"]
+__all__ = ["DIGEST_BYTES", "digest_job", "is_hybrid"]
 
 DIGEST_BYTES: Final = 32
 """Bytes of a digest."""
+
+
+def is_hybrid(job: Job) -> bool:
+    """Tell whether channels of this job also need ML-KEM, if this host has it.
+
+    Its ciphertexts are drawn by the operating system, so a seeded run would not repeat.
+    """
+    return job.seed is None and kem.is_available()
 
 
 def digest_job(

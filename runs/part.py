@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from ..crypto import kem
+from ..crypto import IdentifiedRole
 from ..curator import Curator
 from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
 from ..messages.frame import FrameKind
@@ -25,11 +25,12 @@ from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..protocols import AnyProtocol, Outcome
 from .closing import await_closing, close_to
+from .durable import DurableRole
 from .guard import guard_part
 from .identities import Credentials
 from .introduced import play_desk, play_part
 from .job import Job, instantiate, is_built_in
-from .job_digest import digest_job
+from .job_digest import digest_job, is_hybrid
 from .possible import without_impossible
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
@@ -50,23 +51,37 @@ def play_role(
     transport: str,
     network: str | None = None,
     library: str | None = None,
+    durable: DurableRole | None = None,
 ) -> RunRecord | None:
     """Play the role of this end of the wire; a party brings its records, the curator has none.
 
     The curator returns the record of the run, a party `None`. `watch` is given the role before it
-    begins, for whoever shows progress.
+    begins, for whoever shows progress. In a durable run `durable` is the role's place, and the wire
+    is one that it has connected.
     """
     started = wire.clock()
     protocol = instantiate(job)
-    # Ciphertexts of ML-KEM are drawn by the operating system, so a seeded run would not repeat.
-    hybrid = job.seed is None and kem.is_available()
+    hybrid = is_hybrid(job)
     digest = digest_job(job, protocol, schema=schema, hybrid=hybrid)
     credentials = replace(credentials, job_digest=digest, hybrid=hybrid)
+    secret = None if durable is None else durable.secret
+
+    def begin(role: IdentifiedRole) -> None:
+        if durable is not None:
+            role.encapsulator = durable.encapsulate
+        watch(role)
+
     if records is None:
         curator = make_curator(
-            wire, protocol, job, schema=schema, cores=cores, credentials=credentials
+            wire,
+            protocol,
+            job,
+            schema=schema,
+            cores=cores,
+            credentials=credentials,
+            secret=secret,
         )
-        watch(curator)
+        begin(curator)
         with _placing_errors(curator):
             outcome = play_desk(curator, protocol, job)
             closing = wire.clock()
@@ -82,6 +97,7 @@ def play_role(
             transport=transport,
             network=network,
             library=library,
+            durable=durable,
         )
     party, guard = _play_party(
         wire,
@@ -90,7 +106,8 @@ def play_role(
         records=records,
         cores=cores,
         credentials=credentials,
-        watch=watch,
+        secret=secret,
+        begin=begin,
         sharing=1 if transport == "mpi" else job.parties,
     )
     secret = protocol.neighbours == "add-or-remove-one"
@@ -113,27 +130,44 @@ def _play_party(
     records: Records,
     cores: int,
     credentials: Credentials,
-    watch: Callable[[Role], None],
+    secret: int | None,
+    begin: Callable[[IdentifiedRole], None],
     sharing: int,
 ) -> tuple[Party, Guard | None]:
     """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
     if is_built_in(type(protocol)):
         party = make_party(
-            wire, protocol, job, records=records, cores=cores, credentials=credentials
+            wire,
+            protocol,
+            job,
+            records=records,
+            cores=cores,
+            credentials=credentials,
+            secret=secret,
         )
-        _play(party, protocol, job, watch=watch)
+        _play(party, protocol, job, begin=begin)
         return party, None
-    tape = tape_part(wire, protocol, job, records=records, cores=cores, credentials=credentials)
+    tape = tape_part(
+        wire,
+        protocol,
+        job,
+        records=records,
+        cores=cores,
+        credentials=credentials,
+        secret=secret,
+    )
     started = time.perf_counter()
-    _play(tape.party, protocol, job, watch=watch)
+    _play(tape.party, protocol, job, begin=begin)
     guard = guard_part(
         tape, records=records, seconds=time.perf_counter() - started, sharing=sharing
     )
     return tape.party, guard
 
 
-def _play(party: Party, protocol: AnyProtocol, job: Job, *, watch: Callable[[Role], None]) -> None:
-    watch(party)
+def _play(
+    party: Party, protocol: AnyProtocol, job: Job, *, begin: Callable[[IdentifiedRole], None]
+) -> None:
+    begin(party)
     with _placing_errors(party):
         play_part(party, protocol, job)
         party.end()
@@ -153,8 +187,12 @@ def _conclude(
     transport: str,
     network: str | None,
     library: str | None,
+    durable: DurableRole | None,
 ) -> RunRecord:
-    """Collect the parties' notes, reconcile the ledger and dismiss the parties."""
+    """Collect the parties' notes, reconcile the ledger and dismiss the parties.
+
+    Parties that are dismissed may remove their logs, so the record is on the disk before.
+    """
     roles = [_notes(curator, releases=[], rows=None, guard=None)]
     roles += [
         _NOTES.decode(await_closing(curator, FrameKind.MINUTES, source=party))
@@ -175,6 +213,8 @@ def _conclude(
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),
     )
+    if durable is not None:
+        durable.conclude(record)
     for party in curator.parties:
         close_to(curator, FrameKind.DISMISSAL, b"", to=party)
     return record

@@ -133,13 +133,18 @@ def tape_part(
     records: Records,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
+    secret: int | None = None,
 ) -> PartTape:
-    """Make a party whose part is taped; the caller plays it."""
+    """Make a party whose part is taped; the caller plays it.
+
+    `secret` is the seed of its random streams where the job has none. By default it is drawn here.
+    """
     tape = WireTape()
     accountant = make_accountant(TapedAccountant, protocol, party=wire.rank, parties=job.parties)
     # Without a seed, streams read the operating system's generator and could not be replayed. A
     # secret of 256 bits takes its place. It never leaves this process.
-    seed = secrets.randbits(256) if job.seed is None else job.seed
+    secret = secrets.randbits(256) if secret is None else secret
+    seed = secret if job.seed is None else job.seed
     party = make_party_as(
         TapedParty,
         TapedWire(wire, tape),

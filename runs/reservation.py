@@ -81,6 +81,7 @@ def reserve(
     protocol: str,
     claimed: float,
     neighbours: Neighbours,
+    run: str | None = None,
 ) -> Reservation:
     """Take a run's claim from the budget of each of its datasets, before the run begins.
 
@@ -90,6 +91,7 @@ def reserve(
         protocol: the protocol's name, to be written down.
         claimed: the protocol's claim.
         neighbours: the protocol's relation.
+        run: the name of a durable run. What it has taken already, it does not take again.
 
     Raises:
         UsageError: the budget of a dataset does not suffice. Then nothing is written.
@@ -97,7 +99,9 @@ def reserve(
     file = Path(path)
     with locked(file):
         budget = read_budget(file)
-        run, began = secrets.token_hex(8), datetime.now(UTC)
+        if run is not None and any(entry.run == run for entry in budget.spending):
+            return Reservation(file, run, neighbours)
+        run, began = run or secrets.token_hex(8), datetime.now(UTC)
         entries = []
         for dataset, claim in claims:
             epsilon = budget.converted(claim, neighbours=neighbours)

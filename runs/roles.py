@@ -31,13 +31,18 @@ def make_curator(
     schema: Schema | None,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
+    secret: int | None = None,
 ) -> Curator:
-    """Make the curator's role at this end of the wire."""
+    """Make the curator's role at this end of the wire.
+
+    `secret` is the seed of its random streams where the job has none. Without it they are the
+    operating system's.
+    """
     return Curator(
         wire,
         protocol=protocol.name,
         kinds=kinds_of(protocol, job),
-        randomness=RandomTree(job.seed, role=wire.rank),
+        randomness=RandomTree(secret if job.seed is None else job.seed, role=wire.rank),
         domain=None if schema is None else schema.domain,
         key_bits=job.key_bits,
         workers=cores,
@@ -74,8 +79,13 @@ def make_party(
     records: Records,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
+    secret: int | None = None,
 ) -> Party:
-    """Make a party's role at this end of the wire, with its records and its budget."""
+    """Make a party's role at this end of the wire, with its records and its budget.
+
+    `secret` is the seed of its random streams where the job has none. Without it they are the
+    operating system's.
+    """
     accountant = make_accountant(Accountant, protocol, party=wire.rank, parties=job.parties)
     return make_party_as(
         Party,
@@ -84,7 +94,7 @@ def make_party(
         job,
         records=records,
         accountant=accountant,
-        seed=job.seed,
+        seed=secret if job.seed is None else job.seed,
         cores=cores,
         credentials=credentials,
     )

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
+
 from ..messages import (
     CURATOR,
     PeerFailedError,
@@ -19,6 +21,8 @@ from ..messages import (
     thread_wires,
 )
 from ..parties import TableNote
+from .durable import DurableTask
+from .durable_places import open_places
 from .failure import RunFailed, describe
 from .identities import Credentials, read_identities
 from .interruption import INTERRUPTED
@@ -54,26 +58,33 @@ def run_on_threads(
     show: Callable[[Mapping[int, Position]], None] = lambda _: None,
     network: Network | None = None,
     made_up: Sequence[Records] = (),
+    durable: DurableTask | None = None,
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile.
 
     With a network the roles take turns under its clock, and each computes on one core. If `made_up`
-    has records of every party, no table is read, and the schema is the job's.
+    has records of every party, no table is read, and the schema is the job's. With `durable` each
+    role keeps a log, or goes on from it.
     """
+    notes = {party: TableNote() for party in range(1, job.parties + 1)}
     try:
         schema, records, credentials = (
-            _set_up_made_up(job, made_up) if made_up else _set_up(job, tables=tables)
+            _set_up_made_up(job, made_up) if made_up else _set_up(job, tables=tables, notes=notes)
         )
+        places = None if durable is None else open_places(durable, job, schema=schema, notes=notes)
     except SottovoceError as mistake:
         mistake.before_start = True
         raise
+    if places is not None and (earlier := places.conclusion) is not None:
+        places.close()
+        return msgspec.structs.replace(earlier, job=job)
     wires, simulated = _connect(job.parties + 1, network)
     roles: dict[int, Role] = {}
 
     def play(rank: int) -> RunRecord | None:
         with wires[rank].playing():
             return play_role(
-                wires[rank],
+                wires[rank] if places is None else places.connect(wires[rank]),
                 job,
                 records=records[rank],
                 schema=schema,
@@ -82,6 +93,7 @@ def run_on_threads(
                 watch=lambda role: roles.__setitem__(rank, role),
                 transport="threads" if network is None else "virtual",
                 network=simulated,
+                durable=None if places is None else places.roles[rank],
             )
 
     positions = _Positions(roles)
@@ -100,6 +112,9 @@ def run_on_threads(
         raise RunFailed(
             text.line, status=3, public=text.public, traceback=text.traceback
         ) from error
+    finally:
+        if places is not None:
+            places.close()
     record = results[CURATOR]
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
@@ -122,13 +137,15 @@ def _cores(rank: int, *, parties: int) -> int:
 
 
 def _set_up(
-    job: Job, *, tables: tuple[pd.DataFrame, ...]
+    job: Job, *, tables: tuple[pd.DataFrame, ...], notes: Mapping[int, TableNote]
 ) -> tuple[Schema | None, list[Records | None], list[Credentials]]:
-    """Agree on the schema, and load each rank's identity and each party's records."""
+    """Agree on the schema, and load each rank's identity and each party's records.
+
+    `notes` are given what the readings of tables leave.
+    """
     protocol = instantiate(job)
     parties = range(1, job.parties + 1)
     credentials = read_identities(job.identities, parties=job.parties)
-    notes = {party: TableNote() for party in parties}
     schema = agree_on_schema(
         [
             contribute_schema(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import shlex
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from ...messages import CURATOR, UsageError
+from ...messages import CURATOR, SottovoceError, UsageError
 from ...protocols import RECOMMENDED
 from ...report.command import with_classify
 from ...report.folder import check_folder, write_run
@@ -25,6 +26,7 @@ from ...report.plain_text import plain_text
 from ...report.progress import Progress
 from ...report.report import Report, report_json
 from ...report.reported import ReportedRun
+from ...runs.failure import RunFailed
 from ...runs.job import Job, Placement, instantiate
 from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.record import Rehearsal, RunRecord
@@ -35,6 +37,7 @@ from ...runs.settings import (
     settings,
     split_names,
 )
+from ...runs.unfinished import UnfinishedRun, begin_run
 from ..mpiexec import World, inside_mpi_job
 from ..rank import be_a_rank
 from ..rank_variables import this_rank
@@ -108,6 +111,11 @@ def run_command(
     is_writer = not is_joined or this_rank() == CURATOR
     with results_folder(chosen.out, name=kind.name, is_writer=is_writer) as folder:
         if is_joined and world is not None:
+            if placement.durable:
+                raise UsageError(
+                    "expected --durable without an MPI job around the run, found mpirun or srun: "
+                    "let `sottovoce run` start the ranks"
+                )
             if placement.budget is not None:
                 raise UsageError(
                     "expected --budget without an MPI job around the run, found mpirun or srun: "
@@ -124,22 +132,74 @@ def run_command(
             return
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
-        shown = progress or (not quiet and sys.stderr.isatty())
+        unfinished: UnfinishedRun | None = None
+        labels = None if no_judge else [*(classify or [])]
+        if placement.durable:
+            unfinished = begin_run(job, placement, folder=folder, classify=labels)
+        finish_run(
+            job,
+            placement,
+            folder=folder,
+            classify=labels,
+            unfinished=unfinished,
+            progress=progress,
+            quiet=quiet,
+            as_json=as_json,
+        )
 
-        def show_rehearsal(rehearsal: Rehearsal) -> None:
-            _show_rehearsal(rehearsal, quiet=quiet)
 
+def finish_run(
+    job: Job,
+    placement: Placement,
+    *,
+    folder: Path,
+    classify: list[str] | None,
+    unfinished: UnfinishedRun | None,
+    progress: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Play a run to its end, or go on with it, judge it and write its results.
+
+    Raises:
+        SottovoceError: the run failed. The text names the way to go on with a durable run.
+    """
+    shown = progress or (not quiet and sys.stderr.isatty())
+
+    def show_rehearsal(rehearsal: Rehearsal) -> None:
+        _show_rehearsal(rehearsal, quiet=quiet)
+
+    try:
         record = run_job(
-            job, placement=placement, progress=Progress(shown=shown), show=show_rehearsal
+            job,
+            placement=placement,
+            progress=Progress(shown=shown),
+            show=show_rehearsal,
+            durable=unfinished,
         )
-        judgement = (
-            None if no_judge else judge_run(record, judging=Judging(classify=classify or []))
-        )
-        report = make_report(record)
-        if judgement is not None and classify:
-            report = with_classify(report, classify)
-        run = ReportedRun(report=report, judgement=judgement)
-        _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
+    except SottovoceError as error:
+        if unfinished is None:
+            raise
+        if error.before_start:
+            if not unfinished.is_resumed:
+                unfinished.remove()
+            raise
+        raise _with_way_on(error, folder) from error
+    judgement = None if classify is None else judge_run(record, judging=Judging(classify=classify))
+    report = make_report(record)
+    if judgement is not None and classify:
+        report = with_classify(report, classify)
+    run = ReportedRun(report=report, judgement=judgement)
+    _write(record, run, folder=folder, unfinished=unfinished, quiet=quiet, as_json=as_json)
+
+
+def _with_way_on(error: SottovoceError, folder: Path) -> RunFailed:
+    """Add to the line of a durable run's failure how to go on."""
+    return RunFailed(
+        f"{error}; go on with: sottovoce resume {shlex.quote(str(folder))}",
+        status=getattr(error, "status", error.exit_status),
+        traceback=getattr(error, "traceback", ""),
+    )
 
 
 @contextlib.contextmanager
@@ -201,15 +261,23 @@ def _join(
     def conclude(record: RunRecord) -> None:
         record = msgspec.structs.replace(record, rehearsal=rehearsal)
         run = ReportedRun(report=make_report(record))
-        _write(record, run, folder=folder, quiet=quiet, as_json=as_json)
+        _write(record, run, folder=folder, unfinished=None, quiet=quiet, as_json=as_json)
 
     be_a_rank(job, address=None, tell_errors=placement.tell_errors, conclude=conclude)
 
 
 def _write(
-    record: RunRecord, run: ReportedRun, *, folder: Path, quiet: bool, as_json: bool
+    record: RunRecord,
+    run: ReportedRun,
+    *,
+    folder: Path,
+    unfinished: UnfinishedRun | None,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     report, names = write_run(record, run, folder=folder)
+    if unfinished is not None:
+        unfinished.remove()
     try:
         _print(report, run, folder=folder, names=names, quiet=quiet, as_json=as_json)
         sys.stdout.flush()

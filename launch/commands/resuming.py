@@ -1,0 +1,89 @@
+"""`sottovoce resume`: go on with a durable run that has stopped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...messages import UsageError
+from ...report.folder import check_folder
+from ...report.printing import print_table
+from ...runs.one_writer import one_writer
+from ...runs.unfinished import UnfinishedRun, find_run, unfinished_runs
+from ..mpiexec import inside_mpi_job
+from .app import app
+from .running import finish_run
+
+
+@app.command("resume")
+def resume_command(
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            help="folder of its results, or its name; without it all such runs are listed"
+        ),
+    ] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="remove what the run has left on this host")
+    ] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="show progress even where there is no terminal")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print report.json on standard output")
+    ] = False,
+) -> None:
+    """Go on with a run of --durable that has stopped: same messages, same result, same epsilon."""
+    if run is None:
+        _list_runs(unfinished_runs())
+        return
+    if inside_mpi_job() is not None:
+        raise UsageError(
+            "expected `sottovoce resume` without an MPI job around it, found mpirun or srun: it "
+            "starts the ranks"
+        )
+    unfinished = find_run(run)
+    folder = Path(unfinished.folder)
+    with one_writer(folder):
+        if forget:
+            unfinished.remove()
+            return
+        _change_folder(unfinished)
+        check_folder(folder)
+        finish_run(
+            unfinished.job,
+            unfinished.placement,
+            folder=folder,
+            classify=unfinished.classify,
+            unfinished=unfinished,
+            progress=progress,
+            quiet=quiet,
+            as_json=as_json,
+        )
+
+
+def _change_folder(unfinished: UnfinishedRun) -> None:
+    """Change to the folder from which the paths of the job count."""
+    try:
+        os.chdir(unfinished.working_folder)
+    except OSError as error:
+        raise UsageError(
+            f"expected the working folder {unfinished.working_folder} of the run that stopped, "
+            f"found: {error.strerror}; paths of its data count from there, so restore it"
+        ) from None
+
+
+def _list_runs(runs: list[UnfinishedRun]) -> None:
+    if not runs:
+        sys.stdout.write("no durable run has stopped\n")
+        return
+    rows = [
+        [run.run, run.job.protocol, f"{run.began.astimezone():%Y-%m-%d %H:%M}", run.folder]
+        for run in runs
+    ]
+    print_table(("name", "protocol", "began", "results"), rows)

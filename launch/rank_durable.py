@@ -1,0 +1,124 @@
+"""The place of one MPI rank in a durable run, and what ranks tell each other of their logs.
+
+Every rank sends how many frames of every other it has in its log. These numbers are public, as the
+ledger is. So each knows which of its messages were lost on their way.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..messages import CURATOR, Wire
+from ..parties import Schema, TableNote
+from ..runs.durable import (
+    DurableRole,
+    DurableTask,
+    LogHeader,
+    find_role,
+    make_role_place,
+    missing_log,
+    remove_role_place,
+)
+from ..runs.job import Job, instantiate
+from ..runs.job_digest import digest_job, is_hybrid
+from ..runs.record import RunRecord
+from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, together
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["RankPlace", "open_place"]
+
+
+class LogState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rank sends of its log to the others."""
+
+    host: str
+    is_there: bool
+    has_begun: bool = False
+    is_concluded: bool = False
+    arrived: dict[int, int] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankPlace:
+    """A rank's place in a durable run."""
+
+    task: DurableTask
+    rank: int
+    role: DurableRole | None
+    """`None` where the run was concluded, and this rank has removed its log."""
+    is_concluded: bool
+    """Whether the curator has the record of the run already, so that no role is played."""
+    received: Mapping[int, int]
+    """Number of this rank's messages that each other rank has in its log."""
+
+    def connect(self, wire: Wire) -> Wire:
+        """Put the log between the role and its wire."""
+        return wire if self.role is None else self.role.connect(wire, received=self.received)
+
+    @property
+    def conclusion(self) -> RunRecord | None:
+        """The record of the run, at the curator's rank."""
+        return None if self.role is None else self.role.conclusion
+
+    def remove(self) -> None:
+        """Remove this rank's log, and all else in its place."""
+        if self.role is not None:
+            self.role.close()
+        remove_role_place(self.task.run, self.rank)
+
+
+def open_place(
+    comm: MPI.Comm, task: DurableTask, job: Job, *, schema: Schema | None, note: TableNote
+) -> RankPlace:
+    """Make this rank's place, or find that of a run that stopped. All ranks call it together.
+
+    Raises:
+        UsageError: a log is missing, was changed, or is of another run.
+    """
+    rank, timeout = comm.Get_rank(), max(job.timeout, MIN_SETUP_SECONDS)
+    digest = digest_job(job, instantiate(job), schema=schema, hybrid=is_hybrid(job))
+    header = LogHeader.of(task, rank=rank, job_digest=digest, note=note)
+    role = together(comm, timeout, lambda: find_role(header) if task.is_resumed else None)
+    states = exchange(comm, timeout, _state_of(role), kind=LogState)
+    is_concluded = states[CURATOR].is_concluded
+
+    def require_all() -> None:
+        missing = [number for number, state in enumerate(states) if not state.is_there]
+        if missing and not is_concluded and any(state.has_begun for state in states):
+            hosts = [states[number].host for number in missing]
+            raise missing_log(task.run, missing, hosts=hosts)
+
+    together(comm, timeout, require_all)
+    if not is_concluded:
+        try:
+            role = together(comm, timeout, lambda: role or make_role_place(header))
+        except OtherRankError:
+            if not task.is_resumed:
+                remove_role_place(task.run, rank)
+            raise
+    return RankPlace(
+        task=task,
+        rank=rank,
+        role=role,
+        is_concluded=is_concluded,
+        received={peer: state.arrived.get(rank, 0) for peer, state in enumerate(states)},
+    )
+
+
+def _state_of(role: DurableRole | None) -> LogState:
+    if role is None:
+        return LogState(host=platform.node(), is_there=False)
+    return LogState(
+        host=platform.node(),
+        is_there=True,
+        has_begun=role.log.has_begun,
+        is_concluded=role.log.conclusion is not None,
+        arrived=dict(role.log.arrived),
+    )

@@ -1,0 +1,94 @@
+"""The wire of a durable run: it writes down what a role sends and receives, and replays it.
+
+Every frame that arrives is in the role's log before the role reads it. Of every message that leaves
+a digest is in the log before. When a role is started again, frames of its log arrive first. The
+role, which is deterministic, makes the same messages as before:
+
+- A message that its receiver has in its log is not sent again.
+- A message that its receiver does not have was lost on its way. It is sent.
+- A message whose digest differs from that in the log is an error. It is not sent, as two versions
+  of one message, such as two noisy answers, may disclose more than one.
+
+Control frames have no content of the protocol. They are neither logged nor replayed.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn
+
+from .errors import MisuseError, role_name
+from .frame import FrameKind
+from .role_log import RecordKind, RoleLog
+from .wire import Buffer, Wire
+
+__all__ = ["DurableWire"]
+
+SEQUENCE: Final = slice(16, 24)
+"""Place of a message's number on its edge in the header of a frame (`frame`)."""
+
+
+class DurableWire:
+    """One role's end of a wire, with a log.
+
+    Args:
+        wire: the end itself.
+        log: the role's log.
+        received: how many of this role's messages each other role has in its log.
+        syncs: whether what arrived must be on the disk before the role answers. A party needs it:
+            its answer to another question, with the same noise, must not follow if the system goes
+            down in between.
+    """
+
+    def __init__(
+        self, wire: Wire, log: RoleLog, *, received: Mapping[int, int], syncs: bool
+    ) -> None:
+        self.rank = wire.rank
+        self.size = wire.size
+        self._wire = wire
+        self._log = log
+        self._received = received
+        self._syncs = syncs
+        self._has_arrivals = bool(log.arrived)
+
+    def clock(self) -> float:
+        return self._wire.clock()
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        if parts[0][3] == FrameKind.MESSAGE:
+            number = int.from_bytes(parts[0][SEQUENCE], "little")
+            self._note_sent(parts, number, to=to)
+            if number < self._received.get(to, 0):
+                return
+            if self._syncs and self._has_arrivals:
+                self._log.sync()
+                self._has_arrivals = False
+        self._wire.send(parts, to=to, timeout=timeout)
+
+    def _note_sent(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
+        digest = self._log.digest(parts)
+        before = self._log.digest_of_sent(number, to=to)
+        if before is None:
+            self._log.append(RecordKind.SENT, [digest], peer=to)
+        elif not hmac.compare_digest(before, digest):
+            raise MisuseError(
+                f"expected message {number} to {role_name(to)} as it was before the run stopped, "
+                "found another: its randomness is not from the role's streams, or this host or "
+                "its libraries compute differently"
+            )
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
+        replayed = self._log.next_arrival()
+        if replayed is not None:
+            return replayed
+        arrival = self._wire.arrive(timeout=timeout)
+        if arrival is not None:
+            source, frame = arrival
+            if len(frame) > 3 and frame[3] == FrameKind.MESSAGE:
+                self._log.append(RecordKind.ARRIVED, [frame], peer=source)
+                self._has_arrivals = True
+        return arrival
+
+    def abort(self, status: int) -> NoReturn:
+        self._wire.abort(status)

@@ -1,0 +1,276 @@
+"""Durable roles: each keeps a log in its own place, so that a lost run can go on.
+
+The place of a role is a folder on its host that only its user can read. It has two files:
+
+- `key`: 32 bytes from the operating system. The role's random streams follow from it, unless the
+  job has a seed, and so does the key of the codes in the log.
+- `log`: what the role sent and received (`messages.role_log`).
+
+Both are on the disk before the role sends anything. So a role that is started again has the same
+streams, and draws nothing anew. The folder is removed when the run has succeeded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ..crypto.kem import Encapsulated, encapsulate
+from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
+from ..messages.durable import DurableWire
+from ..messages.role_log import RecordKind, RoleLog
+from ..parties import TableNote
+from .job import Job
+from .record import RunRecord
+from .state_folder import make_private_folder, state_folder
+from .version import VERSION
+
+__all__ = [
+    "DurableRole",
+    "DurableTask",
+    "LogHeader",
+    "find_role",
+    "make_role_place",
+    "missing_log",
+    "remove_role_place",
+    "run_place",
+]
+
+KEY_BYTES: Final = 32
+SECRET_BYTES: Final = 32
+"""Bytes of a secret of ML-KEM."""
+
+
+class DurableTask(msgspec.Struct, frozen=True):
+    """What every role of a durable run is given beside the job."""
+
+    run: str
+    """Name of the run among the durable runs of its hosts."""
+    is_resumed: bool = False
+
+
+class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose log it is: of which run, role and job, and of which data."""
+
+    version: str = VERSION
+    run: str
+    rank: int
+    job: str
+    """Digest of the job."""
+    table: str = ""
+    """Digest of the party's table."""
+    rows: int = 0
+    """Number of rows that the party read."""
+
+    @classmethod
+    def of(cls, task: DurableTask, *, rank: int, job_digest: bytes, note: TableNote) -> LogHeader:
+        """Make the header of a role's log."""
+        return cls(run=task.run, rank=rank, job=job_digest.hex(), table=note.digest, rows=note.rows)
+
+
+class DurableRole:
+    """One role's place: its log, and what follows from its key."""
+
+    def __init__(self, folder: Path, *, rank: int, key: bytes, log: RoleLog) -> None:
+        self.log = log
+        self.secret = int.from_bytes(_derive(key, b"streams"), "little")
+        """Seed of the role's random streams where the job has none."""
+        self._folder = folder
+        self._rank = rank
+
+    def connect(self, wire: Wire, *, received: Mapping[int, int]) -> Wire:
+        """Put the log between a role and its wire.
+
+        Args:
+            wire: the role's end of the transport.
+            received: how many of this role's messages each other role has in its log.
+        """
+        return DurableWire(wire, self.log, received=received, syncs=self._rank != CURATOR)
+
+    def encapsulate(self, public: bytes) -> Encapsulated:
+        """Draw a secret of ML-KEM, or give that of an earlier attempt once more.
+
+        It is on the disk before its ciphertext is sent, as no stream of the role repeats it.
+
+        Raises:
+            ValueError: these bytes are no public key.
+            MisuseError: the earlier attempt drew it for another key.
+        """
+        owner = hashlib.sha256(public).digest()
+        logged = self.log.next_random()
+        if logged is None:
+            drawn = encapsulate(public)
+            self.log.append(RecordKind.RANDOM, [owner, drawn.secret, drawn.ciphertext], sync=True)
+            return drawn
+        if logged[: len(owner)] != owner:
+            raise MisuseError("expected the public key of the earlier attempt, found another")
+        rest = logged[len(owner) :]
+        return Encapsulated(rest[:SECRET_BYTES], rest[SECRET_BYTES:])
+
+    def conclude(self, record: RunRecord) -> None:
+        """Write down the record of the run, before any other role may remove its log."""
+        # The launcher has the job; a seed may be longer than the integers that travel here.
+        record = msgspec.structs.replace(record, job=Job(protocol=record.job.protocol))
+        self.log.append(RecordKind.CONCLUSION, [msgspec.msgpack.encode(record)], sync=True)
+
+    @property
+    def conclusion(self) -> RunRecord | None:
+        """The record of the run, if an earlier attempt came so far."""
+        if self.log.conclusion is None:
+            return None
+        return msgspec.msgpack.decode(self.log.conclusion, type=RunRecord)
+
+    def close(self) -> None:
+        """Let nothing more be written, as the run has failed."""
+        self.log.close()
+
+    def remove(self) -> None:
+        """Remove the role's place, as the run has succeeded."""
+        self.log.close()
+        remove_place(self._folder)
+
+
+def run_place(run: str) -> Path:
+    """Give the folder of a durable run on this host."""
+    return state_folder() / "durable" / run
+
+
+def role_place(run: str, rank: int) -> Path:
+    """Give the folder of one role."""
+    return run_place(run) / ("curator" if rank == CURATOR else f"party-{rank}")
+
+
+def make_role_place(header: LogHeader) -> DurableRole:
+    """Draw a role's key, and write key and log onto the disk.
+
+    The folder appears when both are complete.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    folder = role_place(header.run, header.rank)
+    partial = folder.with_name(f".{folder.name}-{os.getpid()}")
+    key = secrets.token_bytes(KEY_BYTES)
+    try:
+        make_private_folder(folder.parent)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(mode=0o700)
+        _write_key(partial / "key", key)
+        log = RoleLog.create(
+            partial / "log", key=_derive(key, b"log"), header=msgspec.json.encode(header)
+        )
+        _sync_folder(partial)
+        partial.rename(folder)
+        _sync_folder(folder.parent)
+    except OSError as error:
+        raise UsageError(
+            f"expected a folder for the log of a durable run at {folder}, found "
+            f"{error.strerror}: set SOTTOVOCE_STATE on the host of {role_name(header.rank)}"
+        ) from None
+    log.path = folder / "log"
+    return DurableRole(folder, rank=header.rank, key=key, log=log)
+
+
+def find_role(header: LogHeader) -> DurableRole | None:
+    """Open the log that a role left; `None` if there is none.
+
+    Raises:
+        UsageError: it was changed, or is of another version, job or table.
+    """
+    folder = role_place(header.run, header.rank)
+    try:
+        key = (folder / "key").read_bytes()
+        log = RoleLog(folder / "log", key=_derive(key, b"log"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(
+            f"expected the log of {role_name(header.rank)} in {folder}, found {error.strerror}"
+        ) from None
+    try:
+        _require_same(log, header)
+    except UsageError:
+        log.close()
+        raise
+    return DurableRole(folder, rank=header.rank, key=key, log=log)
+
+
+def _require_same(log: RoleLog, header: LogHeader) -> None:
+    """Refuse a log that is not of this run."""
+    earlier = msgspec.json.decode(log.header, type=LogHeader)
+    role = role_name(header.rank)
+    if earlier.version != header.version:
+        raise UsageError(
+            f"expected a log of sottovoce {header.version} for {role}, found one of "
+            f"{earlier.version}: resume with that version"
+        )
+    if (earlier.run, earlier.rank) != (header.run, header.rank):
+        raise UsageError(
+            f"expected the log of {role} in run {header.run}, found that of "
+            f"{role_name(earlier.rank)} in run {earlier.run} at {log.path}: restore its own"
+        )
+    if earlier.job != header.job:
+        raise UsageError(
+            f"expected a log of this job for {role}, found one of another job: parameters, schema "
+            "or library are not those of the run that stopped"
+        )
+    if (earlier.table, earlier.rows) != (header.table, header.rows):
+        raise UsageError(
+            f"expected the table that {role} read before the run stopped, found another: "
+            "restore the file, or start a new run"
+        )
+
+
+def missing_log(run: str, ranks: Sequence[int], *, hosts: Sequence[str] = ()) -> UsageError:
+    """Make the error for roles whose logs are missing, though the run had begun."""
+    names = " and ".join(
+        f"{role_name(rank)} on {host}"
+        for rank, host in zip(ranks, hosts or [platform.node()] * len(ranks), strict=True)
+    )
+    return UsageError(
+        f"expected the logs of all roles of run {run}, found none of {names}: start each role on "
+        "its host of before, with the same SOTTOVOCE_STATE, or start a new run"
+    )
+
+
+def remove_role_place(run: str, rank: int) -> None:
+    """Remove a role's place, of a run that has succeeded."""
+    remove_place(role_place(run, rank))
+
+
+def remove_place(folder: Path) -> None:
+    """Remove a folder with a key, first the key; and the folder around it if it is empty."""
+    with contextlib.suppress(OSError):
+        (folder / "key").unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+
+
+def _derive(key: bytes, purpose: bytes) -> bytes:
+    return hashlib.blake2b(purpose, key=key, digest_size=32).digest()
+
+
+def _write_key(path: Path, key: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,193 @@
+"""Durable runs that have not finished: what whoever started one needs to go on with it.
+
+It is in a folder of the run among the starter's state, beside the places of the roles on that host
+(`runs.durable`). The record of a run is kept there until its results are written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from ..messages import UsageError
+from .durable import DurableTask, remove_place, run_place
+from .job import Job, Placement
+from .record import RunRecord
+from .state_folder import make_private_folder, state_folder
+from .version import VERSION
+
+__all__ = ["UnfinishedRun", "begin_run", "find_run", "unfinished_runs"]
+
+DESCRIPTION: str = "run.json"
+RECORD: str = "record"
+REPORT: str = "report.json"
+
+
+class RunVersion(msgspec.Struct, frozen=True):
+    """The part of a description that every version has."""
+
+    run: str
+    version: str
+    folder: str
+
+
+class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A durable run that has begun."""
+
+    run: str
+    version: str = VERSION
+    folder: str
+    """The folder of its results, as an absolute path."""
+    working_folder: str
+    """The folder from which paths of the job count."""
+    began: datetime
+    job: Job
+    placement: Placement
+    classify: list[str] | None
+    """Labels to predict, or `None` where nothing is judged."""
+    is_resumed: bool = False
+
+    @property
+    def task(self) -> DurableTask:
+        """What every role is given."""
+        return DurableTask(self.run, self.is_resumed)
+
+    def keep(self, record: RunRecord) -> None:
+        """Keep the record of the run until its results are written; no role is needed any more.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        record = msgspec.structs.replace(record, job=Job(protocol=record.job.protocol))
+        _write(run_place(self.run) / RECORD, msgspec.msgpack.encode(record))
+
+    def record(self) -> RunRecord | None:
+        """Read the record of the run, if it was kept."""
+        try:
+            data = (run_place(self.run) / RECORD).read_bytes()
+        except FileNotFoundError:
+            return None
+        record = msgspec.msgpack.decode(data, type=RunRecord)
+        return msgspec.structs.replace(record, job=self.job)
+
+    def remove(self) -> None:
+        """Remove all that the run has left on this host."""
+        place = run_place(self.run)
+        for folder in _folders(place):
+            remove_place(folder)
+        for name in (DESCRIPTION, RECORD):
+            with contextlib.suppress(OSError):
+                (place / name).unlink()
+        with contextlib.suppress(OSError):
+            place.rmdir()
+
+
+def begin_run(
+    job: Job, placement: Placement, *, folder: Path, classify: list[str] | None
+) -> UnfinishedRun:
+    """Write down a durable run before it begins.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    began = datetime.now(UTC)
+    unfinished = UnfinishedRun(
+        run=f"{began:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}",
+        folder=os.path.abspath(folder),  # noqa: PTH100 - the folder need not exist
+        working_folder=os.getcwd(),  # noqa: PTH109 - as the command line asks
+        began=began,
+        job=job,
+        placement=placement,
+        classify=classify,
+    )
+    _write(run_place(unfinished.run) / DESCRIPTION, msgspec.json.encode(unfinished))
+    return unfinished
+
+
+def find_run(name: str) -> UnfinishedRun:
+    """Find a run that has stopped, by the folder of its results or by its own name.
+
+    Raises:
+        UsageError: there is none, or not only one, or it is of another version.
+    """
+    folder = os.path.abspath(name)  # noqa: PTH100 - the folder need not exist
+    matches = [run for run in _versions() if run.run == name]
+    matches = matches or [run for run in _versions() if run.folder == folder]
+    if not matches:
+        if (Path(folder) / REPORT).exists():
+            raise UsageError(
+                f"expected a durable run that has stopped, found a finished one in {name}: "
+                "its results are there"
+            )
+        raise UsageError(
+            f"expected a durable run that has stopped, found none of {name}: `sottovoce resume` "
+            "lists them; only runs with --durable can go on, on the host that started them"
+        )
+    if len(matches) > 1:
+        names = ", ".join(run.run for run in matches)
+        raise UsageError(
+            f"expected one run that has stopped with results for {name}, found {len(matches)}: "
+            f"name one of {names}"
+        )
+    if matches[0].version != VERSION:
+        raise UsageError(
+            f"expected a run of sottovoce {VERSION}, found one of {matches[0].version}: resume "
+            "with that version"
+        )
+    return _read(run_place(matches[0].run) / DESCRIPTION)
+
+
+def unfinished_runs() -> list[UnfinishedRun]:
+    """List all runs of this version that have not finished, the oldest first."""
+    return [
+        _read(run_place(run.run) / DESCRIPTION) for run in _versions() if run.version == VERSION
+    ]
+
+
+def _versions() -> Iterator[RunVersion]:
+    for folder in sorted(_folders(state_folder() / "durable")):
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            data = (folder / DESCRIPTION).read_bytes()
+            yield msgspec.json.decode(data, type=RunVersion)
+
+
+def _folders(place: Path) -> list[Path]:
+    try:
+        return [path for path in place.iterdir() if path.is_dir()]
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> UnfinishedRun:
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=UnfinishedRun)
+    except (OSError, msgspec.MsgspecError):
+        raise UsageError(
+            f"expected the description of a run in {path}, found something else: restore it, or "
+            "start a new run"
+        ) from None
+    return msgspec.structs.replace(run, is_resumed=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    partial = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        make_private_folder(path.parent)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise UsageError(
+            f"expected to write {path} for a durable run, found {error.strerror}: set "
+            "SOTTOVOCE_STATE to another folder"
+        ) from None

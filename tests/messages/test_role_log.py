@@ -1,0 +1,114 @@
+"""The log of one role: every changed byte is refused, and what a kill leaves can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sottovoce.messages import UsageError
+from sottovoce.messages.role_log import HEAD_BYTES, MAGIC, RecordKind, RoleLog
+
+KEY = b"k" * 32
+FRAMES = [(2, b"first frame"), (1, b""), (2, b"third" * 9)]
+
+
+def write(path: Path) -> list[int]:
+    """Write a log; return where each record ends."""
+    log = RoleLog.create(path, key=KEY, header=b"header")
+    ends = [path.stat().st_size]
+    for peer, frame in FRAMES:
+        log.append(RecordKind.ARRIVED, [frame[:3], memoryview(frame)[3:]], peer=peer)
+        ends.append(path.stat().st_size)
+    log.append(RecordKind.SENT, [log.digest([b"a", b"b"])], peer=1)
+    log.append(RecordKind.RANDOM, [b"drawn"], sync=True)
+    ends.append(path.stat().st_size)
+    log.close()
+    return ends
+
+
+def arrivals(path: Path) -> list[tuple[int, bytes]]:
+    log = RoleLog(path, key=KEY)
+    frames = []
+    while (arrival := log.next_arrival()) is not None:
+        frames.append((arrival[0], bytes(arrival[1])))
+    log.close()
+    return frames
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "log")
+    log = RoleLog(tmp_path / "log", key=KEY)
+    assert (log.header, log.has_begun, dict(log.arrived)) == (b"header", True, {2: 2, 1: 1})
+    assert log.digest_of_sent(0, to=1) == log.digest([b"ab"]) != log.digest([b"ac"])
+    assert log.digest_of_sent(1, to=1) is log.digest_of_sent(0, to=2) is None
+    assert (log.next_random(), log.next_random()) == (b"drawn", None)
+    log.close()
+    assert arrivals(tmp_path / "log") == FRAMES
+
+
+def test_every_changed_byte_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write(path)
+    content = path.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        with pytest.raises(UsageError, match="log"):
+            RoleLog(path, key=KEY)
+        assert path.read_bytes() == changed
+
+
+def test_records_that_change_places_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    first, second, third, *_ = write(path)
+    content = path.read_bytes()
+    for other in (
+        content[:first] + content[second:third] + content[first:second] + content[third:],
+        content[:first] + content[second:],
+        content[:second] + content[first:],
+    ):
+        path.write_bytes(other)
+        with pytest.raises(UsageError, match="was changed"):
+            RoleLog(path, key=KEY)
+
+
+def test_an_incomplete_record_at_the_end_is_dropped_wherever_it_was_cut(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    ends = write(path)
+    content = path.read_bytes()
+    for length in range(len(MAGIC), len(content) + 1):
+        path.write_bytes(content[:length])
+        complete = sum(end <= length for end in ends[1:4])
+        log = RoleLog(path, key=KEY)
+        log.append(RecordKind.ARRIVED, [b"later"], peer=3)
+        log.close()
+        assert arrivals(path) == [*FRAMES[:complete], (3, b"later")], length
+
+
+def test_blocks_that_were_never_written_are_dropped(tmp_path: Path) -> None:
+    """After a power failure a file may end with zeros."""
+    path = tmp_path / "log"
+    write(path)
+    size = path.stat().st_size
+    for zeros in (1, HEAD_BYTES, 4096):
+        with path.open("ab") as file:
+            file.write(bytes(zeros))
+        assert arrivals(path) == FRAMES
+        assert path.stat().st_size == size
+
+
+def test_another_key_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "log")
+    with pytest.raises(UsageError, match="its key is another one"):
+        RoleLog(tmp_path / "log", key=b"l" * 32)
+
+
+def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
+    write(tmp_path / "log")
+    log = RoleLog(tmp_path / "log", key=KEY)
+    with pytest.raises(UsageError, match="one process at a time"):
+        RoleLog(tmp_path / "log", key=KEY)
+    log.close()
+    RoleLog(tmp_path / "log", key=KEY).close()

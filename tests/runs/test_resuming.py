@@ -1,0 +1,398 @@
+"""Durable runs on threads: stopped at any message, they go on to the same end.
+
+The referee is an undisturbed run with the same seed: digests of all bytes on all edges, the ledger,
+the releases, the accountant's totals, and what is published. A wire beneath the log checks that no
+message leaves in two versions, and that none is sent again which its receiver has written down.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import pytest
+
+from sottovoce.crypto import kem
+from sottovoce.messages import Entry, MisuseError, ThreadWire, UsageError, thread_wires
+from sottovoce.messages.frame import FrameKind
+from sottovoce.messages.role_log import RoleLog
+from sottovoce.messages.wire import Buffer
+from sottovoce.report.making import make_report
+from sottovoce.runs import durable, threads
+from sottovoce.runs.durable import DurableTask, role_place, run_place
+from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.job import Job
+from sottovoce.runs.record import RunRecord
+from sottovoce.runs.settings import settings
+
+SMALL: dict[str, Any] = {"rows": 60, "columns": "sex,income,race", "parties": 2}
+TEST_KEYS: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True}
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "dp-subn": TEST_KEYS,
+    "jtree": TEST_KEYS,
+    "calm": {},
+    "privincr": {},
+}
+
+
+def job_of(protocol: str, *, seed: int | None = 3, **options: Any) -> Job:
+    return settings(
+        {
+            **SMALL,
+            **PROTOCOLS.get(protocol, {}),
+            "protocol": protocol,
+            "seed": seed,
+            "transcript": True,
+            **options,
+        }
+    ).job
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "state"
+    monkeypatch.setenv("SOTTOVOCE_STATE", str(folder))
+    return folder
+
+
+class StopError(Exception):
+    """The role is stopped here."""
+
+
+@dataclass
+class Traffic:
+    """Messages that crossed the wires, in all attempts of one run."""
+
+    frames: dict[tuple[int, int, int], bytes] = field(default_factory=dict)
+    """Digest of each message by sender, receiver and number."""
+    arrived: set[tuple[int, int, int]] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_sent(self, frame: bytes, *, sender: int, to: int) -> None:
+        """Check that no second version of a message leaves, and none that the receiver logged."""
+        key = sender, to, int.from_bytes(frame[16:24], "little")
+        digest = hashlib.sha256(frame).digest()
+        with self.lock:
+            assert self.frames.setdefault(key, digest) == digest, f"two versions of {key}"
+            assert key not in self.arrived, f"{key} was sent again"
+
+
+@dataclass
+class StoppingWire:
+    """A thread's end that stops its role at the n-th event: before or after a send, or an arrival.
+
+    An event at an arrival loses the frame, before it can be logged.
+    """
+
+    wire: ThreadWire
+    traffic: Traffic
+    stop: int | None
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        self.rank = self.wire.rank
+        self.size = self.wire.size
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        with self.wire.playing():
+            yield
+
+    def clock(self) -> float:
+        return self.wire.clock()
+
+    def _event(self) -> None:
+        if self.stop is not None and self.events >= self.stop:
+            raise StopError
+        self.events += 1
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        is_message = parts[0][3] == FrameKind.MESSAGE
+        self._event()
+        if is_message:
+            self.traffic.note_sent(b"".join(parts), sender=self.rank, to=to)
+        self.wire.send(parts, to=to, timeout=timeout)
+        self._event()
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
+        arrival = self.wire.arrive(timeout=timeout)
+        if arrival is not None:
+            self._event()
+            source, frame = arrival
+            if frame[3] == FrameKind.MESSAGE:
+                number = int.from_bytes(frame[16:24], "little")
+                with self.traffic.lock:
+                    self.traffic.arrived.add((source, self.rank, number))
+        return arrival
+
+    def abort(self, status: int) -> NoReturn:
+        self.wire.abort(status)
+
+
+@dataclass
+class Attempts:
+    """One durable run on threads, in as many attempts as it takes."""
+
+    job: Job
+    run: str
+    patch: pytest.MonkeyPatch
+    traffic: Traffic = field(default_factory=Traffic)
+    wires: list[StoppingWire] = field(default_factory=list)
+
+    def play(self, *, is_resumed: bool, rank: int = 0, stop: int | None = None) -> RunRecord:
+        """Play the run, or go on with it; role `rank` is stopped at its event `stop`."""
+
+        def connect(size: int) -> list[StoppingWire]:
+            self.wires = [
+                StoppingWire(wire, self.traffic, stop if wire.rank == rank else None)
+                for wire in thread_wires(size)
+            ]
+            return self.wires
+
+        self.patch.setattr(threads, "thread_wires", connect)
+        return threads.run_on_threads(self.job, durable=DurableTask(self.run, is_resumed))
+
+
+def essence(record: RunRecord) -> dict[str, Any]:
+    """Give everything of a run that does not depend on clocks."""
+    privacy = msgspec.to_builtins(make_report(record).privacy)
+    entries = [entry[: Entry._fields.index("sending_at")] for entry in record.entries]
+    outcome = record.outcome
+    return {
+        "outcome": msgspec.json.encode(outcome, enc_hook=lambda value: value.tolist()),
+        "entries": entries,
+        "transcripts": [notes.transcript for notes in record.roles],
+        "releases": [msgspec.to_builtins(notes.releases) for notes in record.roles],
+        "privacy": privacy,
+    }
+
+
+def files_of(folder: Path) -> list[Path]:
+    """List all files below a folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+@functools.cache
+def undisturbed(protocol: str) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "thread_wires", thread_wires)
+        return essence(threads.run_on_threads(job_of(protocol)))
+
+
+def events_of(job: Job, patch: pytest.MonkeyPatch) -> list[int]:
+    """Count the events of each role in an undisturbed durable run."""
+    attempts = Attempts(job, "counting", patch)
+    attempts.play(is_resumed=False)
+    return [wire.events for wire in attempts.wires]
+
+
+def stop_at(attempts: Attempts, *, rank: int, stop: int, is_resumed: bool = False) -> None:
+    """Play, and check that the role was stopped there."""
+    with pytest.raises((StopError, RunFailed)) as raised:
+        attempts.play(is_resumed=is_resumed, rank=rank, stop=stop)
+    error = raised.value
+    assert isinstance(error if isinstance(error, StopError) else error.__cause__, StopError)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "every"), [("dp-subn", 1), ("jtree", 5), ("calm", 3), ("privincr", 5)]
+)
+def test_stopped_at_any_message_it_goes_on_to_the_same_end(
+    protocol: str, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All events of a role together: before and after every send, and at every arrival."""
+    job = job_of(protocol)
+    events = events_of(job, monkeypatch)
+    for rank, count in enumerate(events):
+        for stop in range(rank % every, count, every):
+            attempts = Attempts(job, f"{rank}-{stop}", monkeypatch)
+            stop_at(attempts, rank=rank, stop=stop)
+            assert essence(attempts.play(is_resumed=True)) == undisturbed(protocol), (rank, stop)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_it_can_be_stopped_again_and_again(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt loses another role after some events; what was logged counts no more."""
+    attempts = Attempts(job_of(protocol), "again", monkeypatch)
+    lost = 0
+    while True:
+        try:
+            record = attempts.play(is_resumed=lost > 0, rank=lost % 3, stop=1 + lost // 2)
+        except (StopError, RunFailed):
+            lost += 1
+            assert lost < 100
+        else:
+            break
+    assert lost > 5
+    assert essence(record) == undisturbed(protocol)
+
+
+@pytest.mark.parametrize("protocol", ["dp-subn", "calm"])
+def test_without_a_seed_nothing_is_drawn_anew(
+    protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wires beneath see to it: no message leaves in two versions. ML-KEM is in it, too."""
+    job = job_of(protocol, seed=None)
+    events = events_of(job, monkeypatch)
+    for rank, count in enumerate(events):
+        for stop in range(1 + rank, count, 5):
+            attempts = Attempts(job, f"{rank}-{stop}", monkeypatch)
+            stop_at(attempts, rank=rank, stop=stop)
+            record = attempts.play(is_resumed=True)
+            assert record.hybrid == kem.is_available()
+            assert len(record.entries) == len(undisturbed(protocol)["entries"]) + (
+                3 if record.hybrid and protocol == "dp-subn" else 0
+            )
+
+
+def test_randomness_from_elsewhere_is_refused_before_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A plug-in draws its noise from the system: a second answer must not leave."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    job = job_of("leaky_protocols:NoiseOfTheSystem", columns="age,sex")
+    refusals = 0
+    for stop in range(1, events_of(job, monkeypatch)[1]):
+        attempts = Attempts(job, f"elsewhere-{stop}", monkeypatch)
+        stop_at(attempts, rank=1, stop=stop)
+        try:
+            attempts.play(is_resumed=True)
+        except MisuseError as error:
+            assert "its randomness is not from the role's streams" in str(error)
+            refusals += 1
+    assert refusals > 0
+
+
+def test_only_its_owner_can_read_a_log(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "modes", monkeypatch)
+    stop_at(attempts, rank=1, stop=3)
+    files = files_of(state)
+    assert [path.name for path in files] == ["key", "log"] * 3
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    folders = {path.parent for path in files} | {run_place("modes"), state / "durable"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
+    assert len({path.read_bytes() for path in files if path.name == "key"}) == 3
+
+
+def refused(attempts: Attempts) -> str:
+    """Give the line with which going on is refused; nothing is sent then."""
+    before = dict(attempts.traffic.frames)
+    with pytest.raises(UsageError) as raised:
+        attempts.play(is_resumed=True)
+    assert attempts.traffic.frames == before
+    assert raised.value.before_start
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_a_log_that_was_changed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "changed", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    log = role_place("changed", 2) / "log"
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+    assert "party-2/log as this role wrote it, found that it was changed" in refused(attempts)
+
+
+def test_a_log_of_another_role_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "swapped", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    first, second = role_place("swapped", 1), role_place("swapped", 2)
+    first.rename(first.with_name("other"))
+    second.rename(first)
+    first.with_name("other").rename(second)
+    assert "expected the log of party 1 in run swapped, found that of party 2" in refused(attempts)
+
+
+def test_a_missing_log_is_named_with_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "ann-server")
+    attempts = Attempts(job_of("calm"), "missing", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    (role_place("missing", 2) / "log").unlink()
+    assert "found none of party 2 on ann-server" in refused(attempts)
+
+
+def test_logs_of_roles_that_sent_nothing_are_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill during the set-up leaves some logs; no role has sent anything then."""
+    job = job_of("calm")
+    attempts = Attempts(job, "early", monkeypatch)
+    made: list[int] = []
+
+    def make_one(header: durable.LogHeader) -> durable.DurableRole:
+        if made:
+            raise KeyboardInterrupt
+        made.append(header.rank)
+        return durable.make_role_place(header)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sottovoce.runs.durable_places.make_role_place", make_one)
+        with pytest.raises(KeyboardInterrupt):
+            attempts.play(is_resumed=False)
+    assert essence(attempts.play(is_resumed=True)) == undisturbed("calm")
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"columns": "sex,income"}, "expected a log of this job for the curator"),
+        ({"seed": 4}, "expected a log of this job for the curator"),
+        ({"rows": 61}, "expected a log of this job for the curator"),
+    ],
+)
+def test_another_job_is_refused(
+    change: dict[str, Any], line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = Attempts(job_of("calm"), "job", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    attempts.job = job_of("calm", **change)
+    assert line in refused(attempts)
+
+
+def test_another_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    for table in tables:
+        table.write_text("sex,income\n" + "f,low\nm,high\nf,high\n" * 20)
+    schema = {"sex": ["f", "m"], "income": ["low", "high"]}
+    job = job_of(
+        "calm", data=[str(table) for table in tables], schema=schema, columns=None, rows=None
+    )
+    attempts = Attempts(job, "table", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    before = tables[1].read_text()
+    tables[1].write_text(before.replace("m,high", "m,low", 1))
+    assert "expected the table that party 2 read before the run stopped" in refused(attempts)
+    tables[1].write_text(before)
+    attempts.play(is_resumed=True)
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "version", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    place = role_place("version", 0)
+    key = (place / "key").read_bytes()
+    with_codes = durable._derive(key, b"log")
+    header = json.loads(RoleLog(place / "log", key=with_codes).header)
+    (place / "log").unlink()
+    header["version"] = "0.0.1"
+    RoleLog.create(place / "log", key=with_codes, header=json.dumps(header).encode()).close()
+    assert "found one of 0.0.1: resume with that version" in refused(attempts)
+
+
+def test_two_processes_never_play_one_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "twice", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    key = durable._derive((role_place("twice", 2) / "key").read_bytes(), b"log")
+    log = RoleLog(role_place("twice", 2) / "log", key=key)
+    assert "expected one process at a time to write the log" in refused(attempts)
+    log.close()
+    assert essence(attempts.play(is_resumed=True)) == undisturbed("calm")
