@@ -1,4 +1,4 @@
-"""Grids of forecasts: every combination of parties, budgets, parameters and networks."""
+"""Grids of forecasts: every combination of protocols, parties, budgets, parameters and networks."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def read_assignments(assignments: Sequence[str]) -> dict[str, list[str]]:
 def forecast_grid(
     options: Mapping[str, Any],
     *,
+    protocols: Sequence[str],
     parties: Sequence[int],
     epsilons: Sequence[float],
     parameters: Mapping[str, Sequence[str]],
@@ -52,6 +53,7 @@ def forecast_grid(
 
     Args:
         options: the options of a run that all cells share, as `runs.settings` takes them.
+        protocols: names of protocols.
         parties: numbers of parties.
         epsilons: budgets; if there are none, the protocol's own.
         parameters: values of each parameter.
@@ -67,7 +69,7 @@ def forecast_grid(
         dict(zip(parameters, values, strict=True))
         for values in itertools.product(*parameters.values())
     ]
-    cells = len(parties) * len(budgets) * len(assignments) * len(networks)
+    cells = len(protocols) * len(parties) * len(budgets) * len(assignments) * len(networks)
     if cells > MAX_CELLS:
         raise UsageError(
             f"expected at most {MAX_CELLS:,} cells, found {cells:,}: plan parts of the grid"
@@ -75,10 +77,18 @@ def forecast_grid(
     # All options are checked before the first job is played.
     jobs = [
         settings(
-            {**options, "parties": number, "epsilon": epsilon, "set": assignment},
+            {
+                **options,
+                "protocol": protocol,
+                "parties": number,
+                "epsilon": epsilon,
+                "set": assignment,
+            },
             spelling=lambda name: f"--{name.replace('_', '-')}",
         ).job
-        for number, epsilon, assignment in itertools.product(parties, budgets, assignments)
+        for protocol, number, epsilon, assignment in itertools.product(
+            protocols, parties, budgets, assignments
+        )
     ]
     for job in jobs:
         yield from forecast(job, rows=rows, networks=networks, method=method)

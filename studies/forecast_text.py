@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from ..network import Reason, Timing, share_lines, time_text
 from ..privacy import members
 from ..report.claims import view_name
+from ..report.figures import FigureTable
 from ..report.formats import bytes_text, epsilon_text, quantity
 from ..runs.infinity import in_json
 from .forecast import Forecast
@@ -22,6 +24,7 @@ __all__ = [
     "forecast_json",
     "forecast_lines",
     "forecast_rows",
+    "forecast_table",
     "line_rows",
 ]
 
@@ -82,9 +85,11 @@ def line_rows(plan: Forecast) -> tuple[tuple[str, ...], list[list[str]]]:
 def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]]:
     """Put forecasts side by side, as the head and the rows of a table."""
     varied = _varied(plans)
+    several = len({plan.protocol for plan in plans}) > 1
     head = ["parties", "epsilon", *varied, "network", "method", "messages", "rounds", "bytes"]
     rows = [
         [
+            *([plan.protocol] if several else []),
             f"{plan.parties:,}",
             epsilon_text(plan.claimed_epsilon),
             *(plan.settings.get(name, "") for name in varied),
@@ -98,26 +103,31 @@ def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]
         ]
         for plan in plans
     ]
-    return [*head, "seconds", "mostly"], rows
+    return [*(["protocol"] if several else []), *head, "seconds", "mostly"], rows
 
 
-def forecast_csv(plans: Sequence[Forecast]) -> bytes:
-    """Write forecasts as CSV, a line for each, with the seconds of every reason."""
+def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
+    """Put forecasts into rows, one for each, with the seconds of every reason."""
     names = list(dict.fromkeys(name for plan in plans for name in plan.settings))
     fixed = [name for name in names if name not in ("epsilon", "delta")]
-    rows = []
+    rows: list[dict[str, Any]] = []
+    settings: dict[str, None] = {}
     for plan in plans:
         seconds = {share.reason: share.seconds for share in plan.shares}
+        chosen = {
+            "protocol": plan.protocol,
+            "parties": plan.parties,
+            "rows": plan.rows,
+            "mode": plan.mode,
+            "epsilon": plan.claimed_epsilon,
+            "delta": plan.claimed_delta,
+            **{name: plan.settings.get(name, "") for name in fixed},
+            "network": plan.network,
+        }
+        settings |= dict.fromkeys(chosen)
         rows.append(
             {
-                "protocol": plan.protocol,
-                "parties": plan.parties,
-                "rows": plan.rows,
-                "mode": plan.mode,
-                "epsilon": plan.claimed_epsilon,
-                "delta": plan.claimed_delta,
-                **{name: plan.settings.get(name, "") for name in fixed},
-                "network": plan.network,
+                **chosen,
                 "method": plan.method,
                 "exact": plan.exact,
                 "messages": plan.messages,
@@ -132,11 +142,16 @@ def forecast_csv(plans: Sequence[Forecast]) -> bytes:
                 },
             }
         )
+    return FigureTable(rows=rows, setting_names=[*settings])
+
+
+def forecast_csv(table: FigureTable) -> bytes:
+    """Write forecasts as CSV, a line for each."""
     text = io.StringIO(newline="")
-    head = list(dict.fromkeys(name for row in rows for name in row))
+    head = list(dict.fromkeys(name for row in table.rows for name in row))
     writer = csv.DictWriter(text, head, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(table.rows)
     return text.getvalue().encode()
 
 

@@ -1,6 +1,7 @@
-"""Reproductions: make the runs of a paper's table or figure, and judge its claims by the results.
+"""Reproductions: make the runs of a paper's table or figure, and judge its claims by them.
 
-Each item has a folder with its picture, results, page and verdict. An index lists all items.
+Each item has a folder with its picture for a paper, results, page and verdict. An index lists all
+items.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..report.figures import FigureRequest, FigureWidth, panels_csv, paper_files
 from ..report.folder import put
-from ..report.pages.canvas import standalone
+from ..report.pages import charts
 from .cells import ReportProgress, Row, Start, StudyResult, run_cells
 from .datasets import DatasetFile
+from .figures import check_figures
 from .item_plan import files_used, plan_item
 from .items import Item
 from .reproduction import Reproduction, judge_item
 from .reproduction_page import index_page, reproduction_page
-from .reproduction_picture import draw_picture
+from .reproduction_picture import picture_panels, picture_title
 from .verdict_file import read_verdict, verdict_json
 
 __all__ = ["reproduce", "write_index"]
@@ -33,6 +36,8 @@ def reproduce(
     out: Path,
     start: Start,
     progress: ReportProgress,
+    figures: Sequence[FigureRequest] = (),
+    width: FigureWidth | None = None,
 ) -> Reproduction:
     """Make an item, and write picture, table, page and verdict into a folder of its name.
 
@@ -43,9 +48,15 @@ def reproduce(
         out: Folder of all items.
         start: Starts a run.
         progress: Called before each run.
+        figures: Figures that are to be drawn of the results, which are checked before any run.
+        width: Columns of a paper that the picture takes.
+
+    Raises:
+        UsageError: a figure's name stands for nothing.
     """
     began = time.monotonic()
     cells = plan_item(item, files, quick=quick, out=out, start=start)
+    check_figures(cells, figures)
     used = files_used(item, files, quick=quick)
 
     def result_of(study: StudyResult) -> Reproduction:
@@ -61,16 +72,28 @@ def reproduce(
         cells,
         out=out / item.name,
         progress=lambda done, total, label: progress(done, total, f"{item.name}: {label}"),
-        finish=lambda study: _write(result_of(study), files=used, quick=quick, out=out),
+        finish=lambda study: _write(
+            result_of(study), files=used, quick=quick, out=out, width=width
+        ),
     )
     return result_of(study)
 
 
-def _write(result: Reproduction, *, files: Sequence[DatasetFile], quick: bool, out: Path) -> None:
-    svg = draw_picture(result.item, _finished(result.rows))
+def _write(
+    result: Reproduction,
+    *,
+    files: Sequence[DatasetFile],
+    quick: bool,
+    out: Path,
+    width: FigureWidth | None,
+) -> None:
+    panels = picture_panels(result.item, _finished(result.rows))
+    title = picture_title(result.item)
+    svg = charts.panels(panels, title=title)
     put(
         {
-            "picture.svg": standalone(svg).encode(),
+            **paper_files(panels, name="picture", title=title, width=width),
+            "picture.csv": panels_csv(panels),
             "results.csv": _csv(result.rows),
             "page.html": reproduction_page(result, svg=svg, files=files, quick=quick).encode(),
             "verdict.json": verdict_json(result, files=files, quick=quick),

@@ -7,22 +7,23 @@ from math import isnan
 
 from ..evaluation.results import PrintedValues
 from ..evaluation.series import SeedMean, Series, constant, series
-from ..report.pages import charts
+from ..report.pages import chart_panel
 from .cells import Row
 from .items import Item, Panel
 
 __all__ = [
-    "draw_picture",
     "line_level",
     "line_means",
     "line_names",
+    "picture_panels",
+    "picture_title",
     "printed_values",
     "x_title",
 ]
 
 
-def draw_picture(item: Item, rows: Sequence[Row]) -> str:
-    """Draw the panels: means with two standard errors.
+def picture_panels(item: Item, rows: Sequence[Row]) -> list[chart_panel.Panel]:
+    """Make the panels: means with two standard errors.
 
     Hollow marks are the paper's numbers, and dotted levels are baselines.
     """
@@ -30,19 +31,22 @@ def draw_picture(item: Item, rows: Sequence[Row]) -> str:
     with_results = [
         panel for panel in panels if any(line.kind in ("measured", "level") for line in panel.lines)
     ]
-    title = f"{item.paper}, {item.where}: {item.title}"
-    return charts.panels(with_results or panels[:1], title=title)
+    return with_results or panels[:1]
 
 
-def _chart(item: Item, panel: Panel, rows: Sequence[Row]) -> charts.Panel:
+def picture_title(item: Item) -> str:
+    return f"{item.paper}, {item.where}: {item.title}"
+
+
+def _chart(item: Item, panel: Panel, rows: Sequence[Row]) -> chart_panel.Panel:
     lines = []
     for name in line_names(rows):
         if means := line_means(item, panel, rows, line=name):
             points = [(place, mean.mean) for place, mean in means.items()]
             spread = [2 * mean.error for mean in means.values()]
-            lines.append(charts.Line(name=name, points=points, spread=spread))
+            lines.append(chart_panel.Line(name=name, points=points, spread=spread))
         elif level := line_level(item, panel, rows, line=name):
-            lines.append(charts.Line(name=name, points=[(0, level.mean)], kind="level"))
+            lines.append(chart_panel.Line(name=name, points=[(0, level.mean)], kind="level"))
     drawn = {place for line in lines for place, _ in line.points}
     for printed in printed_values(item, panel):
         points = [
@@ -51,13 +55,13 @@ def _chart(item: Item, panel: Panel, rows: Sequence[Row]) -> charts.Panel:
             if not isinstance(place, str) or place in drawn
         ]
         name = f"{printed.line}: the paper's"
-        lines.append(charts.Line(name=name, points=points, kind="printed", of=printed.line))
+        lines.append(chart_panel.Line(name=name, points=points, kind="printed", of=printed.line))
     if values := _baselines(panel, rows):
         mean = sum(values) / len(values)
         lines.append(
-            charts.Line(name="exact single attributes", points=[(0, mean)], kind="baseline")
+            chart_panel.Line(name="exact single attributes", points=[(0, mean)], kind="baseline")
         )
-    return charts.Panel(
+    return chart_panel.Panel(
         lines=lines,
         title=panel.title,
         x=x_title(item, panel),

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..evaluation import Utility
 from ..messages import UsageError
-from ..report.claims import is_accounted
 from ..report.comparison import compare
+from ..report.figures import run_figures
 from ..report.folder import put, write_run
-from ..report.judgement import NOT_CLASSIFIED, Judging, judge_run
+from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
-from ..report.not_accounted import count_unaccounted
 from ..report.pages import comparison_page
 from ..report.reported import ReportedRun, pack_run, unpack_run
 from ..report.spending import JointCost, joint_costs
@@ -108,7 +106,7 @@ class RunCell:
         return ReportedRun(report=run.report) if self.is_public else run
 
     def figures(self, result: Mapping[str, Any]) -> Iterator[Row]:
-        figures = scale_columns(_figures(self.run_of(result)), self.factors)
+        figures = scale_columns(run_figures(self.run_of(result)), self.factors)
         return with_further_lines(figures, self.also)
 
 
@@ -221,59 +219,6 @@ def _finished(cells: Sequence[Cell], *, out: Path) -> Iterator[tuple[RunCell, Re
             result = stored_result(cell, folder=out / "cells")
             if result is not None:
                 yield cell, cell.run_of(result)
-
-
-def _figures(run: ReportedRun) -> Row:
-    """Take from a run the figures that sweeps are drawn by."""
-    exchanged, privacy = run.report.communication, run.report.privacy
-    coalition = max(privacy.coalitions.values(), default=privacy.epsilon["other_party"])
-    figures: Row = {
-        "rows": run.rows,
-        "seconds": run.report.seconds,
-        "messages": exchanged.messages,
-        "rounds": exchanged.rounds,
-        "payload_bytes": exchanged.payload_bytes,
-        "ciphertext_bytes": exchanged.ciphertext_bytes,
-        "per_user_bits": exchanged.per_user_bits,
-        "claimed_epsilon": privacy.claimed_epsilon,
-        **{
-            f"epsilon_{view}": loss
-            for view, loss in {**privacy.epsilon, "coalition": coalition}.items()
-            if is_accounted(loss, privacy)
-        },
-        "above_claim": sum(len(excess.views) for excess in privacy.above_claim) or None,
-        "not_accounted": count_unaccounted(privacy.not_accounted) or None,
-        "whole_record": privacy.whole_record,
-        **({} if run.utility is None else _quality(run.utility)),
-        "note": next((text for text in run.warnings if text.startswith(NOT_CLASSIFIED)), None),
-    }
-    return {name: value for name, value in figures.items() if value is not None}
-
-
-def _quality(utility: Utility) -> dict[str, float]:
-    """Name the judge's figures as columns."""
-    figures: dict[str, float] = {}
-    for name, values in (
-        ("tvd", utility.tvd),
-        ("tvd_synthetic", utility.tvd_synthetic),
-        ("squared", utility.squared),
-        ("l2", utility.l2),
-    ):
-        figures |= {f"{name}_{ways}": value for ways, value in (values or {}).items()}
-    for line in utility.distances or ():
-        if line.attributes == "original":
-            figures[f"floor_{line.ways}"] = line.one_way
-        else:
-            figures[f"tvd_binary_{line.ways}"] = line.average
-            figures[f"floor_binary_{line.ways}"] = line.one_way
-    for target in utility.classification or ():
-        figures[f"wrong_{target.target}"] = target.synthetic
-        figures[f"real_{target.target}"] = target.real
-        figures[f"majority_{target.target}"] = target.majority
-    if utility.accuracy is not None:
-        figures["accuracy"] = utility.accuracy.model
-        figures["majority"] = utility.accuracy.majority
-    return figures
 
 
 def _tables(table: pd.DataFrame) -> dict[str, bytes]:

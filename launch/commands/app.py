@@ -129,7 +129,7 @@ class GreedyForData(Greedy):
 class GreedyForPlans(Greedy):
     """A command whose options take several words, one for each cell of a grid."""
 
-    many = ("--parties", "--epsilon", "--network", "--set", "--columns", "--drop")
+    many = ("--parties", "--epsilon", "--network", "--set", "--columns", "--drop", "--figure")
     numbers = ("--parties", "--epsilon")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

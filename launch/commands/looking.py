@@ -15,6 +15,7 @@ from ...messages import Entry, UsageError
 from ...protocols import AnyProtocol, available, find
 from ...report.comparison import compare
 from ...report.comparison_table import comparison_json
+from ...report.figures import check_request, default_requests, run_rows, write_figures
 from ...report.folder import BROKEN, files_to_publish, page_of, put, read_ledger
 from ...report.pages import comparison_page
 from ...report.printing import print_table
@@ -22,8 +23,10 @@ from ...report.reported import ReportedRun, pack_run, read_run
 from ...report.summary import summary_lines
 from ...report.terminal import print_comparison, print_summary
 from .app import app
+from .figure_options import FigureNames, FigureWidthName, read_figure_options
 
 PAGE: Final = "comparison.html"
+FIGURES: Final = "comparison-figures"
 
 
 @app.command("protocols")
@@ -171,13 +174,48 @@ def compare_command(
         bool, typer.Option("--public", help="leave out what was measured on the real tables")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+    figures: FigureNames = None,
+    figure_width: FigureWidthName = None,
 ) -> None:
     """Put runs side by side: epsilon claimed and as accounted, bytes, rounds, seconds and quality.
 
-    The result is a table and a page.
+    The result is a table, a page, and figures for a paper as SVG, PDF and CSV.
     """
-    # With `compare runs/*` the page of an earlier comparison is among the arguments.
-    folders = [path for path in folders if not (path.name == PAGE and path.is_file())]
+    requests, width = read_figure_options(figures, figure_width)
+    runs = _runs_to_compare(folders, public=public)
+    try:
+        comparison = compare(runs)
+        table = run_rows(comparison, runs)
+        for request in requests:
+            check_request(request, table)
+        html = comparison_page(comparison)
+    except BROKEN as error:
+        raise _broken_runs(error) from None
+    if as_json:
+        sys.stdout.write(comparison_json(comparison))
+    else:
+        print_comparison(comparison)
+    page = out or Path(os.path.relpath(folders[0].resolve().parent / PAGE))
+    if page.is_dir():
+        raise UsageError(f"expected a file for --out, found the folder {page}")
+    wants_page = out is not None or not (as_json or not os.access(page.parent, os.W_OK))
+    drawn: list[str] = []
+    if wants_page:
+        put({page.name: html.encode()}, folder=page.parent)
+    if wants_page or requests:
+        chosen = requests or default_requests(table)
+        folder = page.parent / f"{page.stem}-figures"
+        drawn += write_figures(table, chosen, folder=folder, width=width)
+    if wants_page:
+        drawn.append(f"written  {page}")
+    if not as_json:
+        sys.stdout.write("".join(f"{line}\n" for line in drawn))
+
+
+def _runs_to_compare(folders: list[Path], *, public: bool) -> dict[str, ReportedRun]:
+    """Read the runs of folders by their names, with paths where these are not different."""
+    # With `compare runs/*` what an earlier comparison wrote is among the arguments.
+    folders = [path for path in folders if not _is_of_comparison(path)]
     if not folders:
         raise UsageError(f"expected the folders of runs, found only {PAGE}")
     for index, folder in enumerate(folders):
@@ -188,25 +226,17 @@ def compare_command(
         names = [str(folder) for folder in folders]
     try:
         runs = {name: read_run(folder) for name, folder in zip(names, folders, strict=True)}
-        if public:
-            runs = {name: ReportedRun(report=run.report) for name, run in runs.items()}
-        comparison = compare(runs)
-        html = comparison_page(comparison)
     except BROKEN as error:
-        raise UsageError(
-            f"expected report.json of runs, found {type(error).__name__}: {error}"
-        ) from None
-    if as_json:
-        sys.stdout.write(comparison_json(comparison))
-    else:
-        print_comparison(comparison)
-    if out is None and as_json:
-        return
-    page = out or Path(os.path.relpath(folders[0].resolve().parent / PAGE))
-    if page.is_dir():
-        raise UsageError(f"expected a file for --out, found the folder {page}")
-    if out is None and not os.access(page.parent, os.W_OK):
-        return  # the page was not requested
-    put({page.name: html.encode()}, folder=page.parent)
-    if not as_json:
-        sys.stdout.write(f"written  {page}\n")
+        raise _broken_runs(error) from None
+    return {name: ReportedRun(report=run.report) for name, run in runs.items()} if public else runs
+
+
+def _broken_runs(error: BaseException) -> UsageError:
+    return UsageError(f"expected report.json of runs, found {type(error).__name__}: {error}")
+
+
+def _is_of_comparison(path: Path) -> bool:
+    """Tell whether a path is the page or the figures of an earlier comparison, not a run."""
+    return (path.name == PAGE and path.is_file()) or (
+        path.name == FIGURES and not (path / "report.json").exists()
+    )

@@ -12,6 +12,7 @@ from ...messages import UsageError
 from ...network import Network, Timing, read_network
 from ...parties.demo import DEMO_ROWS
 from ...protocols import RECOMMENDED
+from ...report.figures import check_request, default_requests, write_figures
 from ...report.folder import put
 from ...report.printing import print_named, print_table
 from ...runs.settings import split_names
@@ -24,11 +25,14 @@ from ...studies.forecast_text import (
     forecast_json,
     forecast_lines,
     forecast_rows,
+    forecast_table,
     line_rows,
 )
 from .app import GreedyForPlans, app
+from .figure_options import FigureNames, FigureWidthName, read_figure_options
 from .options import with_job_options
 
+FIGURES: Final = Path("plan-figures")
 JOB_OPTIONS: Final = ("seed", "mode", "key_bits", "insecure_test_keys", "columns", "drop")
 """The options of a run that a plan has, too."""
 
@@ -36,12 +40,13 @@ JOB_OPTIONS: Final = ("seed", "mode", "key_bits", "insecure_test_keys", "columns
 @app.command("plan", cls=GreedyForPlans)
 @with_job_options(names=JOB_OPTIONS)
 def plan_command(
-    protocol: Annotated[
-        str,
+    protocols: Annotated[
+        list[str] | None,
         typer.Argument(
-            help=f"a name that `sottovoce protocols` lists, or module:Class (default {RECOMMENDED})"
+            metavar="[PROTOCOL]...",
+            help=f"names that `sottovoce protocols` lists, or module:Class (default {RECOMMENDED})",
         ),
-    ] = RECOMMENDED,
+    ] = None,
     parties: Annotated[
         list[int] | None, typer.Option(help="numbers of parties (default 3)")
     ] = None,
@@ -84,14 +89,20 @@ def plan_command(
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="file for the table as CSV")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+    figures: FigureNames = None,
+    figure_width: FigureWidthName = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for figures (default: plan-figures)")
+    ] = None,
     **options: Any,
 ) -> None:
     """Say what a protocol would cost, before any data are read: messages, bytes, seconds, epsilon.
 
-    Options with several values make a grid: --parties 3 10 100 --network lan wan.
+    Options with several values make a grid: --parties 3 10 100 --network lan wan. A grid can be
+    drawn: --figure seconds:parties:network.
     """
+    requests, width = read_figure_options(figures, figure_width)
     chosen = {
-        "protocol": protocol,
         "schema": None if schema is None else str(schema),
         "delta": delta,
         **options,
@@ -102,6 +113,7 @@ def plan_command(
     results = [
         *forecast_grid(
             chosen,
+            protocols=protocols or [RECOMMENDED],
             parties=parties or [3],
             epsilons=epsilon or [],
             parameters=read_assignments(assignments or []),
@@ -111,14 +123,23 @@ def plan_command(
         )
     ]
     plans = [plan for plan, _ in results]
+    table = forecast_table(plans)
+    for request in requests:
+        check_request(request, table)
     if csv is not None:
-        put({csv.name: forecast_csv(plans)}, folder=csv.parent)
+        put({csv.name: forecast_csv(table)}, folder=csv.parent)
+    drawn: list[str] = []
+    if requests or out is not None:
+        chosen_figures = requests or default_requests(table)
+        drawn = write_figures(table, chosen_figures, folder=out or FIGURES, width=width)
     if as_json:
         sys.stdout.write(forecast_json(plans))
     elif len(results) == 1:
         _print_forecast(*results[0])
     else:
         _print_grid(plans)
+    if drawn and not as_json:
+        sys.stdout.write("\n" + "".join(f"{line}\n" for line in drawn))
 
 
 def _split(names: list[str] | None) -> list[str] | None:
@@ -147,8 +168,8 @@ def _print_forecast(plan: Forecast, timing: Timing | None) -> None:
 
 def _print_grid(plans: list[Forecast]) -> None:
     """Print forecasts side by side, and below them what all have in common."""
-    first = plans[0]
-    sys.stdout.write(f"{first.protocol}, {first.rows:,} rows\n\n")
+    protocols = ", ".join(dict.fromkeys(plan.protocol for plan in plans))
+    sys.stdout.write(f"{protocols}, {plans[0].rows:,} rows\n\n")
     print_table(*forecast_rows(plans))
     methods = dict.fromkeys(plan.method for plan in plans)
     remarks = dict.fromkeys(remark for plan in plans for remark in plan.remarks)

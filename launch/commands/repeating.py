@@ -14,12 +14,14 @@ from ...report.progress import SweepProgress
 from ...report.terminal import print_sweep
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_dataset_files
+from ...studies.figures import check_figures, draw_figures
 from ...studies.items import item_paths, read_item, select_items
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
 from ...studies.sweep import costs_together, sweep
 from ..run import start_run
 from .app import GreedyForData, app
+from .figure_options import FigureNames, FigureWidthName, read_figure_options
 
 
 @app.command("sweep")
@@ -42,9 +44,16 @@ def sweep_command(
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    figures: FigureNames = None,
+    figure_width: FigureWidthName = None,
 ) -> None:
-    """Make many runs from one file; finished runs are not repeated."""
+    """Make many runs from one file; finished runs are not repeated.
+
+    The results are tables, a page, and figures for a paper as SVG, PDF and CSV.
+    """
+    requests, width = read_figure_options(figures, figure_width)
     _, cells = read_plan(file, start=start_run, budget=None if budget is None else str(budget))
+    check_figures(cells, requests)
     if dry_run:
         sys.stdout.write("".join(f"{cell.label}\n" for cell in cells))
         return
@@ -52,11 +61,13 @@ def sweep_command(
     display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
         table, result = sweep(cells, out=folder, progress=display.show, public=public)
+        drawn = draw_figures(result.rows, requests, folder=folder / "figures", width=width)
     finally:
         display.close()
     if not quiet:
         costs = [cost.text for cost in costs_together(cells, out=folder)]
         print_sweep(table, before=result.reused, folder=folder, together=costs)
+        sys.stdout.write("".join(f"{line}\n" for line in drawn))
     if result.failures:
         raise RunFailed(result.complaint, status=3)
 
@@ -77,8 +88,14 @@ def reproduce_command(
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    figures: FigureNames = None,
+    figure_width: FigureWidthName = None,
 ) -> None:
-    """Make tables and figures of the papers, each with a verdict; without a name, list them."""
+    """Make tables and figures of the papers, each with a verdict; without a name, list them.
+
+    Each picture is there as SVG, PDF and CSV. Further figures are drawn with --figure.
+    """
+    requests, width = read_figure_options(figures, figure_width)
     files = read_dataset_files(data or [])
     if not names:
         _list_items()
@@ -86,13 +103,24 @@ def reproduce_command(
     items, reasons = select_items(names, files)
     check_folder(out)
     complaints: list[str] = []
+    drawn: list[str] = []
     rows = []
     for item in items:
         display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
             result = reproduce(
-                item, files, quick=quick, out=out, start=start_run, progress=display.show
+                item,
+                files,
+                quick=quick,
+                out=out,
+                start=start_run,
+                progress=display.show,
+                figures=requests,
+                width=width,
             )
+            if requests:
+                folder = out / item.name / "figures"
+                drawn += draw_figures(result.rows, requests, folder=folder, width=width)
         finally:
             display.close()
             write_index(out)
@@ -103,6 +131,7 @@ def reproduce_command(
             complaints.append(f"{item.name}: {result.study.complaint}")
     if not quiet:
         print_table(("name", "verdict", "runs", "seconds", "page"), rows)
+        sys.stdout.write("".join(f"{line}\n" for line in drawn))
         sys.stdout.write("".join(f"not made: {reason}\n" for reason in reasons))
     if complaints:
         first, *others = complaints

@@ -14,10 +14,7 @@ from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from .style import COLOURS
-
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -28,9 +25,7 @@ __all__ = [
     "default_settings",
     "logarithmic_ticks",
     "new_figure",
-    "standalone",
     "svg_of",
-    "themed",
 ]
 
 INK: Final = "#010203"
@@ -50,12 +45,6 @@ INCH: Final = 72
 """Points in an inch; a point is a pixel of the page."""
 MAX_TICKS: Final = 8
 """Number of values of a logarithmic axis that are all marked."""
-
-
-def standalone(svg: str) -> str:
-    """Give a picture that leaves its page the colours that the page gave it."""
-    style = f"<style>{COLOURS}svg {{ background: var(--paper); }}</style>"
-    return svg.replace(">", f">{style}", 1)
 
 
 @contextlib.contextmanager
@@ -79,20 +68,6 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width / INCH, height / INCH), layout="constrained")
     figure.patch.set_alpha(0)
     return figure
-
-
-def themed(axes: Axes) -> Axes:
-    """Give axes the colours of the theme."""
-    axes.patch.set_alpha(0)
-    axes.grid(visible=True, color=GRID, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=QUIET, labelcolor=INK, labelsize=10.5, which="both")
-    axes.xaxis.label.set(color=INK, fontsize=11)
-    axes.yaxis.label.set(color=INK, fontsize=11)
-    for name, spine in axes.spines.items():
-        spine.set_color(GRID)
-        spine.set_visible(name in ("left", "bottom"))
-    return axes
 
 
 def logarithmic_ticks(axis: Axis, values: Sequence[float], *, marked: bool) -> None:

@@ -1,234 +1,125 @@
-"""Line charts, drawn by matplotlib as SVG.
-
-Shapes and strokes tell lines apart besides colours.
-"""
+"""Charts of one or several panels, drawn by matplotlib for pages and for papers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from math import ceil
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
-from .canvas import (
-    INK,
-    QUIET,
-    SERIES,
-    default_settings,
-    logarithmic_ticks,
-    new_figure,
-    svg_of,
-    themed,
-)
+from .canvas import default_settings, new_figure, svg_of
+from .chart_axes import MAX_BAR_NAME, draw_panel, styled
+from .chart_look import PAGE, Look
+from .chart_panel import Panel, description
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
-__all__ = ["Line", "Panel", "panels"]
+__all__ = ["draw", "panels"]
 
-SHAPES: Final = "os^DvPX*"
-STROKES: Final = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)))
-BASELINES: Final = (":", "-.")
-LETTER: Final = 6.2
-"""The width of a letter of 10.5 pixels, on average."""
-MAX_UPRIGHT: Final = 36
-"""Letters of a line beside a chart."""
-
-Place: TypeAlias = float | str
-"""A place along x: a number, or a name."""
-Kind: TypeAlias = Literal["measured", "level", "baseline", "printed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line of a chart.
-
-    A level is the same everywhere. A baseline is a level that others are compared with; it has no
-    colour. Printed numbers are a paper's, and are hollow marks.
-    """
-
-    name: str
-    points: Sequence[tuple[Place, float]]
-    """The points, in order."""
-    spread: Sequence[float] = ()
-    """Half the width of each point's error bar, where it is known."""
-    kind: Kind = "measured"
-    of: str = ""
-    """The line whose colour printed numbers have."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """One chart of a picture."""
-
-    lines: Sequence[Line]
-    title: str = ""
-    x: str
-    y: str = ""
-    log_x: bool = False
-    log_y: bool = False
-
-
-class Point(NamedTuple):
-    """A point as it is drawn."""
-
-    x: float
-    y: float
-    spread: float
+MIN_LETTERS = 16
+"""Letters of a legend's line that are never broken."""
 
 
 def panels(charts: Sequence[Panel], *, title: str, width: float = 420, height: float = 260) -> str:
-    """Draw charts beside and below one another.
+    """Draw charts beside and below one another, as SVG for a page."""
+    across = 1 if len(charts) == 1 else 2
+    with default_settings():
+        figure = draw(charts, PAGE, width=width * across, height=height, across=across)
+        return svg_of(figure, title=title, text=" ".join(map(description, charts)))
+
+
+def draw(
+    charts: Sequence[Panel], look: Look, *, width: float, height: float, across: int
+) -> Figure:
+    """Draw charts, so many beside one another, within `default_settings`.
 
     A line has the same colour and shape in all of them, and stands once in the legend.
+
+    Args:
+        charts: The charts.
+        look: Colours and sizes.
+        width: Points of the whole figure.
+        height: Points of one chart; the legend is added.
+        across: Number of charts beside one another.
     """
     coloured = [
         line.name for chart in charts for line in chart.lines if line.kind in ("measured", "level")
     ]
     order = {name: number for number, name in enumerate(dict.fromkeys(coloured))}
-    names = {line.name for chart in charts for line in chart.lines}
-    across = 1 if len(charts) == 1 else 2
-    down = -(-len(charts) // across)
-    columns = max(1, int(width * across / (LETTER * max(map(len, names), default=0) + 50)))
-    letters = max(20, int((width * across - 60) / LETTER))
-    rows = -(-len(names) // columns)
-    if columns == 1:
-        rows = sum(len(wrap(name, letters)) for name in names)
-    with default_settings():
-        figure = new_figure(width * across, height * down + 17 * rows)
-        for number, chart in enumerate(charts, start=1):
-            _draw_panel(themed(figure.add_subplot(down, across, number)), chart, order)
-        _draw_legend(figure, columns=columns, letters=letters)
-        return svg_of(figure, title=title, text=" ".join(map(_description, charts)))
+    down = ceil(len(charts) / across)
+    if all(chart.is_bars for chart in charts):
+        height = look.label_size * max(map(_bar_lines, charts))
+    figure = new_figure(width, height * down)
+    for number, chart in enumerate(charts, start=1):
+        axes = styled(figure.add_subplot(down, across, number), look)
+        draw_panel(axes, chart, order, look)
+        if chart.shares_limits and not chart.is_bars and number % across != 1 % across:
+            axes.set_ylabel("")
+    _share_limits(figure, charts)
+    _add_legend(figure, look, width=width, height=height * down)
+    return figure
 
 
-def _draw_legend(figure: Figure, *, columns: int, letters: int) -> None:
+def _bar_lines(chart: Panel) -> float:
+    """Give the height of a chart of bars, in lines of text, with its title and axis."""
+    names = [fill(bar.name, MAX_BAR_NAME).count("\n") + 1 for bar in chart.bars]
+    return 7 + sum(max(2.2, 1.3 * lines) for lines in names)
+
+
+def _share_limits(figure: Figure, charts: Sequence[Panel]) -> None:
+    """Give panels that show the same figure the same limits."""
+    for bars in (False, True):
+        together = [
+            axes
+            for axes, chart in zip(figure.axes, charts, strict=True)
+            if chart.shares_limits and chart.is_bars is bars
+        ]
+        limits = [axes.get_xlim() if bars else axes.get_ylim() for axes in together]
+        for axes in together:
+            set_limits = axes.set_xlim if bars else axes.set_ylim
+            set_limits(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _add_legend(figure: Figure, look: Look, *, width: float, height: float) -> None:
+    """Put the legend above the charts, as wide as the figure, and make room for it."""
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    if len(handles) > 1:
-        figure.legend(
+    if not handles or (len(handles) == 1 and not any(axes.get_title() for axes in figure.axes)):
+        return
+    legend, tall = _legend_that_fits(figure, handles, look, width=width)
+    legend.set_in_layout(True)
+    figure.set_size_inches(width / 72, (height + tall) / 72)
+
+
+def _legend_that_fits(
+    figure: Figure, handles: Mapping[str, Any], look: Look, *, width: float
+) -> tuple[Legend, float]:
+    """Make the legend of the most columns that the width allows, and give its height in points."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    longest = max(map(len, handles))
+    letters = max(MIN_LETTERS, int((width - 50) / (0.62 * look.tick_size)))
+    for columns in range(min(len(handles), 6), 0, -1):
+        legend = figure.legend(
             handles.values(),
-            [fill(name, letters) for name in handles],
+            [fill(name, letters) if columns == 1 else name for name in handles],
             loc="outside upper left",
             ncols=columns,
             frameon=False,
-            fontsize=10.5,
-            labelcolor=INK,
-            handlelength=2.6,
+            fontsize=look.tick_size,
+            labelcolor=look.ink,
+            handlelength=3.4,
+            columnspacing=1.4,
+            borderaxespad=0.2,
         )
-
-
-def _draw_panel(axes: Axes, panel: Panel, order: Mapping[str, int]) -> None:
-    """Draw a chart. Names along x have places 0, 1, and so on."""
-    names = list(
-        dict.fromkeys(
-            place for line in panel.lines for place, _ in line.points if isinstance(place, str)
-        )
-    )
-    places = {name: float(number) for number, name in enumerate(names)}
-    numbers: list[float] = []
-    heights: list[float] = []
-    for line in panel.lines:
-        points = [point for point in _points(line, places) if point.y > 0 or not panel.log_y]
-        if points:
-            _draw_line(axes, line, points, order.get(line.of or line.name, 0), joined=not names)
-            heights += [point.y for point in points]
-            if line.kind in ("measured", "printed"):
-                numbers += [point.x for point in points]
-    if names:
-        axes.set_xticks([*places.values()], names, rotation=20, ha="right")
-    elif panel.log_x and numbers and min(numbers) > 0:
-        axes.set_xscale("log")
-        logarithmic_ticks(axes.xaxis, numbers, marked=True)
-    elif len({*numbers}) == 1:
-        axes.set_xticks(numbers[:1])
-    elif all(number.is_integer() for number in numbers):
-        axes.locator_params(axis="x", integer=True)
-    if panel.log_y and heights:
-        axes.set_yscale("log")
-        logarithmic_ticks(axes.yaxis, heights, marked=False)
-    else:
-        axes.set_ylim(bottom=0)
-    axes.set_xlabel(panel.x)
-    axes.set_ylabel(fill(panel.y, MAX_UPRIGHT))
-    axes.set_title(panel.title, fontsize=11, color=INK)
-
-
-def _points(line: Line, places: Mapping[str, float]) -> Iterable[Point]:
-    """Give the finite points of a line."""
-    spread = line.spread if len(line.spread) == len(line.points) else [0.0] * len(line.points)
-    for (place, y), half in zip(line.points, spread, strict=True):
-        x = places[place] if isinstance(place, str) else float(place)
-        if isfinite(x) and isfinite(y):
-            yield Point(x, y, half)
-
-
-def _draw_line(
-    axes: Axes, line: Line, points: Sequence[Point], number: int, *, joined: bool
-) -> None:
-    colour, shape = SERIES[number % len(SERIES)], SHAPES[number % len(SHAPES)]
-    x, y, spread = zip(*points, strict=True)
-    if line.kind == "baseline":
-        drawn = sum(other.get_linestyle() in BASELINES for other in axes.lines)
-        stroke = BASELINES[drawn % len(BASELINES)]
-        axes.axhline(y[0], label=line.name, color=QUIET, linestyle=stroke, linewidth=1.6, zorder=2)
-    elif line.kind == "level":
-        axes.axhline(y[0], label=line.name, color=colour, linestyle="--", linewidth=1.2, zorder=2)
-    elif line.kind == "printed":
-        axes.plot(
-            x,
-            y,
-            label=line.name,
-            color=colour,
-            linestyle="",
-            marker=shape,
-            ms=9,
-            markerfacecolor="none",
-            zorder=4,
-        )
-    else:
-        axes.plot(
-            x,
-            y,
-            label=line.name,
-            color=colour,
-            linestyle=STROKES[number // len(SERIES) % len(STROKES)] if joined else "",
-            marker=shape,
-            ms=5,
-            linewidth=1.6,
-            zorder=3,
-        )
-        if any(spread):
-            axes.errorbar(
-                x,
-                y,
-                yerr=spread,
-                fmt="none",
-                ecolor=colour,
-                elinewidth=1,
-                capsize=2.5,
-                zorder=2,
-            )
-
-
-def _description(panel: Panel) -> str:
-    """Describe a chart in words."""
-    lines = []
-    for line in panel.lines:
-        text = _number(line.points[0][1])
-        if line.kind not in ("baseline", "level"):
-            text = ", ".join(
-                f"{_number(y)} at {place if isinstance(place, str) else f'{place:g}'}"
-                for place, y in line.points
-            )
-        lines.append(f"{line.name}: {text}")
-    axes = f"{panel.y or panel.title} over {panel.x}".strip()
-    return f"{axes}. {'; '.join(lines)}."
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        box = legend.get_window_extent(renderer)
+        points = 72 / figure.dpi
+        if columns == 1 or (longest <= letters and box.width * points <= width):
+            return legend, box.height * points
+        legend.remove()
+    raise AssertionError("expected a legend of one column to be taken")

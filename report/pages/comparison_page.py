@@ -16,6 +16,7 @@ from ..comparison_table import claim_warnings, comparison_table, legend
 from ..formats import epsilon_text, quantity
 from ..not_accounted import MARK, MEANING, unaccounted_texts
 from . import charts
+from .chart_panel import Line, Panel
 from .document import banner, document, figure, fold, note, paragraph, section, table
 
 __all__ = ["comparison_page"]
@@ -168,11 +169,11 @@ def _chart(
     if not lines:
         return ""
     quiet = [
-        charts.Line(name=level, points=[(0, value)], kind="baseline")
+        Line(name=level, points=[(0, value)], kind="baseline")
         for level, value in (levels or {}).items()
     ]
     place = "claimed epsilon" if by == "epsilon" else by
-    panel = charts.Panel(lines=[*lines[:MAX_LINES], *quiet], x=place, y=name, log_x=by == "epsilon")
+    panel = Panel(lines=[*lines[:MAX_LINES], *quiet], x=place, y=name, log_x=by == "epsilon")
     drawn = charts.panels([panel], title=f"{name} over {place}")
     caption = f"{name[0].upper()}{name[1:]} over {place}."
     if len(lines) > MAX_LINES:
@@ -189,7 +190,7 @@ def _line_name(run: ComparedRun, different: Sequence[str]) -> str:
 
 def _lines(
     runs: Sequence[ComparedRun], different: Sequence[str], *, axis: Axis, height: Height
-) -> list[charts.Line]:
+) -> list[Line]:
     """Draw the means of runs that differ by their seed alone, with two standard errors."""
     figures: dict[str, dict[float, list[float]]] = {}
     for run in runs:
@@ -202,7 +203,7 @@ def _lines(
         points = sorted(places.items())
         spread = [_two_errors(values) for _, values in points]
         means = [(place, mean(values)) for place, values in points]
-        lines.append(charts.Line(name=name, points=means, spread=spread if any(spread) else ()))
+        lines.append(Line(name=name, points=means, spread=spread if any(spread) else ()))
     return lines
 
 

@@ -257,6 +257,38 @@ def test_the_command_plans_a_grid(tmp_path: Path) -> None:
     assert len(json.loads(printed.output)) == 8
 
 
+def test_the_command_draws_several_protocols(tmp_path: Path) -> None:
+    out = tmp_path / "figures"
+    words = ["plan", "head-count", "noisy-marginals", "--parties", "2", "3", "5", "--speed", "inf"]
+    words += [
+        "--network",
+        "lan",
+        "wan",
+        "--columns",
+        "sex",
+        "race",
+        "--rows",
+        "100",
+        "--out",
+        str(out),
+    ]
+    words += ["--figure", "seconds:parties:network", "bytes:parties"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    names = ("seconds-over-parties-by-network", "bytes-over-parties")
+    for name in names:
+        assert f"figure   {out / name}.svg, .pdf and .csv" in result.output
+    rows = [*csv.DictReader((out / f"{names[0]}.csv").read_text().splitlines())]
+    assert {row["line"] for row in rows} == {"head-count", "noisy-marginals"}
+    assert len(rows) == 12
+    assert all(float(row["seconds"]) > 0 for row in rows)
+    # Bytes are the same on both networks.
+    assert len((out / f"{names[1]}.csv").read_text().splitlines()) == 7
+    wrong = CliRunner().invoke(app, [*words, "latency:parties"])
+    assert wrong.exit_code != 0
+    assert "found 'latency' in latency:parties" in str(wrong.exception)
+
+
 def test_the_command_says_what_one_run_costs() -> None:
     words = ["plan", "one-way", "--set", "aggregator=masks", "--network", "wan", "--rows", "100"]
     result = CliRunner().invoke(app, [*words, "--columns", "sex"])

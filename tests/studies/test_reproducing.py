@@ -301,6 +301,8 @@ def test_the_command(tmp_path: Path, files: dict[str, DatasetFile]) -> None:
         ".lock",
         "cells",
         "page.html",
+        "picture.csv",
+        "picture.pdf",
         "picture.svg",
         "results.csv",
         "verdict.json",

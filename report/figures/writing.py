@@ -1,0 +1,48 @@
+"""The files of figures in a folder: all of them or none, and none of an earlier choice."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ..folder import put
+from .drawing import draw_request
+from .figure_table import FigureTable
+from .paper import FigureWidth, paper_files
+from .request import FigureRequest, choice_text
+
+__all__ = ["FigureWidth", "write_figures"]
+
+PATTERN: Final = "*-over-*"
+"""Names of the files of figures."""
+ENDINGS: Final = (".svg", ".pdf", ".csv")
+
+
+def write_figures(
+    table: FigureTable,
+    requests: Sequence[FigureRequest],
+    *,
+    folder: Path,
+    width: FigureWidth | None = None,
+) -> list[str]:
+    """Write figures in place of those of an earlier choice, and say which, a line for each."""
+    files: dict[str, bytes] = {}
+    lines: list[str] = []
+    for request in dict.fromkeys(requests):
+        drawing = draw_request(table, request)
+        if drawing is None:
+            lines.append(f"not drawn: {request.text}; these runs have {choice_text(table)}")
+            continue
+        files |= paper_files(drawing.panels, name=drawing.name, title=drawing.title, width=width)
+        files[f"{drawing.name}.csv"] = drawing.csv
+        remark = "".join(f"; {text}" for text in drawing.remarks)
+        lines.append(f"figure   {folder / drawing.name}.svg, .pdf and .csv{remark}")
+    if files:
+        put(files, folder=folder)
+    for path in folder.glob(PATTERN) if folder.is_dir() else ():
+        if path.suffix in ENDINGS and path.name not in files:
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return lines

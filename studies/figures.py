@@ -1,0 +1,61 @@
+"""Figures for papers of the results of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..report.figures import (
+    FigureRequest,
+    FigureTable,
+    FigureWidth,
+    check_request,
+    default_requests,
+    write_figures,
+)
+from .cells import Cell, Row
+from .sweep import RunCell
+
+__all__ = ["check_figures", "draw_figures", "figure_table"]
+
+
+def check_figures(cells: Sequence[Cell], requests: Sequence[FigureRequest]) -> None:
+    """Refuse wrong names before any run; what experiments measure is known only after them."""
+    if all(isinstance(cell, RunCell) for cell in cells):
+        table = FigureTable(
+            rows=[cell.columns for cell in cells],
+            setting_names=[*dict.fromkeys(name for cell in cells for name in cell.columns)],
+        )
+        for request in requests:
+            check_request(request, table, before=True)
+
+
+def draw_figures(
+    rows: Sequence[Row],
+    requests: Sequence[FigureRequest],
+    *,
+    folder: Path,
+    width: FigureWidth | None = None,
+) -> list[str]:
+    """Write the requested figures, or the usual ones, and say which, a line for each."""
+    table = figure_table(rows)
+    return write_figures(table, requests or default_requests(table), folder=folder, width=width)
+
+
+def figure_table(rows: Sequence[Row]) -> FigureTable:
+    """Take the finished rows; settings stand before the column `status`."""
+    finished = [row for row in rows if row["status"] == "done"]
+    settings: dict[str, None] = {}
+    for row in finished:
+        names = [*row]
+        settings |= dict.fromkeys(names[: names.index("status")])
+    settings["epsilon"] = None
+    return FigureTable(rows=[_with_epsilon(row) for row in finished], setting_names=[*settings])
+
+
+def _with_epsilon(row: Row) -> dict[str, Any]:
+    """Give a run without the setting epsilon the one that it claimed."""
+    if row.get("epsilon") is not None or row.get("claimed_epsilon") is None:
+        return row
+    return {**row, "epsilon": row["claimed_epsilon"]}
