@@ -119,6 +119,6 @@ def _state_of(role: DurableRole | None) -> LogState:
         host=platform.node(),
         is_there=True,
         has_begun=role.log.has_begun,
-        is_concluded=role.log.conclusion is not None,
+        is_concluded=role.conclusion is not None,
         arrived=dict(role.log.arrived),
     )

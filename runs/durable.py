@@ -4,17 +4,17 @@ The place of a role is a folder on its host that only its user can read. It has 
 
 - `key`: 32 bytes from the operating system. The role's random streams follow from it, unless the
   job has a seed, and so does the key of the codes in the log.
-- `log`: what the role sent and received (`messages.role_log`).
+- `log`: what the role sent and received (`crypto.role_log`).
 
-Both are on the disk before the role sends anything. So a role that is started again has the same
-streams, and draws nothing anew. The folder is removed when the run has succeeded.
+The curator's place has a third one, `conclusion`, when all roles have ended. Key and log are on the
+disk before the role sends anything. So a role that is started again has the same streams, and draws
+nothing anew. The folder is removed when the run has succeeded.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import platform
 import secrets
 import shutil
@@ -24,14 +24,14 @@ from typing import Final
 
 import msgspec
 
+from ..crypto.durable import DurableWire
 from ..crypto.kem import Encapsulated, encapsulate
+from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
-from ..messages.durable import DurableWire
-from ..messages.role_log import RecordKind, RoleLog
 from ..parties import TableNote
 from .job import Job
 from .record import RunRecord
-from .state_folder import make_private_folder, state_folder
+from .state_folder import make_private_folder, state_folder, sync_folder, write_private
 from .version import VERSION
 
 __all__ = [
@@ -42,10 +42,12 @@ __all__ = [
     "make_role_place",
     "missing_log",
     "remove_role_place",
+    "role_place",
     "run_place",
 ]
 
 KEY_BYTES: Final = 32
+CONCLUSION: Final = "conclusion"
 SECRET_BYTES: Final = 32
 """Bytes of a secret of ML-KEM."""
 
@@ -117,17 +119,19 @@ class DurableRole:
         return Encapsulated(rest[:SECRET_BYTES], rest[SECRET_BYTES:])
 
     def conclude(self, record: RunRecord) -> None:
-        """Write down the record of the run, before any other role may remove its log."""
-        # The launcher has the job; a seed may be longer than the integers that travel here.
-        record = msgspec.structs.replace(record, job=Job(protocol=record.job.protocol))
-        self.log.append(RecordKind.CONCLUSION, [msgspec.msgpack.encode(record)], sync=True)
+        """Write down the record of the run, before any other role may remove its log.
+
+        It has a file of its own. What arrived need not be on the disk for it.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        write_private(self._folder / CONCLUSION, pack_record(record))
 
     @property
     def conclusion(self) -> RunRecord | None:
         """The record of the run, if an earlier attempt came so far."""
-        if self.log.conclusion is None:
-            return None
-        return msgspec.msgpack.decode(self.log.conclusion, type=RunRecord)
+        return read_record(self._folder / CONCLUSION)
 
     def close(self) -> None:
         """Let nothing more be written, as the run has failed."""
@@ -137,6 +141,33 @@ class DurableRole:
         """Remove the role's place, as the run has succeeded."""
         self.log.close()
         remove_place(self._folder)
+
+
+def pack_record(record: RunRecord) -> bytes:
+    """Encode a record of a run, but for its job, which the starter has.
+
+    A seed may be longer than the integers that travel here.
+    """
+    return msgspec.msgpack.encode(
+        msgspec.structs.replace(record, job=Job(protocol=record.job.protocol))
+    )
+
+
+def read_record(path: Path) -> RunRecord | None:
+    """Read a record that was written; `None` if there is none.
+
+    Raises:
+        UsageError: it was changed.
+    """
+    try:
+        return msgspec.msgpack.decode(path.read_bytes(), type=RunRecord)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError):
+        raise UsageError(
+            f"expected the record of a run in {path}, found something else: restore it, or start a "
+            "new run"
+        ) from None
 
 
 def run_place(run: str) -> Path:
@@ -158,19 +189,18 @@ def make_role_place(header: LogHeader) -> DurableRole:
         UsageError: the folder cannot be written.
     """
     folder = role_place(header.run, header.rank)
-    partial = folder.with_name(f".{folder.name}-{os.getpid()}")
+    partial = folder.with_name(f".{folder.name}")
     key = secrets.token_bytes(KEY_BYTES)
     try:
         make_private_folder(folder.parent)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(mode=0o700)
-        _write_key(partial / "key", key)
+        write_private(partial / "key", key)
         log = RoleLog.create(
             partial / "log", key=_derive(key, b"log"), header=msgspec.json.encode(header)
         )
-        _sync_folder(partial)
         partial.rename(folder)
-        _sync_folder(folder.parent)
+        sync_folder(folder.parent)
     except OSError as error:
         raise UsageError(
             f"expected a folder for the log of a durable run at {folder}, found "
@@ -258,19 +288,3 @@ def remove_place(folder: Path) -> None:
 
 def _derive(key: bytes, purpose: bytes) -> bytes:
     return hashlib.blake2b(purpose, key=key, digest_size=32).digest()
-
-
-def _write_key(path: Path, key: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

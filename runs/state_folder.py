@@ -6,7 +6,15 @@ import os
 from pathlib import Path
 from typing import Final
 
-__all__ = ["STATE_VARIABLE", "make_private_folder", "state_folder"]
+from ..messages import UsageError
+
+__all__ = [
+    "STATE_VARIABLE",
+    "make_private_folder",
+    "state_folder",
+    "sync_folder",
+    "write_private",
+]
 
 STATE_VARIABLE: Final = "SOTTOVOCE_STATE"
 """Names another folder. The default is `sottovoce` in the user's folder for state."""
@@ -31,3 +39,38 @@ def make_private_folder(folder: Path) -> None:
     for part in reversed([folder, *folder.parents]):
         if part.is_relative_to(state) and part != state:
             part.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner can read onto the disk, whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}")
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise UsageError(
+            f"expected to write {path} for a durable run, found {error.strerror}: make room, or "
+            f"set {STATE_VARIABLE} to another folder"
+        ) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

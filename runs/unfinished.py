@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from ..messages import UsageError
-from .durable import DurableTask, remove_place, run_place
+from .durable import DurableTask, pack_record, read_record, remove_place, run_place
 from .job import Job, Placement
 from .record import RunRecord
-from .state_folder import make_private_folder, state_folder
+from .state_folder import STATE_VARIABLE, make_private_folder, state_folder, write_private
 from .version import VERSION
 
 __all__ = ["UnfinishedRun", "begin_run", "find_run", "unfinished_runs"]
@@ -64,17 +64,12 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: it cannot be written.
         """
-        record = msgspec.structs.replace(record, job=Job(protocol=record.job.protocol))
-        _write(run_place(self.run) / RECORD, msgspec.msgpack.encode(record))
+        write_private(run_place(self.run) / RECORD, pack_record(record))
 
     def record(self) -> RunRecord | None:
         """Read the record of the run, if it was kept."""
-        try:
-            data = (run_place(self.run) / RECORD).read_bytes()
-        except FileNotFoundError:
-            return None
-        record = msgspec.msgpack.decode(data, type=RunRecord)
-        return msgspec.structs.replace(record, job=self.job)
+        record = read_record(run_place(self.run) / RECORD)
+        return None if record is None else msgspec.structs.replace(record, job=self.job)
 
     def remove(self) -> None:
         """Remove all that the run has left on this host."""
@@ -106,7 +101,15 @@ def begin_run(
         placement=placement,
         classify=classify,
     )
-    _write(run_place(unfinished.run) / DESCRIPTION, msgspec.json.encode(unfinished))
+    place = run_place(unfinished.run)
+    try:
+        make_private_folder(place)
+    except OSError as error:
+        raise UsageError(
+            f"expected a folder for a durable run at {place}, found {error.strerror}: set "
+            f"{STATE_VARIABLE} to another one"
+        ) from None
+    write_private(place / DESCRIPTION, msgspec.json.encode(unfinished))
     return unfinished
 
 
@@ -173,21 +176,3 @@ def _read(path: Path) -> UnfinishedRun:
             "start a new run"
         ) from None
     return msgspec.structs.replace(run, is_resumed=True)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    partial = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        make_private_folder(path.parent)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise UsageError(
-            f"expected to write {path} for a durable run, found {error.strerror}: set "
-            "SOTTOVOCE_STATE to another folder"
-        ) from None

@@ -22,9 +22,9 @@ import msgspec
 import pytest
 
 from sottovoce.crypto import kem
+from sottovoce.crypto.role_log import RoleLog
 from sottovoce.messages import Entry, MisuseError, ThreadWire, UsageError, thread_wires
 from sottovoce.messages.frame import FrameKind
-from sottovoce.messages.role_log import RoleLog
 from sottovoce.messages.wire import Buffer
 from sottovoce.report.making import make_report
 from sottovoce.runs import durable, threads

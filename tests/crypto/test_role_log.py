@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.crypto.role_log import HEAD_BYTES, MAGIC, RecordKind, RoleLog
 from sottovoce.messages import UsageError
-from sottovoce.messages.role_log import HEAD_BYTES, MAGIC, RecordKind, RoleLog
 
 KEY = b"k" * 32
 FRAMES = [(2, b"first frame"), (1, b""), (2, b"third" * 9)]
@@ -20,7 +20,7 @@ def write(path: Path) -> list[int]:
     for peer, frame in FRAMES:
         log.append(RecordKind.ARRIVED, [frame[:3], memoryview(frame)[3:]], peer=peer)
         ends.append(path.stat().st_size)
-    log.append(RecordKind.SENT, [log.digest([b"a", b"b"])], peer=1)
+    log.append(RecordKind.SENT, [log.digest([b"a", b"b"], 0, to=1)], peer=1)
     log.append(RecordKind.RANDOM, [b"drawn"], sync=True)
     ends.append(path.stat().st_size)
     log.close()
@@ -40,7 +40,11 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     write(tmp_path / "log")
     log = RoleLog(tmp_path / "log", key=KEY)
     assert (log.header, log.has_begun, dict(log.arrived)) == (b"header", True, {2: 2, 1: 1})
-    assert log.digest_of_sent(0, to=1) == log.digest([b"ab"]) != log.digest([b"ac"])
+    assert log.digest_of_sent(0, to=1) == log.digest([b"ab"], 0, to=1)
+    others = [([b"ac"], 0, 1), ([b"ab"], 1, 1), ([b"ab"], 0, 2)]
+    digests = {log.digest(frame, number, to=to) for frame, number, to in others}
+    assert len(digests) == 3
+    assert log.digest_of_sent(0, to=1) not in digests
     assert log.digest_of_sent(1, to=1) is log.digest_of_sent(0, to=2) is None
     assert (log.next_random(), log.next_random()) == (b"drawn", None)
     log.close()

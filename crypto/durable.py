@@ -18,15 +18,15 @@ import hmac
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
-from .errors import MisuseError, role_name
-from .frame import FrameKind
+from ..messages import MisuseError, Wire, role_name
+from ..messages.frame import FrameKind
+from ..messages.wire import Buffer
 from .role_log import RecordKind, RoleLog
-from .wire import Buffer, Wire
 
 __all__ = ["DurableWire"]
 
 SEQUENCE: Final = slice(16, 24)
-"""Place of a message's number on its edge in the header of a frame (`frame`)."""
+"""Place of a message's number on its edge in the header of a frame (`messages.frame`)."""
 
 
 class DurableWire:
@@ -67,7 +67,7 @@ class DurableWire:
         self._wire.send(parts, to=to, timeout=timeout)
 
     def _note_sent(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
-        digest = self._log.digest(parts)
+        digest = self._log.digest(parts, number, to=to)
         before = self._log.digest_of_sent(number, to=to)
         if before is None:
             self._log.append(RecordKind.SENT, [digest], peer=to)

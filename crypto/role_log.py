@@ -11,15 +11,19 @@ A file has a first line, `MAGIC`, and then records. Integers are little-endian:
          2      2   rank of the other role
          4      4   0
          8      8   length of the content
-        16     16   first code
-        32          content
+        16     16   random bytes
+        32     16   first code
+        48          content
                 16  second code
 
-*Codes* are HMAC-SHA256, cut to 16 bytes. The first one covers the code of the record before and the
-head; the second covers the first and the content. So no record can be changed, moved, or taken from
-the middle without the key. A process that is killed leaves at most one incomplete record, the last.
-It is dropped when the log is opened again. The first code covers the length, so a record whose
-length was changed does not look like an incomplete one.
+*Codes.* The first one is HMAC-SHA256, cut to 16 bytes, of both codes of the record before and of
+the head. The second one is GMAC of the content, under a key that HMAC-SHA256 derives from the same
+bytes. The random bytes see to it that no such key is used twice. So no record can be changed,
+moved, or taken from the middle without the role's key. GMAC takes a tenth of the time of a hash.
+
+A process that is killed leaves at most one incomplete record, the last. It is dropped when the log
+is opened again. The first code covers the length, so a record whose length was changed does not
+look like an incomplete one.
 
 Records at the end can be removed without the key. That is harmless: the role sends the same once
 more, and asks the others for what it has lost.
@@ -40,18 +44,26 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .errors import ConversationError, PeerFailedError, UsageError
-from .wire import Buffer
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from ..messages import ConversationError, PeerFailedError, UsageError
+from ..messages.wire import Buffer
 
 __all__ = ["RecordKind", "RoleLog"]
 
 MAGIC: Final = b"sottovoce log 1\n"
 CODE_BYTES: Final = 16
+RANDOM_BYTES: Final = 16
+NONCE_BYTES: Final = 12
 HASH: Final = "sha256"
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
 
-_HEAD: Final = struct.Struct("<BBHIQ")
+MAX_PIECE_BYTES: Final = 1 << 30
+"""Bytes that GMAC takes at a time."""
+
+_HEAD: Final = struct.Struct("<BBHIQ16s")
+_EDGE: Final = struct.Struct("<HQ")
 HEAD_BYTES: Final = _HEAD.size + CODE_BYTES
 
 
@@ -66,8 +78,6 @@ class RecordKind(IntEnum):
     """A message's frame that arrived."""
     RANDOM = 3
     """A result of randomness that follows from no stream of the role."""
-    CONCLUSION = 4
-    """The result of the role's part."""
 
 
 class Place(NamedTuple):
@@ -99,13 +109,11 @@ class RoleLog:
         self.path = path
         self.header = b""
         """Whose log it is, in the words of its maker."""
-        self.conclusion: bytes | None = None
-        """The result of the role's part, if it was written."""
         self.has_begun = False
         """Whether the log has more than its header: the role may have sent something."""
         self.arrived: dict[int, int] = defaultdict(int)
         """Number of frames by sender that the log held when it was opened."""
-        self._code = hmac.new(key, digestmod=HASH)
+        self._keyed = hmac.new(key, digestmod=HASH)
         self._arrivals: deque[Place] = deque()
         self._sent: dict[int, list[bytes]] = defaultdict(list)
         self._random: deque[bytes] = deque()
@@ -115,7 +123,7 @@ class RoleLog:
         try:
             self._hold(self._file)
             self._view = _view(path)
-            self._chain = self._code_of(MAGIC)
+            self._chain = MAGIC
             os.ftruncate(self._file, self._read(memoryview(self._view)))
         except BaseException:
             self.close()
@@ -160,17 +168,18 @@ class RoleLog:
             PeerFailedError: the log was closed, as the run has ended.
             ConversationError: the file cannot be written.
         """
-        head = _HEAD.pack(kind, 0, peer, 0, sum(map(len, content)))
+        length = sum(map(len, content))
+        head = _HEAD.pack(kind, 0, peer, 0, length, os.urandom(RANDOM_BYTES))
         with self._lock:
             if self._file is None:
                 raise PeerFailedError("another role failed")
-            first = self._code_of(self._chain, head)
-            second = self._code_of(first, *content)
+            first = self._head_code(head)
+            second = self._content_code(head, content)
             try:
                 _write_all(self._file, [head, first, *content, second])
             except OSError as error:
                 raise self._unwritable(error) from None
-            self._chain = second
+            self._chain = first + second
             self._unsynced = True
             self.has_begun = True
         if sync:
@@ -219,15 +228,24 @@ class RoleLog:
         digests = self._sent.get(to, [])
         return digests[number] if number < len(digests) else None
 
-    def digest(self, parts: Sequence[Buffer]) -> bytes:
-        """Digest a frame under the key, so that the log does not confirm a guess of its content."""
-        return self._code_of(b"frame", *parts)
+    def digest(self, frame: Sequence[Buffer], number: int, *, to: int) -> bytes:
+        """Digest a message's frame under the key: nobody else can confirm a guess of its content.
 
-    def _code_of(self, *pieces: Buffer) -> bytes:
-        code = self._code.copy()
+        Only one version of a message is ever digested and kept, so no key is used twice.
+        """
+        return _gmac(self._hmac(b"frame", _EDGE.pack(to, number)), frame)
+
+    def _hmac(self, *pieces: Buffer) -> bytes:
+        code = self._keyed.copy()
         for piece in pieces:
             code.update(piece)
-        return code.digest()[:CODE_BYTES]
+        return code.digest()
+
+    def _head_code(self, head: Buffer) -> bytes:
+        return self._hmac(b"head", self._chain, head)[:CODE_BYTES]
+
+    def _content_code(self, head: Buffer, content: Sequence[Buffer]) -> bytes:
+        return _gmac(self._hmac(b"content", self._chain, head), content)
 
     def _read(self, data: memoryview) -> int:
         """Check all records, note where they are, and return where the last complete one ends."""
@@ -239,20 +257,20 @@ class RoleLog:
         while len(data) - end >= HEAD_BYTES:
             head = data[end : end + _HEAD.size]
             first = bytes(data[end + _HEAD.size : end + HEAD_BYTES])
-            if not hmac.compare_digest(first, self._code_of(self._chain, head)):
+            if not hmac.compare_digest(first, self._head_code(head)):
                 if not any(data[end:]):
                     break  # The system went down before the blocks of the file were written.
                 raise self._changed(end)
-            kind, _, peer, _, length = _HEAD.unpack(head)
+            kind, _, peer, _, length, _ = _HEAD.unpack(head)
             start = end + HEAD_BYTES
             if len(data) - start < length + CODE_BYTES:
                 break
             content = data[start : start + length]
             second = bytes(data[start + length : start + length + CODE_BYTES])
-            if not hmac.compare_digest(second, self._code_of(first, content)):
+            if not hmac.compare_digest(second, self._content_code(head, [content])):
                 raise self._changed(end)
             self._note(RecordKind(kind), peer, start, content)
-            self._chain = second
+            self._chain = first + second
             end = start + length + CODE_BYTES
         return end
 
@@ -265,16 +283,25 @@ class RoleLog:
         elif kind is RecordKind.ARRIVED:
             self._arrivals.append(Place(peer, start, len(content)))
             self.arrived[peer] += 1
-        elif kind is RecordKind.RANDOM:
-            self._random.append(bytes(content))
         else:
-            self.conclusion = bytes(content)
+            self._random.append(bytes(content))
 
     def _changed(self, position: int) -> UsageError:
         return UsageError(
             f"expected the log {self.path} as this role wrote it, found that it was changed at "
             f"byte {position}, or that its key is another one: restore both, or start a new run"
         )
+
+
+def _gmac(key: bytes, content: Sequence[Buffer]) -> bytes:
+    """Compute GMAC under a key that is used once."""
+    cipher = Cipher(algorithms.AES256(key), modes.GCM(bytes(NONCE_BYTES))).encryptor()
+    pieces: list[memoryview] = [memoryview(piece) for piece in content]
+    for piece in pieces:
+        for start in range(0, len(piece), MAX_PIECE_BYTES):
+            cipher.authenticate_additional_data(piece[start : start + MAX_PIECE_BYTES])
+    cipher.finalize()
+    return cipher.tag
 
 
 def _view(path: Path) -> mmap.mmap | bytes:

@@ -1,0 +1,91 @@
+"""Cost of the logs of durable runs: paired runs on threads, with and without `--durable`.
+
+    python benchmarks/durable.py [PAIRS] [USERS] [FOLDER]
+
+DP-SUBN runs with its defaults on the demo table, CALM with so many users (10 million by default).
+The order within a pair alternates. The script prints seconds and processor time of each run, the
+bytes of all logs, and the median of the ratios. The logs are in FOLDER, whose disk counts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sottovoce.runs.durable import DurableTask, remove_role_place, role_place
+from sottovoce.runs.job import Job
+from sottovoce.runs.settings import settings
+from sottovoce.runs.state_folder import STATE_VARIABLE
+from sottovoce.runs.threads import run_on_threads
+
+
+class Cost(NamedTuple):
+    """Cost of one run."""
+
+    seconds: float
+    processor: float
+    log_bytes: int
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    pairs = int(words[0]) if words else 5
+    users = int(float(words[1])) if len(words) > 1 else 10_000_000
+    cases: dict[str, dict[str, Any]] = {
+        "dp-subn": {"protocol": "dp-subn"},
+        f"calm, {users:,} users": {"protocol": "calm", "set": {"users": users}},
+    }
+    with tempfile.TemporaryDirectory(dir=words[2] if len(words) > 2 else None) as state:
+        os.environ[STATE_VARIABLE] = state
+        for name, options in cases.items():
+            compare(name, settings(options).job, pairs=pairs)
+
+
+def compare(name: str, job: Job, *, pairs: int) -> None:
+    """Measure pairs of runs, and print their ratios."""
+    run(job, durable=None)  # It fills caches.
+    seconds, processor = [], []
+    for pair in range(pairs):
+        order = (False, True) if pair % 2 else (True, False)
+        costs = {
+            is_durable: run(job, durable=DurableTask(f"{pair}") if is_durable else None)
+            for is_durable in order
+        }
+        plain, logged = costs[False], costs[True]
+        seconds.append(logged.seconds / plain.seconds)
+        processor.append(logged.processor / plain.processor)
+        print(
+            f"{name}: {plain.seconds:.2f} s and {logged.seconds:.2f} s with logs of "
+            f"{logged.log_bytes / 1e6:.1f} MB (x {seconds[-1]:.3f}); processor time "
+            f"{plain.processor:.2f} s and {logged.processor:.2f} s (x {processor[-1]:.3f})",
+            flush=True,
+        )
+    print(
+        f"{name}: median ratio {statistics.median(seconds):.3f} of seconds, "
+        f"{statistics.median(processor):.3f} of processor time",
+        flush=True,
+    )
+
+
+def run(job: Job, *, durable: DurableTask | None) -> Cost:
+    """Play a job once, and remove its logs."""
+    started, processor = time.perf_counter(), time.process_time()
+    run_on_threads(job, durable=durable)
+    cost = Cost(time.perf_counter() - started, time.process_time() - processor, 0)
+    if durable is None:
+        return cost
+    ranks = range(job.parties + 1)
+    logs: list[Path] = [role_place(durable.run, rank) / "log" for rank in ranks]
+    size = sum(log.stat().st_size for log in logs)
+    for rank in ranks:
+        remove_role_place(durable.run, rank)
+    return cost._replace(log_bytes=size)
+
+
+if __name__ == "__main__":
+    main()
