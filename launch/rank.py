@@ -49,6 +49,8 @@ from .rank_setup import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from mpi4py import MPI
 
 __all__ = ["RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
@@ -170,11 +172,12 @@ def _play(
     """Set this rank up and play its role; a party that has ended well removes its log."""
     # Communicators are made before the set-up. After its last exchange all roles begin within a
     # latency of each other; making a communicator would let them begin two apart.
-    cores = _cores(comm)
+    ranks_here = ranks_on_this_host(comm)
     note = TableNote()
     records, schema, credentials = set_up(comm, job, note=note)
     place: RankPlace | None = None
-    wire: Wire = MPIWire(comm, patience=job.timeout)
+    distant = frozenset(range(comm.Get_size())) - {*ranks_here.tolist()}
+    wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant)
     if durable is not None:
         place = open_place(comm, durable, job, schema=schema, note=note)
         wire = place.connect(wire)
@@ -187,7 +190,7 @@ def _play(
             records=records,
             schema=schema,
             credentials=credentials,
-            cores=cores,
+            cores=_cores(comm.Get_rank(), ranks_here=ranks_here),
             watch=watch,
             transport="mpi",
             library=_library(),
@@ -220,13 +223,13 @@ def _refuse_to_be_alone(comm: MPI.Comm) -> None:
         )
 
 
-def _cores(comm: MPI.Comm) -> int:
+def _cores(rank: int, *, ranks_here: npt.NDArray[np.int64]) -> int:
     """Count the cores for this role.
 
     Parties on one host compute at the same time, and the curator computes while they wait.
     """
-    parties_here = int((ranks_on_this_host(comm) != CURATOR).sum())
-    return cores_for_each(roles=1 if comm.Get_rank() == CURATOR else parties_here)
+    parties_here = int((ranks_here != CURATOR).sum())
+    return cores_for_each(roles=1 if rank == CURATOR else parties_here)
 
 
 def _library() -> str:

@@ -6,7 +6,7 @@ for some seconds. An actor may follow a script (`replay`) or be a role that runs
 
 How frames travel is modelled after `messages.mpi` over TCP, see `stack` and `traffic`:
 
-- A small frame leaves at once, and its sender goes on.
+- A small frame leaves at once. Its sender goes on when its system has taken all bytes.
 - A large frame is announced. Its data leave when the receiver has answered; until they have left,
   the sender is held. A role answers when it waits or is held itself, not while it computes.
 
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 from .events import EventQueue
 from .model import Network
 from .moments import START, Moment, Reason, after, latest
-from .traffic import Load, Traffic
+from .traffic import Load, Traffic, nothing
 
 __all__ = ["Actor", "Ended", "Frame", "Request", "Send", "Simulation", "Wait"]
 
@@ -126,12 +126,12 @@ class Simulation:
             return
         if isinstance(request, Send):
             frame = Frame(rank, request.to, request.size, request.content, role.turn)
+            role.released = None
             is_eager = self._stack.is_eager(frame.size)
-            self._send(frame, moment, size=frame.size if is_eager else CONTROL_BYTES)
-            if is_eager:
+            is_taken = self._send(frame, moment, size=frame.size if is_eager else CONTROL_BYTES)
+            if is_eager and is_taken:
                 self._resume(rank, moment, None)
                 return
-            role.released = None
         role.request = request
         if request.timeout < math.inf:
             until = after(moment, request.timeout, Reason.TIME_LIMIT, (rank, rank))
@@ -177,25 +177,28 @@ class Simulation:
 
     # ---- frames
 
-    def _send(self, frame: Frame, moment: Moment, *, size: int) -> None:
-        """Send a small frame, or the announcement of a large one."""
+    def _send(self, frame: Frame, moment: Moment, *, size: int) -> bool:
+        """Send a small frame, or the announcement of a large one; tell whether it is taken."""
 
         def arrive(arrival: Moment) -> None:
             self._roles[frame.receiver].arrived.append((frame, arrival))
             self._notice(frame.receiver, arrival)
 
-        reason = Reason.LATENCY if size == frame.size else Reason.HANDSHAKE
+        is_whole = size == frame.size
+        reason = Reason.LATENCY if is_whole else Reason.HANDSHAKE
         place = frame.sender, frame.receiver
-        self._traffic.carry(Load(place, size, reason, arrive), moment)
+        taken = (lambda left: self._release(frame, left)) if is_whole else nothing
+        return self._traffic.carry(Load(place, size, reason, arrive, taken=taken), moment)
+
+    def _release(self, frame: Frame, moment: Moment) -> None:
+        """Let the sender of a frame go on."""
+        sender = self._roles[frame.sender]
+        if sender.turn == frame.turn:
+            sender.released = moment
+            self._progress(frame.sender, moment)
 
     def _answer(self, frame: Frame, moment: Moment) -> None:
         """Ask for the data of a large frame; their sender goes on when they have left."""
-
-        def release(left: Moment) -> None:
-            sender = self._roles[frame.sender]
-            if sender.turn == frame.turn:
-                sender.released = left
-                self._progress(frame.sender, left)
 
         def complete(arrival: Moment) -> None:
             receiver = self._roles[frame.receiver]
@@ -204,11 +207,17 @@ class Simulation:
             self._notice(frame.receiver, arrival)
 
         place = frame.sender, frame.receiver
-        data = Load(place, frame.size, Reason.LATENCY, complete, release)
+        data = Load(
+            place, frame.size, Reason.LATENCY, complete, lambda left: self._release(frame, left)
+        )
+
+        def ask(asked: Moment) -> None:
+            self._traffic.carry(data, asked)
+
         back = Load(
             place[::-1],
             CONTROL_BYTES,
             Reason.HANDSHAKE,
-            lambda asked: self._traffic.carry(data, asked),
+            ask,
         )
         self._traffic.carry(back, moment)

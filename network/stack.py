@@ -2,9 +2,9 @@
 
 These are the effects that measurements between network namespaces showed to matter, by size:
 
-- MPI announces a frame above the eager limit, and its data leave when the receiver has answered.
+- A frame above the eager limit is announced, and its data leave when the receiver has answered.
   This costs a round trip, for which the sender is held. A receiver that computes does not answer.
-- A receiver takes in large frames one after another (`messages.mpi`).
+- Shorter frames leave at once, but a sender's system takes only about two windows of bytes at once.
 - TCP begins with ten segments and doubles them with every round trip, and BBR, the congestion
   control of many Linux hosts, spreads what it sends (`window`).
 - A role that waits naps, and notices a frame 2 ms later on average.
@@ -43,10 +43,10 @@ SEGMENTS_FOR_FAST_RETRANSMISSION: Final = 4
 class Stack:
     """The settings of MPI and TCP on every host."""
 
-    eager_bytes: int = 1 << 16
-    """Longest frame that MPI sends without asking the receiver; Open MPI's `eager_limit`."""
-    concurrent_frames: bool = False
-    """Whether a receiver takes in several large frames at once."""
+    eager_bytes: int = 4 << 20
+    """Longest frame that leaves without an answer of the receiver (`messages.mpi` cuts it)."""
+    concurrent_frames: bool = True
+    """Whether a receiver takes in several large frames at once, as `messages.mpi_receiver` does."""
     congestion_control: CongestionControl = "bbr"
     polling_seconds: float = 0.002
     """Mean time until a waiting role notices a frame: it naps, and MPI needs some looks."""

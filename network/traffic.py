@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from .events import Event, EventQueue
 from .model import Network, Path, Pipe
@@ -20,6 +20,9 @@ from .stack import segments
 from .window import Window
 
 __all__ = ["Load", "Traffic", "nothing"]
+
+KEPT_WINDOWS: Final = 2
+"""Windows of bytes that Linux takes from a sender: it lets the buffer grow with the window."""
 
 
 def nothing(_: Moment) -> None:
@@ -36,6 +39,8 @@ class Load(NamedTuple):
     arrived: Event
     left: Event = nothing
     """What happens when the last byte has left the sender's host."""
+    taken: Event = nothing
+    """What happens when the sender's system has taken the last byte, if not at once."""
 
 
 @dataclass(slots=True)
@@ -49,6 +54,8 @@ class _Connection:
     """Number of loads that have crossed."""
     queue: deque[Load] = field(default_factory=deque)
     is_busy: bool = False
+    unsent: int = 0
+    """Bytes that the sender's system has to send."""
     arrival: Moment = START
     """When the last load arrived."""
 
@@ -63,12 +70,19 @@ class Traffic:
         self._connections: dict[Place, _Connection] = {}
         self._free: dict[str, Moment] = defaultdict(lambda: START)
 
-    def carry(self, load: Load, moment: Moment) -> None:
-        """Bring a load to its receiver, behind those that leave on its connection before."""
+    def carry(self, load: Load, moment: Moment) -> bool:
+        """Bring a load to its receiver, behind those that leave on its connection before.
+
+        Returns:
+            Whether the sender's system takes all bytes at once: it keeps about two windows.
+        """
         connection = self._connection(load.place)
-        connection.queue.append(load)
+        connection.unsent += load.size
+        fits = connection.unsent <= KEPT_WINDOWS * connection.window.size
+        connection.queue.append(load._replace(taken=nothing) if fits else load)
         if not connection.is_busy:
             self._leave(connection, moment)
+        return fits
 
     def _connection(self, place: Place) -> _Connection:
         if place not in self._connections:
@@ -122,9 +136,14 @@ class Traffic:
             control=self._stack.congestion_control,
         )
         gone = after(tail, end - tail.seconds, Reason.SLOW_START, load.place)
+        # What the system keeps leaves in about a round trip.
+        held = max(0.0, gone.seconds - connection.round_trip - head.seconds)
+        reason = Reason.SLOW_START if end > tail.seconds else Reason.BANDWIDTH
+        self._events.add(after(head, held, reason, load.place), load.taken)
 
         def free(moment: Moment) -> None:
             connection.is_busy = False
+            connection.unsent -= load.size
             load.left(moment)
             if connection.queue and not connection.is_busy:
                 self._leave(connection, moment)

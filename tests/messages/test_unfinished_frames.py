@@ -10,7 +10,8 @@ import pytest
 from sottovoce.messages import MessageError
 from sottovoce.messages.errors import TimeoutExpired
 from sottovoce.messages.frame import FrameKind, Header, pack_header
-from sottovoce.messages.mpi import MIN_KEPT_BYTES, MPIWire
+from sottovoce.messages.mpi import MPIWire
+from sottovoce.messages.mpi_receiver import MIN_KEPT_BYTES
 
 
 class StoppingComm:
@@ -37,7 +38,7 @@ class StoppingComm:
         arrives = self._stops_at >= len(buffer[0])
         if arrives:
             self.Recv(buffer)
-        return SimpleNamespace(Test=lambda _status: arrives)
+        return SimpleNamespace(Test=lambda: arrives)
 
 
 @pytest.fixture(autouse=True)

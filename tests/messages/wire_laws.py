@@ -154,23 +154,27 @@ def chunk_for(name: str) -> int:
 
 
 def main() -> None:
-    """Run every law on MPI, with the usual chunk and with a smaller one."""
+    """Run every law on MPI: with the usual chunk, with a smaller one, and between hosts."""
     from mpi4py import MPI
 
     from sottovoce.messages.mpi import MAX_CHUNK_BYTES, MPIWire
 
     world = MPI.COMM_WORLD
     for name, law in LAWS.items():
-        for chunk in (MAX_CHUNK_BYTES, chunk_for(name)):
+        for label, chunk, distant in (
+            ("whole", MAX_CHUNK_BYTES, ()),
+            ("chunked", chunk_for(name), ()),
+            ("distant", MAX_CHUNK_BYTES, range(world.size)),
+        ):
             comm = world.Dup()
             try:
-                law(MPIWire(comm, chunk=chunk))
+                law(MPIWire(comm, chunk=chunk, distant=distant))
             except BaseException:
                 traceback.print_exc()
                 world.Abort(1)
             comm.Barrier()
             if world.rank == 0:
-                sys.stdout.write(f"kept {name} {chunk}\n")
+                sys.stdout.write(f"kept {name} {label}\n")
                 sys.stdout.flush()
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace as changed
 
 import pytest
 from hypothesis import given, settings
@@ -17,10 +18,13 @@ from sottovoce.network import (
     Stack,
     replay,
 )
-from sottovoce.network.window import Window
+from sottovoce.network.window import FIRST_WINDOW, Window
 
 QUIET = Stack(polling_seconds=0.0)
 """A stack that adds nothing to small frames, so that times have short formulas."""
+ANNOUNCING = Stack(polling_seconds=0.0, eager_bytes=1 << 16)
+"""A stack that announces frames above 64 KiB."""
+ONE_BY_ONE = changed(ANNOUNCING, concurrent_frames=False)
 D = 0.05
 SMALL = 100
 
@@ -151,7 +155,7 @@ def large_way(on: Network) -> float:
 
 
 def test_a_large_frame_is_announced_and_holds_its_sender() -> None:
-    on = network()
+    on = network(stack=ANNOUNCING)
     parts = [[take(1, LARGE)], [send(0, LARGE), send(0)]]
     parts[0].append(take(1))
     timing = replay(parts, on)
@@ -160,8 +164,34 @@ def test_a_large_frame_is_announced_and_holds_its_sender() -> None:
     assert timing.count(Reason.HANDSHAKE) == 2
 
 
+@pytest.mark.parametrize("frames", [1, 4])
+def test_a_frame_that_is_not_announced_goes_to_a_receiver_that_computes(frames: int) -> None:
+    """All frames leave as one would, while their receiver computes, and are there when it looks."""
+    parts = [[take(1, LARGE, computed=10.0)] + [take(1, LARGE)] * (frames - 1)]
+    parts.append([send(0, LARGE)] * frames)
+    assert seconds(parts, network()) == pytest.approx(10.0)
+    waiting = [[take(1, LARGE)] * frames, parts[1]]
+    left, _ = Window().send(
+        frames * LARGE, now=0, round_trip=2 * D, bandwidth=math.inf, control="reno"
+    )
+    quiet = network(stack=changed(QUIET, congestion_control="reno"))
+    assert seconds(waiting, quiet) == pytest.approx(left + D)
+
+
+def test_a_sender_is_held_until_its_system_has_taken_a_frame() -> None:
+    """What is beyond two windows waits; a round trip before the last byte leaves, none does."""
+    on = network(stack=changed(QUIET, congestion_control="reno"))
+    left, _ = Window().send(LARGE, now=0, round_trip=2 * D, bandwidth=math.inf, control="reno")
+    small = 2 * FIRST_WINDOW
+    for size, held in ((LARGE, left - 2 * D), (small, 0.0), (small + 1, 0.0)):
+        parts = [[take(1, size)], [send(0, size), send(2)], [take(1)]]
+        timing = replay([[*parts[0], take(2)], parts[1], [*parts[2], send(0)]], on)
+        # Party 2 hears of party 1 when that goes on, and then tells the curator.
+        assert timing.waits[2, 1] == pytest.approx(held + D)
+
+
 def test_a_receiver_that_computes_does_not_answer() -> None:
-    on, busy = network(), 1.0
+    on, busy = network(stack=ANNOUNCING), 1.0
     parts = [[take(1, LARGE, computed=busy)], [send(0, LARGE)]]
     timing = replay(parts, on)
     assert timing.seconds == pytest.approx(busy + D + large_way(on))
@@ -170,24 +200,25 @@ def test_a_receiver_that_computes_does_not_answer() -> None:
 def test_a_role_that_is_held_answers() -> None:
     """Two roles that send each other large frames both get on."""
     parts = [[send(1, LARGE), take(1, LARGE)], [send(0, LARGE), take(0, LARGE)]]
-    assert seconds(parts, network()) < 5 * large_way(network())
+    on = network(stack=ANNOUNCING)
+    assert seconds(parts, on) < 5 * large_way(on)
 
 
 @pytest.mark.parametrize("parties", [1, 2, 5])
 def test_large_frames_are_taken_in_one_after_another(parties: int) -> None:
     ranks = range(1, parties + 1)
     parts = [[take(rank, LARGE) for rank in ranks], *[[send(0, LARGE)] for _ in ranks]]
-    one_by_one = network()
+    one_by_one = network(stack=ONE_BY_ONE)
     each = D + large_way(one_by_one)  # answer and data; announcements arrive together
     assert seconds(parts, one_by_one) == pytest.approx(D + parties * each)
-    together = network(stack=Stack(polling_seconds=0.0, concurrent_frames=True))
+    together = network(stack=ANNOUNCING)
     assert seconds(parts, together) == pytest.approx(D + each)
 
 
 def test_a_connection_keeps_its_window() -> None:
     """The second large frame is announced when the first has left, and needs no slow start."""
     parts = [[take(1, LARGE), take(1, LARGE)], [send(0, LARGE), send(0, LARGE)]]
-    on = network(stack=Stack(polling_seconds=0.0, congestion_control="reno"))
+    on = network(stack=changed(ANNOUNCING, congestion_control="reno"))
     assert seconds(parts, on) == pytest.approx(2 * D + large_way(on) + 2 * D)
 
 
@@ -273,5 +304,5 @@ def test_no_conversation_ends_before_its_longest_computation(
         parts[sender].append(send(receiver, size, before))
         parts[receiver].append(take(sender, size, waiting, read))
     least = max(math.fsum(step.computed + step.read for step in part) for part in parts)
-    for on in (network(), network(1e6), network(1e8, Stack(concurrent_frames=True))):
+    for on in (network(), network(1e6), network(1e8, ONE_BY_ONE)):
         assert seconds(parts, on) >= least - 1e-9

@@ -1,0 +1,162 @@
+"""Frames of many senders that come in over MPI at once, on a communicator that is made up.
+
+The referee is what was sent: every frame arrives whole, in its sender's order, however MPI divides
+and delays its messages.
+"""
+
+import sys
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sottovoce.messages import MessageError
+from sottovoce.messages.frame import MIN_HEADER_BYTES, FrameKind, Header, pack_header
+from sottovoce.messages.mpi_receiver import FrameReceiver
+
+HEAD = 64
+"""Bytes of a first message that holds the header."""
+
+
+class SlowRequest:
+    """A message that MPI receives; it is there when its sender's turn has come."""
+
+    def __init__(self, comm: "SlowComm", source: int, data: bytes, buffer: Any) -> None:
+        self._comm, self._source, self._data, self._buffer = comm, source, data, buffer
+
+    def Test(self) -> bool:  # noqa: N802 - names of mpi4py
+        if self._comm.is_late(self._source, len(self._data)):
+            return False
+        self._buffer[0][: len(self._data)] = np.frombuffer(self._data, np.uint8)
+        return True
+
+
+class SlowComm:
+    """A communicator on which announced messages arrive late, in random order between senders."""
+
+    def __init__(self, status: SimpleNamespace, *, seed: int) -> None:
+        self.queues: dict[int, deque[bytes]] = defaultdict(deque)
+        self.asked: list[tuple[int, int]] = []
+        """Senders that were answered, and the sizes of their messages."""
+        self.blocked: set[int] = set()
+        """Senders of whose frames no more than the beginning arrives."""
+        self._random = Random(seed)
+        self._status = status
+
+    def is_late(self, source: int, size: int) -> bool:
+        return (source in self.blocked and size > HEAD) or self._random.random() < 0.5
+
+    def Improbe(self, _source: int, _tag: int, status: SimpleNamespace) -> Any:  # noqa: N802 - names of mpi4py
+        waiting = sorted(source for source, queue in self.queues.items() if queue)
+        if not waiting or self._random.random() < 0.3:
+            return None
+        source = self._random.choice(waiting)
+        data = self.queues[source].popleft()
+        status.source, status.count = source, len(data)
+
+        def answer(buffer: Any) -> SlowRequest:
+            self.asked.append((source, len(data)))
+            return SlowRequest(self, source, data, buffer)
+
+        return SimpleNamespace(Irecv=answer)
+
+
+@pytest.fixture
+def status(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    status = SimpleNamespace(source=0, count=0)
+    status.Get_source = lambda: status.source
+    status.Get_count = lambda _kind: status.count
+    module = SimpleNamespace(BYTE=None, ANY_SOURCE=-1, Status=lambda: status)
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
+    return status
+
+
+def frame(size: int, *, source: int, number: int) -> bytes:
+    header = pack_header(Header(FrameKind.MESSAGE, size, number, source, 0, "p", "work", "Word"))
+    return header + Random(1000 * source + number).randbytes(size)
+
+
+def cut(data: bytes, random: Random) -> list[bytes]:
+    """Cut a frame into messages, the first of which holds the fixed part of the header."""
+    borders = sorted(
+        random.randrange(MIN_HEADER_BYTES, len(data)) for _ in range(random.choice((0, 1, 1, 4)))
+    )
+    ends = [*borders, len(data)]
+    return [data[start:end] for start, end in zip([0, *borders], ends, strict=True)]
+
+
+def take_all(receiver: FrameReceiver, number: int) -> dict[int, list[bytes]]:
+    heard: dict[int, list[bytes]] = defaultdict(list)
+    for _ in range(100_000):
+        if receiver.look():
+            source, data = receiver.arrived.popleft()
+            heard[source].append(bytes(data))
+            if sum(map(len, heard.values())) == number:
+                break
+    return heard
+
+
+@pytest.mark.parametrize("limit", [5000, 1 << 30])
+@pytest.mark.parametrize("seed", range(20))
+def test_every_frame_arrives_in_its_senders_order(
+    status: SimpleNamespace, seed: int, limit: int
+) -> None:
+    random, comm = Random(seed), SlowComm(status, seed=seed)
+    sent: dict[int, list[bytes]] = {}
+    for source in range(1, 6):
+        sizes = [random.choice((0, 1, 300, 2000, 4000)) for _ in range(6)]
+        sent[source] = [frame(size, source=source, number=n) for n, size in enumerate(sizes)]
+        for data in sent[source]:
+            comm.queues[source] += cut(data, random)
+    receiver = FrameReceiver(comm, limit=limit, patience=60)  # type: ignore[arg-type]
+    assert take_all(receiver, 30) == sent
+    assert not receiver.is_receiving
+    assert not receiver.look()
+
+
+def test_large_frames_are_all_asked_for_at_once(status: SimpleNamespace) -> None:
+    comm = SlowComm(status, seed=1)
+    for source in (1, 2, 3):
+        data = frame(100_000, source=source, number=0)
+        comm.queues[source] += [data[:HEAD], data[HEAD:50_000], data[50_000:]]
+    comm.queues[4].append(frame(10, source=4, number=0))
+    comm.blocked = {1, 2, 3}
+    receiver = FrameReceiver(comm, limit=1 << 30, patience=60)  # type: ignore[arg-type]
+    assert [*take_all(receiver, 1)] == [4], "a frame waits for those of other senders"
+    for _ in range(500):
+        assert not receiver.look()
+    assert len(comm.asked) == 10, "a message was not answered while others are on their way"
+    comm.blocked = set()
+    assert sorted(take_all(receiver, 3)) == [1, 2, 3]
+
+
+def test_what_is_announced_together_stays_below_the_limit(status: SimpleNamespace) -> None:
+    """Three frames of 400 bytes are announced; the limit is for two, so one waits."""
+    comm = SlowComm(status, seed=2)
+    for source in (1, 2, 3):
+        data = frame(400, source=source, number=0)
+        comm.queues[source] += [data[:HEAD], data[HEAD:]]
+    length = len(frame(400, source=1, number=0))
+    comm.blocked = {1, 2, 3}
+    receiver = FrameReceiver(comm, limit=2 * length, patience=60)  # type: ignore[arg-type]
+    for _ in range(500):
+        receiver.look()
+    assert sum(size > HEAD for _, size in comm.asked) == 2
+    comm.blocked = set()
+    take_all(receiver, 3)
+    assert sum(size > HEAD for _, size in comm.asked) == 3
+
+
+def test_more_bytes_than_the_frame_was_to_have_are_refused(status: SimpleNamespace) -> None:
+    comm = SlowComm(status, seed=3)
+    data = frame(100, source=2, number=0)
+    comm.queues[2] += [data[:HEAD], data[HEAD:] + b"x"]
+    receiver = FrameReceiver(comm, limit=1 << 20, patience=60)  # type: ignore[arg-type]
+    with pytest.raises(
+        MessageError, match="at most 84 bytes more of a frame from party 2, found 85"
+    ):
+        take_all(receiver, 1)
