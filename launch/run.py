@@ -159,6 +159,7 @@ def run(
     key_bits: int = DEFAULT_KEY_BITS,
     insecure_test_keys: bool = False,
     labels: bool = False,
+    fault: str | Sequence[str] = (),
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     tell_errors: bool = False,
@@ -193,6 +194,8 @@ def run(
         insecure_test_keys: Allow keys of less than 2048 bits.
         labels: Whether the published table has the labels of bins, as text. Otherwise it has
             numbers and dates drawn within their bins.
+        fault: What goes wrong on purpose, for experiments: "party 2 dies in PHASE", "a tenth of
+            parties lie", "party 1 pauses 5 s in PHASE", "party 1 falls silent after 3 messages".
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
@@ -241,6 +244,7 @@ def run(
                 "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys,
                 "labels": labels,
+                "fault": fault if isinstance(fault, str) else [*fault],
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,

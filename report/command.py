@@ -25,6 +25,7 @@ SHOWN: Final = (
     "insecure_test_keys",
     "identities",
     "labels",
+    "fault",
     "timeout",
     "transcript",
 )

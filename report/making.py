@@ -240,6 +240,18 @@ def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
             f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed "
             "can subtract the noise"
         )
+    if job.fault:
+        warnings.append(
+            f"faults were declared for this run ({'; '.join(job.fault)}): what it published, and "
+            "its figures, are those of an experiment"
+        )
+    absent = [fault for notes in record.roles for fault in notes.absent_faults]
+    if absent:
+        phases = ", ".join(dict.fromkeys(name for notes in record.roles for name in notes.phases))
+        warnings.append(
+            f"faults that did not happen: {'; '.join(absent)}: no such place was reached; the "
+            f"phases of the run are {phases}"
+        )
     if job.key_bits < MIN_KEY_BITS:
         warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
     if record.schema is not None and record.schema.inferred:

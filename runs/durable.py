@@ -82,8 +82,12 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
 class DurableRole:
     """One role's place: its log, and what follows from its key."""
 
-    def __init__(self, folder: Path, *, rank: int, key: bytes, log: RoleLog) -> None:
+    def __init__(
+        self, folder: Path, *, rank: int, key: bytes, log: RoleLog, is_resumed: bool = False
+    ) -> None:
         self.log = log
+        self.is_resumed = is_resumed
+        """Whether the log is of an earlier attempt."""
         self.secret = int.from_bytes(_derive(key, b"streams"), "little")
         """Seed of the role's random streams where the job has none."""
         self._folder = folder
@@ -231,7 +235,7 @@ def find_role(header: LogHeader) -> DurableRole | None:
     except UsageError:
         log.close()
         raise
-    return DurableRole(folder, rank=header.rank, key=key, log=log)
+    return DurableRole(folder, rank=header.rank, key=key, log=log, is_resumed=True)
 
 
 def _require_same(log: RoleLog, header: LogHeader) -> None:

@@ -19,6 +19,7 @@ from ..parties import ColumnChoice, Schema, SchemaPlan, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode, Options
 from .choices import choices_of
+from .faults import read_faults
 
 __all__ = [
     "DEFAULT_SCHEMA_SHARE",
@@ -102,6 +103,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         bool,
         msgspec.Meta(description="publish bins by their labels, not values drawn within them"),
     ] = False
+    fault: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(
+            description="for experiments: 'party 2 dies in PHASE' 'a tenth of parties lie'"
+        ),
+    ] = ()
+    """What goes wrong on purpose (`runs.faults`)."""
     timeout: Annotated[
         float, msgspec.Meta(gt=0, description="seconds that any wait may last (default 3600)")
     ] = DEFAULT_TIMEOUT
@@ -119,6 +127,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if self.drop and self.columns:
             raise UsageError("expected --drop or --columns, found both")
         read_split(self.split, parties=self.parties)
+        read_faults(self.fault, parties=self.parties, seed=self.public_seed)
         if tables > 1 and self.split != "even":
             raise UsageError(f"expected one --data for --split {self.split}, found {tables}")
         if self.key_bits % 2:

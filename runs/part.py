@@ -26,6 +26,7 @@ from ..privacy import Release
 from ..protocols import AnyProtocol, Outcome
 from .closing import await_closing, close_to
 from .durable import DurableRole
+from .faults import FaultyWire, faults_of, lying_records, read_faults
 from .guard import guard_part
 from .identities import Credentials
 from .introduced import play_desk, play_part
@@ -61,6 +62,14 @@ def play_role(
     """
     started = wire.clock()
     protocol = instantiate(job)
+    faulty = None
+    all_faults = read_faults(job.fault, parties=job.parties, seed=job.public_seed)
+    if faults := faults_of(all_faults, rank=wire.rank):
+        if records is not None:
+            records = lying_records(records, faults, seed=job.public_seed)
+        if durable is None or not durable.is_resumed:  # what stopped a run does not happen again
+            wire = faulty = FaultyWire(wire, faults, is_process=transport == "mpi")
+            watch = faulty.watching(watch)
     hybrid = is_hybrid(job)
     digest = digest_job(job, protocol, schema=schema, hybrid=hybrid)
     credentials = replace(credentials, job_digest=digest, hybrid=hybrid)
@@ -98,6 +107,7 @@ def play_role(
             network=network,
             library=library,
             durable=durable,
+            faulty=faulty,
         )
     party, guard = _play_party(
         wire,
@@ -116,6 +126,7 @@ def play_role(
         releases=party.accountant.releases,
         rows=None if secret else len(records),
         guard=guard,
+        faulty=faulty,
     )
     close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
     await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
@@ -188,12 +199,13 @@ def _conclude(
     network: str | None,
     library: str | None,
     durable: DurableRole | None,
+    faulty: FaultyWire | None,
 ) -> RunRecord:
     """Collect the parties' notes, reconcile the ledger and dismiss the parties.
 
     Parties that are dismissed may remove their logs, so the record is on the disk before.
     """
-    roles = [_notes(curator, releases=[], rows=None, guard=None)]
+    roles = [_notes(curator, releases=[], rows=None, guard=None, faulty=faulty)]
     roles += [
         _NOTES.decode(await_closing(curator, FrameKind.MINUTES, source=party))
         for party in curator.parties
@@ -229,10 +241,22 @@ def _possible(outcome: PublishedOutcome, schema: Schema | None) -> PublishedOutc
 
 
 def _notes(
-    role: Role, *, releases: list[Release], rows: int | None, guard: Guard | None
+    role: Role,
+    *,
+    releases: list[Release],
+    rows: int | None,
+    guard: Guard | None,
+    faulty: FaultyWire | None,
 ) -> RoleNotes:
     return RoleNotes(
-        role.acts, role.phase_seconds, releases, rows, platform.node(), role.transcript, guard
+        acts=role.acts,
+        phases=role.phase_seconds,
+        releases=releases,
+        rows=rows,
+        host=platform.node(),
+        transcript=role.transcript,
+        guard=guard,
+        absent_faults=[] if faulty is None else [str(fault) for fault in faulty.left],
     )
 
 

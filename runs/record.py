@@ -83,6 +83,8 @@ class RoleNotes(msgspec.Struct, frozen=True):
     transcript: dict[str, str]
     guard: Guard | None
     """`None` for the curator, and for protocols that are built in."""
+    absent_faults: list[str] = []
+    """Declared faults of the role whose place it never reached."""
 
 
 class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     **_JOB,
     "drop": str | list[str],
     "columns": str | list[str],
+    "fault": str | list[str],
     "schema": str | dict[str, Any],
     **_PLACEMENT,
     "mpi_arg": list[str],
@@ -81,6 +82,8 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
     fields = {name: value for name, value in chosen.items() if name in _JOB}
     for name in {"drop", "columns"} & fields.keys():
         fields[name] = split_names(fields[name])
+    if isinstance(fields.get("fault"), str):
+        fields["fault"] = [fields["fault"]]
     fields.setdefault("parties", len(data) if len(data) > 1 else 3)
     schema = chosen.get("schema")
     if schema is not None:

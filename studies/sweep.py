@@ -86,6 +86,7 @@ class RunCell:
             "rows_asked": self.options.get("rows"),
             **{name: self.options.get(name) for name in ("split", "key_bits", "schema")},
             **{name: ",".join(getattr(self.job, name)) or None for name in ("drop", "columns")},
+            "fault": "; ".join(self.job.fault) or None,
             "transport": self.placement.transport,
             "network": self.placement.network,
             "hosts": self.placement.hosts or self.placement.hostfile,

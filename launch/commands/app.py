@@ -103,7 +103,7 @@ def root(
 class Greedy(TyperCommand):
     """A command whose repeated options take all words up to the next option: --ways 2 3."""
 
-    many: tuple[str, ...] = ("--ways", "--classify", "--drop", "--columns", "--epsilon")
+    many: tuple[str, ...] = ("--ways", "--classify", "--drop", "--columns", "--epsilon", "--fault")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         spread: list[str] = []

@@ -44,6 +44,7 @@ BINDING: dict[str, Any] = {
     "drop": ("name",),
     "columns": ("sex",),
     "split": "sizes:3,1,1",
+    "fault": ("party 1 lies",),
     "schema_plan": LEARN_ALL,
     "schema_share": 0.3,
 }

@@ -1,0 +1,150 @@
+"""Faults for experiments happen where they were declared, on every transport, and are told."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce.messages import CURATOR, ConversationError, SottovoceError, UsageError
+from sottovoce.parties import Records, read_schema
+from sottovoce.runs.faults import Fault, faults_of, lying_records, read_faults
+from sottovoce.runs.settings import settings
+
+SCHEMA = {"sex": ["f", "m"], "age": [str(age) for age in range(6)]}
+
+
+def run(fault: str | list[str], **options: Any) -> sottovoce.Run:
+    return sottovoce.run(
+        "noisy-marginals",
+        "demo",
+        rows=600,
+        seed=1,
+        judge=False,
+        aggregator="masks",
+        fault=fault,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fault"),
+    [
+        ("party 2 dies", Fault(rank=2, action="dies")),
+        ("party 2  dies in learn/sum", Fault(rank=2, action="dies", phase="learn/sum")),
+        ("the curator dies after 4 messages", Fault(rank=CURATOR, action="dies", messages=4)),
+        ("party 1 pauses 2.5 s in x", Fault(rank=1, action="pauses", seconds=2.5, phase="x")),
+        ("party 3 falls silent after 1 message", Fault(rank=3, action="falls silent", messages=1)),
+        ("party 3 lies", Fault(rank=3, action="lies")),
+    ],
+)
+def test_what_a_sentence_means(sentence: str, fault: Fault) -> None:
+    assert read_faults([sentence], parties=3, seed=0) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "count"),
+    [
+        ("2 parties lie", 2),
+        ("half of parties lie", 6),
+        ("a third of parties lie", 4),
+        ("25 % of parties lie", 3),
+        ("25% of parties lie", 3),
+        ("0 parties lie", 0),
+    ],
+)
+def test_drawn_parties(sentence: str, count: int) -> None:
+    draws = [
+        tuple(fault.rank for fault in read_faults([sentence], parties=12, seed=seed))
+        for seed in (1, 1, *range(2, 12))
+    ]
+    assert all(len(set(draw)) == count for draw in draws)
+    assert all(1 <= rank <= 12 for draw in draws for rank in draw)
+    assert draws[0] == draws[1], "all roles draw the same parties"
+    # With two of twelve parties, ten draws agree with a chance below 1e-16.
+    assert count == 0 or len(set(draws)) > 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "complaint"),
+    [
+        ("bob lies", "expected a fault such as 'party 2 dies in PHASE'"),
+        ("party 4 dies", "expected a party from 1 to 3, found 'party 4 dies'"),
+        ("party 0 dies", "expected a party from 1 to 3"),
+        ("4 parties die", "expected at most 3 parties"),
+        ("most of parties die", "expected half, a third"),
+        ("party 1 pauses", "expected seconds for a pause"),
+        ("party 1 dies 3 s", "expected seconds for a pause"),
+        ("curator lies", "expected parties that lie from the start on"),
+        ("party 1 lies in sum", "expected parties that lie from the start on"),
+    ],
+)
+def test_refused_sentences(sentence: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        settings({"protocol": "head-count", "fault": sentence})
+
+
+def test_lying_records_have_the_shape_and_none_of_the_values() -> None:
+    table = pd.DataFrame({"sex": ["f"] * 3000, "age": ["0"] * 3000})
+    records = Records(table, schema=read_schema(SCHEMA))
+    faults = read_faults(["party 1 lies"], parties=2, seed=0)
+    lying = lying_records(records, faults_of(faults, rank=1), seed=0)
+    assert len(lying) == len(records)
+    assert lying.domain.attributes == records.domain.attributes
+    # Uniform codes: each count has a deviation of at most sqrt(3000 / 4) = 27.4; six of them are
+    # missed by one of eight counts with a chance below 2e-8.
+    assert np.abs(lying.marginal(["sex"]) - 1500).max() < 6 * 27.4
+    assert np.abs(lying.marginal(["age"]) - 500).max() < 6 * 27.4
+    assert lying_records(records, faults_of(faults, rank=2), seed=0) is records
+
+
+def test_a_party_that_lies_changes_what_is_published() -> None:
+    honest, lying = run([]), run("party 2 lies")
+    assert honest.marginals is not None
+    assert lying.marginals is not None
+    # The noise is the same in both, as the seed is.
+    assert np.abs(honest.marginals["count"] - lying.marginals["count"]).max() > 20
+    assert not any("fault" in warning for warning in honest.report["warnings"])
+    (told,) = [warning for warning in lying.report["warnings"] if "fault" in warning]
+    assert "faults were declared for this run (party 2 lies)" in told
+    assert "fault='party 2 lies'" in lying.report["command"] or "--fault" in lying.report["command"]
+
+
+@pytest.mark.parametrize("who", ["party 2", "curator"])
+def test_a_role_that_dies(who: str) -> None:
+    with pytest.raises(ConversationError, match=f"{who}.*phase count.*as the fault"):
+        run(f"{who} dies in count")
+
+
+@pytest.mark.mpi
+def test_a_process_that_dies() -> None:
+    with pytest.raises(SottovoceError, match=r"party 2.*the process was lost"):
+        run("party 2 dies in count", transport="mpi")
+
+
+def test_a_role_that_falls_silent() -> None:
+    with pytest.raises(ConversationError, match="from party 2, found nothing in 2 s"):
+        run("party 2 falls silent in count", timeout=2.0)
+
+
+def test_a_pause_takes_its_time_and_changes_nothing_else() -> None:
+    usual, paused = (
+        run([], transport="virtual", network="lan"),
+        run("party 2 pauses 50 s in count", transport="virtual", network="lan"),
+    )
+    assert usual.report["seconds"] < 30
+    assert paused.report["seconds"] > 50
+    assert usual.marginals is not None
+    assert paused.marginals is not None
+    assert usual.marginals.equals(paused.marginals)
+
+
+def test_a_fault_that_did_not_happen_is_told() -> None:
+    warnings = run("party 2 dies in nowhere").report["warnings"]
+    (told,) = [warning for warning in warnings if "did not happen" in warning]
+    assert "party 2 dies in nowhere: no such place was reached" in told
+    assert "the phases of the run are keys, count" in told
