@@ -8,7 +8,7 @@ from typing import Final
 from ..privacy import Members, members
 from ..protocols import AnyProtocol
 from .claims import claimed_for, exceeds, is_accounted, scope
-from .formats import epsilon_text, numbers_text
+from .formats import bound_text, epsilon_text, numbers_text
 from .report import ClaimExcess, Privacy
 
 __all__ = ["excess_text", "find_excess", "losses_text"]
@@ -56,14 +56,14 @@ def _remedy(
 
 
 def excess_text(excess: ClaimExcess, privacy: Privacy) -> str:
-    """Write the warning."""
+    """Write in one sentence which adversaries have how much, and what to do about it."""
     epsilon = epsilon_text(privacy.claimed_epsilon)
     head = f"epsilon {epsilon} is claimed for {scope(privacy)} only; above it"
     if excess.claimed:
         head = f"the claimed epsilon {epsilon} does not hold"
     return (
-        f"{head}, as accounted: {losses_text(excess.views)}. "
-        f"{excess.remedy or 'No option of this protocol keeps the claim there'}"
+        f"{head}, as accounted: {losses_text(excess.views)}; "
+        f"{excess.remedy or 'no option of this protocol keeps the claim there'}"
     )
 
 
@@ -75,9 +75,7 @@ def losses_text(losses: Mapping[str, float]) -> str:
     """
     by_members = {members(view): loss for view, loss in losses.items()}
     texts = [
-        f"{name} {epsilon_text(by_members[who])}"
-        for who, name in SINGLE.items()
-        if who in by_members
+        f"{name} {bound_text(by_members[who])}" for who, name in SINGLE.items() if who in by_members
     ]
     for curator in (False, True):
         coalitions = {
@@ -86,7 +84,7 @@ def losses_text(losses: Mapping[str, float]) -> str:
             if who not in SINGLE and who.curator == curator
         }
         if coalitions:
-            least, most = (epsilon_text(bound(coalitions.values())) for bound in (min, max))
+            least, most = (bound_text(bound(coalitions.values())) for bound in (min, max))
             sizes = numbers_text(coalitions, last="or")
             noun = "party" if sizes == "1" else "parties"
             who = (

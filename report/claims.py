@@ -7,7 +7,7 @@ from typing import Final
 
 from ..crypto.key_sizes import MIN_KEY_BITS
 from ..privacy import members
-from .formats import epsilon_text, quantity
+from .formats import bound_text, epsilon_text, quantity
 from .report import Privacy, Report, Shuffled
 
 __all__ = [
@@ -84,7 +84,7 @@ def is_accounted(loss: float, privacy: Privacy) -> bool:
 
 def loss_text(loss: float, privacy: Privacy) -> str:
     """Write the privacy loss in a view, which may be not accounted."""
-    return epsilon_text(loss) if is_accounted(loss, privacy) else NOT_ACCOUNTED
+    return bound_text(loss) if is_accounted(loss, privacy) else NOT_ACCOUNTED
 
 
 def shuffled_text(shuffled: Shuffled) -> str:

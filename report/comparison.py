@@ -101,7 +101,7 @@ class Comparison:
     def _row(self, run: ComparedRun) -> dict[str, Cell]:
         """Give a run's figures by column. What is the same in all runs has no column."""
         row: dict[str, Cell] = {"run": run.name, "protocol": run.protocol}
-        if run.settings:
+        if any(other.settings for other in self.runs):
             row["with"] = run.setting
         row |= {
             "parties": run.parties,
@@ -120,7 +120,7 @@ class Comparison:
         whole_records = {other.whole_record for other in self.runs}
         if len(whole_records) > 1 and run.whole_record is not None:
             row["whole record"] = run.whole_record
-        row |= {"bytes": run.bytes, "rounds": run.rounds, "seconds": run.seconds, **run.errors}
+        row |= {**run.errors, "bytes": run.bytes, "rounds": run.rounds, "seconds": run.seconds}
         if _other_tables(self.runs):
             row |= {"data": run.data, "rows": run.rows}
         return row

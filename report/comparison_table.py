@@ -10,9 +10,9 @@ from typing import Final
 from ..runs.infinity import in_json
 from .claims import NOT_ACCOUNTED
 from .comparison import BASELINE, Cell, Comparison
-from .formats import epsilon_text
+from .formats import bound_text, epsilon_text
 
-__all__ = ["claim_warnings", "comparison_json", "comparison_table", "legend"]
+__all__ = ["claim_warnings", "comparison_json", "comparison_table", "legend", "merged_table"]
 
 LEGEND: Final = (
     ("claimed", "claimed epsilon of one record, or of one label; less is more private"),
@@ -50,8 +50,14 @@ LOSSES: Final = (
 )
 """The columns of privacy losses, and of delta."""
 
+EXACT: Final = ("epsilon", "delta")
+"""The columns of figures that were asked for, and are not bounds."""
+
 HEADS: Final = {"epsilon": "claimed", "other_party": "party"}
 """Names of columns that are different in JSON."""
+
+ADVERSARIES: Final = ("public", "curator", "party", "coalition")
+"""Heads of the columns of losses by adversary."""
 
 JSON_NAMES: Final = {BASELINE: "floor"}
 """Names of rows that are different in JSON."""
@@ -89,6 +95,23 @@ def comparison_table(comparison: Comparison) -> tuple[tuple[str, ...], list[list
     return heads, [[_text(name, row) for name in columns] for row in rows]
 
 
+def merged_table(comparison: Comparison) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Write the rows as `comparison_table` does, with one column for equal losses to adversaries.
+
+    A page is narrower than the table of many columns.
+    """
+    heads, rows = comparison_table(comparison)
+    columns = [*zip(heads, zip(*rows, strict=True), strict=True)]
+    merged: list[tuple[str, tuple[str, ...]]] = []
+    for head, cells in columns:
+        if merged and head in ADVERSARIES and merged[-1][1] == cells and merged[-1][0] != "claimed":
+            merged[-1] = (f"{merged[-1][0]}, {head}", cells)
+        else:
+            merged.append((head, cells))
+    turned = zip(*(cells for _, cells in merged), strict=True)
+    return tuple(head for head, _ in merged), [[*row] for row in turned]
+
+
 def _text(column: str, row: Mapping[str, Cell]) -> str:
     value = row.get(column)
     if column in LOSSES and value == inf and row.get("not accounted"):
@@ -96,7 +119,7 @@ def _text(column: str, row: Mapping[str, Cell]) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if column in LOSSES:
-        return epsilon_text(value)
+        return epsilon_text(value) if column in EXACT else bound_text(value)
     if isinstance(value, int):
         return f"{value:,}"
     if "-way" in column or column.startswith("wrong"):

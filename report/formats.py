@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil, floor, log10
 
-__all__ = ["bytes_text", "epsilon_text", "numbers_text", "quantity"]
+__all__ = ["bound_text", "bytes_text", "epsilon_text", "numbers_text", "quantity"]
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -14,6 +15,20 @@ def epsilon_text(epsilon: float) -> str:
     ('0.5', 'infinity')
     """
     return "infinity" if epsilon == float("inf") else f"{epsilon:g}"
+
+
+def bound_text(loss: float) -> str:
+    """Write an accounted privacy loss, a bound, with three digits: larger ones are rounded up.
+
+    What four digits write exactly is kept, such as a budget that was spent whole.
+
+    >>> [bound_text(loss) for loss in (2.77412, 126.98, 0.8345, 1.0000000001, 1e-9)]
+    ['2.78', '127', '0.8345', '1', '1e-09']
+    """
+    if loss in (0, float("inf")) or abs(float(f"{loss:.4g}") - loss) <= 1e-6 * loss:
+        return epsilon_text(float(f"{loss:.4g}"))
+    unit = 10.0 ** (floor(log10(loss)) - 2)
+    return epsilon_text(float(f"{ceil(loss / unit - 1e-6) * unit:.12g}"))
 
 
 def bytes_text(number: float) -> str:

@@ -12,7 +12,7 @@ from statistics import mean, stdev
 from typing import Final, TypeAlias
 
 from ..comparison import DIFFERENT, ComparedRun, Comparison
-from ..comparison_table import claim_warnings, comparison_table, legend
+from ..comparison_table import claim_warnings, legend, merged_table
 from ..formats import epsilon_text, quantity
 from ..not_accounted import MARK, MEANING, unaccounted_texts
 from . import charts
@@ -27,6 +27,8 @@ MEASURED: Final = (
 )
 MAX_LISTED: Final = 40
 MAX_LINES: Final = 12
+MAX_COLUMNS: Final = 13
+COSTS_OF_TABLE: Final = ("bytes", "rounds", "seconds")
 MAX_NAMED: Final = 4
 
 Axis: TypeAlias = Callable[[ComparedRun], float]
@@ -65,8 +67,8 @@ def comparison_page(
         _chart(runs, name, cost, by=by, parts=(other, "data", "rows"))
         for name, cost in COSTS.items()
     ]
-    heads, cells = comparison_table(comparison)
-    whole = table(heads, cells)
+    heads, cells = merged_table(comparison)
+    whole = f'<div class="full">{_tables(heads, cells)}</div>'
     body = [
         f"<header><h1>{escape(title)}</h1>",
         paragraph(_lead(runs), kind="lead"),
@@ -84,6 +86,24 @@ def comparison_page(
         ),
     ]
     return document(f"sottovoce: {title}", "\n".join(body))
+
+
+def _tables(heads: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Write one table, or two where there are too many columns for a page."""
+    if len(heads) <= MAX_COLUMNS:
+        return table(heads, cells)
+    quality = [
+        place
+        for place, head in enumerate(heads)
+        if head in COSTS_OF_TABLE or "-way" in head or head.startswith("wrong")
+    ]
+    others = [place for place in range(1, len(heads)) if place not in quality]
+    html = ""
+    for caption, places in (("Settings and privacy", others), ("Quality and cost", quality)):
+        rows = [[row[0], *(row[place] for place in places)] for row in cells]
+        shown = [row for row in rows if any(row[1:])]
+        html += table([heads[0], *(heads[place] for place in places)], shown, caption=caption)
+    return html
 
 
 def _side_by_side(pictures: Sequence[str]) -> str:

@@ -23,10 +23,10 @@ def key_figures(run: ReportedRun) -> list[KeyFigure]:
     chosen = _loss_figures(report)
     if report.published.synthetic is None:
         chosen += _outcome_figures(report)
-    chosen += _cost_figures(report.communication)
-    chosen.append(("time", f"{report.seconds:,.3g} s", report.transport))
     if run.utility is not None:
         chosen += _utility_figures(run.utility)
+    chosen += _cost_figures(report.communication)
+    chosen.append(("time", f"{report.seconds:,.3g} s", report.transport))
     return chosen
 
 

@@ -1,7 +1,7 @@
 """report.html: the page of a run.
 
-It answers what was published, of whose data, who learns how much, at what cost, with what utility,
-and how to run it again.
+It answers what was published, of whose data, who learns how much, how good it is, at what cost, by
+which messages, and how to run it again.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["run_page"]
 
 SECTIONS: Final = {
     "privacy": "Privacy",
-    "conversation": "Messages",
-    "cost": "Cost",
     "utility": "Utility",
+    "cost": "Cost",
+    "conversation": "Messages",
     "model": "What was learnt",
     "again": "How to run it again",
 }
@@ -63,11 +63,11 @@ def run_page(
     report = run.report
     bodies = [
         section(SECTIONS["privacy"], *privacy_panel(report.privacy), name="privacy"),
+        section(SECTIONS["utility"], *_utility(run), name="utility"),
+        section(SECTIONS["cost"], *cost_panel(report, entries), name="cost"),
         section(
             SECTIONS["conversation"], *conversation_panel(report, entries), name="conversation"
         ),
-        section(SECTIONS["cost"], *cost_panel(report, entries), name="cost"),
-        section(SECTIONS["utility"], *_utility(run), name="utility"),
         section(SECTIONS["model"], *_model(report, drawn), name="model"),
         section(SECTIONS["again"], *_again(report), name="again"),
     ]

@@ -9,7 +9,7 @@ from typing import Final
 from ...evaluation import Utility
 from ..above_claim import losses_text
 from ..claims import exceeds, is_accounted, unmet_conditions
-from ..formats import bytes_text, epsilon_text, quantity
+from ..formats import bound_text, bytes_text, quantity
 from ..report import Privacy, Report
 from ..reported import ReportedRun
 
@@ -35,14 +35,14 @@ LABELS: Final = ("label-within-belief", "label-alone")
 
 
 def lead(run: ReportedRun) -> tuple[str, str]:
-    """Write two paragraphs: what was run and published, and its privacy loss, cost and utility."""
+    """Write two paragraphs: what was run and published; its privacy loss, utility, cost."""
     report = run.report
     protocol = f"`{report.protocol}`{' as printed in its paper' if report.mode == 'paper' else ''}"
     sent = report.communication
     sentences = [
         _capital(_privacy_loss(report)),
-        f"The run sent {bytes_text(sent.payload_bytes)} in {quantity(sent.rounds, 'round')}.",
         *([] if run.utility is None else _utility(run.utility)),
+        f"The run sent {bytes_text(sent.payload_bytes)} in {quantity(sent.rounds, 'round')}.",
     ]
     return (
         f"{_capital(_roles(run))} ran {protocol} and published {_published(report)}.",
@@ -145,9 +145,7 @@ def _not_accounted(report: Report) -> str:
     """Name the roles to which no loss can be stated, and give the losses to the others."""
     losses = {name: report.privacy.epsilon[view] for name, view in _roles_of_views(report).items()}
     unknown = [name for name, loss in losses.items() if not is_accounted(loss, report.privacy)]
-    others = [
-        f"{name} {epsilon_text(loss)}" for name, loss in losses.items() if name not in unknown
-    ]
+    others = [f"{name} {bound_text(loss)}" for name, loss in losses.items() if name not in unknown]
     text = f"{_whose_loss(report)} is not accounted: parties sent messages that no release covers"
     if unknown:
         text += f", and {_and(unknown)} may have learnt anything from them"
@@ -182,7 +180,7 @@ def _and(texts: Sequence[str]) -> str:
 
 
 def _bound(loss: float) -> str:
-    return "unbounded" if math.isinf(loss) else f"at most epsilon {epsilon_text(loss)}"
+    return "unbounded" if math.isinf(loss) else f"at most epsilon {bound_text(loss)}"
 
 
 def _utility(utility: Utility) -> list[str]:

@@ -43,7 +43,17 @@ nav a { display: inline-block; margin: .15rem 1rem .15rem 0; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: 1rem; }
-.wide { overflow-x: auto; margin: .6rem 0 1rem; }
+.wide { overflow-x: auto; margin: .6rem 0 1rem;
+  background: linear-gradient(to left, var(--paper) 1rem, transparent) right / 2rem 100% local,
+    linear-gradient(to left, var(--line), transparent) right / .7rem 100% scroll;
+  background-repeat: no-repeat; }
+.wide > table > thead > tr > :first-child, .wide > table > tbody > tr > th { position: sticky;
+  left: 0; background: var(--paper); }
+.full { width: min(100vw - 2rem, 90rem); margin-left: 50%; transform: translateX(-50%); }
+.full > .wide { width: fit-content; max-width: 100%; min-width: min(62rem, 100%); margin-left: auto;
+  margin-right: auto; }
+.full th, .full td { padding-right: .7rem; }
+.full tbody th { overflow-wrap: anywhere; min-width: 6rem; max-width: 14rem; }
 table { border-collapse: collapse; min-width: min(100%, 24rem);
   font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
@@ -90,6 +100,10 @@ td code, p code, dd code { overflow-wrap: anywhere; }
   main { padding: 1rem .8rem 3rem; }
   h1 { font-size: 1.35rem; }
   .cards dd { font-size: 1.15rem; }
+  .wide > table { font-size: .92rem; }
+  .wide > table > tbody > tr > th, .wide > table > thead > tr > :first-child { max-width: 9rem;
+    overflow-wrap: anywhere; }
+  .wide th, .wide td { padding-right: .6rem; }
 }
 @media print {
   :root { color-scheme: light; --paper: #fff; --ink: #000; --quiet: #333; }

@@ -73,6 +73,16 @@ f.onload = () => {{
     paper: getComputedStyle(d.body).backgroundColor,
     ink: getComputedStyle(d.body).color,
     links: d.links.length,
+    scrolled: [...d.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1)
+      .map(e => e.getAttribute("aria-label")),
+    order: [...d.querySelectorAll("section > h2")].map(e => e.id),
+    first: [...d.querySelectorAll(".wide tbody th")].map(e => {{
+      const wide = e.closest(".wide"), before = e.getBoundingClientRect().left;
+      wide.scrollLeft = 50;
+      const after = e.getBoundingClientRect().left;
+      wide.scrollLeft = 0;
+      return Math.abs(after - before);
+    }}),
   }});
 }};
 f.src = "{name}";
@@ -106,9 +116,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
     (folder / "comparison.html").write_text(
         comparison_page(compare({name: run.reported for name, run in runs.items()}))
     )
-    (folder / "measure-comparison-360.html").write_text(
-        MEASURE.format(width=360, name="comparison.html")
-    )
+    for width in (360, 1200):
+        (folder / f"measure-comparison-{width}.html").write_text(
+            MEASURE.format(width=width, name="comparison.html")
+        )
     (folder / "wrong.html").write_text(
         "<!doctype html><title>x</title><p style='width: 700px'>a</p><img src='missing.png'>"
         "<script>console.error('broken')</script>"
@@ -216,6 +227,28 @@ def test_it_fits_a_phone(site: tuple[Path, str], name: str, tmp_path: Path) -> N
     assert measures["width"] == 360
     assert measures["wide"] == []
     assert measures["small"] == 0
+
+
+def test_quality_comes_before_cost_and_cost_before_messages(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    order = measured(site[1], "paper-1100", tmp_path / "p")["order"]
+    assert order[:4] == ["privacy", "utility", "cost", "conversation"]
+    assert measured(site[1], "comparison-1200", tmp_path / "q")["order"][:2] == ["utility", "cost"]
+
+
+def test_the_table_of_a_comparison_fits_a_screen(site: tuple[Path, str], tmp_path: Path) -> None:
+    measures = measured(site[1], "comparison-1200", tmp_path / "p")
+    assert measures["width"] == 1200
+    assert measures["scrolled"] == []
+
+
+def test_names_of_rows_stay_where_tables_are_scrolled(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    measures = measured(site[1], "comparison-360", tmp_path / "p")
+    assert measures["scrolled"]
+    assert max(measures["first"]) < 1
 
 
 def test_it_is_light_and_dark(site: tuple[Path, str], tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from sottovoce.messages import Entry
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import ComparedRun, Comparison, compare
 from sottovoce.report.folder import ledger_csv, read_ledger
-from sottovoce.report.formats import bytes_text
+from sottovoce.report.formats import bound_text, bytes_text
 from sottovoce.report.pages import comparison_page, run_page
 from sottovoce.report.pages.bars import Bars, bars
 from sottovoce.report.pages.chart_panel import Line, Panel
@@ -256,9 +256,11 @@ def test_what_coalitions_learn_is_said() -> None:
     worst = max(run.report.privacy.coalitions.values())
     assert worst > 2
     assert "would be at most epsilon 2 to anybody" in lead(run)[1]
+    shown = bound_text(worst)
+    assert worst <= float(shown) <= 1.01 * worst
     assert (
-        f" To coalitions it would be larger: 2 other parties together {worst:g}, "
-        f"the curator with 2 parties {worst:g}." in lead(run)[1]
+        f" To coalitions it would be larger: 2 other parties together {shown}, "
+        f"the curator with 2 parties {shown}." in lead(run)[1]
     )
     run = sottovoce.run(
         "one-way", rows=300, parties=5, epsilon=2.0, aggregator="masks", colluding=2
@@ -719,7 +721,7 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     assert "2 runs of dp-subn (paper), dp-subn: claimed epsilon 8 to 30, 3 parties." in page.text
     assert (
         "paper: the claimed epsilon 8 does not hold, as accounted: the public 12, the curator 12, "
-        "another party infinity. --mode rigorous keeps the claim" in page.text
+        "another party infinity; --mode rigorous keeps the claim" in page.text
     )
     baseline = runs["mended"].judgement["utility"]["distances"][0]["one_way"]
     assert f"baseline: {baseline:.4g}" in page.text
