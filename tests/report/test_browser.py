@@ -27,6 +27,8 @@ import sottovoce
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import compare
 from sottovoce.report.pages import comparison_page, run_page
+from sottovoce.report.pages.document import document
+from sottovoce.report.pages.models.networks import network, networks
 from sottovoce.report.reported import ReportedRun
 from sottovoce.runs.record import Unaccounted
 
@@ -75,6 +77,13 @@ f.onload = () => {{
     links: d.links.length,
     scrolled: [...d.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1)
       .map(e => e.getAttribute("aria-label")),
+    outside: [...d.querySelectorAll("svg[viewBox]")].filter(e => {{
+      const box = e.getBBox(), view = e.viewBox.baseVal;
+      return e.getClientRects().length && (box.x < view.x - 1 || box.y < view.y - 1 ||
+        box.x + box.width > view.x + view.width + 1 ||
+        box.y + box.height > view.y + view.height + 1);
+    }}).map(e => [e.querySelector("title").textContent, e.getBBox().x, e.getBBox().y,
+      e.getBBox().width, e.getBBox().height, e.getAttribute("viewBox")].join(" ")),
     order: [...d.querySelectorAll("section > h2")].map(e => e.id),
     first: [...d.querySelectorAll(".wide tbody th")].map(e => {{
       const wide = e.closest(".wide"), before = e.getBoundingClientRect().left;
@@ -106,6 +115,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
         ),
     }
     pages = {name: run.page() for name, run in runs.items()}
+    pages["pictures"] = document("pictures", networks_with_long_names())
     pages["unaccounted"] = unaccounted_page(runs["many"].reported)
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page)
@@ -161,6 +171,18 @@ def measured(base: str, name: str, profile: Path, *options: str) -> dict[str, An
     title = re.search("<title>(.*?)</title>", document)
     assert title is not None
     return dict(json.loads(title.group(1).replace("&quot;", '"').replace("&amp;", "&")))
+
+
+def networks_with_long_names() -> str:
+    """Draw networks whose frontier and names reach far."""
+    names = [f"a long name of an attribute {letter}" for letter in "abcdefghij"]
+    parents: dict[str, list[str]] = {name: [] for name in names}
+    parents |= {f"child {number}": names[:2] for number in range(3)}
+    frontier = [tuple(names[:2]), ("child 0", "child 1"), ("child 1", names[0])]
+    chain = {f"n{number}": [f"n{place}" for place in range(number)] for number in range(8)}
+    return "".join(
+        [network(parents, frontier), network(chain, [("n0", "n7")]), networks([parents] * 5)]
+    )
 
 
 def unaccounted_page(run: ReportedRun) -> str:
@@ -227,6 +249,11 @@ def test_it_fits_a_phone(site: tuple[Path, str], name: str, tmp_path: Path) -> N
     assert measures["width"] == 360
     assert measures["wide"] == []
     assert measures["small"] == 0
+
+
+@pytest.mark.parametrize("name", ["paper", "users", "label", "many", "pictures"])
+def test_pictures_stay_in_their_frames(site: tuple[Path, str], name: str, tmp_path: Path) -> None:
+    assert measured(site[1], f"{name}-1100", tmp_path / "p")["outside"] == []
 
 
 def test_quality_comes_before_cost_and_cost_before_messages(

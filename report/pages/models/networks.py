@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import combinations
+from textwrap import wrap
 from typing import Final, NamedTuple, TypeAlias
 
 from .shapes import LETTER, Edges, Position, brief, svg
@@ -16,6 +17,8 @@ MAX_NETWORKS: Final = 4
 ROW: Final = 26
 """Distance of nodes below one another."""
 MAX_BOW: Final = 110
+TEXT_LETTER: Final = 7.0
+"""The width of a letter of 11 pixels, at most on average."""
 
 Parents: TypeAlias = Mapping[str, Sequence[str]]
 """The parents of every attribute."""
@@ -83,15 +86,17 @@ def _drawing(parents: Parents, frontier: Edges) -> Drawing:
     widths = [
         max((len(name) for name in column), default=0) * LETTER * 1.15 + 16 for column in columns
     ]
-    starts = [12 + sum(widths[:number]) + 70 * number for number in range(len(columns))]
+    pairs = {pair for family in frontier for pair in combinations(sorted(linked & {*family}), 2)}
+    pairs -= {tuple(sorted(edge)) for edge in edges}
+    # Lines within a column are bent to its left.
+    left = 12 + 34 * any(level[one_end] == level[other_end] for one_end, other_end in pairs)
+    starts = [left + sum(widths[:number]) + 70 * number for number in range(len(columns))]
     # Lines that pass over columns are bent upwards by the number of columns.
     bow = 22 * max((level[child] - level[parent] - 1 for parent, child in edges), default=0)
     top = 18 + min(bow, MAX_BOW) - ROW * min(row.values(), default=0)
     place = {
         name: (starts[level[name]], top + ROW * row[name]) for name in parents if name in linked
     }
-    pairs = {pair for family in frontier for pair in combinations(sorted(linked & {*family}), 2)}
-    pairs -= {tuple(sorted(edge)) for edge in edges}
     parts = [
         _bow(place[left], place[right], widths[level[left]], grey=True)
         for left, right in sorted(pairs)
@@ -107,15 +112,14 @@ def _drawing(parents: Parents, frontier: Edges) -> Drawing:
     ]
     parts += [_node(name, place[name], widths[level[name]]) for name in place]
     height = top + ROW * max(row.values(), default=0) + 24
+    width = max(starts[-1] + widths[-1] + 12, 420.0)
     text = "; ".join(f"{name} from {', '.join(of)}" for name, of in parents.items() if of)
     if unlinked := [name for name in parents if name not in linked]:
-        parts.append(
-            f'<text x="12" y="{height + 6:.0f}" font-size="11">'
-            f"without edges: {escape(brief(unlinked))}</text>"
-        )
+        for line in wrap(f"without edges: {brief(unlinked)}", int((width - 24) / TEXT_LETTER)):
+            parts.append(f'<text x="12" y="{height + 6:.0f}" font-size="11">{escape(line)}</text>')
+            height += 15
         text += f"; without edges: {', '.join(unlinked)}"
-        height += 20
-    width = max(starts[-1] + widths[-1] + 12, 420.0)
+        height += 5
     return Drawing(width, height, text, "\n".join(parts))
 
 
