@@ -17,7 +17,6 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
-from ..protocols import RECOMMENDED
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
@@ -138,7 +137,7 @@ class Run:
 
 
 def run(
-    protocol: str = RECOMMENDED,
+    protocol: str | None = None,
     data: str
     | os.PathLike[str]
     | pd.DataFrame
@@ -173,7 +172,8 @@ def run(
 
     Args:
         protocol: A name that `sottovoce protocols` lists, or `module:Class`. The default is the
-            one that publishes the best synthetic table.
+            one that publishes the best synthetic table on most tables: "adaptive-pairs", or
+            "dp-subn" with `delta=0`.
         data: One table to split among the parties, or one for each: paths, DataFrames, or "demo".
         parties: Number of parties without the curator. The default is 3, or one for each table.
         seed: Seed, which makes the run reproducible to the byte, and not private.

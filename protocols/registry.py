@@ -16,7 +16,7 @@ from typing import Any, Final, TypeGuard
 from ..messages import Private, UsageError
 from .protocol import AnyProtocol, Protocol
 
-__all__ = ["OWN_PROTOCOLS", "RECOMMENDED", "available", "find", "load"]
+__all__ = ["OWN_PROTOCOLS", "RECOMMENDED", "RECOMMENDED_PURE", "available", "find", "load"]
 
 GROUP: Final = "sottovoce.protocols"
 OWN_PROTOCOLS: Final[Mapping[str, str]] = {
@@ -47,6 +47,12 @@ OWN_PROTOCOLS: Final[Mapping[str, str]] = {
 """Module and class of each protocol of this package, by its name."""
 RECOMMENDED: Final = "adaptive-pairs"
 """The protocol of a run that names none."""
+RECOMMENDED_PURE: Final = "dp-subn"
+"""The protocol of a run that names none, where delta is 0.
+
+Laplace noise grows with the number of tables, and Gaussian noise with its root. So to choose a few
+pairs is better there than to measure all of them.
+"""
 
 
 def available() -> list[str]:

@@ -67,13 +67,19 @@ ATTACKS_LEGEND: Final = (
 )
 
 
-def print_summary(run: ReportedRun, *, folder: Path, names: Sequence[str]) -> None:
+def print_summary(
+    run: ReportedRun, *, folder: Path, names: Sequence[str], remark: str = ""
+) -> None:
     """Print the summary of a run, its warnings, and the names of its files.
 
-    Messages that no release covers come right after the protocol's line.
+    Messages that no release covers come right after the protocol's line, which ends with the
+    remark.
     """
     warnings = [text for text in run.warnings if not text.startswith(MARK)]
     lines = [*summary_lines(run), *(("warning", text) for text in warnings)]
+    if remark:
+        (name, protocol), *rest = lines
+        lines = [(name, f"{protocol}, {remark}"), *rest]
     lines.append(("written", f"{folder}/: {', '.join(names)}"))
     width = max(len(name) for name, _ in lines)
     print_named(lines[:1], width=width)

@@ -17,7 +17,7 @@ import msgspec
 
 from ..messages import UsageError
 from ..parties import ColumnChoice, Schema, SchemaPlan, read_plan
-from ..protocols import RECOMMENDED
+from ..protocols import RECOMMENDED, RECOMMENDED_PURE
 from .choices import choices_of
 from .job import DEFAULT_SCHEMA_SHARE, Job, Placement
 
@@ -65,12 +65,15 @@ class Settings:
     job: Job
     placement: Placement
     out: str | None = None
+    recommended: str = ""
+    """What the protocol is recommended for, if none was named."""
 
 
 def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Settings:
     """Make the settings of what was given; wrong values are a `UsageError` that names the option.
 
-    Options that were not given are absent, or `None`. Without a protocol it is the recommended one.
+    Options that were not given are absent, or `None`. Without a protocol it is the recommended one,
+    which depends on delta.
     """
     chosen = {name: value for name, value in options.items() if value is not None}
     for name, value in chosen.items():
@@ -96,14 +99,25 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
         raise UsageError(
             "expected schema_share with a private schema alone, found none: say --schema private"
         )
+    parameters, recommended = _parameters(chosen), ""
+    protocol = chosen.get("protocol")
+    if protocol is None:
+        pure = _is_pure(parameters)
+        protocol = RECOMMENDED_PURE if pure else RECOMMENDED
+        recommended = "recommended for delta 0" if pure else "recommended for delta above 0"
     job = Job(
-        protocol=chosen.get("protocol", RECOMMENDED),
+        protocol=protocol,
         data=tuple(data),
-        parameters=_parameters(chosen),
+        parameters=parameters,
         **{name: _converted(name, value) for name, value in fields.items()},
     )
     placement = {name: chosen[name] for name in _PLACEMENT if name in chosen}
-    return Settings(job=job, placement=msgspec.convert(placement, Placement), out=chosen.get("out"))
+    return Settings(
+        job=job,
+        placement=msgspec.convert(placement, Placement),
+        out=chosen.get("out"),
+        recommended=recommended,
+    )
 
 
 def split_names(names: str | Sequence[str]) -> list[str]:
@@ -126,6 +140,14 @@ def _parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
             raise UsageError(f"expected {name} once, found it both as an option and under set")
         parameters[name] = value
     return parameters
+
+
+def _is_pure(parameters: Mapping[str, Any]) -> bool:
+    """Tell whether delta is 0. It may be a text, which the protocol checks."""
+    try:
+        return float(parameters["delta"]) == 0
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def check_option(name: str, value: Any, *, spelling: Spelling) -> None:

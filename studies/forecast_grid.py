@@ -41,7 +41,7 @@ def read_assignments(assignments: Sequence[str]) -> dict[str, list[str]]:
 def forecast_grid(
     options: Mapping[str, Any],
     *,
-    protocols: Sequence[str],
+    protocols: Sequence[str | None],
     parties: Sequence[int],
     epsilons: Sequence[float],
     parameters: Mapping[str, Sequence[str]],
@@ -53,7 +53,7 @@ def forecast_grid(
 
     Args:
         options: the options of a run that all cells share, as `runs.settings` takes them.
-        protocols: names of protocols.
+        protocols: names of protocols; `None` is the recommended one.
         parties: numbers of parties.
         epsilons: budgets; if there are none, the protocol's own.
         parameters: values of each parameter.

@@ -11,7 +11,7 @@ import typer
 from ...messages import UsageError
 from ...network import Network, Timing, read_network
 from ...parties.demo import DEMO_ROWS
-from ...protocols import RECOMMENDED
+from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.figures import check_request, default_requests, write_figures
 from ...report.folder import put
 from ...report.printing import print_named, print_table
@@ -44,7 +44,8 @@ def plan_command(
         list[str] | None,
         typer.Argument(
             metavar="[PROTOCOL]...",
-            help=f"names that `sottovoce protocols` lists, or module:Class (default {RECOMMENDED})",
+            help="names that `sottovoce protocols` lists, or module:Class "
+            f"(default {RECOMMENDED}; {RECOMMENDED_PURE} with --delta 0)",
         ),
     ] = None,
     parties: Annotated[
@@ -113,7 +114,7 @@ def plan_command(
     results = [
         *forecast_grid(
             chosen,
-            protocols=protocols or [RECOMMENDED],
+            protocols=protocols or [None],
             parties=parties or [3],
             epsilons=epsilon or [],
             parameters=read_assignments(assignments or []),

@@ -16,7 +16,7 @@ import msgspec
 import typer
 
 from ...messages import CURATOR, SottovoceError, UsageError
-from ...protocols import RECOMMENDED
+from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.command import with_classify
 from ...report.folder import check_folder, write_run
 from ...report.judgement import Judging, judge_run
@@ -31,6 +31,7 @@ from ...runs.job import Job, Placement, instantiate
 from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import (
+    Settings,
     merge_options,
     parse_assignments,
     read_options,
@@ -52,7 +53,8 @@ def run_command(
     protocol: Annotated[
         str | None,
         typer.Argument(
-            help=f"a name that `sottovoce protocols` lists, or module:Class (default {RECOMMENDED})"
+            help="a name that `sottovoce protocols` lists, or module:Class "
+            f"(default {RECOMMENDED}; {RECOMMENDED_PURE} with --delta 0)"
         ),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="privacy budget of each record")] = None,
@@ -128,7 +130,7 @@ def run_command(
                     "sottovoce: nothing is judged within an MPI job: "
                     "`sottovoce evaluate` classifies afterwards\n"
                 )
-            _join(job, placement, world, folder=folder, quiet=quiet, as_json=as_json)
+            _join(chosen, world, folder=folder, quiet=quiet, as_json=as_json)
             return
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
@@ -142,6 +144,7 @@ def run_command(
             folder=folder,
             classify=labels,
             unfinished=unfinished,
+            remark=chosen.recommended,
             progress=progress,
             quiet=quiet,
             as_json=as_json,
@@ -155,11 +158,14 @@ def finish_run(
     folder: Path,
     classify: list[str] | None,
     unfinished: UnfinishedRun | None,
+    remark: str = "",
     progress: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Play a run to its end, or go on with it, judge it and write its results.
+
+    The first line that is printed ends with the remark.
 
     Raises:
         SottovoceError: the run failed. The text names the way to go on with a durable run.
@@ -190,7 +196,15 @@ def finish_run(
     if judgement is not None and classify:
         report = with_classify(report, classify)
     run = ReportedRun(report=report, judgement=judgement)
-    _write(record, run, folder=folder, unfinished=unfinished, quiet=quiet, as_json=as_json)
+    _write(
+        record,
+        run,
+        folder=folder,
+        unfinished=unfinished,
+        remark=remark,
+        quiet=quiet,
+        as_json=as_json,
+    )
 
 
 def _with_way_on(error: SottovoceError, folder: Path) -> RunFailed:
@@ -237,14 +251,13 @@ def _show_rehearsal(rehearsal: Rehearsal, *, quiet: bool) -> None:
     sys.stderr.flush()
 
 
-def _join(
-    job: Job, placement: Placement, world: World, *, folder: Path, quiet: bool, as_json: bool
-) -> None:
+def _join(chosen: Settings, world: World, *, folder: Path, quiet: bool, as_json: bool) -> None:
     """Play this rank's role in an MPI job that the user started.
 
     The curator's rank rehearses a plug-in. It opens no file, so made-up records have the shape of
     the schema, or of the demo's people.
     """
+    job, placement = chosen.job, chosen.placement
     if world.size is not None and world.size != job.parties + 1:
         raise UsageError(
             f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
@@ -261,7 +274,15 @@ def _join(
     def conclude(record: RunRecord) -> None:
         record = msgspec.structs.replace(record, rehearsal=rehearsal)
         run = ReportedRun(report=make_report(record))
-        _write(record, run, folder=folder, unfinished=None, quiet=quiet, as_json=as_json)
+        _write(
+            record,
+            run,
+            folder=folder,
+            unfinished=None,
+            remark=chosen.recommended,
+            quiet=quiet,
+            as_json=as_json,
+        )
 
     be_a_rank(job, address=None, tell_errors=placement.tell_errors, conclude=conclude)
 
@@ -272,6 +293,7 @@ def _write(
     *,
     folder: Path,
     unfinished: UnfinishedRun | None,
+    remark: str,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -279,7 +301,7 @@ def _write(
     if unfinished is not None:
         unfinished.remove()
     try:
-        _print(report, run, folder=folder, names=names, quiet=quiet, as_json=as_json)
+        _print(report, run, folder=folder, names=names, remark=remark, quiet=quiet, as_json=as_json)
         sys.stdout.flush()
     except OSError as error:
         raise UsageError(
@@ -294,6 +316,7 @@ def _print(
     *,
     folder: Path,
     names: list[str],
+    remark: str,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -307,4 +330,4 @@ def _print(
         from ...report.terminal import print_summary
 
         shown = ReportedRun(report=report, judgement=run.judgement)
-        print_summary(shown, folder=folder, names=names)
+        print_summary(shown, folder=folder, names=names, remark=remark)

@@ -15,7 +15,7 @@ from mpi_starts import with_daemon
 import sottovoce as package
 from sottovoce import UsageError
 from sottovoce.launch.mpiexec import find_launcher, inside_mpi_job
-from sottovoce.protocols import RECOMMENDED
+from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
 from sottovoce.report import folder as run_folder
 
 
@@ -247,14 +247,28 @@ def test_the_default_folder(tmp_path: Path) -> None:
     assert folder.name.startswith("head-count-")
 
 
-def test_without_a_name_the_recommended_protocol_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "recommended", "words_for"),
+    [
+        ({}, RECOMMENDED, "recommended for delta above 0"),
+        ({"delta": 0}, RECOMMENDED_PURE, "recommended for delta 0"),
+    ],
+)
+def test_without_a_name_the_recommended_protocol_runs(
+    options: dict[str, Any], recommended: str, words_for: str, tmp_path: Path
+) -> None:
     """The command line and Python alike."""
     words = ["--rows", "90", "--columns", "sex,income", "--transport", "threads", "--seed", "1"]
+    words += [word for name, value in options.items() for word in (f"--{name}", str(value))]
     ran = sottovoce("run", *words, "--set", "aggregator=masks", "--out", "table", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     report = json.loads((tmp_path / "table" / "report.json").read_text())
-    assert report["protocol"] == RECOMMENDED
-    done = package.run(rows=90, columns="sex,income", seed=1, aggregator="masks", judge=False)
+    assert report["protocol"] == recommended
+    first = ran.stdout.splitlines()[0]
+    assert first.endswith(f"{recommended} (rigorous), 3 parties, 90 rows, {words_for}")
+    done = package.run(
+        rows=90, columns="sex,income", seed=1, aggregator="masks", judge=False, **options
+    )
     assert done.synthetic is not None
     published = (tmp_path / "table" / "synthetic.csv").read_text()
     assert published == done.synthetic.to_csv(index=False)

@@ -11,6 +11,7 @@ import pytest
 
 import sottovoce
 from sottovoce import SottovoceError, UsageError
+from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
 from sottovoce.runs.job import Job, Placement, instantiate
 from sottovoce.runs.settings import OPTIONS, merge_options, read_options, settings
 
@@ -46,6 +47,28 @@ def test_the_command_line_has_them_all() -> None:
     ).stdout
     for name in (JOB.keys() - OF_THE_PROTOCOL - READ_FROM_SCHEMA) | {*Placement.__struct_fields__}:
         assert f"--{name.replace('_', '-')} " in said, name
+
+
+@pytest.mark.parametrize(
+    ("options", "protocol"),
+    [
+        ({}, RECOMMENDED),
+        ({"delta": 1e-6, "set": {"aggregator": "masks"}}, RECOMMENDED),
+        ({"delta": 0.0}, RECOMMENDED_PURE),
+        ({"set": {"delta": "0"}}, RECOMMENDED_PURE),
+        ({"set": {"delta": "none"}}, RECOMMENDED),
+        ({"delta": 0.0, "protocol": RECOMMENDED}, RECOMMENDED),
+        ({"delta": 0.0, "protocol": "one-way"}, "one-way"),
+        ({"protocol": RECOMMENDED_PURE}, RECOMMENDED_PURE),
+    ],
+)
+def test_delta_decides_which_protocol_is_recommended(
+    options: dict[str, Any], protocol: str
+) -> None:
+    """A name that is given stands."""
+    chosen = settings(options)
+    assert chosen.job.protocol == protocol
+    assert bool(chosen.recommended) == ("protocol" not in options)
 
 
 def test_every_option_can_stand_in_a_file(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from sottovoce.network import (
     replay,
 )
 from sottovoce.parties import DEMO_SCHEMA, write_schema
+from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
 from sottovoce.runs.settings import settings
 from sottovoce.studies.forecast import Forecast, Method, forecast
 
@@ -323,6 +324,13 @@ def test_mistakes_are_named(words: str, text: str) -> None:
     assert isinstance(result.exception, UsageError)
     assert text in str(result.exception)
     assert "\n" not in str(result.exception)
+
+
+def test_without_a_name_the_recommended_protocol_is_planned() -> None:
+    for delta, protocol in (("1e-9", RECOMMENDED), ("0", RECOMMENDED_PURE)):
+        words = ["plan", "--columns", "sex,income", "--parties", "20", "--delta", delta, "--json"]
+        (forecast, *_) = json.loads(CliRunner().invoke(app, words).output)
+        assert forecast["protocol"] == protocol
 
 
 @pytest.mark.parametrize("words", ["--parties 3,100", "--parties=3,100", "--epsilon 0.5 1,2"])
