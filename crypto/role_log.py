@@ -178,6 +178,7 @@ class RoleLog:
             try:
                 _write_all(self._file, [head, first, *content, second])
             except OSError as error:
+                self._close()  # Nothing may follow a record that is not whole.
                 raise self._unwritable(error) from None
             self._chain = first + second
             self._unsynced = True
@@ -205,10 +206,13 @@ class RoleLog:
     def close(self) -> None:
         """Close the file; whoever adds to it later learns that the run has ended."""
         with self._lock:
-            if self._file is not None:
-                with contextlib.suppress(OSError):
-                    os.close(self._file)
-            self._file = None
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._file)
+        self._file = None
 
     # ---- what an earlier attempt wrote
 

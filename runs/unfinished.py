@@ -58,6 +58,16 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         """What every role is given."""
         return DurableTask(self.run, self.is_resumed)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether one can still go on with the run."""
+        return (run_place(self.run) / DESCRIPTION).exists()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a role may have sent something: one has a log here, or roles are elsewhere."""
+        return self.placement.several_hosts or bool(_folders(run_place(self.run)))
+
     def keep(self, record: RunRecord) -> None:
         """Keep the record of the run until its results are written; no role is needed any more.
 

@@ -20,7 +20,7 @@ __all__ = ["COMMANDS", "Greedy", "GreedyForData", "GreedyForPlans", "app"]
 
 COMMANDS: Final = {
     "run": ("running", "Run a protocol: one process for the curator and one for each party."),
-    "resume": ("resuming", "Go on with a run of --durable that has stopped, or list such runs."),
+    "resume": ("resuming", "Go on with a durable run that has stopped, or list unfinished ones."),
     "protocols": ("looking", "List the protocols, or one protocol's parameters and defaults."),
     "report": ("looking", "Write report.html anew, and print the summary again."),
     "compare": ("looking", "Put runs side by side: privacy, cost and quality, as table and page."),

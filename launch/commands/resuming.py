@@ -12,7 +12,7 @@ import typer
 from ...messages import UsageError
 from ...report.folder import check_folder
 from ...report.printing import print_table
-from ...runs.one_writer import one_writer
+from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.unfinished import UnfinishedRun, find_run, unfinished_runs
 from ..mpiexec import inside_mpi_job
 from .app import app
@@ -24,7 +24,7 @@ def resume_command(
     run: Annotated[
         str | None,
         typer.Argument(
-            help="folder of its results, or its name; without it all such runs are listed"
+            help="folder of its results, or its name; without it all unfinished runs are listed"
         ),
     ] = None,
     forget: Annotated[
@@ -80,10 +80,25 @@ def _change_folder(unfinished: UnfinishedRun) -> None:
 
 def _list_runs(runs: list[UnfinishedRun]) -> None:
     if not runs:
-        sys.stdout.write("no durable run has stopped\n")
+        sys.stdout.write("no durable run is unfinished\n")
         return
     rows = [
-        [run.run, run.job.protocol, f"{run.began.astimezone():%Y-%m-%d %H:%M}", run.folder]
+        [
+            run.run,
+            run.job.protocol,
+            f"{run.began.astimezone():%Y-%m-%d %H:%M}",
+            _state_of(run),
+            run.folder,
+        ]
         for run in runs
     ]
-    print_table(("name", "protocol", "began", "results"), rows)
+    print_table(("name", "protocol", "began", "state", "results"), rows)
+
+
+def _state_of(run: UnfinishedRun) -> str:
+    """Say whether a run has stopped, by the lock on its folder."""
+    try:
+        with one_writer(Path(run.folder)):
+            return "stopped"
+    except FolderTakenError:
+        return "running"

@@ -27,6 +27,7 @@ from ...report.progress import Progress
 from ...report.report import Report, report_json
 from ...report.reported import ReportedRun
 from ...runs.failure import RunFailed
+from ...runs.interruption import INTERRUPTED
 from ...runs.job import Job, Placement, instantiate
 from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.record import Rehearsal, RunRecord
@@ -171,12 +172,49 @@ def finish_run(
         SottovoceError: the run failed. The text names the way to go on with a durable run.
     """
     shown = progress or (not quiet and sys.stderr.isatty())
+    try:
+        record = _play(
+            job, placement, unfinished=unfinished, folder=folder, shown=shown, quiet=quiet
+        )
+        judgement = (
+            None if classify is None else judge_run(record, judging=Judging(classify=classify))
+        )
+        report = make_report(record)
+        if judgement is not None and classify:
+            report = with_classify(report, classify)
+        run = ReportedRun(report=report, judgement=judgement)
+        _write(
+            record,
+            run,
+            folder=folder,
+            unfinished=unfinished,
+            remark=remark,
+            quiet=quiet,
+            as_json=as_json,
+        )
+    except KeyboardInterrupt:
+        if unfinished is None or not unfinished.is_there:
+            raise
+        interrupted = RunFailed("interrupted: all roles were ended", status=INTERRUPTED)
+        raise _with_way_on(interrupted, folder) from None
+
+
+def _play(
+    job: Job,
+    placement: Placement,
+    *,
+    unfinished: UnfinishedRun | None,
+    folder: Path,
+    shown: bool,
+    quiet: bool,
+) -> RunRecord:
+    """Play a run, or go on with it; nothing is left of one that never began."""
 
     def show_rehearsal(rehearsal: Rehearsal) -> None:
         _show_rehearsal(rehearsal, quiet=quiet)
 
     try:
-        record = run_job(
+        return run_job(
             job,
             placement=placement,
             progress=Progress(shown=shown),
@@ -184,27 +222,12 @@ def finish_run(
             durable=unfinished,
         )
     except SottovoceError as error:
-        if unfinished is None:
+        if unfinished is None or (isinstance(error, UsageError) and unfinished.is_resumed):
             raise
-        if error.before_start:
-            if not unfinished.is_resumed:
-                unfinished.remove()
+        if not unfinished.is_resumed and (error.before_start or not unfinished.has_begun):
+            unfinished.remove()
             raise
         raise _with_way_on(error, folder) from error
-    judgement = None if classify is None else judge_run(record, judging=Judging(classify=classify))
-    report = make_report(record)
-    if judgement is not None and classify:
-        report = with_classify(report, classify)
-    run = ReportedRun(report=report, judgement=judgement)
-    _write(
-        record,
-        run,
-        folder=folder,
-        unfinished=unfinished,
-        remark=remark,
-        quiet=quiet,
-        as_json=as_json,
-    )
 
 
 def _with_way_on(error: SottovoceError, folder: Path) -> RunFailed:

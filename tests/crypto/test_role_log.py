@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from sottovoce.crypto.role_log import HEAD_BYTES, MAGIC, RecordKind, RoleLog
-from sottovoce.messages import UsageError
+from sottovoce.messages import ConversationError, PeerFailedError, UsageError
 
 KEY = b"k" * 32
 FRAMES = [(2, b"first frame"), (1, b""), (2, b"third" * 9)]
@@ -116,3 +118,23 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
         RoleLog(tmp_path / "log", key=KEY)
     log.close()
     RoleLog(tmp_path / "log", key=KEY).close()
+
+
+def test_a_full_disk_ends_the_run_and_spoils_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    write(path)
+    log = RoleLog(path, key=KEY)
+
+    def fill(descriptor: int, pieces: list[memoryview]) -> int:
+        os.write(descriptor, pieces[0][:5])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "writev", fill)
+        with pytest.raises(ConversationError, match="No space left on device: make room"):
+            log.append(RecordKind.ARRIVED, [b"lost"], peer=1)
+    with pytest.raises(PeerFailedError):
+        log.append(RecordKind.ARRIVED, [b"later"], peer=1)
+    assert arrivals(path) == FRAMES

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import random
 import signal
 import subprocess
@@ -98,6 +99,13 @@ class Place:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "SOTTOVOCE_STATE": str(self.state), "OMP_NUM_THREADS": "1"}
 
+    def log_bytes(self) -> int:
+        total = 0
+        for path in self.logs().values():
+            with contextlib.suppress(OSError):
+                total += path.stat().st_size
+        return total
+
     def logs(self) -> dict[str, Path]:
         return {path.parent.name: path for path in self.state.glob("durable/*/[cp]*/log")}
 
@@ -121,31 +129,50 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def rank_process(state: Path, rank: int) -> int | None:
-    """Find the process of a rank of a run, by its environment."""
-    marks = (f"SOTTOVOCE_STATE={state}".encode(), f"OMPI_COMM_WORLD_RANK={rank}".encode())
+def processes(state: Path, *, mark: str) -> list[int]:
+    """List the processes of a run with a mark in their environment, or in their command."""
+    state_mark = f"SOTTOVOCE_STATE={state}".encode()
+    matches = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                variables = (folder / "environ").read_bytes().split(b"\0")
+                words = (folder / "environ").read_bytes().split(b"\0")
+                words += (folder / "cmdline").read_bytes().split(b"\0")[:1]
             except OSError:
                 continue
-            if all(mark in variables for mark in marks):
-                return int(folder.name)
-    return None
+            if state_mark in words and any(word.endswith(mark.encode()) for word in words):
+                matches.append(int(folder.name))
+    return matches
 
 
-def await_logs(place: Place, process: subprocess.Popen[str], *, size: int = 0) -> None:
-    """Wait until every role has a log, and the curator's has so many bytes."""
+def kill(place: Place, launcher: subprocess.Popen[str], victim: str) -> None:
+    """Kill the launcher, mpiexec, or a rank, if it is there."""
+    if victim == "launcher":
+        victims = [launcher.pid]
+    elif victim == "mpiexec":
+        victims = [pid for pid in processes(place.state, mark="/mpiexec") if pid != launcher.pid]
+    else:
+        victims = processes(place.state, mark=f"OMPI_COMM_WORLD_RANK={victim}")
+    for pid in victims[:1]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def await_growth(place: Place, process: subprocess.Popen[str], *, more: int) -> None:
+    """Wait until the roles have logs, and these have grown by so many bytes."""
     until = time.monotonic() + STARTING
+    before = place.log_bytes()
     while process.poll() is None and time.monotonic() < until:
-        logs = place.logs()
-        try:
-            if len(logs) == 3 and logs["curator"].stat().st_size >= size:
-                return
-        except OSError:
-            return  # It was removed: the run has ended.
+        if len(place.logs()) == 3 and place.log_bytes() >= before + more:
+            return
         time.sleep(0.002)
+
+
+def await_end(place: Place) -> None:
+    """Wait until no process of a run lives."""
+    until = time.monotonic() + STARTING
+    while processes(place.state, mark="") and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 @pytest.mark.mpi
@@ -157,32 +184,101 @@ def test_killed_over_mpi_it_goes_on_to_the_same_end(
     undisturbed: Mapping[str, dict[str, Any]],
     record_property: Callable[[str, object], None],
 ) -> None:
-    """One rank dies at a random moment, some runs lose two in a row."""
+    """A process dies at a random moment; some runs lose two in a row."""
     protocol = [*PROTOCOLS][number % len(PROTOCOLS)]
     dice = random.Random(number)
     words = [*run_words(protocol, out=place.out), "--durable"]
-    losses = dice.choice([1, 1, 2])
-    for loss in range(losses):
+    for loss in range(dice.choice([1, 1, 2])):
         first = words if loss == 0 else ["resume", "out", "--quiet"]
         process = start(command(*first), cwd=place.folder, env=place.environment)
-        await_logs(place, process, size=dice.choice([0, 400, 900, 2000]) * loss)
-        time.sleep(dice.random() * dice.choice([0.05, 0.5]))
-        rank = dice.randrange(3)
-        pid = rank_process(place.state, rank)
-        if pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        await_growth(place, process, more=dice.choice([0, 1, 500, 1500]))
+        time.sleep(dice.random() * dice.choice([0.03, 0.3]))
+        victim = dice.choice(["0", "1", "2", "0", "1", "2", "mpiexec", "launcher"])
+        kill(place, process, victim)
         _, line = process.communicate(timeout=STARTING)
         if process.returncode == 0:
             break
-        record_property("kill", f"{protocol} rank {rank}: {line.strip()}")
+        record_property("kill", f"{protocol} {victim}: {line.strip()}")
+        await_end(place)
+        if victim == "launcher":
+            assert process.returncode == -signal.SIGKILL
+            continue
         assert process.returncode == 3, line
         assert line.count("\n") == 1
         if "go on with: sottovoce resume" not in line:
             assert not place.left(), line
             return  # It was killed before any role had begun.
-    else:
-        done = place.play("resume", "out", "--quiet")
+    done = place.play("resume", "out", "--quiet")
+    if process.returncode:
         assert (done.returncode, done.stderr) == (0, "")
+    else:
+        assert done.returncode == 2
+        assert "found a finished one in out: its results are there" in done.stderr
     assert essence(place.out) == undisturbed[protocol]
     assert not place.left()
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_killed_process_of_threads_goes_on_to_the_same_end(
+    number: int, place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("dp-subn", out=place.out, transport="threads"), "--durable"]
+    process = start(command(*words), cwd=place.folder, env=place.environment)
+    await_growth(place, process, more=400 * number)
+    process.kill()
+    process.communicate(timeout=STARTING)
+    listed = place.play("resume")
+    if process.returncode:
+        assert "dp-subn" in listed.stdout
+        assert "stopped" in listed.stdout
+        done = place.play("resume", "out", "--quiet")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert essence(place.out) == undisturbed["dp-subn"]
+    assert not place.left()
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_after_ctrl_c_the_line_says_how_to_go_on(
+    number: int, place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("jtree", out=place.out, transport="threads"), "--durable"]
+    process = start(command(*words), cwd=place.folder, env=place.environment)
+    await_growth(place, process, more=1000 * number)
+    process.send_signal(signal.SIGINT)
+    _, line = process.communicate(timeout=STARTING)
+    if process.returncode:
+        assert process.returncode == 130
+        assert line.count("\n") == 1
+        assert line.endswith(f"; go on with: sottovoce resume {place.out}\n")
+        assert place.play("resume", str(place.out), "--quiet").returncode == 0
+    assert essence(place.out) == undisturbed["jtree"]
+    assert not place.left()
+
+
+@pytest.mark.mpi
+def test_a_missing_log_is_named_over_mpi_and_nothing_is_spent(
+    place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("dp-subn", out=place.out), "--durable"]
+    process = start(command(*words), cwd=place.folder, env=place.environment)
+    await_growth(place, process, more=500)
+    kill(place, process, "1")
+    process.communicate(timeout=STARTING)
+    await_end(place)
+    assert process.returncode == 3
+    log = place.logs()["party-2"]
+    log.rename(log.with_name("elsewhere"))
+    done = place.play("resume", "out")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"found none of party 2 on {platform.node()}" in done.stderr
+    log.with_name("elsewhere").rename(log)
+    content = bytearray(log.read_bytes())
+    content[-1] ^= 1
+    log.write_bytes(content)
+    done = place.play("resume", "out")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "party-2/log as this role wrote it, found that it was changed" in done.stderr
+    content[-1] ^= 1
+    log.write_bytes(content)
+    assert place.play("resume", "out", "--quiet").returncode == 0
+    assert essence(place.out) == undisturbed["dp-subn"]

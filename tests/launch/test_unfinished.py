@@ -1,0 +1,186 @@
+"""What a launcher keeps of a durable run until its results are written."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sottovoce.launch.commands import running
+from sottovoce.launch.run import start_run
+from sottovoce.messages import SottovoceError, UsageError
+from sottovoce.runs import threads
+from sottovoce.runs.budget_file import create_budget, read_budget
+from sottovoce.runs.durable import LogHeader, make_role_place, run_place
+from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.settings import settings
+from sottovoce.runs.unfinished import UnfinishedRun, begin_run, find_run, unfinished_runs
+
+
+class StopError(Exception):
+    """The run is stopped here."""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SOTTOVOCE_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "state"
+
+
+def job_of(**options: Any) -> Job:
+    return settings({"protocol": "head-count", "rows": 50, "seed": 1, **options}).job
+
+
+def begin(job: Job, *, out: str = "out", budget: Path | None = None) -> UnfinishedRun:
+    placement = Placement(
+        transport="threads", durable=True, budget=None if budget is None else str(budget)
+    )
+    return begin_run(job, placement, folder=Path(out), classify=None)
+
+
+def finish(run: UnfinishedRun) -> None:
+    running.finish_run(
+        run.job,
+        run.placement,
+        folder=Path(run.folder),
+        classify=run.classify,
+        unfinished=run,
+        progress=False,
+        quiet=True,
+        as_json=False,
+    )
+
+
+def stop(*_: object, **__: object) -> None:
+    raise StopError
+
+
+def test_the_record_is_kept_until_the_results_are_written(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "write_run", stop)
+        with pytest.raises(StopError):
+            finish(begin(job_of()))
+    assert not Path("out").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "play_role", stop)  # No role is played any more.
+        finish(find_run("out"))
+    assert json.loads(Path("out/report.json").read_text())["parameters"]["epsilon"] == 1.0
+    assert json.loads(Path("out/report.json").read_text())["seed"] == 1
+    assert not [path for path in state.rglob("*") if path.is_file()]
+    with pytest.raises(UsageError, match="found a finished one in out: its results are there"):
+        find_run("out")
+
+
+def test_the_line_of_a_failure_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        make_role_place(LogHeader(run=run.run, rank=1, job="")).close()
+        raise SottovoceError("rank 1 (party 1) in head-count: the process was lost")
+
+    run = begin(job_of(), out="a folder")
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "run_job", fail)
+        with pytest.raises(
+            RunFailed, match=r"lost; go on with: sottovoce resume 'a folder'$"
+        ) as it:
+            running.finish_run(
+                job_of(),
+                Placement(durable=True),
+                folder=Path("a folder"),
+                classify=None,
+                unfinished=run,
+                progress=False,
+                quiet=True,
+                as_json=False,
+            )
+    assert it.value.status == 3
+    assert find_run("a folder").run == run.run
+
+
+def test_a_run_that_never_began_leaves_nothing(state: Path) -> None:
+    job = job_of(data="missing.csv")
+    with pytest.raises(UsageError, match=r"expected a data file, found none at missing\.csv"):
+        finish(begin(job))
+    assert not [path for path in state.rglob("*") if path.is_file()]
+
+
+def test_a_run_spends_its_budget_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its budget would not suffice for the run a second time."""
+    budget = tmp_path / "budget.json"
+    create_budget(budget, epsilon=1.0, neighbours="add-or-remove-one")
+    run = begin(job_of(), budget=budget)
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "play_on_threads", stop)
+        with pytest.raises(StopError):
+            finish(run)
+    assert [entry.state for entry in read_budget(budget).spending] == ["started"]
+    # The table is gone: going on fails before a role begins, but an earlier attempt had begun.
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "_set_up", _fail_before_start)
+        with pytest.raises(UsageError):
+            finish(find_run("out"))
+    assert [entry.state for entry in read_budget(budget).spending] == ["started"]
+    finish(find_run("out"))
+    (entry,) = read_budget(budget).spending
+    assert (entry.state, entry.epsilon, entry.run) == ("ended", 1.0, run.run)
+
+
+def _fail_before_start(*_: object, **__: object) -> None:
+    raise UsageError("expected a data file, found none")
+
+
+def _other_version(run: UnfinishedRun) -> None:
+    path = run_place(run.run) / "run.json"
+    path.write_text(path.read_text().replace(f'"version":"{run.version}"', '"version":"0.0.1"'))
+
+
+def _other_content(run: UnfinishedRun) -> None:
+    path = run_place(run.run) / "run.json"
+    path.write_text(path.read_text().replace('"placement":{', '"placement":[{'))
+
+
+def _other_record(run: UnfinishedRun) -> None:
+    (run_place(run.run) / "record").write_bytes(b"other")
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (_other_version, "found one of 0.0.1: resume with that version"),
+        (_other_content, "found none of out"),
+        (_other_record, "expected the record of a run in"),
+    ],
+)
+def test_what_was_changed_is_refused(change: Callable[[UnfinishedRun], None], line: str) -> None:
+    run = begin(job_of())
+    change(run)
+    with pytest.raises(UsageError, match=line):
+        finish(find_run("out"))
+
+
+def test_a_run_is_found_by_its_folder_and_by_its_name(state: Path) -> None:
+    first, second = begin(job_of()), begin(job_of(), out="other")
+    assert find_run(first.run).folder == find_run("out").folder == str(Path("out").absolute())
+    assert [run.run for run in unfinished_runs()] == sorted([first.run, second.run])
+    again = begin(job_of())
+    with pytest.raises(UsageError, match="found 2: name one of ") as raised:
+        find_run("out")
+    assert again.run in str(raised.value)
+    assert stat.S_IMODE((run_place(first.run) / "run.json").stat().st_mode) == 0o600
+    for run in (first, second, again):
+        run.remove()
+    assert not [path for path in state.rglob("*") if path.is_file()]
+    with pytest.raises(UsageError, match="found none of out: `sottovoce resume` lists them"):
+        find_run("out")
+
+
+def test_a_sweep_has_no_durable_runs() -> None:
+    with pytest.raises(UsageError, match="expected durable for one run, found it in a sweep"):
+        start_run(job_of(), Placement(transport="threads", durable=True))
