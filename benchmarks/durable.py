@@ -1,20 +1,24 @@
-"""Cost of the logs of durable runs: paired runs on threads, with and without `--durable`.
+"""Cost of the logs of durable runs: paired runs with and without `--durable`.
 
     python benchmarks/durable.py [PAIRS] [USERS] [FOLDER]
 
 DP-SUBN runs with its defaults on the demo table, CALM with so many users (10 million by default).
-The order within a pair alternates. The script prints seconds and processor time of each run, the
-bytes of all logs, and the median of the ratios. The logs are in FOLDER, whose disk counts.
+Each is run over MPI by the command line, and on threads without start and results. The order within
+a pair alternates. The script prints seconds and processor time of each run, the bytes of all logs,
+and the median of the ratios. The logs are in FOLDER, whose disk counts.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from sottovoce.runs.durable import DurableTask, remove_role_place, role_place
@@ -32,6 +36,9 @@ class Cost(NamedTuple):
     log_bytes: int
 
 
+Play = Callable[[bool], Cost]
+
+
 def main() -> None:
     words = sys.argv[1:]
     pairs = int(words[0]) if words else 5
@@ -43,19 +50,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=words[2] if len(words) > 2 else None) as state:
         os.environ[STATE_VARIABLE] = state
         for name, options in cases.items():
-            compare(name, settings(options).job, pairs=pairs)
+            job = settings(options).job
+            compare(f"{name}, over MPI", partial(run_command, job, folder=state), pairs=pairs)
+            compare(f"{name}, on threads", partial(run_here, job), pairs=pairs)
 
 
-def compare(name: str, job: Job, *, pairs: int) -> None:
+def compare(name: str, play: Play, *, pairs: int) -> None:
     """Measure pairs of runs, and print their ratios."""
-    run(job, durable=None)  # It fills caches.
+    play(False)  # noqa: FBT003 - it fills caches
     seconds, processor = [], []
     for pair in range(pairs):
         order = (False, True) if pair % 2 else (True, False)
-        costs = {
-            is_durable: run(job, durable=DurableTask(f"{pair}") if is_durable else None)
-            for is_durable in order
-        }
+        costs = {is_durable: play(is_durable) for is_durable in order}
         plain, logged = costs[False], costs[True]
         seconds.append(logged.seconds / plain.seconds)
         processor.append(logged.processor / plain.processor)
@@ -72,19 +78,34 @@ def compare(name: str, job: Job, *, pairs: int) -> None:
     )
 
 
-def run(job: Job, *, durable: DurableTask | None) -> Cost:
-    """Play a job once, and remove its logs."""
+def run_here(job: Job, is_durable: bool) -> Cost:  # noqa: FBT001 - as `Play` has it
+    """Play a job once on threads, and remove its logs."""
+    durable = DurableTask("benchmark") if is_durable else None
     started, processor = time.perf_counter(), time.process_time()
     run_on_threads(job, durable=durable)
     cost = Cost(time.perf_counter() - started, time.process_time() - processor, 0)
     if durable is None:
         return cost
     ranks = range(job.parties + 1)
-    logs: list[Path] = [role_place(durable.run, rank) / "log" for rank in ranks]
-    size = sum(log.stat().st_size for log in logs)
+    size = sum((role_place(durable.run, rank) / "log").stat().st_size for rank in ranks)
     for rank in ranks:
         remove_role_place(durable.run, rank)
     return cost._replace(log_bytes=size)
+
+
+def run_command(job: Job, is_durable: bool, *, folder: str) -> Cost:  # noqa: FBT001 - as `Play` has it
+    """Run a job once by the command line over MPI; the run removes its logs itself."""
+    parameters = [f"{name}={value}" for name, value in job.parameters.items()]
+    command = [sys.executable, "-m", "sottovoce", "run", job.protocol, "--no-judge", "--quiet"]
+    command += [word for parameter in parameters for word in ("--set", parameter)]
+    command += ["--out", f"{folder}/results"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = time.perf_counter()
+    subprocess.run(command + ["--durable"] * is_durable, check=True)
+    seconds = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(seconds, used, 0)
 
 
 if __name__ == "__main__":

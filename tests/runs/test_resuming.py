@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import stat
 import threading
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,14 @@ from sottovoce.runs.job import Job
 from sottovoce.runs.record import RunRecord
 from sottovoce.runs.settings import settings
 
-SMALL: dict[str, Any] = {"rows": 60, "columns": "sex,income,race", "parties": 2}
+ALL_STOPS = os.environ.get("SOTTOVOCE_STOPS") == "all"
+"""Whether a role is stopped at every event, for runs by hand."""
+SMALL: dict[str, Any] = {
+    "rows": 60,
+    "columns": "sex,income,race",
+    "parties": 2,
+    "timeout": 60.0,
+}
 TEST_KEYS: dict[str, Any] = {"key_bits": 256, "insecure_test_keys": True}
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "dp-subn": TEST_KEYS,
@@ -204,12 +212,13 @@ def stop_at(attempts: Attempts, *, rank: int, stop: int, is_resumed: bool = Fals
 
 
 @pytest.mark.parametrize(
-    ("protocol", "every"), [("dp-subn", 1), ("jtree", 5), ("calm", 3), ("privincr", 5)]
+    ("protocol", "every"), [("dp-subn", 2), ("jtree", 9), ("calm", 5), ("privincr", 9)]
 )
 def test_stopped_at_any_message_it_goes_on_to_the_same_end(
     protocol: str, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All events of a role together: before and after every send, and at every arrival."""
+    """An event is before or after a send, or at an arrival; roles take turns at which they skip."""
+    every = 1 if ALL_STOPS else every
     job = job_of(protocol)
     events = events_of(job, monkeypatch)
     for rank, count in enumerate(events):
