@@ -7,6 +7,7 @@ seconds from the network's model alone (`forecast_predicted`). A forecast says w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
@@ -20,10 +21,11 @@ from ..report.report import Bound, Report
 from ..runs.job import Job, instantiate
 from ..runs.made_up import with_schema
 from ..runs.record import RunRecord
+from .forecast_memory import RankMemory, largest_exchanges, largest_rounds, memory_of
 from .forecast_plays import fewest_parties, is_exact, is_exact_on_dependent, is_predicted, play
 from .forecast_predicted import NotPredictedError, Prediction, predict
 
-__all__ = ["MAX_PLAYED_PARTIES", "Forecast", "ForecastLine", "Method", "forecast"]
+__all__ = ["MAX_PLAYED_PARTIES", "Forecast", "ForecastLine", "Method", "NoiseLine", "forecast"]
 
 Method = Literal["played", "predicted"]
 MAX_PLAYED_PARTIES: Final = 12
@@ -43,6 +45,18 @@ class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     payload_bytes: int
     frame_bytes: int
+
+
+class NoiseLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The noisy answers of one party by one mechanism in one phase, all with one noise scale."""
+
+    phase: str
+    mechanism: str
+    releases: int
+    sensitivity: float
+    """Largest change of an answer by one record, in the mechanism's norm."""
+    scale: float
+    """Noise scale of the sum, without the noise of parties that may collude."""
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +93,12 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Collusion threshold of the claim; `None` if it covers all other roles together."""
     epsilon: dict[str, Bound]
     """The loss in each adversary's view as accounted on made-up records; empty if not played."""
+    noise: list[NoiseLine]
+    """The noise of party 1, whose releases are like those of all parties; empty if not played."""
+    memory: RankMemory
+    """Resident memory of a rank over MPI, by role."""
+    figures: dict[str, str]
+    """What the protocol says of its result on made-up records; empty if not played."""
     remarks: list[str]
 
 
@@ -135,6 +155,7 @@ def _played(
     last = seconds_after(record.entries, until=record.seconds - record.closing_seconds)
     exact = always_exact and is_exact(report)
     lines = _lines(record)
+    memory = memory_of(job, record, rows=rows, rounds=largest_rounds(record.entries))
     forecasts: list[tuple[Forecast, Timing | None]] = []
     for network in networks:
         timing = replay(parts, network, last=last)
@@ -151,6 +172,9 @@ def _played(
             shares=shares_of(timing),
             computation=computation_of(timing),
             epsilon={**report.privacy.epsilon, **report.privacy.coalitions},
+            noise=_noise(record),
+            memory=memory,
+            figures={name: str(value) for name, value in record.outcome.summary.items()},
             remarks=[] if exact else [OF_MADE_UP],
         )
         forecasts.append((plan, timing))
@@ -160,7 +184,9 @@ def _played(
 def _predicted(
     job: Job, *, rows: int, networks: Sequence[Network]
 ) -> list[tuple[Forecast, Timing | None]]:
-    prediction, report = _prediction(job, rows=rows)
+    prediction, record, report = _prediction(job, rows=rows)
+    largest = largest_exchanges(prediction.exchanges or [], parties=job.parties)
+    memory = memory_of(job, record, rows=rows, rounds=largest)
     exact = is_exact(report) and is_exact_on_dependent(job, rows=rows)
     lines = [
         ForecastLine(
@@ -188,14 +214,17 @@ def _predicted(
             shares=[] if timing is None else shares_of(timing),
             computation={},
             epsilon={},
+            noise=[],
+            memory=memory,
+            figures={},
             remarks=[*prediction.remarks, *([] if exact else [OF_MADE_UP])],
         )
         forecasts.append((plan, timing))
     return forecasts
 
 
-def _prediction(job: Job, *, rows: int) -> tuple[Prediction, Report]:
-    """Predict a job with many parties from two plays with few, and give the second one's report.
+def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
+    """Predict a job with many parties from two plays with few, and give the second one.
 
     Raises:
         UsageError: the protocol does not predict all its messages.
@@ -217,7 +246,7 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, Report]:
             f"--method played plays {job.parties} parties on made-up records"
         )
     records = [record for record, _ in plays]
-    return predict(job, protocol, rows=rows, plays=records), plays[-1][1]
+    return predict(job, protocol, rows=rows, plays=records), *plays[-1]
 
 
 def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[str, Any]:
@@ -235,6 +264,24 @@ def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[st
         "claimed_for": scope(privacy),
         "claimed_coalition": privacy.claimed_coalition,
     }
+
+
+def _noise(record: RunRecord) -> list[NoiseLine]:
+    """Add up the releases of party 1, in the order in which they were made."""
+    counts = Counter(
+        (release.phase, release.mechanism, release.sensitivity, release.scale)
+        for release in record.roles[1].releases
+    )
+    return [
+        NoiseLine(
+            phase=phase,
+            mechanism=mechanism,
+            releases=number,
+            sensitivity=sensitivity,
+            scale=scale,
+        )
+        for (phase, mechanism, sensitivity, scale), number in counts.items()
+    ]
 
 
 def _lines(record: RunRecord) -> list[ForecastLine]:

@@ -32,7 +32,8 @@ METHODS = {
     "played": "played: all roles ran here on made-up records, with their computation",
     "predicted": "predicted: from the protocol's formulas and the network alone; no computation",
 }
-LEFT_OUT = "memory, and how close the result comes to the data"
+LEFT_OUT = "how close the result comes to the data, but for what the protocol predicts"
+MAX_NOISE_LINES = 12
 
 
 def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str]]:
@@ -46,6 +47,13 @@ def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str
         ("method", METHODS[plan.method]),
         ("messages", f"{plan.messages:,}{rounds}, {basis}"),
         ("bytes", f"{frames} in frames, {bytes_text(plan.payload_bytes)} of payload"),
+        (
+            "memory",
+            (
+                f"{bytes_text(plan.memory.curator)} for the curator's process, "
+                f"{bytes_text(plan.memory.party)} for a party's"
+            ),
+        ),
         ("network", plan.network_text),
     ]
     if timing is not None:
@@ -63,8 +71,26 @@ def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str
     ]
     names = ["of the view of", *[""] * len(views)]
     lines += zip(names, views, strict=False)
+    names = ["noise of one record", *[""] * len(plan.noise)]
+    lines += zip(names, _noise_lines(plan), strict=False)
+    names = ["on made-up records", *[""] * len(plan.figures)]
+    lines += zip(names, (f"{name}: {text}" for name, text in plan.figures.items()), strict=False)
     lines += [("remark", remark) for remark in plan.remarks]
     return [*lines, ("left out", LEFT_OUT)]
+
+
+def _noise_lines(plan: Forecast) -> list[str]:
+    """Say how much one record changes each answer, and how much noise is added to it."""
+    lines = []
+    for line in plan.noise[:MAX_NOISE_LINES]:
+        times = "" if line.releases == 1 else f"{line.releases:,} times "
+        ratio = line.scale / line.sensitivity if line.sensitivity else 0.0
+        lines.append(
+            f"{line.phase}: {times}{line.mechanism}, a record changes {line.sensitivity:.3g}, "
+            f"noise scale {line.scale:.3g} ({ratio:.3g} times)"
+        )
+    left = len(plan.noise) - MAX_NOISE_LINES
+    return [*lines, f"and {left:,} more"] if left > 0 else lines
 
 
 def line_rows(plan: Forecast) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -114,6 +140,7 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
     settings: dict[str, None] = {}
     for plan in plans:
         seconds = {share.reason: share.seconds for share in plan.shares}
+        noise = _noise_columns(plan)
         chosen = {
             "protocol": plan.protocol,
             "parties": plan.parties,
@@ -134,12 +161,16 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
                 "rounds": plan.rounds,
                 "payload_bytes": plan.payload_bytes,
                 "frame_bytes": plan.frame_bytes,
+                "curator_memory_bytes": plan.memory.curator,
+                "party_memory_bytes": plan.memory.party,
                 "seconds": plan.seconds,
                 **{
                     f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)
                     for reason in Reason
                     if plan.seconds is not None
                 },
+                **noise,
+                **plan.figures,
             }
         )
     return FigureTable(rows=rows, setting_names=[*settings])
@@ -153,6 +184,15 @@ def forecast_csv(table: FigureTable) -> bytes:
     writer.writeheader()
     writer.writerows(table.rows)
     return text.getvalue().encode()
+
+
+def _noise_columns(plan: Forecast) -> dict[str, float]:
+    """Give sensitivity and noise scale of each phase; the largest scale where there are several."""
+    columns: dict[str, float] = {}
+    for line in sorted(plan.noise, key=lambda line: line.scale):
+        columns[f"{line.phase} sensitivity"] = line.sensitivity
+        columns[f"{line.phase} noise scale"] = line.scale
+    return columns
 
 
 def forecast_json(plans: Sequence[Forecast]) -> str:

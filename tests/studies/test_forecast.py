@@ -232,6 +232,43 @@ def test_a_schema_says_what_is_counted(tmp_path: Path) -> None:
     assert lines_of(given) == lines_of(plan(CASES["one-way-masks"], parties=3))
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_noise_is_that_of_every_run(epsilon: float) -> None:
+    """A head count changes by 1 with a record, so its Laplace noise has the scale 1 / epsilon."""
+    [line] = plan({"protocol": "head-count", "epsilon": epsilon}, parties=3).noise
+    assert (line.phase, line.releases, line.sensitivity) == ("count", 1, 1)
+    assert line.scale == pytest.approx(1 / epsilon)
+    masks = {**CASES["one-way-masks"], "epsilon": epsilon}
+    releases = run(masks, parties=3).record.roles[1].releases
+    assert [(line.sensitivity, line.scale) for line in plan(masks, parties=3).noise] == [
+        (release.sensitivity, release.scale) for release in releases
+    ]
+
+
+def test_memory_grows_by_records_and_frames() -> None:
+    """A record of 15 attributes takes a party's process less than 200 bytes, at any number."""
+    job = settings({"protocol": "one-way", "set": {"aggregator": "masks"}, "parties": 20}).job
+    lan = [read_network("lan")]
+    few, many = (forecast(job, rows=rows, networks=lan)[0][0].memory for rows in (2000, 4_000_000))
+    assert 15 * 200_000 < many.party - few.party < 200 * 200_000
+    values = 15 * (4_000_000 - 2000)
+    assert values < many.curator - few.curator < 8 * values, "the curator publishes so many rows"
+    more = settings({"protocol": "one-way", "set": {"aggregator": "masks"}, "parties": 1000}).job
+    [(result, _)] = forecast(more, rows=2000, networks=lan)
+    assert result.method == "predicted"
+    masked = next(line for line in result.lines if line.kind == "Masked")
+    assert result.memory.curator - few.curator > masked.frame_bytes
+
+
+def test_what_a_protocol_predicts_of_its_result_is_shown() -> None:
+    words = ["plan", "adaptive-pairs", "--columns", "sex", "income", "--rows", "500"]
+    result = CliRunner().invoke(app, [*words, "--network", "lan", "--json"])
+    assert result.exit_code == 0, result.output
+    [parsed] = json.loads(result.output)
+    assert 0 <= float(parsed["figures"]["predicted distance of a pair"]) <= 1
+    assert parsed["memory"]["curator"] > parsed["memory"]["party"] > 0
+
+
 def test_the_command_plans_a_grid(tmp_path: Path) -> None:
     table = tmp_path / "plan.csv"
     words = ["plan", "head-count", "--parties", "2", "40", "--epsilon", "1", "2"]
@@ -253,7 +290,11 @@ def test_the_command_plans_a_grid(tmp_path: Path) -> None:
             if name.endswith("_seconds") and name != "seconds"
         ]
         assert sum(parts) == pytest.approx(float(row["seconds"]), abs=1e-5)
-    assert result.output.count("predicted") == 5
+    for row in rows:
+        is_played = row["method"] == "played"
+        assert row["count noise scale"] == (str(1 / float(row["epsilon"])) if is_played else "")
+        assert int(row["party_memory_bytes"]) > 0
+    assert result.output.count("  predicted  ") == 4
     printed = CliRunner().invoke(app, [*words, "--json"])
     assert len(json.loads(printed.output)) == 8
 
