@@ -34,8 +34,10 @@ __all__ = [
 SWEEP_FIGURES: Final = (
     "tvd_2",
     "floor_2",
+    "ratio_2",
     "tvd_3",
     "floor_3",
+    "ratio_3",
     "accuracy",
     "majority",
     "payload_bytes",

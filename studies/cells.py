@@ -11,8 +11,9 @@ import fcntl
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,7 @@ from ..runs.failure import FailureText, RunFailed, describe
 from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job, Placement
 from ..runs.record import RunRecord
+from .side_by_side import compute_side_by_side
 
 __all__ = [
     "Cell",
@@ -56,6 +58,13 @@ NOT_OF_RESULTS: Final = (
     "evaluation/series.py",
 )
 """Files in these rooms that judge results and do not make them."""
+
+CELLS: Final = "cells"
+"""Folder of the results within that of a study."""
+SECONDS_BETWEEN: Final = 1.0
+"""Seconds at least between two writings of the results so far."""
+SHARE_OF_WRITING: Final = 20.0
+"""Times as long as it took to write them, the next ones wait."""
 
 Row: TypeAlias = dict[str, Any]
 """A line of results.csv: a value for each column."""
@@ -148,7 +157,7 @@ def stored_result(cell: Cell, *, folder: Path) -> dict[str, Any] | None:
 def locked_folder(out: Path) -> Iterator[Path]:
     """Lock a study's folder, in which one process at a time may work; give the cells' folder."""
     check_folder(out)
-    folder = out / "cells"
+    folder = out / CELLS
     folder.mkdir(parents=True, exist_ok=True)
     with (out / ".lock").open("w") as lock:
         try:
@@ -166,23 +175,33 @@ def run_cells(
     out: Path,
     progress: ReportProgress,
     finish: Callable[[StudyResult], None],
+    grow: Callable[[list[Row]], None] | None = None,
+    jobs: int = 1,
 ) -> StudyResult:
     """Compute the cells that have no result yet.
 
     `finish` is called at the end, also after an interruption, and writes the results that exist.
+    `grow` gets the rows meanwhile, from time to time. Several `jobs` are processes side by side.
     """
     with locked_folder(out) as folder:
         stored = {cell.key for cell in cells if stored_result(cell, folder=folder) is not None}
         failures: dict[str, FailureText] = {}
         finished = len(stored)
+        growth = None if grow is None else GrowingRows(cells, folder=folder, write=grow)
+        computed = _compute_all(
+            [cell for cell in cells if cell.key not in stored],
+            out=out,
+            jobs=jobs,
+            started=lambda cell: progress(finished, len(cells), cell.label),
+        )
         try:
-            for cell in cells:
-                if cell.key in stored:
-                    continue
-                progress(finished, len(cells), cell.label)
-                if (reason := _compute(cell, out=out, folder=folder)) is not None:
-                    failures[cell.key] = reason
-                finished += 1
+            with closing(computed):
+                for cell, reason in computed:
+                    if reason is not None:
+                        failures[cell.key] = reason
+                    finished += 1
+                    if growth is not None:
+                        growth.add(cell, failures)
         except KeyboardInterrupt:
             raise RunFailed(
                 f"interrupted: {finished - len(failures)} of {len(cells)} results are in {out}; "
@@ -200,17 +219,52 @@ def run_cells(
         return result
 
 
-def _compute(cell: Cell, *, out: Path, folder: Path) -> FailureText | None:
+def _compute_all(
+    cells: Sequence[Cell], *, out: Path, jobs: int, started: Callable[[Cell], None]
+) -> Generator[tuple[Cell, FailureText | None]]:
+    """Compute cells one after another, or side by side in processes."""
+    if jobs > 1 and len(cells) > 1:
+        yield from compute_side_by_side(cells, compute_cell, out=out, jobs=jobs, started=started)
+        return
+    for cell in cells:
+        started(cell)
+        yield cell, compute_cell(cell, out)
+
+
+def compute_cell(cell: Cell, out: Path) -> FailureText | None:
     """Compute a cell and store its result; return the reason if it failed."""
     try:
         result = json.dumps(cell.compute(out=out)) + "\n"
-        put({f"{cell.key}.json": result.encode()}, folder=folder)
+        put({f"{cell.key}.json": result.encode()}, folder=out / CELLS)
     except Exception as error:  # noqa: BLE001 - a plug-in's error must not end the other cells
         if getattr(error, "status", 0) == INTERRUPTED:  # the run's roles have been ended
             raise KeyboardInterrupt from None
         text = describe(error, where=None)
         return replace(text, line=" ".join(text.line.split()), public=" ".join(text.public.split()))
     return None
+
+
+class GrowingRows:
+    """The rows of a study at work, written from time to time."""
+
+    def __init__(
+        self, cells: Sequence[Cell], *, folder: Path, write: Callable[[list[Row]], None]
+    ) -> None:
+        """Read the results that exist."""
+        self._folder = folder
+        self._write = write
+        self._rows = {cell.key: result_rows([cell], folder=folder, failures={}) for cell in cells}
+        self._next = 0.0
+        """The time before which nothing is written again."""
+
+    def add(self, cell: Cell, failures: Mapping[str, FailureText]) -> None:
+        """Take the rows of a cell, and write all if the last time is long ago."""
+        self._rows[cell.key] = result_rows([cell], folder=self._folder, failures=failures)
+        began = time.monotonic()
+        if began >= self._next:
+            self._write([row for rows in self._rows.values() for row in rows])
+            now = time.monotonic()
+            self._next = now + max(SECONDS_BETWEEN, SHARE_OF_WRITING * (now - began))
 
 
 def _by_label(cells: Sequence[Cell], failures: Mapping[str, FailureText]) -> dict[str, FailureText]:

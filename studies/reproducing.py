@@ -23,6 +23,7 @@ from .items import Item
 from .reproduction import Reproduction, judge_item
 from .reproduction_page import index_page, reproduction_page
 from .reproduction_picture import picture_panels, picture_title
+from .sweep import results_csv
 from .verdict_file import read_verdict, verdict_json
 
 __all__ = ["reproduce", "write_index"]
@@ -38,6 +39,7 @@ def reproduce(
     progress: ReportProgress,
     figures: Sequence[FigureRequest] = (),
     width: FigureWidth | None = None,
+    jobs: int = 1,
 ) -> Reproduction:
     """Make an item, and write picture, table, page and verdict into a folder of its name.
 
@@ -50,6 +52,7 @@ def reproduce(
         progress: Called before each run.
         figures: Figures that are to be drawn of the results, which are checked before any run.
         width: Columns of a paper that the picture takes.
+        jobs: Number of runs side by side.
 
     Raises:
         UsageError: a figure's name stands for nothing.
@@ -75,6 +78,11 @@ def reproduce(
         finish=lambda study: _write(
             result_of(study), files=used, quick=quick, out=out, width=width
         ),
+        grow=lambda rows: put(
+            {"results.csv": results_csv([_without_paths(row) for row in rows])},
+            folder=out / item.name,
+        ),
+        jobs=jobs,
     )
     return result_of(study)
 
@@ -94,7 +102,7 @@ def _write(
         {
             **paper_files(panels, name="picture", title=title, width=width),
             "picture.csv": panels_csv(panels),
-            "results.csv": _csv(result.rows),
+            "results.csv": results_csv(result.rows),
             "page.html": reproduction_page(result, svg=svg, files=files, quick=quick).encode(),
             "verdict.json": verdict_json(result, files=files, quick=quick),
         },
@@ -110,13 +118,6 @@ def write_index(out: Path) -> None:
 
 def _finished(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["status"] == "done"]
-
-
-def _csv(rows: Sequence[Row]) -> bytes:
-    """Write all results, one line for each row."""
-    import pandas as pd
-
-    return pd.DataFrame(rows).to_csv(index=False).encode()
 
 
 def _without_paths(row: Row) -> Row:

@@ -24,7 +24,7 @@ from .experiments import ExperimentCall
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ExperimentCell", "RunCell", "costs_together", "sweep"]
+__all__ = ["ExperimentCell", "RunCell", "costs_together", "results_csv", "sweep"]
 
 RENAMED: Final = {name: f"{name}_asked" for name in ("rows", "rounds", "seconds", "messages")}
 """Columns of parameters that have a figure's name: PrivIncr's rounds are not message rounds."""
@@ -168,21 +168,42 @@ def with_further_lines(
 
 
 def sweep(
-    cells: Sequence[Cell], *, out: Path, progress: ReportProgress, public: bool = False
+    cells: Sequence[Cell],
+    *,
+    out: Path,
+    progress: ReportProgress,
+    public: bool = False,
+    jobs: int = 1,
 ) -> tuple[pd.DataFrame, StudyResult]:
     """Compute the cells that have no result yet, and write all results.
 
-    With `public` the tables and the page have nothing that was measured on real tables.
+    With `public` the tables and the page have nothing that was measured on real tables. Several
+    `jobs` are runs side by side.
+
+    Raises:
+        UsageError: several jobs would spend from one budget.
     """
     import pandas as pd
 
+    if jobs > 1 and any(isinstance(cell, RunCell) and cell.placement.budget for cell in cells):
+        raise UsageError(
+            f"expected --jobs 1 with a budget, found --jobs {jobs}: which runs a budget refuses "
+            "depends on their order"
+        )
     if public:
         cells = [_public(cell) for cell in cells]
 
     def finish(result: StudyResult) -> None:
         put({**_tables(pd.DataFrame(result.rows)), **_page(cells, out=out)}, folder=out)
 
-    result = run_cells(cells, out=out, progress=progress, finish=finish)
+    result = run_cells(
+        cells,
+        out=out,
+        progress=progress,
+        finish=finish,
+        grow=lambda rows: put({"results.csv": results_csv(rows)}, folder=out),
+        jobs=jobs,
+    )
     return pd.DataFrame(result.rows), result
 
 
@@ -220,6 +241,13 @@ def _finished(cells: Sequence[Cell], *, out: Path) -> Iterator[tuple[RunCell, Re
             result = stored_result(cell, folder=out / "cells")
             if result is not None:
                 yield cell, cell.run_of(result)
+
+
+def results_csv(rows: Sequence[Row]) -> bytes:
+    """Write results, a line for each row."""
+    import pandas as pd
+
+    return pd.DataFrame(rows).to_csv(index=False).encode()
 
 
 def _tables(table: pd.DataFrame) -> dict[str, bytes]:

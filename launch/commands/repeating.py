@@ -44,6 +44,9 @@ def sweep_command(
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="runs side by side, each in a process of its own")
+    ] = 1,
     figures: FigureNames = None,
     figure_width: FigureWidthName = None,
 ) -> None:
@@ -60,7 +63,7 @@ def sweep_command(
     folder = out or Path("sweeps") / file.stem
     display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
     try:
-        table, result = sweep(cells, out=folder, progress=display.show, public=public)
+        table, result = sweep(cells, out=folder, progress=display.show, public=public, jobs=jobs)
         drawn = draw_figures(result.rows, requests, folder=folder / "figures", width=width)
     finally:
         display.close()
@@ -88,6 +91,9 @@ def reproduce_command(
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="runs side by side, each in a process of its own")
+    ] = 1,
     figures: FigureNames = None,
     figure_width: FigureWidthName = None,
 ) -> None:
@@ -117,6 +123,7 @@ def reproduce_command(
                 progress=display.show,
                 figures=requests,
                 width=width,
+                jobs=jobs,
             )
             if requests:
                 folder = out / item.name / "figures"

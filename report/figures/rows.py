@@ -93,6 +93,9 @@ def _quality(utility: Utility) -> dict[str, float]:
     for line in utility.distances or ():
         if line.attributes == "original":
             figures[f"floor_{line.ways}"] = line.one_way
+            distance = (utility.tvd_synthetic or utility.tvd).get(str(line.ways))
+            if distance is not None and line.one_way > 0:
+                figures[f"ratio_{line.ways}"] = distance / line.one_way
         else:
             figures[f"tvd_binary_{line.ways}"] = line.average
             figures[f"floor_binary_{line.ways}"] = line.one_way

@@ -5,10 +5,14 @@ failure.
 from __future__ import annotations
 
 import fcntl
+import importlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from sottovoce.launch.run import start_run
 from sottovoce.messages import UsageError
 from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.failure import RunFailed
+from sottovoce.studies.cells import run_cells
 from sottovoce.studies.planning import plan_of, read_plan
 from sottovoce.studies.sweep import RunCell, sweep
 
@@ -396,3 +401,110 @@ def test_the_command_budget(tmp_path: Path) -> None:
         assert (refused.returncode, text in refused.stderr) == (2, True), refused.stderr
     hosts = run_command("run", "head-count", "--budget", "b.json", "--hosts", "a:4", cwd=tmp_path)
     assert (hosts.returncode, "expected --budget on one machine" in hosts.stderr) == (2, True)
+
+
+def figures_of(out: Path) -> pd.DataFrame:
+    """Read the results without what the clock measured."""
+    return pd.read_csv(out / "results.csv").drop(columns=["seconds"])
+
+
+def test_runs_side_by_side_have_the_same_results(plan: Path, tmp_path: Path) -> None:
+    _, cells = read_plan(plan, start=start_run)
+    sweep(cells, out=tmp_path / "1", progress=silent)
+    sweep(cells, out=tmp_path / "2", progress=silent, jobs=2)
+    pd.testing.assert_frame_equal(figures_of(tmp_path / "1"), figures_of(tmp_path / "2"))
+    _, again = sweep(cells, out=tmp_path / "2", progress=silent, jobs=2)
+    assert again.reused == len(cells) == 8
+
+
+def test_a_process_that_dies_fails_its_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    dying = importlib.import_module("dying_cells")
+    cells = [dying.DyingCell(number) for number in range(6)]
+    grown: list[int] = []
+    result = run_cells(
+        cells,
+        out=tmp_path,
+        progress=silent,
+        finish=lambda result: None,
+        grow=lambda rows: grown.append(len(rows)),
+        jobs=2,
+    )
+    assert [row.get("twice") for row in result.rows] == [0, None, 4, None, 8, 10]
+    assert [row["status"] for row in result.rows].count("failed") == 2
+    assert result.failures["cell-1"].line.endswith("ended with status -9")
+    assert result.failures["cell-3"].line == "expected another number, found 3"
+    assert os.getpid() not in {row.get("process") for row in result.rows}
+    assert set(grown) == {6}  # rows of runs that are still to be made are there, too
+
+
+def test_results_grow_and_an_interruption_ends_all(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN.replace("[3, 5]", "300"))
+    command = [sys.executable, "-m", "sottovoce", "sweep", "plan.toml", "--out", "out"]
+    process = subprocess.Popen(
+        [*command, "--jobs", "2"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    results = tmp_path / "out" / "results.csv"
+    until = time.monotonic() + 240
+    seen = ""
+    while "done" not in seen and time.monotonic() < until:
+        time.sleep(0.05)
+        seen = results.read_text() if results.is_file() else ""
+    assert "done" in seen
+    assert "not run" in seen
+    children = children_of(process.pid)
+    assert len(children) >= 2
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert re.search(r"interrupted: \d+ of 1200 results are in out; the same command", errors)
+    assert "Traceback" not in errors
+    # The interpreter's own tracker of resources ends when it notices that nobody is left.
+    until = time.monotonic() + 60
+    while any(is_alive(child) for child in children) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not [child for child in children if is_alive(child)]
+    done = pd.read_csv(results)["status"].value_counts()
+    assert done["done"] == len([*(tmp_path / "out" / "cells").glob("*.json")])
+    assert not (tmp_path / "out" / "figures").exists()
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process is there, and has not only its status left."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def children_of(pid: int) -> list[int]:
+    """List the processes that a process started."""
+    children = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            children.append(int(path.parent.name))
+    return children
+
+
+def test_several_jobs_share_no_budget(plan: Path, tmp_path: Path) -> None:
+    budget = tmp_path / "budget.json"
+    create_budget(budget, epsilon=100.0)
+    _, cells = read_plan(plan, start=start_run, budget=str(budget))
+    with pytest.raises(UsageError, match="expected --jobs 1 with a budget, found --jobs 2"):
+        sweep(cells, out=tmp_path / "out", progress=silent, jobs=2)
+
+
+def test_the_ratio_to_the_baseline_is_a_column(tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "every": {"data": "demo", "rows": 200, "columns": ["sex", "race", "income"]},
+        "run": [{"protocol": "one-way", "set": {"aggregator": "masks"}}],
+    }
+    _, cells = plan_of(values, where="plan", start=start_run)
+    table, _ = sweep(cells, out=tmp_path, progress=silent)
+    assert table["ratio_2"][0] == pytest.approx(table["tvd_2"][0] / table["floor_2"][0])
