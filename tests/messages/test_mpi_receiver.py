@@ -160,3 +160,13 @@ def test_more_bytes_than_the_frame_was_to_have_are_refused(status: SimpleNamespa
         MessageError, match="at most 84 bytes more of a frame from party 2, found 85"
     ):
         take_all(receiver, 1)
+
+
+def test_frames_are_taken_in_while_nobody_reads_them(status: SimpleNamespace) -> None:
+    """A role that is held by a send takes in what others send, or both would be held for ever."""
+    comm = SlowComm(status, seed=4)
+    comm.queues[1] += [frame(10, source=1, number=number) for number in range(10)]
+    receiver = FrameReceiver(comm, limit=1 << 20, patience=60)  # type: ignore[arg-type]
+    for _ in range(500):
+        receiver.look()
+    assert len(receiver.arrived) == 10
