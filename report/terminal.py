@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Final
 
 from ..evaluation import Evaluation
@@ -33,10 +34,8 @@ __all__ = [
 
 SWEEP_FIGURES: Final = (
     "tvd_2",
-    "floor_2",
     "ratio_2",
     "tvd_3",
-    "floor_3",
     "ratio_3",
     "accuracy",
     "majority",
@@ -45,6 +44,7 @@ SWEEP_FIGURES: Final = (
     "seconds",
 )
 """Columns of a sweep whose means are printed."""
+PLUS_MINUS: Final = "\N{PLUS-MINUS SIGN}"
 SWEEP_FILES: Final = ("results.csv", "results.parquet", "comparison.html")
 ATTACKS: Final = {
     "majority": "most frequent",
@@ -200,9 +200,27 @@ def _print_means(table: pd.DataFrame, done: pd.DataFrame) -> None:
     rows = []
     for values, runs in done.groupby(varied, dropna=False, sort=False):
         group = values if isinstance(values, tuple) else (values,)
-        means = [runs[name].mean() for name in figures]
-        rows.append([*map(_sweep_cell, group), str(len(runs)), *map(_sweep_cell, means)])
+        means = [_mean_text([*runs[name].dropna()]) for name in figures]
+        rows.append([*map(_sweep_cell, group), str(len(runs)), *means])
     print_table((*varied, "runs", *figures), rows)
+    if any(PLUS_MINUS in cell for row in rows for cell in row):
+        sys.stdout.write(f"{PLUS_MINUS}: two standard errors of the mean over seeds\n")
+
+
+def _mean_text(values: Sequence[float]) -> str:
+    """Write a mean, with two standard errors where the values differ.
+
+    >>> _mean_text([1.0, 2.0, 1.5]), _mean_text([1332, 1332]), _mean_text([0.123456])
+    ('1.5 ± 0.58', '1332', '0.1235')
+    """
+    if not values:
+        return ""
+    middle = mean(values)
+    spread = 2 * stdev(values) / math.sqrt(len(values)) if len({*values}) > 1 else 0.0
+    if spread <= 1e-9 * abs(middle):
+        return f"{values[0]:.0f}" if float(values[0]).is_integer() else f"{values[0]:.4g}"
+    digits = max(0, 1 - math.floor(math.log10(spread)))
+    return f"{middle:.{digits}f} {PLUS_MINUS} {spread:.{digits}f}"
 
 
 def _sweep_cell(value: object) -> str:
