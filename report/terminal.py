@@ -211,7 +211,7 @@ def _mean_text(values: Sequence[float]) -> str:
     """Write a mean, with two standard errors where the values differ.
 
     >>> _mean_text([1.0, 2.0, 1.5]), _mean_text([1332, 1332]), _mean_text([0.123456])
-    ('1.5 ± 0.58', '1332', '0.1235')
+    ('1.50 ± 0.58', '1332', '0.1235')
     """
     if not values:
         return ""
