@@ -122,11 +122,18 @@ def corrected_budget(
 def tree_budget(
     parameters: JTreeParameters, whole: Budget, *, domain: Domain, parties: int
 ) -> Parts:
-    """Divide a budget where single attributes are counted before a tree is found."""
+    """Divide a budget where single attributes are counted before a tree is found.
+
+    Gaussian noise grows with the root of the number of tables, so a tree of all attributes is
+    looked for; an edge that is not worth its noise is left out. Laplace noise grows with the
+    number itself, so fewer edges are looked for.
+    """
     attributes, low = len(domain.attributes), is_low(whole)
     single = parameters.one_way or (0.55 if low else 0.38)
     graph = parameters.graph or (0.12 if low else 0.1)
     joins = round(attributes * (1 if low else 4 / 3) / 2)
+    if whole.concentrated:
+        joins = attributes - 1
     return Parts(
         single=whole.share(single),
         graph=whole.share(graph),

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...curator import dependence_of_all, information_of_all
 from ...parties import Records
 from ...privacy import Domain
+from ...privacy.budget import Unit
 from ...privacy.sensitivity import dependence_sensitivity
 
 __all__ = [
@@ -41,8 +42,11 @@ __all__ = [
 Scores: TypeAlias = npt.NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
 
-WORTH: Final = 0.8
-"""Share of the expected noise that counts against an edge: lambda. Chosen looking at Adult."""
+WORTH: Final[Mapping[Unit, float]] = {"rho": 0.4, "epsilon": 0.8}
+"""Share of the expected noise that counts against an edge: lambda. Shrinkage takes the rest away.
+
+That of Laplace noise was chosen looking at Adult, that of Gaussian noise on eight tables.
+"""
 
 
 def pairs_of(domain: Domain) -> list[Pair]:
@@ -88,14 +92,19 @@ def away_by_chance(pairs: Sequence[Pair], margins: Mapping[str, Scores], *, rows
     return np.array(distances)
 
 
-def penalties(pairs: Sequence[Pair], domain: Domain, *, noise_scale: float, rows: int) -> Scores:
+def penalties(
+    pairs: Sequence[Pair], domain: Domain, *, noise_scale: float, rows: int, unit: Unit
+) -> Scores:
     """Compute what an edge's table costs: the part of its noise that counts against the edge.
 
     The penalties are public.
     """
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
     return np.array(
-        [WORTH * 0.5 * sizes[left] * sizes[right] * noise_scale / rows for left, right in pairs]
+        [
+            WORTH[unit] * 0.5 * sizes[left] * sizes[right] * noise_scale / rows
+            for left, right in pairs
+        ]
     )
 
 

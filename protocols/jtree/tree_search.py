@@ -67,8 +67,13 @@ class TreeSearch(ABC):
 
     def penalties(self, *, rows: int) -> Scores:
         """Compute what every edge's table costs."""
-        scale = self.budget.noise_scale()
-        return penalties(self.pairs, self.domain, noise_scale=scale, rows=rows)
+        return penalties(
+            self.pairs,
+            self.domain,
+            noise_scale=self.budget.noise_scale(),
+            rows=rows,
+            unit=self.budget.clusters.unit,
+        )
 
     def choose_tree(self, me: Party, worth: Scores, *, rows: int) -> tuple[list[Pair], int]:
         """Choose a tree by these values on one party's own records, and count the choices."""

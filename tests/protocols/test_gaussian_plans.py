@@ -396,6 +396,7 @@ def test_the_gaussian_parts_of_a_tree(amount: float, shares: tuple[float, float,
         for share in shares
     )
     assert parts.low == low
+    assert (parts.edges, parts.triangles) == (9, 0 if low else 4)  # a tree of all ten attributes
     # The exponential mechanism costs epsilon^2 / 8.
     assert parts.choices * parts.epsilon_of_choice**2 / 8 == pytest.approx(parts.graph.amount)
     assert parts.clusters_after(0) == parts.clusters

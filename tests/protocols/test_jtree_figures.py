@@ -21,6 +21,7 @@ from sottovoce.curator import Estimate, Marginal, dependency_graph, junction_tre
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Budget, Domain
+from sottovoce.privacy.budget import Unit
 from sottovoce.privacy.noisy_scores import gaussian_scores
 from sottovoce.privacy.sensitivity import mutual_information_sensitivity
 from sottovoce.protocols.jtree import budget as budgets
@@ -257,11 +258,12 @@ def test_scores_are_those_of_a_loop_over_cells(seed: int) -> None:
         assert information(records, pairs)[index] == pytest.approx(nats)
 
 
-def test_penalties_by_hand() -> None:
-    """Half the scale of 12 cells over 600 rows, of which 0.8 counts."""
+@pytest.mark.parametrize(("unit", "part"), [("epsilon", 0.8), ("rho", 0.4)])
+def test_penalties_by_hand(unit: Unit, part: float) -> None:
+    """Half the scale of 12 cells over 600 rows, of which a part counts."""
     domain = domain_of(3, 4, 2)
-    costs = penalties([("a", "b"), ("b", "c")], domain, noise_scale=30.0, rows=600)
-    assert costs == pytest.approx([0.8 * 12 * 30 / 600 / 2, 0.8 * 8 * 30 / 600 / 2])
+    costs = penalties([("a", "b"), ("b", "c")], domain, noise_scale=30.0, rows=600, unit=unit)
+    assert costs == pytest.approx([part * 12 * 30 / 600 / 2, part * 8 * 30 / 600 / 2])
 
 
 def test_the_distance_by_chance_by_hand() -> None:
