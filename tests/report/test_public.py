@@ -119,7 +119,7 @@ def test_sweeps_for_the_public(tmp_path: Path) -> None:
         "class Own(OneWay):\n"
         "    name = 'own'\n"
         "    def party(self, me):\n"
-        "        raise ValueError('found ' + repr(str(me.records.column('sex')[0])))\n"
+        "        raise ValueError('found ' + repr(min(me.records.column('sex'))))\n"
     )
     people = pd.DataFrame({"sex": ["Jane", "Joe", "Jane"] * 99, "age": [17, 31, 31] * 99})
     people.to_csv(tmp_path / "people.csv", index=False)
