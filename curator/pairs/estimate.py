@@ -29,6 +29,7 @@ from ..sampling import SampleCodes, synthesise
 from .copulas import fit_copulas
 from .evidence import Evidence
 from .groups import Pair, PairBatch
+from .shrinkage_by_contrasts import shrink_by_contrasts
 from .shrinkage_by_level import LevelPosterior, shrink_by_level
 from .singles import NoisySingle, SinglePosterior, shrink_singles
 
@@ -51,7 +52,7 @@ class PairEstimate:
     singles: dict[str, SinglePosterior]
     evidence: list[Evidence]
     levels: list[list[LevelPosterior]]
-    """By batch and level."""
+    """By batch and level; empty in an estimate for publication, by which nothing is planned."""
     copula_distances: list[Numbers]
     """Expected distances of the coarsest tables from their mean copula, as its r is uncertain."""
     tables: dict[Pair, Marginal]
@@ -70,6 +71,7 @@ def estimate_all(
     *,
     generator: np.random.Generator,
     passes: int = 1,
+    published: bool = False,
 ) -> PairEstimate:
     """Estimate all attributes and pairs.
 
@@ -79,6 +81,7 @@ def estimate_all(
         evidence: what was measured of the pairs.
         generator: for latent classes and rows of a tree.
         passes: how often models of all pairs are fitted.
+        published: whether the tables are for publication, and not for a plan.
     """
     # 1.
     posteriors = shrink_singles(_pooled(singles, evidence))
@@ -89,11 +92,11 @@ def estimate_all(
     products = [_products(part.batch, shares) for part in evidence]
     copulas, distances = fit_copulas(evidence, shares)
     centres = [
-        np.stack([product, copula], axis=1)
-        for product, copula in zip(products, copulas, strict=True)
+        np.stack([product, product if published and _is_saturated(part.batch) else copula], axis=1)
+        for part, product, copula in zip(evidence, products, copulas, strict=True)
     ]
-    levels = shrink_by_level(evidence, centres, shares)
-    tables = _tables(evidence, levels, shares)
+    levels, finest = _shrunk(evidence, centres, shares, published=published)
+    tables = _tables(evidence, finest, shares)
     # 3.
     for _ in range(passes if any(part.measured.any() for part in evidence) else 0):
         model = latent_classes(domain, tables, generator=generator)
@@ -102,8 +105,8 @@ def estimate_all(
             np.concatenate([centre, _mixed(part.batch, product, model, tree_tables)], axis=1)
             for part, centre, product in zip(evidence, centres, products, strict=True)
         ]
-        levels = shrink_by_level(evidence, more, shares)
-        tables = _tables(evidence, levels, shares)
+        levels, finest = _shrunk(evidence, more, shares, published=published)
+        tables = _tables(evidence, finest, shares)
     return PairEstimate(posteriors, evidence, levels, distances, tables)
 
 
@@ -133,6 +136,25 @@ def _products(batch: PairBatch, shares: Mapping[str, Numbers]) -> Numbers:
     return np.stack([np.outer(shares[left], shares[right]) for left, right in batch.pairs])
 
 
+def _is_saturated(batch: PairBatch) -> bool:
+    """Tell whether a copula fits any tables of these pairs, and would take noise for signal."""
+    return batch.cells(batch.finest) == 4
+
+
+def _shrunk(
+    evidence: Sequence[Evidence],
+    centres: Sequence[Numbers],
+    shares: Mapping[str, Numbers],
+    *,
+    published: bool,
+) -> tuple[list[list[LevelPosterior]], list[Numbers]]:
+    """Shrink tables towards their centres: posteriors of levels, for plans, and finest tables."""
+    if published:
+        return [], shrink_by_contrasts(evidence, centres, shares)
+    levels = shrink_by_level(evidence, centres, shares)
+    return levels, [posteriors[-1].tables for posteriors in levels]
+
+
 def _mixed(
     batch: PairBatch,
     product: Numbers,
@@ -159,14 +181,14 @@ def _mixed(
 
 def _tables(
     evidence: Sequence[Evidence],
-    levels: Sequence[Sequence[LevelPosterior]],
+    finest: Sequence[Numbers],
     shares: Mapping[str, Numbers],
 ) -> dict[Pair, Marginal]:
     """Give the finest tables the distributions of their attributes, in the order of the domain."""
     fitted: dict[Pair, Numbers] = {}
-    for part, posteriors in zip(evidence, levels, strict=True):
+    for part, posterior in zip(evidence, finest, strict=True):
         pairs, (rows, columns) = part.batch.pairs, part.batch.margins(shares, part.batch.finest)
-        tables = posteriors[-1].tables + 1e-7 * rows[:, :, None] * columns[:, None, :]
+        tables = posterior + 1e-7 * rows[:, :, None] * columns[:, None, :]
         for _ in range(FITTING_ROUNDS):
             tables *= (rows / tables.sum(axis=2))[:, :, None]
             tables *= (columns / tables.sum(axis=1))[:, None, :]

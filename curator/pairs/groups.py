@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..marginal import Numbers
 
-__all__ = ["Level", "NestedGroups", "Pair", "PairBatch", "batches_of", "nested_groups"]
+__all__ = ["Groups", "Level", "NestedGroups", "Pair", "PairBatch", "batches_of", "nested_groups"]
 
 Pair: TypeAlias = tuple[str, ...]
 Level: TypeAlias = int
@@ -166,7 +166,8 @@ def batches_of(groups: NestedGroups) -> list[PairBatch]:
     for shapes, pairs in pairs_by_shapes.items():
         steps = [step for step, shape in enumerate(shapes) if shape not in shapes[step + 1 :]]
         rows, columns = shapes[-1]
-        most = max(1, MAX_NUMBERS // (8 * rows * columns))  # eight centres of a table
+        # Eight centres of a table, and the contrasts of each attribute.
+        most = max(1, MAX_NUMBERS // max(8 * rows * columns, rows**2, columns**2))
         batches += [
             _batch(groups, pairs[start : start + most], steps)
             for start in range(0, len(pairs), most)

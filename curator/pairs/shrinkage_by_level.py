@@ -21,7 +21,15 @@ from ..shrinkage import SPREADS, with_margins
 from .evidence import Evidence, Flags
 from .groups import PairBatch
 
-__all__ = ["HALF", "LevelPosterior", "shrink_by_level"]
+__all__ = [
+    "HALF",
+    "MIN_CELL",
+    "MIN_SHARE",
+    "LevelPosterior",
+    "learn_prior",
+    "shrink_by_level",
+    "with_sums",
+]
 
 HALF: Final = sqrt(2 / pi) / 2
 """Half the mean of |x|, for a standard normal x."""
@@ -91,7 +99,7 @@ def shrink_by_level(
             )
             for place in present
         }
-        prior = _learn([part.likelihoods[part.measured] for part in parts.values()])
+        prior = learn_prior([part.likelihoods[part.measured] for part in parts.values()])
         for place, part in parts.items():
             coarse = posteriors[place][-1].tables if level else None
             posterior, usual[place] = _posterior(
@@ -113,7 +121,7 @@ def _level_evidence(
     batch = evidence.batch
     merged = batch.merge(centres, start=batch.finest, level=level)
     if coarse is not None:
-        merged = _with_sums(batch, merged, coarse[:, None], level)
+        merged = with_sums(batch, merged, coarse[:, None], level)
     merged = np.clip(merged / merged.sum(axis=(2, 3), keepdims=True), MIN_CELL, 1 - MIN_CELL)
     values, precision = evidence.pooled(level)
     measured = np.asarray(precision.reshape(len(precision), -1).max(axis=1) > 0)
@@ -129,7 +137,7 @@ def _level_evidence(
     return _LevelEvidence(merged, values, precision, measured, likelihoods)
 
 
-def _with_sums(batch: PairBatch, tables: Numbers, coarse: Numbers, level: int) -> Numbers:
+def with_sums(batch: PairBatch, tables: Numbers, coarse: Numbers, level: int) -> Numbers:
     """Scale tables of a level so that they have the sums of the level before."""
     sums = batch.merge(tables, start=level, level=level - 1)
     ratio = np.divide(coarse, sums, out=np.zeros_like(sums), where=sums > 0)
@@ -162,7 +170,7 @@ def _likelihoods(
     return np.asarray(np.exp(logs))
 
 
-def _learn(likelihoods: Sequence[Numbers]) -> Numbers:
+def learn_prior(likelihoods: Sequence[Numbers]) -> Numbers:
     """Learn how often each centre with each spread is right (nonparametric empirical Bayes)."""
     pooled = np.concatenate(likelihoods)
     prior = np.full(pooled.shape[1:], 1 / pooled[0].size if len(pooled) else 1.0)
@@ -219,7 +227,7 @@ def _posterior(
     tables[measured] = with_margins(tables[measured], variance[measured], rows, columns)
     tables = np.maximum(tables, MIN_SHARE * centre)
     if coarse is not None:
-        tables = _with_sums(batch, tables, coarse, level)
+        tables = with_sums(batch, tables, coarse, level)
     tables /= tables.sum(axis=(1, 2), keepdims=True)
     likeliest = by_centre.argmax(axis=1)
     likely = even[np.arange(len(even)), likeliest].reshape(len(even), -1)

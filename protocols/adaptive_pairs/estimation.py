@@ -83,7 +83,7 @@ class Estimation:
             table_precision: the precision of a table that has the whole budget of the round.
             power: how precision grows with a table's share of the round: 1 in rho, 2 in epsilon.
         """
-        estimate = self.estimate(passes=1) if self._plans else None
+        estimate = self._estimate(passes=1, published=False) if self._plans else None
         plan = plan_tables(
             shrink_singles(self._singles) if estimate is None else estimate.singles,
             self._evidence,
@@ -96,10 +96,18 @@ class Estimation:
         self.predicted = plan.distance
         return self._planned(plan, power=power)
 
-    def estimate(self, *, passes: int = FINAL_PASSES) -> PairEstimate:
-        """Estimate all attributes and pairs from all rounds so far."""
+    def estimate(self) -> PairEstimate:
+        """Estimate all attributes and pairs from all rounds, for publication."""
+        return self._estimate(passes=FINAL_PASSES, published=True)
+
+    def _estimate(self, *, passes: int, published: bool) -> PairEstimate:
         return estimate_all(
-            self.domain, self._singles, self._evidence, generator=self._generator, passes=passes
+            self.domain,
+            self._singles,
+            self._evidence,
+            generator=self._generator,
+            passes=passes,
+            published=published,
         )
 
     def _group(self) -> None:
