@@ -150,7 +150,7 @@ def kill(place: Place, launcher: subprocess.Popen[str], victim: str) -> None:
     if victim == "launcher":
         victims = [launcher.pid]
     elif victim == "mpiexec":
-        victims = [pid for pid in processes(place.state, mark="/mpiexec") if pid != launcher.pid]
+        victims = processes(place.state, mark="/prterun")  # Open MPI's mpiexec becomes it.
     else:
         victims = processes(place.state, mark=f"OMPI_COMM_WORLD_RANK={victim}")
     for pid in victims[:1]:
@@ -252,6 +252,29 @@ def test_after_ctrl_c_the_line_says_how_to_go_on(
         assert line.endswith(f"; go on with: sottovoce resume {place.out}\n")
         assert place.play("resume", str(place.out), "--quiet").returncode == 0
     assert essence(place.out) == undisturbed["jtree"]
+    assert not place.left()
+
+
+@pytest.mark.mpi
+def test_the_launcher_is_lost_before_it_has_the_result(
+    place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    """The parties have removed their logs by then; the curator has kept the record."""
+    words = [*run_words("calm", out=place.out), "--durable"]
+    process = start(command(*words), cwd=place.folder, env=place.environment)
+    await_growth(place, process, more=1)
+    process.send_signal(signal.SIGSTOP)
+    until = time.monotonic() + STARTING
+    while set(place.logs()) != {"curator"} and time.monotonic() < until:
+        time.sleep(0.01)
+    assert set(place.logs()) == {"curator"}
+    process.kill()
+    process.communicate(timeout=STARTING)
+    await_end(place)
+    assert (place.logs()["curator"].parent / "conclusion").exists()
+    done = place.play("resume", "out", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert essence(place.out) == undisturbed["calm"]
     assert not place.left()
 
 
