@@ -372,7 +372,7 @@ def test_before_runs_names_of_what_may_be_measured_are_taken() -> None:
     table = FigureTable(rows=[{"protocol": "calm", "parties": 3}], setting_names=SETTINGS)
     for text in ("error:parties", "wrong_income:parties", "epsilon_coalition:parties"):
         check_request(read_request(text), table, before=True)
-    for text in ("erorr:parties", "error:epsilom"):
+    for text in ("eroor:parties", "error:epsilom"):
         with pytest.raises(UsageError, match="expected --figure"):
             check_request(read_request(text), table, before=True)
 
