@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn, Protocol, TypeVar
 
 from .errors import MessageError, MisuseError, Private, role_name
@@ -19,12 +19,17 @@ from .message import decode, encode, is_message, is_personal
 from .phases import Phases
 from .wire import Buffer, Wire
 
-__all__ = ["CURATOR", "Edges", "Seal"]
+__all__ = ["CURATOR", "Edges", "Seal", "any_of"]
 
 M = TypeVar("M")
 
 CURATOR: Final = 0
 """The curator's rank. Party i has rank i."""
+
+
+def any_of(kinds: Iterable[type]) -> str:
+    """Name kinds of messages of which one is expected."""
+    return " or ".join(kind.__name__ for kind in kinds)
 
 
 class Seal(Protocol):
@@ -136,13 +141,19 @@ class Edges:
             user_bits=payload.user_bits,
         )
 
-    def receive(self, kind: type[M], *, source: int) -> M:
-        """Wait for one message of this kind from this role."""
-        self._check(kind, source)
-        name = kind.__name__
+    def receive(self, *kinds: type[M], source: int) -> M:
+        """Wait for one message of one of these kinds from this role.
+
+        The sender decides which. The next frame on the edge must be of one of them, as frames
+        arrive in the order in which they were sent.
+        """
+        for kind in kinds:
+            self._check(kind, source)
         began = self._clock()
-        frame = self.frames.next_message(name, source=source)
+        frame = self.frames.next_message(any_of(kinds), source=source)
         ready = self._clock()
+        kind = kinds[0] if len(kinds) == 1 else self._kind_of(frame, kinds, source=source)
+        name = kind.__name__
         sequence = self._received[source]
         header_length = int.from_bytes(frame[4:8], "little")
         size = len(frame) - header_length
@@ -187,6 +198,16 @@ class Edges:
             LedgerError: a message was not read, or did not arrive.
         """
         self.frames.end(received=self._received)
+
+    def _kind_of(self, frame: memoryview, kinds: Sequence[type[M]], *, source: int) -> type[M]:
+        """Find the kind of a frame that has arrived among those that are expected."""
+        name = self.frames.unpack(frame, source=source).header.kind
+        kind = next((kind for kind in kinds if kind.__name__ == name), None)
+        if kind is None:
+            sequence, to = self._received[source], self._rank
+            expected = self._header(any_of(kinds), 0, sequence, sender=source, receiver=to)
+            self._refuse(frame, expected)
+        return kind
 
     def _header(self, kind: str, size: int, sequence: int, *, sender: int, receiver: int) -> Header:
         phase = self._phases.current

@@ -8,7 +8,8 @@ Every role keeps these rules, whatever the protocol:
 
 - Frames from one role arrive in the order in which they were sent. Sequence numbers are checked all
   the same.
-- Sender and receiver are in the same phase, and the receiver names the kind that it expects.
+- Sender and receiver are in the same phase, and the receiver names the kind that it expects, or
+  the kinds of which it expects one.
 - Waits have limits, and circles of waiting roles are found (`exchange`, `deadlock`).
 """
 
@@ -16,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, overload
 
-from .edges import CURATOR, Edges, Seal
+from .edges import CURATOR, Edges, Seal, any_of
 from .errors import ConversationError, MisuseError, Where, role_name
 from .frame import FrameKind
 from .ledger import Act
@@ -28,6 +29,8 @@ from .wire import MAX_FRAME_BYTES, Wire
 __all__ = ["CURATOR", "DEFAULT_TIMEOUT", "Position", "Role"]
 
 M = TypeVar("M")
+N = TypeVar("N")
+P = TypeVar("P")
 
 DEFAULT_TIMEOUT: Final = 3600.0
 
@@ -172,14 +175,29 @@ class Role:
 
     def send(self, message: object, *, to: int) -> None:
         """Send one message."""
-        self._begin("sends", type(message), to)
+        self._begin("sends", type(message).__name__, to)
         self._edges.send(message, to=to)
         self._verb = None
 
-    def receive(self, kind: type[M], *, source: int) -> M:
-        """Wait for one message of this kind from this role."""
-        self._begin("waits for", kind, source)
-        message = self._edges.receive(kind, source=source)
+    @overload
+    def receive(self, kind: type[M], /, *, source: int) -> M: ...
+    @overload
+    def receive(self, kind: type[M], second: type[N], /, *, source: int) -> M | N: ...
+    @overload
+    def receive(
+        self, kind: type[M], second: type[N], third: type[P], /, *, source: int
+    ) -> M | N | P: ...
+    @overload
+    def receive(self, kind: type[M], /, *more: type[M], source: int) -> M: ...
+    def receive(self, kind: type[Any], /, *more: type[Any], source: int) -> Any:
+        """Wait for one message from this role, of this kind or of one of several.
+
+        The sender decides which of several kinds it sends. `match` tells them apart, and a type
+        checker knows which kinds are possible.
+        """
+        kinds = (kind, *more)
+        self._begin("waits for", any_of(kinds), source)
+        message = self._edges.receive(*kinds, source=source)
         self._verb = None
         return message
 
@@ -188,19 +206,35 @@ class Role:
 
         It is one step, with a row of the ledger for each receiver.
         """
-        self._begin("sends", type(message), self.rank)
+        self._begin("sends", type(message).__name__, self.rank)
         for rank in self.others if to is None else to:
             self._verb = Verb("sends", type(message).__name__, rank)
             self._edges.send(message, to=rank)
         self._verb = None
 
-    def gather(self, kind: type[M], *, sources: Sequence[int] | None = None) -> list[M]:
-        """Wait for one message from each other role, or from those named, in that order."""
-        self._begin("waits for", kind, self.rank)
+    @overload
+    def gather(self, kind: type[M], /, *, sources: Sequence[int] | None = None) -> list[M]: ...
+    @overload
+    def gather(
+        self, kind: type[M], second: type[N], /, *, sources: Sequence[int] | None = None
+    ) -> list[M | N]: ...
+    @overload
+    def gather(
+        self, kind: type[M], /, *more: type[M], sources: Sequence[int] | None = None
+    ) -> list[M]: ...
+    def gather(
+        self, kind: type[Any], /, *more: type[Any], sources: Sequence[int] | None = None
+    ) -> list[Any]:
+        """Wait for one message from each other role, or from those named, in that order.
+
+        Each of them may be of another kind, if there are several.
+        """
+        kinds = (kind, *more)
+        self._begin("waits for", any_of(kinds), self.rank)
         messages = []
         for source in self.others if sources is None else sources:
-            self._verb = Verb("waits for", kind.__name__, source)
-            messages.append(self._edges.receive(kind, source=source))
+            self._verb = Verb("waits for", any_of(kinds), source)
+            messages.append(self._edges.receive(*kinds, source=source))
         self._verb = None
         return messages
 
@@ -227,12 +261,12 @@ class Role:
         """Report how far a long computation is."""
         self._progress = (done, of)
 
-    def _begin(self, verb: str, kind: type, peer: int) -> None:
+    def _begin(self, verb: str, kind: str, peer: int) -> None:
         self._phases.next_step()
-        self._verb = Verb(verb, kind.__name__, peer)
+        self._verb = Verb(verb, kind, peer)
         if not self._phases.current:
             raise MisuseError(
-                f"expected {kind.__name__} to be sent or received within a phase, found none: "
+                f"expected {kind} to be sent or received within a phase, found none: "
                 "use `with role.phase(name)`",
                 where=self.where,
             )

@@ -345,8 +345,8 @@ def intercept(wire: Any, network: Network) -> None:
 def _listen(role: Role, opened: list[Opened]) -> None:
     receive = role._edges.receive
 
-    def heard(kind: type[Any], *, source: int) -> Any:
-        message = receive(kind, source=source)
+    def heard(*kinds: type[Any], source: int) -> Any:
+        message = receive(*kinds, source=source)
         opened.append(Opened(source, role.rank, message))
         return message
 

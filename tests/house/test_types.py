@@ -1,4 +1,4 @@
-"""A misspelt parameter is a type error."""
+"""A misspelt parameter is a type error, and so is a kind of message that was forgotten."""
 
 from pathlib import Path
 
@@ -43,3 +43,49 @@ def test_mypy_refuses_a_parameter_that_does_not_exist(
     for line in errors:
         assert "with_epsilom.py" in line
         assert '"OwnParameters" has no attribute "epsilom"' in line
+
+
+KINDS = """
+from typing import assert_never
+
+from sottovoce import CURATOR, Party, message
+
+
+@message
+class More:
+    step: int
+
+
+@message
+class End:
+    result: float
+
+
+def follow(me: Party) -> float:
+    while True:
+        match me.receive(More, End, source=CURATOR):
+            case End(result=result):
+                return result
+            case FORGOTTEN(step=_):
+                continue
+            case other:
+                assert_never(other)
+"""
+
+
+def test_mypy_finds_a_kind_that_was_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("MYPYPATH", str(ROOT / "src"))
+    complete, partial = tmp_path / "complete.py", tmp_path / "partial.py"
+    complete.write_text(KINDS.replace("FORGOTTEN", "More"))
+    partial.write_text(
+        KINDS.replace("            case FORGOTTEN(step=_):\n                continue\n", "")
+    )
+    output, problems, _ = api.run(["--config-file", "pyproject.toml", str(complete), str(partial)])
+    assert not problems
+    errors = [line for line in output.splitlines() if ": error: " in line]
+    assert len(errors) == 1, output
+    assert "partial.py" in errors[0]
+    assert '"More"' in errors[0]

@@ -125,6 +125,23 @@ class RowCount(Leaky):
         return len(me.records)
 
 
+class KindOfMessage(Leaky):
+    """Which of two kinds of messages is sent: the curator takes either."""
+
+    name = "kind-of-message"
+
+    @message
+    class Nothing:
+        value: float
+
+    def leak(self, me: Party) -> None:
+        several = len(set(me.records.column("sex"))) > 1
+        me.send(self.Figure(value=0.0) if several else self.Nothing(value=0.0), to=0)
+
+    def collect(self, desk: Curator, party: int) -> None:
+        desk.receive(self.Figure, self.Nothing, source=party)
+
+
 class Categories(Leaky):
     """The categories that occur."""
 

@@ -26,6 +26,7 @@ COUNTED_BY_KIND = {
     "IntOfCell": "Figure",
     "Argmax": "Figure",
     "RowCount": "Figure",
+    "KindOfMessage": "Figure",
     "Categories": "Labels",
     "NumberOfMessages": "Figure",
     "NumberOfMessagesAlone": "Figure",

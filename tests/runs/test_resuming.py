@@ -49,6 +49,7 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
     "jtree": TEST_KEYS,
     "calm": {},
     "privincr": {},
+    "bisection:Bisection": {"columns": "age", "parties": 2, "rows": 600},
 }
 
 
@@ -67,6 +68,7 @@ def job_of(protocol: str, *, seed: int | None = 3, **options: Any) -> Job:
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs" / "examples")
     folder = tmp_path / "state"
     monkeypatch.setenv("SOTTOVOCE_STATE", str(folder))
     return folder
@@ -212,7 +214,8 @@ def stop_at(attempts: Attempts, *, rank: int, stop: int, is_resumed: bool = Fals
 
 
 @pytest.mark.parametrize(
-    ("protocol", "every"), [("dp-subn", 2), ("jtree", 9), ("calm", 5), ("privincr", 9)]
+    ("protocol", "every"),
+    [("dp-subn", 2), ("jtree", 9), ("calm", 5), ("privincr", 9), ("bisection:Bisection", 2)],
 )
 def test_stopped_at_any_message_it_goes_on_to_the_same_end(
     protocol: str, every: int, monkeypatch: pytest.MonkeyPatch
