@@ -147,6 +147,7 @@ def _smaller(job: Job) -> tuple[Job, AnyProtocol]:
         "identities": None,
         "seed": 0,
         "schema_plan": None,
+        "fault": (),
     }
     last: Exception | None = None
     for parties in dict.fromkeys([min(job.parties, PARTIES), job.parties]):

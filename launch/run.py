@@ -333,12 +333,16 @@ def rehearse_plug_in(
         from .rehearsal import rehearse
 
         return rehearse(job, tables=tables, read=read)
-    return _rehearse_once(msgspec.json.encode(msgspec.structs.replace(job, seed=None)), read)
+    rehearsed = msgspec.structs.replace(job, seed=None, fault=())
+    return _rehearse_once(msgspec.json.encode(rehearsed), read)
 
 
 @functools.lru_cache(maxsize=64)
 def _rehearse_once(job: bytes, read: bool) -> Rehearsal:  # noqa: FBT001 - for the cache
-    """Rehearse a job once in this process, whatever its seed: sweeps repeat it with many."""
+    """Rehearse a job once in this process, whatever its seed: sweeps repeat it with many.
+
+    Faults for experiments do not happen in a rehearsal.
+    """
     from .rehearsal import rehearse
 
     return rehearse(msgspec.json.decode(job, type=Job), read=read)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ..messages import MisuseError, Private
 from ..privacy.domain import Domain
+from ..privacy.impossible import make_possible
 from .raw import Change
 
 __all__ = ["CodedTable"]
@@ -69,10 +70,26 @@ class CodedTable:
         return CodedTable([column[rows] for column in self.codes], self.domain, rows=len(rows))
 
     def changed(self, change: Change) -> CodedTable:
-        """Change every column's codes to others of the domain."""
+        """Change every column's codes to others of the domain, and make all rows possible."""
         codes = [
             change(column.astype(np.int64), len(labels)).astype(column.dtype)
             for column, labels in zip(self.codes, self.domain.labels.values(), strict=True)
+        ]
+        return CodedTable(codes, self.domain, rows=self._rows).possible()
+
+    def possible(self) -> CodedTable:
+        """Map rows that the domain rules out (`Domain.never`) to possible ones, each by itself.
+
+        So neighbouring tables stay neighbouring.
+        """
+        if not self.domain.never:
+            return self
+        sizes = {name: len(labels) for name, labels in self.domain.labels.items()}
+        columns = dict(zip(sizes, self.codes, strict=True))
+        mapped = make_possible(self.domain.never, columns, sizes)
+        codes: list[ColumnCodes] = [
+            column.astype(before.dtype)
+            for column, before in zip(mapped.values(), self.codes, strict=True)
         ]
         return CodedTable(codes, self.domain, rows=self._rows)
 

@@ -25,7 +25,7 @@ def made_up_codes(schema: Schema, *, rows: int, generator: np.random.Generator) 
         generator.integers(len(labels), size=rows).astype(code_type(len(labels)))
         for labels in domain.labels.values()
     ]
-    return CodedTable(codes, domain, rows=rows)
+    return CodedTable(codes, domain, rows=rows).possible()
 
 
 def made_up_rows(table: RawTable, *, rows: int, generator: np.random.Generator) -> RawTable:

@@ -8,29 +8,25 @@ A fault is a sentence: who, what, and where.
 
 Parties that are not named are drawn with the job's public seed, so every role knows the same ones.
 A party that lies replaces its records by as many whose values are drawn uniformly. It follows the
-protocol otherwise. The other faults are in the wire (`FaultyWire`), so that no protocol knows of
-them, and they happen on every transport.
+protocol otherwise. The other faults are in the wire (`runs.faulty_wire`), so that no protocol knows
+of them, and they happen on every transport.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import signal
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, NoReturn
+from typing import Final, Literal
 
 import numpy as np
 
-from ..messages import CURATOR, ConversationError, Role, UsageError, Wire, role_name
-from ..messages.wire import Buffer
+from ..messages import CURATOR, UsageError, role_name
 from ..parties import Records
 
-__all__ = ["Fault", "FaultyWire", "InjectedFault", "faults_of", "lying_records", "read_faults"]
+__all__ = ["Fault", "faults_of", "lying_records", "read_faults"]
 
 Action = Literal["dies", "falls silent", "pauses", "lies"]
 ACTIONS: Final[dict[str, Action]] = {
@@ -49,10 +45,8 @@ SENTENCE: Final = re.compile(
     r"|(?P<percent>\d+(?:\.\d+)?) ?% of parties|(?P<share>[a-z ]+?) of parties)"
     r" (?P<action>" + "|".join(sorted(ACTIONS, key=len, reverse=True)) + r")"
     r"(?: (?P<seconds>\d+(?:\.\d+)?) ?s)?"
-    r"(?: (?:in (?P<phase>\S+)|after (?P<messages>\d+) messages?))?"
+    r"(?: in (?P<phase>\S+))?(?: after (?P<messages>\d+) messages?)?"
 )
-FOREVER: Final = 3600.0
-"""Seconds of one of the waits of a role that has fallen silent."""
 EXPECTED: Final = (
     "'party 2 dies in PHASE', '2 parties lie', 'a tenth of parties fall silent after 3 messages', "
     "'party 2 pauses 5 s in PHASE' or 'curator dies'"
@@ -74,13 +68,10 @@ class Fault:
 
     def __str__(self) -> str:
         where = "" if self.phase is None else f" in {self.phase}"
-        where += f" after {self.messages} messages" if self.messages else ""
+        if self.messages:
+            where += f" after {self.messages} message{'s' * (self.messages > 1)}"
         length = f" {self.seconds:g} s" if self.action == "pauses" else ""
         return f"{role_name(self.rank)} {self.action}{length}{where}"
-
-
-class InjectedFault(ConversationError):
-    """A role died on purpose, because the person asked for it."""
 
 
 def read_faults(sentences: Sequence[str], *, parties: int, seed: int) -> list[Fault]:
@@ -167,82 +158,3 @@ def lying_records(records: Records, faults: Sequence[Fault], *, seed: int) -> Re
         return records
     generator = _generator(f"{seed} lies {faults[0].rank}")
     return records.changed(lambda codes, values: generator.integers(values, size=len(codes)))
-
-
-class FaultyWire:
-    """A role's end of the transport, at which its faults happen."""
-
-    def __init__(self, wire: Wire, faults: Sequence[Fault], *, is_process: bool) -> None:
-        self.rank = wire.rank
-        self.size = wire.size
-        self._role: Role | None = None
-        self._wire = wire
-        self.left = [fault for fault in faults if fault.action != "lies"]
-        """Faults that have not happened yet."""
-        self._is_process = is_process
-        self._kept: deque[tuple[int, memoryview]] = deque()
-
-    def watching(self, watch: Callable[[Role], None]) -> Callable[[Role], None]:
-        """Be given the role as well, whose phase and messages decide when a fault happens."""
-
-        def both(role: Role) -> None:
-            self._role = role
-            watch(role)
-
-        return both
-
-    def clock(self) -> float:
-        return self._wire.clock()
-
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
-        self._happen()
-        self._wire.send(parts, to=to, timeout=timeout)
-
-    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
-        self._happen()
-        if self._kept:
-            return self._kept.popleft()
-        return self._wire.arrive(timeout=timeout)
-
-    def abort(self, status: int) -> NoReturn:
-        self._wire.abort(status)
-
-    def _happen(self) -> None:
-        """Let the faults happen whose place the role has reached; each happens once."""
-        if not self.left or self._role is None:
-            return
-        phase = self._role.current_phase
-        sent = sum(act.sent for act in self._role.acts)
-        for fault in list(self.left):
-            if _is_within(phase, fault.phase) and sent >= fault.messages:
-                self.left.remove(fault)
-                self._do(fault)
-
-    def _do(self, fault: Fault) -> None:
-        match fault.action:
-            case "dies" if self._is_process:
-                os.kill(os.getpid(), signal.SIGKILL)
-            case "dies":
-                raise InjectedFault(f"it died, as the fault {str(fault)!r} asks")
-            case "pauses":
-                self._wait(fault.seconds)
-            case _:
-                while True:
-                    self._wait(FOREVER)
-                    self._kept.clear()
-
-    def _wait(self, seconds: float) -> None:
-        """Do nothing for some seconds; frames that come meanwhile are kept.
-
-        The wire is asked for frames, so that time passes on a simulated network, too.
-        """
-        until = self._wire.clock() + seconds
-        while (left := until - self._wire.clock()) > 0:
-            frame = self._wire.arrive(timeout=left)
-            if frame is not None:
-                self._kept.append(frame)
-
-
-def _is_within(phase: str, wanted: str | None) -> bool:
-    """Tell whether a phase is the wanted one, or one within it."""
-    return bool(phase) and (wanted is None or phase == wanted or phase.startswith(f"{wanted}/"))

@@ -21,7 +21,7 @@ __all__ = ["Credentials", "read_identities", "read_identity", "write_identity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What a role brings to its introductions."""
+    """What a role has of its own beside its records: keys, and what they are bound to."""
 
     pair: Keypair | None = None
     """Its own key pair; without one it makes one for the run."""
@@ -31,6 +31,10 @@ class Credentials:
     """The digest of the job that it was given."""
     hybrid: bool = False
     """Whether channels also need ML-KEM (`crypto.kem`)."""
+    secret: int | None = field(default=None, repr=False)
+    """Seed of its random streams where the job has none. Without it they are the operating
+    system's.
+    """
 
 
 def write_identity(folder: Path, *, rank: int) -> tuple[Path, Path]:

@@ -11,22 +11,23 @@ import contextlib
 import platform
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from ..crypto import IdentifiedRole
-from ..curator import Curator
 from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
 from ..messages.frame import FrameKind
 from ..parties import Party, Records, Schema
 from ..privacy import Release
-from ..protocols import AnyProtocol, Outcome
+from ..protocols import AnyProtocol
 from .closing import await_closing, close_to
 from .durable import DurableRole
-from .faults import FaultyWire, faults_of, lying_records, read_faults
+from .faults import faults_of, lying_records, read_faults
+from .faulty_wire import FaultyWire
 from .guard import guard_part
 from .identities import Credentials
 from .introduced import play_desk, play_part
@@ -38,6 +39,27 @@ from .replay import tape_part
 from .roles import make_curator, make_party
 
 __all__ = ["play_role"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What both kinds of roles need to play."""
+
+    wire: Wire
+    protocol: AnyProtocol
+    job: Job
+    credentials: Credentials
+    cores: int
+    watch: Callable[[Role], None]
+    durable: DurableRole | None
+    faulty: FaultyWire | None
+    transport: str
+
+    def begin(self, role: IdentifiedRole) -> None:
+        """Show a role to whoever watches, before it begins."""
+        if self.durable is not None:
+            role.encapsulator = self.durable.encapsulate
+        self.watch(role)
 
 
 def play_role(
@@ -60,176 +82,132 @@ def play_role(
     begins, for whoever shows progress. In a durable run `durable` is the role's place, and the wire
     is one that it has connected.
     """
-    started = wire.clock()
     protocol = instantiate(job)
-    faulty = None
-    all_faults = read_faults(job.fault, parties=job.parties, seed=job.public_seed)
-    if faults := faults_of(all_faults, rank=wire.rank):
-        if records is not None:
-            records = lying_records(records, faults, seed=job.public_seed)
-        if durable is None or not durable.is_resumed:  # what stopped a run does not happen again
-            wire = faulty = FaultyWire(wire, faults, is_process=transport == "mpi")
-            watch = faulty.watching(watch)
     hybrid = is_hybrid(job)
-    digest = digest_job(job, protocol, schema=schema, hybrid=hybrid)
-    credentials = replace(credentials, job_digest=digest, hybrid=hybrid)
-    secret = None if durable is None else durable.secret
-
-    def begin(role: IdentifiedRole) -> None:
-        if durable is not None:
-            role.encapsulator = durable.encapsulate
-        watch(role)
-
-    if records is None:
-        curator = make_curator(
-            wire,
-            protocol,
-            job,
-            schema=schema,
-            cores=cores,
-            credentials=credentials,
-            secret=secret,
-        )
-        begin(curator)
-        with _placing_errors(curator):
-            outcome = play_desk(curator, protocol, job)
-            closing = wire.clock()
-            curator.end()
-        return _conclude(
-            curator,
-            outcome,
-            job=job,
-            schema=schema,
-            # Replays of the parties' parts begin now, and are no part of the run.
-            seconds=wire.clock() - started,
-            closing_seconds=wire.clock() - closing,
-            transport=transport,
-            network=network,
-            library=library,
-            durable=durable,
-            faulty=faulty,
-        )
-    party, guard = _play_party(
-        wire,
-        protocol,
-        job,
-        records=records,
+    faults = faults_of(
+        read_faults(job.fault, parties=job.parties, seed=job.public_seed), rank=wire.rank
+    )
+    faulty = None
+    if faults and (durable is None or not durable.is_resumed):
+        # What stopped a run does not happen again when it goes on.
+        wire = faulty = FaultyWire(wire, faults, is_process=transport == "mpi")
+        watch = faulty.watching(watch)
+    stage = Stage(
+        wire=wire,
+        protocol=protocol,
+        job=job,
+        credentials=replace(
+            credentials,
+            job_digest=digest_job(job, protocol, schema=schema, hybrid=hybrid),
+            hybrid=hybrid,
+            secret=None if durable is None else durable.secret,
+        ),
         cores=cores,
-        credentials=credentials,
-        secret=secret,
-        begin=begin,
-        sharing=1 if transport == "mpi" else job.parties,
-    )
-    secret = protocol.neighbours == "add-or-remove-one"
-    notes = _notes(
-        party,
-        releases=party.accountant.releases,
-        rows=None if secret else len(records),
-        guard=guard,
+        watch=watch,
+        durable=durable,
         faulty=faulty,
+        transport=transport,
     )
-    close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
-    await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
+    if records is None:
+        return _play_curator(stage, schema=schema, network=network, library=library)
+    _play_party(stage, lying_records(records, faults, seed=job.public_seed))
     return None
 
 
-def _play_party(
-    wire: Wire,
-    protocol: AnyProtocol,
-    job: Job,
-    *,
-    records: Records,
-    cores: int,
-    credentials: Credentials,
-    secret: int | None,
-    begin: Callable[[IdentifiedRole], None],
-    sharing: int,
-) -> tuple[Party, Guard | None]:
-    """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
-    if is_built_in(type(protocol)):
-        party = make_party(
-            wire,
-            protocol,
-            job,
-            records=records,
-            cores=cores,
-            credentials=credentials,
-            secret=secret,
-        )
-        _play(party, protocol, job, begin=begin)
-        return party, None
-    tape = tape_part(
-        wire,
-        protocol,
-        job,
-        records=records,
-        cores=cores,
-        credentials=credentials,
-        secret=secret,
-    )
-    started = time.perf_counter()
-    _play(tape.party, protocol, job, begin=begin)
-    guard = guard_part(
-        tape, records=records, seconds=time.perf_counter() - started, sharing=sharing
-    )
-    return tape.party, guard
-
-
-def _play(
-    party: Party, protocol: AnyProtocol, job: Job, *, begin: Callable[[IdentifiedRole], None]
-) -> None:
-    begin(party)
-    with _placing_errors(party):
-        play_part(party, protocol, job)
-        party.end()
-
-
-_NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
-
-
-def _conclude(
-    curator: Curator,
-    outcome: Outcome,
-    *,
-    job: Job,
-    schema: Schema | None,
-    seconds: float,
-    closing_seconds: float,
-    transport: str,
-    network: str | None,
-    library: str | None,
-    durable: DurableRole | None,
-    faulty: FaultyWire | None,
+def _play_curator(
+    stage: Stage, *, schema: Schema | None, network: str | None, library: str | None
 ) -> RunRecord:
-    """Collect the parties' notes, reconcile the ledger and dismiss the parties.
+    """Play the curator's part, collect the notes of all parties, and dismiss these.
 
     Parties that are dismissed may remove their logs, so the record is on the disk before.
     """
-    roles = [_notes(curator, releases=[], rows=None, guard=None, faulty=faulty)]
+    wire, job = stage.wire, stage.job
+    started = wire.clock()
+    curator = make_curator(
+        wire,
+        stage.protocol,
+        job,
+        schema=schema,
+        cores=stage.cores,
+        credentials=stage.credentials,
+    )
+    stage.begin(curator)
+    with _placing_errors(curator):
+        outcome = play_desk(curator, stage.protocol, job)
+        closing = wire.clock()
+        curator.end()
+    ended = wire.clock()  # Replays of the parties' parts begin now, and are no part of the run.
+    roles = [_notes(curator, releases=[], rows=None, guard=None, faulty=stage.faulty)]
     roles += [
         _NOTES.decode(await_closing(curator, FrameKind.MINUTES, source=party))
         for party in curator.parties
     ]
-    entries = reconcile([notes.acts for notes in roles])
     record = RunRecord(
         job=job,
         outcome=_possible(PublishedOutcome.of(outcome), schema),
-        entries=entries,
+        entries=reconcile([notes.acts for notes in roles]),
         roles=roles,
-        seconds=seconds,
-        closing_seconds=closing_seconds,
+        seconds=ended - started,
+        closing_seconds=ended - closing,
         schema=schema if outcome.schema is None else outcome.schema,
-        transport=transport,
+        transport=stage.transport,
         network=network,
         library=library,
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),
     )
-    if durable is not None:
-        durable.conclude(record)
+    if stage.durable is not None:
+        stage.durable.conclude(record)
     for party in curator.parties:
         close_to(curator, FrameKind.DISMISSAL, b"", to=party)
     return record
+
+
+def _play_party(stage: Stage, records: Records) -> None:
+    """Play a party's part, and hand its notes to the curator."""
+    party, guard = _play_guarded(stage, records)
+    is_secret = stage.protocol.neighbours == "add-or-remove-one"
+    notes = _notes(
+        party,
+        releases=party.accountant.releases,
+        rows=None if is_secret else len(records),
+        guard=guard,
+        faulty=stage.faulty,
+    )
+    close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
+    await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
+
+
+def _play_guarded(stage: Stage, records: Records) -> tuple[Party, Guard | None]:
+    """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
+    make = partial(
+        make_party if is_built_in(type(stage.protocol)) else tape_part,
+        stage.wire,
+        stage.protocol,
+        stage.job,
+        records=records,
+        cores=stage.cores,
+        credentials=stage.credentials,
+    )
+    role = make()
+    party = role if isinstance(role, Party) else role.party
+    started = time.perf_counter()
+    stage.begin(party)
+    with _placing_errors(party):
+        play_part(party, stage.protocol, stage.job)
+        party.end()
+    if isinstance(role, Party):
+        return party, None
+    guard = guard_part(
+        role,
+        records=records,
+        seconds=time.perf_counter() - started,
+        sharing=1 if stage.transport == "mpi" else stage.job.parties,
+    )
+    return party, guard
+
+
+_NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
 
 
 def _possible(outcome: PublishedOutcome, schema: Schema | None) -> PublishedOutcome:

@@ -34,7 +34,7 @@ from .identities import Credentials
 from .introduced import play_part
 from .job import Job, instantiate
 from .record import Unaccounted
-from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as
+from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
 from .time_limit import call_within
 
 __all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
@@ -133,18 +133,14 @@ def tape_part(
     records: Records,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
-    secret: int | None = None,
 ) -> PartTape:
-    """Make a party whose part is taped; the caller plays it.
-
-    `secret` is the seed of its random streams where the job has none. By default it is drawn here.
-    """
+    """Make a party whose part is taped; the caller plays it."""
     tape = WireTape()
     accountant = make_accountant(TapedAccountant, protocol, party=wire.rank, parties=job.parties)
     # Without a seed, streams read the operating system's generator and could not be replayed. A
     # secret of 256 bits takes its place. It never leaves this process.
-    secret = secrets.randbits(256) if secret is None else secret
-    seed = secret if job.seed is None else job.seed
+    seed = seed_of(job, credentials)
+    seed = secrets.randbits(256) if seed is None else seed
     party = make_party_as(
         TapedParty,
         TapedWire(wire, tape),

@@ -14,13 +14,18 @@ from .identities import Credentials
 from .introduced import kinds_of
 from .job import Job
 
-__all__ = ["make_accountant", "make_curator", "make_party", "make_party_as"]
+__all__ = ["make_accountant", "make_curator", "make_party", "make_party_as", "seed_of"]
 
 AccountantT = TypeVar("AccountantT", bound=Accountant)
 PartyT = TypeVar("PartyT", bound=Party)
 
 MADE_FOR_THE_RUN: Final = Credentials()
 """No identity from before the run, and no digest of a job: for tests."""
+
+
+def seed_of(job: Job, credentials: Credentials) -> int | None:
+    """Give the seed of a role's random streams; `None` for those of the operating system."""
+    return credentials.secret if job.seed is None else job.seed
 
 
 def make_curator(
@@ -31,18 +36,13 @@ def make_curator(
     schema: Schema | None,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
-    secret: int | None = None,
 ) -> Curator:
-    """Make the curator's role at this end of the wire.
-
-    `secret` is the seed of its random streams where the job has none. Without it they are the
-    operating system's.
-    """
+    """Make the curator's role at this end of the wire."""
     return Curator(
         wire,
         protocol=protocol.name,
         kinds=kinds_of(protocol, job),
-        randomness=RandomTree(secret if job.seed is None else job.seed, role=wire.rank),
+        randomness=RandomTree(seed_of(job, credentials), role=wire.rank),
         domain=None if schema is None else schema.domain,
         key_bits=job.key_bits,
         workers=cores,
@@ -79,13 +79,8 @@ def make_party(
     records: Records,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
-    secret: int | None = None,
 ) -> Party:
-    """Make a party's role at this end of the wire, with its records and its budget.
-
-    `secret` is the seed of its random streams where the job has none. Without it they are the
-    operating system's.
-    """
+    """Make a party's role at this end of the wire, with its records and its budget."""
     accountant = make_accountant(Accountant, protocol, party=wire.rank, parties=job.parties)
     return make_party_as(
         Party,
@@ -94,7 +89,7 @@ def make_party(
         job,
         records=records,
         accountant=accountant,
-        seed=secret if job.seed is None else job.seed,
+        seed=seed_of(job, credentials),
         cores=cores,
         credentials=credentials,
     )

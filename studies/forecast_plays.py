@@ -30,7 +30,7 @@ def play(job: Job, *, rows: int) -> tuple[RunRecord, Report]:
 
     Grids repeat a play on many networks, or with more parties.
     """
-    return _play(msgspec.json.encode(job), rows)
+    return _play(msgspec.json.encode(msgspec.structs.replace(job, fault=())), rows)
 
 
 @lru_cache(maxsize=64)

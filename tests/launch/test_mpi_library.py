@@ -11,13 +11,14 @@ import pytest
 from mpi_starts import with_daemon
 
 from sottovoce.launch.library import (
+    Flavour,
     conflict,
     library_beside,
     library_variables,
     loaded_library,
     parent_library,
 )
-from sottovoce.launch.mpiexec import ALLOCATIONS, find_launcher
+from sottovoce.launch.mpiexec import ALLOCATIONS, Launcher, find_launcher
 
 OPEN_MPI_4 = "mpiexec (OpenRTE) 4.1.4\n\nReport bugs to the community\n"
 OPEN_MPI_5 = "mpiexec (Open MPI) 5.0.11\n"
@@ -219,6 +220,27 @@ def test_a_job_that_the_systems_mpirun_started(name: str, library: str, tmp_path
     assert ran.returncode == 0, ran.stderr
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["mpi"]["library"].startswith(library)
+
+
+@pytest.mark.parametrize(
+    ("flavour", "version", "leaves_others"),
+    [
+        ("mpich", "HYDRA build details: Version: 4.3.2", True),
+        ("mpich", "Intel(R) MPI Library for Linux* OS, Version 2021.13", False),
+        ("openmpi", "mpiexec (Open MPI) 5.0.11", False),
+        ("other", "unknown", False),
+    ],
+)
+def test_only_mpichs_hydra_is_asked_to_leave_other_ranks(
+    flavour: Flavour, version: str, leaves_others: bool
+) -> None:
+    """Hydra kills all ranks when one is lost; nobody could tell then which was lost first."""
+    command = Launcher("mpiexec", flavour, version).command(
+        ["program"], ranks=3, variables=["NAME"], hosts=None, hostfile=None, extra=["--extra"]
+    )
+    assert command[:3] == ["mpiexec", "-n", "3"]
+    assert command[-2:] == ["--extra", "program"]
+    assert ("-disable-auto-cleanup" in command) is leaves_others
 
 
 @pytest.fixture

@@ -51,6 +51,18 @@ def test_a_leak_is_on_the_terminal_on_the_page_and_in_json(folder: Path, transpo
     assert "NOT ACCOUNTED" in (folder / "out" / "report.html").read_text()
 
 
+def test_faults_for_experiments_do_not_happen_in_the_rehearsal(folder: Path) -> None:
+    """Party 9 is not there among its three parties, and nobody dies in it."""
+    ended = run_command(
+        folder,
+        "mine:Leaky",
+        *("--transport", "threads", "--rows", "600", "--parties", "10"),
+        *("--fault", "party 9 lies", "party 1 pauses 0.1 s"),
+    )
+    assert "rehearsal: 600 made-up records" in ended.stderr
+    assert "nothing left a party without a release" in ended.stderr
+
+
 def test_an_honest_protocol_is_rehearsed_in_one_line(folder: Path) -> None:
     ended = run_command(folder, "mine:Leaky", "--transport", "threads", "--rows", "600")
     assert "rehearsal: 600 made-up records" in ended.stderr

@@ -12,6 +12,8 @@ import pytest
 import sottovoce
 from sottovoce.messages import CURATOR, ConversationError, SottovoceError, UsageError
 from sottovoce.parties import Records, read_schema
+from sottovoce.parties.alternatives import alternatives
+from sottovoce.parties.made_up import made_up_codes
 from sottovoce.runs.faults import Fault, faults_of, lying_records, read_faults
 from sottovoce.runs.settings import settings
 
@@ -102,6 +104,69 @@ def test_lying_records_have_the_shape_and_none_of_the_values() -> None:
     assert lying_records(records, faults_of(faults, rank=2), seed=0) is records
 
 
+NEVER = [{"sex": ["f"], "age": ["0", "1"]}, {"sex": ["m"], "age": ["5"]}]
+
+
+def impossible(records: Records) -> int:
+    """Count the records that break a rule."""
+    cells = records.marginal(["sex", "age"]).reshape(2, 6)
+    return int(cells[0, :2].sum() + cells[1, 5])
+
+
+def test_no_record_of_a_lie_or_a_replay_is_an_impossible_one() -> None:
+    """Three of twelve cells are ruled out, so free draws would have 250 of 1000 records there."""
+    table = pd.DataFrame({"sex": ["f", "m"] * 500, "age": ["3"] * 1000})
+    records = Records(table, schema=read_schema({**SCHEMA, "never": NEVER}))
+    faults = read_faults(["party 1 lies"], parties=1, seed=0)
+    lying = lying_records(records, faults, seed=0)
+    free = lying_records(Records(table, schema=read_schema(SCHEMA)), faults, seed=0)
+    assert impossible(free) > 150
+    assert impossible(lying) == 0
+    # All possible cells are drawn: each has at least 1/12, so none is empty but with 1e-37.
+    assert (lying.marginal(["sex", "age"]) > 0).sum() == 9
+    generator = np.random.default_rng(0)
+    for other in alternatives(records, rows_are_secret=True, generator=generator):
+        assert impossible(other) == 0
+    schema = read_schema({**SCHEMA, "never": NEVER})
+    made_up = made_up_codes(schema, rows=1000, generator=generator)
+    assert impossible(Records(made_up)) == 0
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [
+        ("calm", {}),
+        ("privincr", {}),
+        ("adaptive-pairs", {"aggregator": "masks"}),
+        ("noisy-marginals", {"aggregator": "masks"}),
+    ],
+)
+def test_liars_keep_the_rules_of_the_schema(protocol: str, options: dict[str, Any]) -> None:
+    """The curator trusts that nobody breaks them; half of all parties lie here."""
+    labels = {"sex": ["f", "m"], "age": [str(age) for age in range(6)], "job": ["no", "yes"]}
+    never = [*NEVER, {"age": ["2"], "job": ["yes"]}]
+    generator = np.random.default_rng(3)
+    table = pd.DataFrame({name: generator.choice(values, 900) for name, values in labels.items()})
+    table.loc[(table["sex"] == "f") & table["age"].isin(["0", "1"]), "age"] = "3"
+    table.loc[(table["sex"] == "m") & (table["age"] == "5"), "age"] = "4"
+    table.loc[(table["age"] == "2") & (table["job"] == "yes"), "job"] = "no"
+    done = sottovoce.run(
+        protocol,
+        table,
+        schema={**labels, "never": never},
+        parties=4,
+        seed=1,
+        fault="half of parties lie",
+        **options,
+    )
+    assert any("half of parties lie" in warning for warning in done.report["warnings"])
+    if done.labels is not None:
+        published = done.labels
+        assert not ((published["sex"] == "f") & published["age"].isin(["0", "1"])).any()
+        assert not ((published["sex"] == "m") & (published["age"] == "5")).any()
+        assert not ((published["age"] == "2") & (published["job"] == "yes")).any()
+
+
 def test_a_party_that_lies_changes_what_is_published() -> None:
     honest, lying = run([]), run("party 2 lies")
     assert honest.marginals is not None
@@ -114,10 +179,23 @@ def test_a_party_that_lies_changes_what_is_published() -> None:
     assert "fault='party 2 lies'" in lying.report["command"] or "--fault" in lying.report["command"]
 
 
+@pytest.mark.parametrize("network", [None, "lan"])
 @pytest.mark.parametrize("who", ["party 2", "curator"])
-def test_a_role_that_dies(who: str) -> None:
+def test_a_role_that_dies(who: str, network: str | None) -> None:
+    options = {} if network is None else {"transport": "virtual", "network": network}
     with pytest.raises(ConversationError, match=f"{who}.*phase count.*as the fault"):
-        run(f"{who} dies in count")
+        run(f"{who} dies in count", **options)
+
+
+def test_a_sentence_is_written_as_it_is_read() -> None:
+    for sentence in (
+        "party 3 falls silent after 1 message",
+        "party 1 dies in learn after 2 messages",
+        "curator pauses 2.5 s in x",
+    ):
+        (fault,) = read_faults([sentence], parties=3, seed=0)
+        assert str(fault).replace("the curator", "curator") == sentence
+        assert read_faults([str(fault)], parties=3, seed=0) == [fault]
 
 
 @pytest.mark.mpi
@@ -126,9 +204,11 @@ def test_a_process_that_dies() -> None:
         run("party 2 dies in count", transport="mpi")
 
 
-def test_a_role_that_falls_silent() -> None:
+@pytest.mark.parametrize("network", [None, "lan"])
+def test_a_role_that_falls_silent(network: str | None) -> None:
+    options = {} if network is None else {"transport": "virtual", "network": network}
     with pytest.raises(ConversationError, match="from party 2, found nothing in 2 s"):
-        run("party 2 falls silent in count", timeout=2.0)
+        run("party 2 falls silent in count", timeout=2.0, **options)
 
 
 def test_a_pause_takes_its_time_and_changes_nothing_else() -> None:
