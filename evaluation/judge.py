@@ -28,6 +28,7 @@ from ..parties import (
     merge,
     read_schema,
 )
+from ..parties.table_argument import TableSource, table_argument
 from .classification import Misclassification, Target, classify, determining, read_target
 from .dependence import Dependence, compare_dependence
 from .distances import SHOWN_MARGINALS, Distance, ReportProgress, distance
@@ -43,8 +44,8 @@ SchemaSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 
 
 def evaluate(
-    real: str | os.PathLike[str] | pd.DataFrame,
-    synthetic: str | os.PathLike[str] | pd.DataFrame,
+    real: TableSource,
+    synthetic: TableSource,
     *,
     schema: SchemaSource | None = None,
     ways: Sequence[int] = (2, 3),
@@ -71,9 +72,8 @@ def evaluate(
     Returns:
         What `sottovoce evaluate --json` prints.
     """
-    real_source, synthetic_source = (
-        str(table) if isinstance(table, str | os.PathLike) else table for table in (real, synthetic)
-    )
+    real_source = table_argument(real, name="real")
+    synthetic_source = table_argument(synthetic, name="synthetic")
     left_out: list[str] = []
     if schema is not None:
         common_schema, origin = read_schema(schema), "given"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,8 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
+from ..parties.table_argument import TableSources, table_arguments
+from ..report.brief import brief_html, brief_text
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
@@ -34,8 +37,6 @@ from .spending import spend
 from .supervise import run_with_mpi
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
 
     from ..network import Network
@@ -48,7 +49,7 @@ class NotAccountedWarning(UserWarning):
     """Something left a party without a release, so that no privacy loss of the run is known."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What a run published, with its cost, its privacy and its quality."""
 
@@ -56,6 +57,16 @@ class Run:
     """What happened, as one typed object."""
     reported: ReportedRun
     """The report and the judgement, as typed objects."""
+
+    def __repr__(self) -> str:
+        """Describe the run in five lines."""
+        return brief_text(self.reported)
+
+    def _repr_html_(self) -> str:
+        """Describe the run in a notebook, with the first rows of the synthetic table."""
+        table = self.synthetic
+        head = "" if table is None else table.head().to_html(border=0)
+        return brief_html(self.reported, head=head)
 
     @functools.cached_property
     def synthetic(self) -> pd.DataFrame | None:
@@ -138,10 +149,7 @@ class Run:
 
 def run(
     protocol: str | None = None,
-    data: str
-    | os.PathLike[str]
-    | pd.DataFrame
-    | Sequence[str | os.PathLike[str] | pd.DataFrame] = "demo",
+    data: TableSources = "demo",
     *,
     parties: int | None = None,
     seed: int | None = None,
@@ -149,8 +157,8 @@ def run(
     transport: Transport = "threads",
     network: str | os.PathLike[str] | None = None,
     rows: int | None = None,
-    drop: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
+    columns: str | Sequence[str] = (),
     split: str = "even",
     schema: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     schema_share: float = DEFAULT_SCHEMA_SHARE,
@@ -165,7 +173,7 @@ def run(
     budget_file: str | os.PathLike[str] | None = None,
     no_rehearsal: bool = False,
     judge: bool = True,
-    classify: Sequence[str] = (),
+    classify: str | Sequence[str] = (),
     **parameters: Any,
 ) -> Run:
     """Run a protocol and return what it published.
@@ -212,9 +220,7 @@ def run(
     """
     import pandas as pd
 
-    tables: list[str | pd.DataFrame] = [
-        source if isinstance(source, pd.DataFrame) else str(source) for source in _sources(data)
-    ]
+    tables = table_arguments(data, name="data")
     frames = tuple(table for table in tables if isinstance(table, pd.DataFrame))
     names: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
@@ -235,16 +241,16 @@ def run(
                 "transport": transport,
                 "network": None if network is None else str(network),
                 "rows": rows,
-                "drop": split_names(drop),
-                "columns": split_names(columns),
+                "drop": drop,
+                "columns": columns,
                 "split": split,
-                "schema": schema if schema is None or isinstance(schema, Mapping) else str(schema),
+                "schema": os.fspath(schema) if isinstance(schema, os.PathLike) else schema,
                 "schema_share": schema_share,
                 "identities": None if identities is None else str(identities),
                 "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys,
                 "labels": labels,
-                "fault": fault if isinstance(fault, str) else [*fault],
+                "fault": fault,
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,
@@ -256,7 +262,9 @@ def run(
         record = run_job(chosen.job, placement=chosen.placement, tables=frames, names=names)
         judgement = None
         if judge:
-            judgement = judge_run(record, tables=frames, judging=Judging(classify=[*classify]))
+            judgement = judge_run(
+                record, tables=frames, judging=Judging(classify=split_names(classify))
+            )
     report = make_report(record)
     for text in unaccounted_texts(report.privacy.not_accounted):
         warnings.warn(text, NotAccountedWarning, stacklevel=2)
@@ -356,17 +364,6 @@ def start_run(job: Job, placement: Placement) -> RunRecord:
             "finished runs, so leave it out"
         )
     return run_job(job, placement=placement)
-
-
-def _sources(data: Any) -> list[Any]:
-    """List the tables: one to split, or one for each party."""
-    import pandas as pd
-
-    if isinstance(data, str | pd.DataFrame) or not isinstance(data, Sequence):
-        return [data]
-    if not data:
-        raise UsageError("expected a table for data, found none: leave it out for the demo's")
-    return [*data]
 
 
 def _written(table: str | pd.DataFrame, path: str) -> str:

@@ -4,6 +4,7 @@ This is the lowest room. Nothing in here knows of keys, noise, records or protoc
 """
 
 from .errors import (
+    ArgumentError,
     BudgetError,
     ConversationError,
     DeadlockError,
@@ -53,6 +54,7 @@ __all__ = [
     "Private",
     "SottovoceError",
     "UsageError",
+    "ArgumentError",
     "ConversationError",
     "MisuseError",
     "MessageError",

@@ -15,6 +15,7 @@ A text is made of parts. What was found in data, or in a message that not everyb
 
     SottovoceError
     ├── UsageError          the user asked for something impossible               exit status 2
+    ├── ArgumentError       a function was called with a value that it does not take
     └── ConversationError   the protocol run failed                               exit status 3
         ├── MisuseError         the protocol's own code broke a rule of the layer
         ├── MessageError        bytes arrived that are not the expected message
@@ -36,6 +37,7 @@ __all__ = [
     "Private",
     "SottovoceError",
     "UsageError",
+    "ArgumentError",
     "ConversationError",
     "MisuseError",
     "MessageError",
@@ -118,6 +120,13 @@ class UsageError(SottovoceError):
     """The user asked for something impossible, or gave bad input."""
 
     exit_status: ClassVar[int] = 2
+
+
+class ArgumentError(SottovoceError, ValueError):
+    """A function was called with a value that it does not take, such as a negative epsilon.
+
+    The caller is a protocol or a script, so that the traceback is of use to its author.
+    """
 
 
 class ConversationError(SottovoceError):

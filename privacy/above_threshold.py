@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..crypto import RandomStream
-from ..messages import MisuseError
+from ..messages import ArgumentError, MisuseError
 from .arguments import exact_fraction, pure_epsilon, real_numbers
 from .budget import Budget
 from .exact_value import ExactValue
@@ -76,7 +76,7 @@ class AboveThreshold:
             )
         reals = real_numbers(value, mechanism="above_threshold")
         if reals.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 "expected a number in a question of above_threshold, found an array of "
                 f"{reals.ndim} dimensions"
             )
@@ -195,7 +195,7 @@ def above_threshold(
     bound = float(exact_fraction(sensitivity, name="a sensitivity"))
     border = real_numbers(threshold, mechanism="above_threshold")
     if border.ndim:
-        raise ValueError(
+        raise ArgumentError(
             f"expected a number as the threshold, found an array of {border.ndim} dimensions"
         )
     return AboveThreshold(float(border), sensitivity=bound, epsilon=loss)

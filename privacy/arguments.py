@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import ArgumentError, Private, UsageError
 from .budget import Budget
 
 __all__ = [
@@ -44,16 +44,16 @@ def exact_fraction(number: object, *, name: str) -> Fraction:
     Fraction(1, 2)
     >>> exact_fraction(-1, name="a sensitivity")
     Traceback (most recent call last):
-    ValueError: expected a sensitivity above 0 and finite, found -1
+    sottovoce.messages.errors.ArgumentError: expected a sensitivity above 0 and finite, found -1
     """
     if isinstance(number, np.generic):
         number = number.item()
     if isinstance(number, bool) or not isinstance(number, int | Fraction | float):
-        raise ValueError(  # noqa: TRY004 - all arguments are refused by the same kind of error
+        raise ArgumentError(
             f"expected {name} as an int, a Fraction or a float, found {_type_of(number)}"
         )
     if not math.isfinite(number) or number <= 0:
-        raise ValueError(f"expected {name} above 0 and finite, found {number}")
+        raise ArgumentError(f"expected {name} above 0 and finite, found ", Private(str(number)))
     return Fraction(number)
 
 
@@ -62,21 +62,22 @@ def whole_numbers(value: object, *, mechanism: str) -> int | npt.NDArray[np.int6
 
     >>> whole_numbers(2.5, mechanism="laplace")
     Traceback (most recent call last):
-    ValueError: expected whole numbers in laplace, found a float: round them, or use real_sum
+    sottovoce.messages.errors.ArgumentError: expected whole numbers in laplace, found a float: \
+round them, or use real_sum
     """
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
     numbers = np.asarray(value)
     if not numbers.size:
-        raise ValueError(f"expected at least one number in {mechanism}, found an empty array")
+        raise ArgumentError(f"expected at least one number in {mechanism}, found an empty array")
     if numbers.dtype.kind not in "iu":
         kind = _type_of(value) if numbers.ndim == 0 else f"an array of {numbers.dtype}"
         way_out = "round them, or use real_sum" if numbers.dtype.kind == "f" else "count them first"
-        raise ValueError(f"expected whole numbers in {mechanism}, found {kind}: {way_out}")
+        raise ArgumentError(f"expected whole numbers in {mechanism}, found {kind}: {way_out}")
     if numbers.ndim == 0:
         return int(numbers)
     if max(int(numbers.max()), -int(numbers.min())) >= MAX_WHOLE:
-        raise ValueError(
+        raise ArgumentError(
             f"expected whole numbers below 2**62 in {mechanism}, found a larger one in the array"
         )
     return numbers.astype(np.int64)
@@ -87,7 +88,8 @@ def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
 
     >>> real_numbers([1, float("nan")], mechanism="median")
     Traceback (most recent call last):
-    ValueError: expected finite numbers in median, found NaN or infinity: leave those values out
+    sottovoce.messages.errors.ArgumentError: expected finite numbers in median, found NaN or \
+infinity: leave those values out
     """
     numbers = np.asarray(values)
     if numbers.size and numbers.dtype.kind not in "iufb":
@@ -96,13 +98,14 @@ def real_numbers(values: object, *, mechanism: str) -> npt.NDArray[np.float64]:
                 numbers.shape
             )
         except (TypeError, ValueError):
-            raise ValueError(
-                f"expected numbers in {mechanism}, found {_type_of(values)} of "
-                f"{numbers.dtype}: turn texts into numbers first"
+            raise ArgumentError(
+                f"expected numbers in {mechanism}, found {_type_of(values)} of ",
+                Private(str(numbers.dtype)),
+                ": turn texts into numbers first",
             ) from None
     reals = numbers.astype(np.float64)
     if not np.isfinite(reals).all():
-        raise ValueError(
+        raise ArgumentError(
             f"expected finite numbers in {mechanism}, found NaN or infinity: leave those values out"
         )
     return reals
@@ -120,7 +123,7 @@ def pure_epsilon(
         by_choice: whether the mechanism has a bounded range, so that rho pays for sqrt(8 rho).
     """
     if (epsilon is None) == (budget is None):
-        raise ValueError(
+        raise ArgumentError(
             f"expected epsilon= or budget= in {mechanism}, found "
             f"{'neither' if epsilon is None else 'both'}: say one of them"
         )
@@ -135,18 +138,18 @@ def concentrated_rho(rho: float | None, budget: Budget | None, *, mechanism: str
 
     >>> concentrated_rho(None, Budget("epsilon", 1.0), mechanism="gaussian")
     Traceback (most recent call last):
-    ValueError: expected a budget in rho in gaussian, found one in epsilon: Gaussian noise is not \
-pure, so take Budget.of(epsilon, delta=1e-9), or laplace
+    sottovoce.messages.errors.ArgumentError: expected a budget in rho in gaussian, found one in \
+epsilon: Gaussian noise is not pure, so take Budget.of(epsilon, delta=1e-9), or laplace
     """
     if (rho is None) == (budget is None):
-        raise ValueError(
+        raise ArgumentError(
             f"expected rho= or budget= in {mechanism}, found "
             f"{'neither' if rho is None else 'both'}: say one of them"
         )
     if budget is not None:
         require_budget(budget, mechanism=mechanism)
         if not budget.concentrated:
-            raise ValueError(
+            raise ArgumentError(
                 f"expected a budget in rho in {mechanism}, found one in epsilon: Gaussian noise is "
                 "not pure, so take Budget.of(epsilon, delta=1e-9), or laplace"
             )
@@ -157,7 +160,7 @@ pure, so take Budget.of(epsilon, delta=1e-9), or laplace
 def require_budget(budget: object, *, mechanism: str) -> Budget:
     """Take a budget; refuse what is none."""
     if not isinstance(budget, Budget):
-        raise ValueError(  # noqa: TRY004 - all arguments are refused by the same kind of error
+        raise ArgumentError(
             f"expected a Budget in {mechanism}, found {_type_of(budget)}: take epsilon= for a "
             "number"
         )
@@ -170,7 +173,7 @@ def one_budget(
     """Take the one of the three that is not `None` as a budget."""
     listed = [amount for amount in (epsilon, rho, budget) if amount is not None]
     if len(listed) != 1:
-        raise ValueError(
+        raise ArgumentError(
             f"expected one of epsilon=, rho= and budget= in {mechanism}, found "
             f"{'none' if not listed else len(listed)} of them"
         )

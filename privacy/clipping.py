@@ -34,6 +34,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import ArgumentError, Private
 from .accountant import Neighbours
 from .arguments import exact_fraction, real_numbers
 from .real_bounds import Bounds, interval, require_one_of
@@ -98,10 +99,10 @@ class Clipping:
         """
         reals = real_numbers(values, mechanism=mechanism)
         if reals.ndim != 2 or reals.shape[1] != self.columns:
-            raise ValueError(
+            raise ArgumentError(
                 f"expected rows of {self.columns} numbers in {mechanism}, found an array of "
-                f"{reals.ndim} dimensions"
-                + (f" with rows of {reals.shape[1]}" if reals.ndim == 2 else "")
+                f"{reals.ndim} dimensions",
+                Private(f" with rows of {reals.shape[1]}" if reals.ndim == 2 else ""),
             )
         resolution = float(self.resolution)
         lows, highs = np.array(self.lows, np.float64), np.array(self.highs, np.float64)
@@ -128,9 +129,10 @@ class Clipping:
         """Clip, round and add up rows, all together or by group: a row for each group."""
         steps = self.steps(values, mechanism=mechanism)
         if len(steps) * self.largest > MAX_SUM:
-            raise ValueError(
-                f"expected sums below 2**61 steps in {mechanism}, found {self.largest} steps in "
-                "the largest value: choose a larger resolution"
+            raise ArgumentError(
+                f"expected sums below 2**61 steps in {mechanism}, found ",
+                Private(str(self.largest)),
+                " steps in the largest value: choose a larger resolution",
             )
         sums = np.zeros((number_of_groups, self.columns), np.int64)
         if groups is None:
@@ -146,7 +148,7 @@ class Clipping:
         Sensitivities(l1=Fraction(8, 1), l2_squared=Fraction(32, 1))
         """
         if neighbours not in ("replace-one", "add-or-remove-one"):
-            raise ValueError(
+            raise ArgumentError(
                 "expected neighbours replace-one or add-or-remove-one for a sum, found "
                 f"{neighbours}: a sum of real numbers protects whole records"
             )
@@ -196,9 +198,10 @@ def make_clipping(
         if columns == 1:
             return _checked(Clipping(resolution=step, lows=(-ends,), highs=(ends,), norm=None))
         if norm > MAX_NORM:
-            raise ValueError(
-                f"expected a bound of at most 2**30 steps, found {float(norm):g}: choose a larger "
-                "resolution"
+            raise ArgumentError(
+                "expected a bound of at most 2**30 steps, found ",
+                Private(f"{float(norm):g}"),
+                ": choose a larger resolution",
             )
         lows, highs = (-ends,) * columns, (ends,) * columns
         return _checked(Clipping(resolution=step, lows=lows, highs=highs, norm=norm))
@@ -259,14 +262,16 @@ def _power_of_two(number: float) -> Fraction:
 def _checked(clipping: Clipping) -> Clipping:
     """Refuse a resolution that leaves nothing of the values, or too much."""
     if clipping.largest > MAX_STEPS:
-        raise ValueError(
-            f"expected bounds of at most 2**50 steps, found {clipping.largest}: choose a larger "
-            "resolution"
+        raise ArgumentError(
+            "expected bounds of at most 2**50 steps, found ",
+            Private(str(clipping.largest)),
+            ": choose a larger resolution",
         )
     if clipping.largest == 0:
-        raise ValueError(
-            "expected a resolution below the bounds, found "
-            f"{float(clipping.resolution):g}: choose a smaller one"
+        raise ArgumentError(
+            "expected a resolution below the bounds, found ",
+            Private(f"{float(clipping.resolution):g}"),
+            ": choose a smaller one",
         )
     return clipping
 
@@ -275,12 +280,13 @@ def _groups(groups: object, rows: int, number: int, mechanism: str) -> npt.NDArr
     """Check the group of each row."""
     labels = np.asarray(groups)
     if labels.shape != (rows,) or (labels.size and labels.dtype.kind not in "iu"):
-        raise ValueError(
+        raise ArgumentError(
             f"expected the number of a group for each row in {mechanism}, found something else"
         )
     if labels.size and not 0 <= int(labels.min()) <= int(labels.max()) < number:
-        raise ValueError(
-            f"expected groups from 0 to {number - 1} in {mechanism}, found another: "
-            "say number_of_groups="
+        raise ArgumentError(
+            "expected groups from 0 to ",
+            Private(str(number - 1)),
+            f" in {mechanism}, found another: say number_of_groups=",
         )
     return labels.astype(np.int64)

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..messages import ArgumentError, Private
 from .arguments import exact_fraction, pure_epsilon, real_numbers
 from .budget import Budget
 from .exact_value import ExactValue
@@ -146,9 +147,10 @@ def choose(
     bound = float(exact_fraction(sensitivity, name="a sensitivity"))
     values = real_numbers(scores, mechanism="choose")
     if values.ndim != 1 or not values.size:
-        raise ValueError(
+        raise ArgumentError(
             "expected at least one score in choose, and a list of them, found an array of the "
-            f"shape {values.shape}"
+            "shape ",
+            Private(str(values.shape)),
         )
     steps, step = on_grid(values - values.max(), sensitivity=bound, epsilon=loss)
     return ExponentialChoice(np.maximum(steps, -MAX_STEPS_BEHIND), step, loss)
@@ -160,11 +162,13 @@ def on_grid(
     """Round scores to a grid; return them in steps, and the length of a step."""
     values = np.asarray(scores, dtype=np.float64)
     if not values.size or not np.isfinite(values).all():
-        raise ValueError(f"expected at least one score, all finite, found {values.size}")
+        raise ArgumentError(
+            "expected at least one score, all finite, found ", Private(str(values.size))
+        )
     if not sensitivity > 0 or not 0 < epsilon < math.inf:
-        raise ValueError(
-            "expected sensitivity and finite epsilon above 0, "
-            f"found {sensitivity:g} and {epsilon:g}"
+        raise ArgumentError(
+            "expected sensitivity and finite epsilon above 0, found ",
+            Private(f"{sensitivity:g} and {epsilon:g}"),
         )
     step = sensitivity / GRID
     limit = step * MAX_GRID_STEPS

@@ -36,6 +36,7 @@ import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from ..crypto import RandomStream
+from ..messages import ArgumentError, Private
 from .accountant import Neighbours
 from .arguments import exact_fraction, one_budget
 from .budget import Budget
@@ -57,7 +58,7 @@ class LabelCounts(ExactValue):
     def change(self, other: ExactValue) -> float:
         """Add up the changes of all labels."""
         if not isinstance(other, LabelCounts):
-            raise ValueError("expected counts by label, found another exact value")  # noqa: TRY004
+            raise ArgumentError("expected counts by label, found another exact value")
         counts = Counter(dict(zip(self.labels, self.parts[0].tolist(), strict=True)))
         counts.subtract(dict(zip(other.labels, other.parts[0].tolist(), strict=True)))
         return float(sum(map(abs, counts.values())))
@@ -183,12 +184,12 @@ def secret_histogram(
     """
     spending = one_budget(epsilon, rho, budget, mechanism="secret_histogram")
     if not 0 < exact_fraction(delta, name="a delta") < 1:
-        raise ValueError(f"expected a delta below 1, found {delta:g}")
+        raise ArgumentError("expected a delta below 1, found ", Private(f"{delta:g}"))
     _changed_labels(neighbours)
     column = np.asarray(values, object)
     if column.ndim != 1:
         # Several labels of a record would each change a count.
-        raise ValueError(
+        raise ArgumentError(
             "expected a label for each record in secret_histogram, found "
             + ("no list" if column.ndim == 0 else f"an array of {column.ndim} dimensions")
             + ": join several labels of a record into one text"
@@ -238,7 +239,7 @@ def _changed_labels(neighbours: Neighbours) -> int:
         return 1
     if neighbours == "replace-one":
         return 2
-    raise ValueError(
+    raise ArgumentError(
         "expected neighbours replace-one or add-or-remove-one in secret_histogram, found "
         f"{neighbours}"
     )

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..messages import ArgumentError, Private
 from .arguments import exact_fraction, pure_epsilon, real_numbers
 from .budget import Budget
 from .exact_value import ExactValue
@@ -125,9 +126,9 @@ def report_noisy_max(
     bound = float(exact_fraction(sensitivity, name="a sensitivity"))
     values = real_numbers(scores, mechanism="report_noisy_max")
     if values.ndim != 1 or not len(values):
-        raise ValueError(
-            "expected a list of scores in report_noisy_max, found an array of the shape "
-            f"{values.shape}"
+        raise ArgumentError(
+            "expected a list of scores in report_noisy_max, found an array of the shape ",
+            Private(str(values.shape)),
         )
     steps, step = on_grid(values - values.max(), sensitivity=bound, epsilon=loss)
     return NoisyMax(steps, step, loss)

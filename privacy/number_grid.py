@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import ArgumentError, Private
 from .arguments import exact_fraction, real_numbers
 
 __all__ = ["Grid", "number_grid"]
@@ -34,7 +35,7 @@ class Grid:
         """Clip and round numbers to the grid, in rising order."""
         reals = real_numbers(values, mechanism=mechanism)
         if reals.ndim != 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"expected a number for each record in {mechanism}, found an array of "
                 f"{reals.ndim} dimensions: take one column at a time"
             )
@@ -55,9 +56,11 @@ def number_grid(bounds: tuple[float, float], resolution: float | Fraction | None
     try:
         low, high = (float(end) for end in bounds)
     except (TypeError, ValueError):
-        raise ValueError("expected bounds=(low, high), found something else") from None
+        raise ArgumentError("expected bounds=(low, high), found something else") from None
     if not low < high or not math.isfinite(high - low):
-        raise ValueError(f"expected finite bounds with low < high, found {low:g} and {high:g}")
+        raise ArgumentError(
+            "expected finite bounds with low < high, found ", Private(f"{low:g} and {high:g}")
+        )
     width = Fraction(high) - Fraction(low)
     step = (
         width / GRID_STEPS
@@ -66,8 +69,10 @@ def number_grid(bounds: tuple[float, float], resolution: float | Fraction | None
     )
     steps = math.floor(width / step)
     if not 1 <= steps <= MAX_GRID_STEPS:
-        raise ValueError(
-            f"expected a resolution of at most {high - low:g} and at least 2**-50 of it, "
-            f"found {float(step):g}"
+        raise ArgumentError(
+            "expected a resolution of at most the range of the bounds, ",
+            Private(f"{high - low:g}"),
+            ", and at least 2**-50 of it, found ",
+            Private(f"{float(step):g}"),
         )
     return Grid(low, step, steps)

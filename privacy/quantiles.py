@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..messages import ArgumentError, Private
 from .accountant import Neighbours
 from .arguments import pure_epsilon
 from .budget import Budget
@@ -173,14 +174,18 @@ def _fractions(q: Sequence[float | Fraction], *, mechanism: str) -> tuple[Fracti
     try:
         fractions = tuple(Fraction(part).limit_denominator(MAX_DENOMINATOR) for part in q)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(
+        raise ArgumentError(
             f"expected quantiles from 0 to 1 in {mechanism}, found something else"
         ) from None
     if not fractions or not all(0 <= part <= 1 for part in fractions):
         listed = ", ".join(f"{float(part):g}" for part in fractions) or "none"
-        raise ValueError(f"expected quantiles from 0 to 1 in {mechanism}, found {listed}")
+        raise ArgumentError(
+            f"expected quantiles from 0 to 1 in {mechanism}, found ", Private(listed)
+        )
     if list(fractions) != sorted(set(fractions)):
-        raise ValueError(f"expected quantiles in rising order in {mechanism}, found another order")
+        raise ArgumentError(
+            f"expected quantiles in rising order in {mechanism}, found another order"
+        )
     return fractions
 
 
@@ -190,6 +195,6 @@ def _touched(neighbours: Neighbours, *, mechanism: str) -> int:
         return 1
     if neighbours == "replace-one":
         return 2
-    raise ValueError(
+    raise ArgumentError(
         f"expected neighbours replace-one or add-or-remove-one in {mechanism}, found {neighbours}"
     )

@@ -11,6 +11,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import ArgumentError, Private
+
 __all__ = ["Bounds", "interval", "require_one_of"]
 
 Reals = npt.NDArray[np.float64]
@@ -22,7 +24,7 @@ Bounds: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 def require_one_of(bound: float | None, bounds: Bounds | None) -> None:
     """Refuse a way to clip that is not stated, or stated twice."""
     if (bound is None) == (bounds is None):
-        raise ValueError(
+        raise ArgumentError(
             "expected bound=B (the largest absolute value, or L2 norm of a row) or "
             f"bounds=(low, high), found {'neither' if bound is None else 'both'}"
         )
@@ -35,18 +37,18 @@ def interval(bounds: Bounds | None, *, columns: int) -> tuple[Reals, Reals]:
     [[0.0, 0.0], [1.0, 2.0]]
     """
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError("expected bounds=(low, high), found something else")
+        raise ArgumentError("expected bounds=(low, high), found something else")
     try:
         lowest, highest = (
             np.broadcast_to(np.asarray(end, np.float64), columns).copy() for end in bounds
         )
     except (TypeError, ValueError):
-        raise ValueError(
+        raise ArgumentError(
             f"expected bounds=(low, high) as numbers, or as {columns} numbers each for {columns} "
             "columns, found something else"
         ) from None
     if not np.isfinite([*lowest, *highest]).all() or (lowest > highest).any():
-        raise ValueError(f"expected finite bounds with low <= high, found {bounds}")
+        raise ArgumentError("expected finite bounds with low <= high, found ", Private(str(bounds)))
     if not np.any([lowest, highest]):
-        raise ValueError("expected bounds (low, high) that are not both 0, found 0 and 0")
+        raise ArgumentError("expected bounds (low, high) that are not both 0, found 0 and 0")
     return lowest, highest

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..messages import ArgumentError
 from .accountant import Neighbours
 from .arguments import one_budget, real_numbers
 from .budget import Budget
@@ -216,7 +217,7 @@ def real_mean(
     spending = one_budget(epsilon, rho, budget, mechanism="real_mean")
     if neighbours == "replace-one":
         if not len(rows):
-            raise ValueError("expected at least one record in real_mean, found none")
+            raise ArgumentError("expected at least one record in real_mean, found none")
         total = real_sum(
             rows,
             neighbours=neighbours,
@@ -259,7 +260,7 @@ def _rows(values: npt.ArrayLike, *, mechanism: str) -> tuple[Reals, bool]:
     if reals.ndim == 1:
         return reals[:, None], True
     if reals.ndim != 2 or not reals.shape[1]:
-        raise ValueError(
+        raise ArgumentError(
             f"expected a number, or a row of numbers, for each record in {mechanism}, found an "
             f"array of {reals.ndim} dimensions"
         )

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..messages import ArgumentError, Private
 from .arguments import exact_fraction, pure_epsilon, real_numbers
 from .budget import Budget
 from .exact_value import ExactValue
@@ -183,12 +184,13 @@ def sparse_vector(
     values = real_numbers(queries, mechanism="sparse_vector")
     borders = real_numbers(thresholds, mechanism="sparse_vector")
     if values.ndim != 1 or not values.size or borders.shape not in ((), values.shape):
-        raise ValueError(
+        raise ArgumentError(
             "expected at least one score in sparse_vector and a threshold for each, or one for "
-            f"all, found arrays of the shapes {values.shape} and {borders.shape}"
+            "all, found arrays of the shapes ",
+            Private(f"{values.shape} and {borders.shape}"),
         )
     if cutoff < 1:
-        raise ValueError(f"expected a cutoff of at least 1, found {cutoff}")
+        raise ArgumentError("expected a cutoff of at least 1, found ", Private(str(cutoff)))
     steps, step = on_grid(values - borders, sensitivity=bound, epsilon=loss)
     return SparseVector(steps, step, loss, cutoff)
 

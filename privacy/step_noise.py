@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import ArgumentError
 from .accountant import Neighbours
 from .budget import Budget
 from .clipping import Clipping, Sensitivities
@@ -42,7 +43,7 @@ def with_noise(steps: Steps, sensitivities: Sensitivities, budget: Budget) -> No
     scale = noise_scale(sensitivities, budget)
     require_scale(scale)
     if not sensitivities.l1:
-        raise ValueError(
+        raise ArgumentError(
             "expected numbers that a record can change, found bounds with low = high in all "
             "columns: their sum is public"
         )

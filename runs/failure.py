@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Final
 
-from ..messages import ConversationError, SottovoceError, Where
+from ..messages import ArgumentError, ConversationError, SottovoceError, Where
 
 __all__ = ["FailureText", "RunFailed", "describe"]
 
@@ -14,7 +14,11 @@ PACKAGE: Final = __name__.partition(".")[0]
 
 
 class RunFailed(SottovoceError):
-    """The run failed on some rank; the line says where."""
+    """The run failed at some role, by its own code or by being lost; the line says where.
+
+    `status` is the exit status of `sottovoce run`, and `traceback` the role's, where it may be
+    shown.
+    """
 
     def __init__(
         self,
@@ -67,7 +71,7 @@ def describe(error: BaseException, *, where: Where | None) -> FailureText:
         return FailureText(
             line=str(error) if is_placed else f"{place}{error}",
             public=_public(error, is_placed=is_placed, place=place),
-            traceback="",
+            traceback=_trace(error) if isinstance(error, ArgumentError) else "",
         )
     if isinstance(error, KeyboardInterrupt):
         line = f"{place}it was interrupted (Ctrl-C or SIGINT)"
@@ -75,8 +79,11 @@ def describe(error: BaseException, *, where: Where | None) -> FailureText:
     text, public = f"{kind}: {error}".rstrip(": "), kind
     if isinstance(error, SystemExit):
         text, public = f"it left early by SystemExit({error.code})", "it left early by SystemExit"
-    trace = "".join(traceback.format_exception(error))
-    return FailureText(line=f"{place}{text}", public=f"{place}{public}", traceback=trace)
+    return FailureText(line=f"{place}{text}", public=f"{place}{public}", traceback=_trace(error))
+
+
+def _trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
 
 
 def _public(error: SottovoceError, *, is_placed: bool, place: str) -> str:

@@ -75,7 +75,7 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
     Options that were not given are absent, or `None`. Without a protocol it is the recommended one,
     which depends on delta.
     """
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: _plain(value) for name, value in options.items() if value is not None}
     for name, value in chosen.items():
         check_option(name, value, spelling=spelling)
     sources = chosen.get("data", "demo")
@@ -118,6 +118,21 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
         out=chosen.get("out"),
         recommended=recommended,
     )
+
+
+def _plain(value: Any) -> Any:
+    """Take numbers and arrays of numpy or pandas for numbers and lists, within lists, too.
+
+    >>> import numpy as np
+    >>> _plain({"epsilon": np.float64(0.5), "columns": np.array(["sex"])})
+    {'epsilon': 0.5, 'columns': ['sex']}
+    """
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    as_list = getattr(value, "tolist", None)
+    return as_list() if callable(as_list) else value
 
 
 def split_names(names: str | Sequence[str]) -> list[str]:
@@ -163,6 +178,7 @@ def check_option(name: str, value: Any, *, spelling: Spelling) -> None:
         msgspec.convert(value, OPTIONS[name])
     except msgspec.ValidationError as error:
         what = str(error).partition(" - at ")[0].replace(" | null", "")
+        what = what.replace("array", "list").replace("object", "dictionary")
         if choices := choices_of(OPTIONS[name]):
             what = f"expected {' or '.join(choices)}"
         raise UsageError(

@@ -12,6 +12,7 @@ import msgspec
 
 from ..messages import (
     CURATOR,
+    ArgumentError,
     PeerFailedError,
     Position,
     Role,
@@ -105,7 +106,7 @@ def run_on_threads(
         raise RunFailed(line, status=INTERRUPTED) from None
     except RoleError as failure:
         error = failure.error
-        if isinstance(error, SottovoceError):
+        if isinstance(error, SottovoceError) and not isinstance(error, ArgumentError):
             raise error from None
         role = roles.get(failure.rank)
         text = describe(error, where=None if role is None else role.where)

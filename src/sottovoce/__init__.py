@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from .evaluation import evaluate
     from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
-    from .launch.run import Run, run
+    from .launch.run import NotAccountedWarning, Run, run
     from .messages import (
         CIPHERTEXT,
         CURATOR,
+        ArgumentError,
         BigInts,
         ConversationError,
         Shape,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .privacy.quantiles import median, quantile, quantiles
     from .privacy.sparse_vector import sparse_vector
     from .protocols import Cost, Epsilon, Options, Outcome, Protocol, Public
+    from .runs.failure import RunFailed
 
 __all__ = [
     "run",
@@ -79,7 +81,10 @@ __all__ = [
     "secret_histogram",
     "SottovoceError",
     "UsageError",
+    "ArgumentError",
     "ConversationError",
+    "RunFailed",
+    "NotAccountedWarning",
 ]
 
 _ROOMS = {
@@ -103,7 +108,11 @@ _ROOMS = {
         ("CURATOR", "message", "personal", "encoded_size", "BigInts", "Shape", "CIPHERTEXT"),
         "messages",
     ),
-    **dict.fromkeys(("SottovoceError", "UsageError", "ConversationError"), "messages"),
+    **dict.fromkeys(
+        ("SottovoceError", "UsageError", "ArgumentError", "ConversationError"), "messages"
+    ),
+    "RunFailed": "runs.failure",
+    "NotAccountedWarning": "launch.run",
 }
 
 

@@ -1,6 +1,16 @@
 """A protocol whose party 2 writes a value of its records into errors, in every way."""
 
-from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, UsageError, message
+from sottovoce import (
+    CURATOR,
+    Curator,
+    Options,
+    Outcome,
+    Party,
+    Protocol,
+    UsageError,
+    laplace,
+    message,
+)
 from sottovoce.messages import MisuseError, Where
 
 
@@ -47,6 +57,8 @@ class Careless(Protocol[CarelessParameters]):
         if way == "name of a phase":
             with me.phase(f"{value}/x"):
                 pass
+        if way == "argument":
+            laplace(1, sensitivity=-len(value), epsilon=1.0)
         if way == "attribute":
             me.records.column(value)
 
