@@ -14,7 +14,13 @@ import typer
 
 from ...runs.job import Job, Placement
 
-__all__ = ["with_job_options"]
+__all__ = ["PrintJson", "Quiet", "ShowProgress", "with_job_options"]
+
+ShowProgress = Annotated[
+    bool, typer.Option("--progress", help="show progress even where there is no terminal")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print nothing but errors")]
+PrintJson = Annotated[bool, typer.Option("--json", help="print report.json on standard output")]
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 

@@ -22,6 +22,7 @@ from ...studies.sweep import costs_together, sweep
 from ..run import start_run
 from .app import GreedyForData, app
 from .figure_options import FigureNames, FigureWidthName, read_figure_options
+from .options import Quiet, ShowProgress
 
 
 @app.command("sweep")
@@ -40,10 +41,8 @@ def sweep_command(
     public: Annotated[
         bool, typer.Option("--public", help="leave out what was measured on the real tables")
     ] = False,
-    progress: Annotated[
-        bool, typer.Option("--progress", help="show progress even where there is no terminal")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    progress: ShowProgress = False,
+    quiet: Quiet = False,
     jobs: Annotated[
         int, typer.Option(min=1, help="runs side by side, each in a process of its own")
     ] = 1,
@@ -87,10 +86,8 @@ def reproduce_command(
         list[str] | None, typer.Option(metavar="DATASET=FILE", help="where a dataset is")
     ] = None,
     out: Annotated[Path, typer.Option(help="folder for the results")] = Path("reproductions"),
-    progress: Annotated[
-        bool, typer.Option("--progress", help="show progress even where there is no terminal")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    progress: ShowProgress = False,
+    quiet: Quiet = False,
     jobs: Annotated[
         int, typer.Option(min=1, help="runs side by side, each in a process of its own")
     ] = 1,

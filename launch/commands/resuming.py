@@ -16,7 +16,8 @@ from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.unfinished import UnfinishedRun, find_run, unfinished_runs
 from ..mpiexec import inside_mpi_job
 from .app import app
-from .running import finish_run
+from .finishing import Display, finish_run
+from .options import PrintJson, Quiet, ShowProgress
 
 
 @app.command("resume")
@@ -30,13 +31,9 @@ def resume_command(
     forget: Annotated[
         bool, typer.Option("--forget", help="remove what the run has left on this host")
     ] = False,
-    progress: Annotated[
-        bool, typer.Option("--progress", help="show progress even where there is no terminal")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="print report.json on standard output")
-    ] = False,
+    progress: ShowProgress = False,
+    quiet: Quiet = False,
+    as_json: PrintJson = False,
 ) -> None:
     """Go on with a run of --durable that has stopped: same messages, same result, same epsilon."""
     if run is None:
@@ -61,9 +58,7 @@ def resume_command(
             folder=folder,
             classify=unfinished.classify,
             unfinished=unfinished,
-            progress=progress,
-            quiet=quiet,
-            as_json=as_json,
+            display=Display(progress=progress, quiet=quiet, as_json=as_json),
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.launch.commands import running
+from sottovoce.launch import results_folder
 from sottovoce.runs.one_writer import FolderTakenError, one_writer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the lock is Linux's")
@@ -59,7 +59,7 @@ def test_a_folder_without_a_name_of_its_own_gets_another_number(
     monkeypatch.setattr("time.strftime", lambda _format: "now")
 
     def choose(out: str | None = None) -> AbstractContextManager[Path]:
-        return running.results_folder(out, name="count", is_writer=True)
+        return results_folder.results_folder(out, name="count", is_writer=True)
 
     with choose() as first, choose() as second:
         assert [os.fspath(first), os.fspath(second)] == ["runs/count-now", "runs/count-now-2"]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sottovoce.launch.commands import running
+from sottovoce.launch.commands import finishing
+from sottovoce.launch.commands.finishing import Display
 from sottovoce.launch.run import start_run
 from sottovoce.messages import SottovoceError, UsageError
 from sottovoce.runs import threads
@@ -45,15 +46,13 @@ def begin(job: Job, *, out: str = "out", budget: Path | None = None) -> Unfinish
 
 
 def finish(run: UnfinishedRun) -> None:
-    running.finish_run(
+    finishing.finish_run(
         run.job,
         run.placement,
         folder=Path(run.folder),
         classify=run.classify,
         unfinished=run,
-        progress=False,
-        quiet=True,
-        as_json=False,
+        display=Display(quiet=True),
     )
 
 
@@ -65,7 +64,7 @@ def test_the_record_is_kept_until_the_results_are_written(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(running, "write_run", stop)
+        patch.setattr(finishing, "write_run", stop)
         with pytest.raises(StopError):
             finish(begin(job_of()))
     assert not Path("out").exists()
@@ -86,19 +85,17 @@ def test_the_line_of_a_failure_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch
 
     run = begin(job_of(), out="a folder")
     with monkeypatch.context() as patch:
-        patch.setattr(running, "run_job", fail)
+        patch.setattr(finishing, "run_job", fail)
         with pytest.raises(
             RunFailed, match=r"lost; go on with: sottovoce resume 'a folder'$"
         ) as it:
-            running.finish_run(
+            finishing.finish_run(
                 job_of(),
                 Placement(durable=True),
                 folder=Path("a folder"),
                 classify=None,
                 unfinished=run,
-                progress=False,
-                quiet=True,
-                as_json=False,
+                display=Display(quiet=True),
             )
     assert it.value.status == 3
     assert find_run("a folder").run == run.run

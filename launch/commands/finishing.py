@@ -1,0 +1,167 @@
+"""Playing a run to its end, and what a person sees of it, for `run` and `resume`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...messages import SottovoceError, UsageError
+from ...report.command import with_classify
+from ...report.folder import write_run
+from ...report.judgement import Judging, judge_run
+from ...report.making import make_report
+from ...report.not_accounted import rehearsal_texts
+from ...report.plain_text import plain_text
+from ...report.progress import Progress
+from ...report.report import Report, report_json
+from ...report.reported import ReportedRun
+from ...runs.failure import RunFailed
+from ...runs.interruption import INTERRUPTED
+from ...runs.job import Job, Placement
+from ...runs.record import Rehearsal, RunRecord
+from ...runs.unfinished import UnfinishedRun
+from ..run import run_job
+
+__all__ = ["Display", "finish_run", "write_results"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display:
+    """What a person asked to see of a run."""
+
+    progress: bool = False
+    """Whether progress is shown where there is no terminal, too."""
+    quiet: bool = False
+    """Whether nothing but errors is printed."""
+    as_json: bool = False
+    """Whether report.json is printed instead of a summary."""
+    remark: str = ""
+    """The end of the summary's first line."""
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether progress is shown."""
+        return self.progress or (not self.quiet and sys.stderr.isatty())
+
+    def show_rehearsal(self, rehearsal: Rehearsal) -> None:
+        """Print what a rehearsal found on standard error, before the run."""
+        if self.quiet and not rehearsal.unaccounted:
+            return
+        for text in rehearsal_texts(rehearsal):
+            sys.stderr.write(plain_text(f"sottovoce: {text}\n"))
+        sys.stderr.flush()
+
+
+def finish_run(
+    job: Job,
+    placement: Placement,
+    *,
+    folder: Path,
+    classify: list[str] | None,
+    unfinished: UnfinishedRun | None,
+    display: Display,
+) -> None:
+    """Play a run to its end, or go on with it, judge it and write its results.
+
+    Raises:
+        SottovoceError: the run failed. The text names the way to go on with a durable run.
+    """
+    try:
+        record = _play(job, placement, unfinished=unfinished, folder=folder, display=display)
+        judgement = (
+            None if classify is None else judge_run(record, judging=Judging(classify=classify))
+        )
+        report = make_report(record)
+        if judgement is not None and classify:
+            report = with_classify(report, classify)
+        run = ReportedRun(report=report, judgement=judgement)
+        write_results(record, run, folder=folder, unfinished=unfinished, display=display)
+    except KeyboardInterrupt:
+        if unfinished is None or not unfinished.is_there:
+            raise
+        interrupted = RunFailed("interrupted: all roles were ended", status=INTERRUPTED)
+        raise _with_way_on(interrupted, folder) from None
+
+
+def _play(
+    job: Job,
+    placement: Placement,
+    *,
+    unfinished: UnfinishedRun | None,
+    folder: Path,
+    display: Display,
+) -> RunRecord:
+    """Play a run, or go on with it; nothing is left of one that never began."""
+    try:
+        return run_job(
+            job,
+            placement=placement,
+            progress=Progress(shown=display.shows_progress),
+            show=display.show_rehearsal,
+            durable=unfinished,
+        )
+    except SottovoceError as error:
+        if unfinished is None or (isinstance(error, UsageError) and unfinished.is_resumed):
+            raise
+        if not unfinished.is_resumed and (error.before_start or not unfinished.has_begun):
+            unfinished.remove()
+            raise
+        raise _with_way_on(error, folder) from error
+
+
+def _with_way_on(error: SottovoceError, folder: Path) -> RunFailed:
+    """Add to the line of a durable run's failure how to go on."""
+    return RunFailed(
+        f"{error}; go on with: sottovoce resume {shlex.quote(str(folder))}",
+        status=getattr(error, "status", error.exit_status),
+        traceback=getattr(error, "traceback", ""),
+    )
+
+
+def write_results(
+    record: RunRecord,
+    run: ReportedRun,
+    *,
+    folder: Path,
+    unfinished: UnfinishedRun | None = None,
+    display: Display,
+) -> None:
+    """Write the results of a run, remove what a durable one has left, and print a summary.
+
+    Raises:
+        UsageError: the files cannot be written, or nobody reads the summary.
+    """
+    report, names = write_run(record, run, folder=folder)
+    if unfinished is not None:
+        unfinished.remove()
+    try:
+        _print(report, run, folder=folder, names=names, display=display)
+        sys.stdout.flush()
+    except OSError as error:
+        raise UsageError(
+            f"expected standard output to take the summary, found: {error.strerror}; the results "
+            f"are in {folder}"
+        ) from None
+
+
+def _print(
+    report: Report,
+    run: ReportedRun,
+    *,
+    folder: Path,
+    names: list[str],
+    display: Display,
+) -> None:
+    if report.privacy.not_accounted and (display.as_json or display.quiet):
+        from ...report.terminal import print_not_accounted
+
+        print_not_accounted(report.privacy.not_accounted, to_error=True)
+    if display.as_json:
+        sys.stdout.write(report_json(report).decode())
+    elif not display.quiet:
+        from ...report.terminal import print_summary
+
+        shown = ReportedRun(report=report, judgement=run.judgement)
+        print_summary(shown, folder=folder, names=names, remark=display.remark)
