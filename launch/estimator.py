@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from ..evaluation.prediction import Classifier
 from ..messages import UsageError
-from ..parties import Bins, Categories, Schema, blocks, infer, merge, read_schema, write_schema
+from ..parties import Categories, Schema, blocks, infer, merge, read_schema, write_schema
 from .run import Run, run
+from .unseen import UsualValues, within_bins
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -45,7 +46,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epsilon: Privacy loss of a row's label.
         schema: Categories and bins of the columns: a JSON file, or a dictionary. Without it they
             are inferred from X, which is not private. A number outside all bins goes into the
-            nearest bin.
+            nearest bin. With an inferred schema a value that training did not have is taken for
+            the nearest number, or for the most frequent value of its column. With your own schema
+            it is an error, unless the schema says `other`.
         random_state: Seed, which makes the fit reproducible to the byte, and not private.
         mode: "rigorous", or "paper".
         parameters: Parameters of the protocol, such as {"belief": "none"}.
@@ -104,7 +107,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = None if self.random_state is None else _seed(self.random_state)
         result: Run = run(
             self.protocol,
-            _within(table, schema).assign(**{label: codes.astype(str)}),
+            within_bins(table, schema).assign(**{label: codes.astype(str)}),
             parties=1,
             seed=seed,
             mode=self.mode,
@@ -114,6 +117,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.model_, self.report_ = result.model, result.report
         self._classifier = Classifier(result.model, schema)
+        self._usual = UsualValues.of(table, Schema(rules)) if self.schema is None else None
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
@@ -128,17 +132,21 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._classifier.probabilities(self._rows(X))
 
     def _rows(self, rows: Any) -> Any:
-        return _within(self._table(rows, reset=False), self._classifier.schema)
+        table, schema = self._table(rows, reset=False), self._classifier.schema
+        if self._usual is None:
+            return within_bins(table, schema)
+        return self._usual.fill(table, schema)
 
     def _table(self, rows: Any, *, reset: bool) -> Any:
         """Take a DataFrame as it is, and anything else as numbers in columns x0, x1, ..."""
         import pandas as pd
 
         if isinstance(rows, pd.DataFrame):
-            if not rows.columns.is_unique:
+            names = rows.columns.map(str)
+            if not names.is_unique:
                 raise ValueError("expected columns of different names, found some twice")
             validate_data(self, rows, reset=reset, skip_check_array=True)
-            return rows.reset_index(drop=True)
+            return rows.reset_index(drop=True).set_axis(names, axis=1)
         checked = validate_data(self, rows, reset=reset, dtype="numeric")
         return pd.DataFrame(checked, columns=[f"x{index}" for index in range(checked.shape[1])])
 
@@ -151,16 +159,3 @@ def _seed(random_state: Any) -> int:
 
 def _numbered(classes: int) -> Categories:
     return Categories(categories=tuple(map(str, range(classes))))
-
-
-def _within(table: Any, schema: Schema) -> Any:
-    """Put numbers outside all bins into the nearest bin."""
-    bins = {
-        name: rule
-        for name, rule in schema.attributes.items()
-        if isinstance(rule, Bins) and name in table.columns
-    }
-    numeric = {name: rule for name, rule in bins.items() if table[name].dtype.kind in "iuf"}
-    return table.assign(
-        **{name: table[name].clip(rule.edges[0], rule.edges[-1]) for name, rule in numeric.items()}
-    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
     from .launch.run import NotAccountedWarning, Run, run
+    from .launch.synthesizer import Synthesizer
     from .messages import (
         CIPHERTEXT,
         CURATOR,
@@ -49,6 +50,7 @@ __all__ = [
     "audit",
     "Audit",
     "LabelClassifier",
+    "Synthesizer",
     "Run",
     "evaluate",
     "Protocol",
@@ -93,6 +95,7 @@ _ROOMS = {
     "audit": "launch.audit",
     "Audit": "launch.audit",
     "LabelClassifier": "launch.estimator",
+    "Synthesizer": "launch.synthesizer",
     "evaluate": "evaluation",
     "Party": "parties",
     "Curator": "curator",

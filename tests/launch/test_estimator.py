@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -95,3 +96,42 @@ def test_what_is_protected_is_y() -> None:
 def test_what_is_not_there() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'Nothing'"):
         _ = sottovoce.Nothing
+
+
+def test_cross_validation_meets_values_that_training_did_not_have() -> None:
+    """Every fold has a text, a number and a missing value of its own."""
+    x, y = people(600, 1)
+    rows = np.arange(len(x))
+    x = x.assign(
+        relationship=np.where(
+            rows % 30 == 7, "rare " + (rows // 30).astype(str), x["relationship"]
+        ),
+        code=np.where(rows % 50 == 3, rows, rows % 4),
+        weight=np.where(rows == 5, np.nan, rows * 1.5),
+    )
+    scores = cross_val_score(
+        sottovoce.LabelClassifier(epsilon=50.0, random_state=1, parameters={"belief": "none"}),
+        x,
+        y,
+        cv=5,
+        error_score="raise",
+    )
+    assert np.isfinite(scores).all()
+
+
+def test_what_an_unseen_value_counts_as() -> None:
+    """The nearest number; else the most frequent value."""
+    x, y = people(3000, 1)
+    x = x.assign(code=np.arange(len(x)) % 4 * 10)
+    model = sottovoce.LabelClassifier(epsilon=50.0, random_state=1).fit(x, y)
+    usual = x["relationship"].mode()[0]
+    few = x.head(200)
+    for unseen, seen in (
+        ({"relationship": "cousin"}, {"relationship": usual}),
+        ({"relationship": None}, {"relationship": usual}),
+        ({"code": 29}, {"code": 30}),
+        ({"code": -5.0}, {"code": 0}),
+    ):
+        assert np.array_equal(
+            model.predict_proba(few.assign(**unseen)), model.predict_proba(few.assign(**seen))
+        )
