@@ -27,8 +27,21 @@ TITLES: dict[str, tuple[str, dict[str, Any]]] = {
     "privincr-tests": ("privincr", {"learning": "tests"}),
     "privincr-paper": ("privincr", {"mode": "paper"}),
     "privincr-plain": ("privincr", {"mode": "paper", "test": "plain"}),
+    "privincr-counts": (
+        "privincr",
+        {"mode": "paper", "test": "plain", "accumulation": "counts"},
+    ),
+    "privincr-counts-sub": (
+        "privincr",
+        {"mode": "paper", "test": "plain", "accumulation": "counts", "projection": "norm-sub"},
+    ),
     "no-incremental": ("no-incremental", {}),
     "no-incremental-paper": ("no-incremental", {"mode": "paper"}),
+    "no-incremental-counts": ("no-incremental", {"mode": "paper", "accumulation": "counts"}),
+    "no-incremental-counts-sub": (
+        "no-incremental",
+        {"mode": "paper", "accumulation": "counts", "projection": "norm-sub"},
+    ),
     "calm": ("calm", {}),
     "calm-paper": ("calm", {"mode": "paper"}),
     "fourier": ("fourier", {}),

@@ -48,6 +48,8 @@ class _Claim(
     """Where the paper makes it."""
     why: str = ""
     """A known reason; it is shown if the data did not confirm the claim."""
+    choice: str = ""
+    """What the paper does not give, with our value, if the verdict hangs on it and names it."""
     line: str
     also: list[str] = []
     """Lines of ours that are judged in the same way. They do not count for the paper."""
@@ -74,6 +76,8 @@ class BelowClaim(_Claim, frozen=True, kw_only=True, tag="below"):
     than: str | list[str]
     factor: float = 1.0
     plus: float = 0.0
+    than_for: dict[str, str | list[str]] = {}
+    """For lines of `also`: what they are compared with instead of `than`, like with like."""
     ties: bool = False
     """Whether equal values satisfy it."""
 
@@ -125,6 +129,8 @@ class WideningClaim(_Claim, frozen=True, kw_only=True, tag="widens"):
     """The line's ratio to each of the others falls along x, or rises with `towards` the low end."""
 
     than: str | list[str]
+    than_for: dict[str, str | list[str]] = {}
+    """For lines of `also`: what they are compared with instead of `than`, like with like."""
     towards: Literal["high", "low"] = "high"
 
     def points(self, means: Series, results: Results) -> Iterator[Point]:

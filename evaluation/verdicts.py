@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .claims import Claim, as_list
+import msgspec
+
+from .claims import BelowClaim, Claim, WideningClaim, as_list
 from .points import Point, Verdict, sentence, verdict_of
 from .results import PrintedValues, Results
 from .series import Condition, Row, matches
@@ -43,9 +45,18 @@ def judge_claim(
     present = {row.get("line") for row in rows}
     lines = [claim.line, *(line for line in claim.also if line in present)]
     return [
-        _judge(claim, line, rows, x=claim.along or x, printed=printed, titles=titles)
+        _judge(
+            _claim_of(claim, line), line, rows, x=claim.along or x, printed=printed, titles=titles
+        )
         for line in lines
     ]
+
+
+def _claim_of(claim: Claim, line: str) -> Claim:
+    """Make the claim about a line of `also`, which may be compared with lines of its own."""
+    if isinstance(claim, BelowClaim | WideningClaim) and line in claim.than_for:
+        return msgspec.structs.replace(claim, than=claim.than_for[line])
+    return claim
 
 
 def _judge(

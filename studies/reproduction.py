@@ -51,6 +51,12 @@ class Reproduction(NamedTuple):
             [judgement.verdict for judgement in self.judgements if not judgement.claim.ours]
         )
 
+    @property
+    def choices(self) -> list[str]:
+        """What the paper does not give and its claims' verdicts hang on, each once."""
+        claims = [judgement.claim for judgement in self.judgements if not judgement.claim.ours]
+        return list(dict.fromkeys(claim.choice for claim in claims if claim.choice))
+
 
 def judge_item(item: Item, rows: Sequence[Row]) -> list[JudgedClaim]:
     """Judge the item's claims by rows of results."""

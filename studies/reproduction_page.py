@@ -108,7 +108,7 @@ def _header(
     parts = [
         f"<header><h1>{escape(item.title)}</h1>",
         paragraph(f"{item.paper}, {item.where}. {item.shows}", kind="lead"),
-        f'<p class="lead">{_verdict(result.verdict)}</p>',
+        f'<p class="lead">{_verdict(result.verdict, *result.choices)}</p>',
         paragraph(f"{size} {runs}, {seeds}. {ERRORS}", kind="quiet"),
         *(note(text, warn=True) for text in warnings),
         *(note(text) for text in notes),
@@ -126,7 +126,8 @@ def _claim_lines(judgement: JudgedClaim) -> list[tuple[Any, ...]]:
     reason = f"{escape(first.line)}: {escape(first.sentence)}"
     if claim.why and judgement.verdict != "reproduced":
         reason += f"<br><span class='quiet'>{escape(claim.why)}</span>"
-    lines: list[tuple[Any, ...]] = [(Html(says), _verdict(judgement.verdict), Html(reason))]
+    own = [claim.choice] if claim.choice else []
+    lines: list[tuple[Any, ...]] = [(Html(says), _verdict(judgement.verdict, *own), Html(reason))]
     return lines + [
         (f"the same of: {other.line}", _verdict(other.verdict), other.sentence) for other in beside
     ]
@@ -214,12 +215,14 @@ def _index_line(entry: VerdictFile) -> tuple[Any, ...]:
     return (
         Html(f'<a href="{escape(entry.name)}/page.html">{name}</a>'),
         entry.title,
-        _verdict(entry.verdict),
+        _verdict(entry.verdict, *entry.choices),
         "quick" if entry.quick else "full",
         "; ".join(others),
         f"{reproduced} of {len(entry.claims)}",
     )
 
 
-def _verdict(verdict: str) -> Html:
-    return Html(f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>')
+def _verdict(verdict: str, *choices: str) -> Html:
+    """Write a verdict, with what it hangs on and the paper does not give."""
+    given = f", with {escape('; '.join(choices))}" if choices else ""
+    return Html(f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>{given}')

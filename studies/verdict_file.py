@@ -31,6 +31,8 @@ class ClaimEntry(msgspec.Struct, frozen=True, kw_only=True):
     source: str = msgspec.field(name="at")
     """Where the paper makes the claim."""
     ours: bool
+    choice: str
+    """What the paper does not give and the verdict hangs on, with our value."""
     verdict: Verdict
     line: str
     decided_by: str
@@ -46,6 +48,8 @@ class VerdictFile(msgspec.Struct, frozen=True, kw_only=True):
     paper: str
     where: str
     verdict: Verdict
+    choices: list[str]
+    """What the paper does not give and the verdict hangs on."""
     quick: bool
     runs: int
     failed: int
@@ -67,6 +71,7 @@ def verdict_json(result: Reproduction, *, files: Sequence[DatasetFile], quick: b
         paper=item.paper,
         where=item.where,
         verdict=result.verdict,
+        choices=result.choices,
         quick=quick,
         runs=result.study.cells,
         failed=len(result.study.failures),
@@ -86,6 +91,7 @@ def _claim_entry(judgement: JudgedClaim) -> ClaimEntry:
         says=claim.says,
         source=claim.at,
         ours=claim.ours,
+        choice=claim.choice,
         verdict=first.verdict,
         line=first.line,
         decided_by=first.sentence,

@@ -2,15 +2,17 @@
 
 Reports on one table add up (property 5.1), which is the best use of them. If tables are summed over
 C other cells, the noise adds up C times, so n / C is the best weight. The paper's weight is
-1 / (C n), in equations 6, 7 and 11. That is the best weight for variances of counts. Here it is
-used on frequencies, so the fewest users get the most weight (spec E1).
+1 / (C n), in equations 6, 7 and 11. That is the best weight for variances of counts. Used on
+frequencies, it gives the fewest users the most weight (spec E1). It also contradicts property 5.1:
+by equation 5 the counts of a table's users add up. Each of the two readings is a class here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Self
 
 from ...curator import Marginal
 from ...curator.projections import norm_sub
@@ -18,24 +20,34 @@ from ...curator.shrinkage import pooled_marginals
 from ...privacy import Domain
 from ..survey import Answer
 
-__all__ = ["AccumulatedTable", "accumulate", "aggregate", "pooled_margins"]
+__all__ = ["AccumulatedTable", "CountedTable", "accumulate", "aggregate", "pooled_margins"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AccumulatedTable:
-    """T^t of equation 13 as printed, with its weight mu, and the users behind it."""
+    """T^t of equation 13 as printed, with its weight mu, and the users behind it: equation 6."""
 
     table: Marginal
     mu: float
     users: int
 
     @classmethod
-    def of(cls, domain: Domain, answer: Answer) -> AccumulatedTable:
+    def of(cls, domain: Domain, answer: Answer) -> Self:
         """Begin with the table of one round: C = 1."""
         attributes, users = answer.question.attributes, answer.question.users
-        return cls(Marginal.of(domain, attributes, answer.frequencies()), 1 / users, users)
+        table = Marginal.of(domain, attributes, answer.frequencies())
+        return cls(table, cls.round_weight(users), users)
 
-    def __add__(self, more: AccumulatedTable) -> AccumulatedTable:
+    @staticmethod
+    def round_weight(users: int) -> float:
+        """Weigh the table of a round by its users: mu of equation 11."""
+        return 1 / users
+
+    def view_weight(self, cells: int) -> float:
+        """Weigh a view whose cells are sums of `cells` cells of this table: C of equation 6."""
+        return self.mu / cells
+
+    def __add__(self, more: AccumulatedTable) -> Self:
         """Accumulate the table of the next round: equations 12 and 13.
 
         >>> import numpy as np
@@ -46,15 +58,34 @@ class AccumulatedTable:
         0.175
         """
         mu = self.mu + more.mu
-        return AccumulatedTable(
-            self.table * (self.mu / mu) + more.table * (more.mu / mu), mu, self.users + more.users
-        )
+        table = self.table * (self.mu / mu) + more.table * (more.mu / mu)
+        return replace(self, table=table, mu=mu, users=self.users + more.users)
+
+
+class CountedTable(AccumulatedTable):
+    """A table whose rounds' counts add up: equation 5. Its weight is its number of users.
+
+    >>> import numpy as np
+    >>> def table(share, users):
+    ...     return CountedTable(Marginal(("x",), np.array([share])), users, users)
+    >>> round(float((table(0.2, 1000) + table(0.1, 3000)).table.values[0]), 9)
+    0.125
+    """
+
+    @staticmethod
+    def round_weight(users: int) -> float:
+        """Weigh a table by its users, as sums of counts do."""
+        return users
+
+    def view_weight(self, cells: int) -> float:  # noqa: ARG002 - counts add up, of any number of cells
+        """Add up the counts of all users who reported the attributes."""
+        return self.mu
 
 
 def aggregate(
     domain: Domain, tables: Iterable[AccumulatedTable], attributes: tuple[str, ...]
 ) -> Marginal:
-    """Aggregate all tables that have these attributes, as printed: equation 6.
+    """Aggregate all tables that have these attributes, by the weights of their class.
 
     If no table has them, the result is uniform.
     """
@@ -63,7 +94,7 @@ def aggregate(
         table = accumulated.table
         if table.covers(attributes):
             others = [name for name in table.attributes if name not in attributes]
-            weight = accumulated.mu / prod(domain.shape(others))
+            weight = accumulated.view_weight(prod(domain.shape(others)))
             weighted.append((weight, table.project(attributes)))
     if not weighted:
         return Marginal.uniform(domain, attributes)

@@ -27,6 +27,7 @@ from ..protocol import Mode, Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .accumulation import accumulate
 from .parameters import (
+    Accumulation,
     CliqueChoice,
     Learning,
     PrivIncrParameters,
@@ -53,6 +54,7 @@ class AdaptivePrivIncr(PrivIncrVariant):
     # Reports show these for parameters that were left open; adaptive rounds do not use them.
     test: ClassVar[Test] = "chi-squared"
     projection: ClassVar[Projection] = "norm-sub"
+    accumulation: ClassVar[Accumulation] = "counts"
     cliques: ClassVar[CliqueChoice] = "all"
 
     def __init__(self, parameters: PrivIncrParameters, *, mode: Mode) -> None:

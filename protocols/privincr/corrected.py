@@ -32,6 +32,7 @@ from .cliques import (
 from .factoring import factorise_cliques
 from .graph import CorrectedGraph
 from .parameters import (
+    Accumulation,
     CliqueChoice,
     Learning,
     PrivIncrParameters,
@@ -62,6 +63,7 @@ class CorrectedPrivIncr(PrivIncrVariant):
     learning: ClassVar[Learning] = "tests"
     test: ClassVar[Test] = "chi-squared"
     projection: ClassVar[Projection] = "norm-sub"
+    accumulation: ClassVar[Accumulation] = "counts"
     cliques: ClassVar[CliqueChoice] = "all"
 
     def __init__(self, parameters: PrivIncrParameters, *, mode: Mode) -> None:

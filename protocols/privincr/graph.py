@@ -30,7 +30,7 @@ Information: TypeAlias = dict[frozenset[str], float]
 
 @dataclass(kw_only=True)
 class PrintedGraph:
-    """The graph as printed: equations 6 to 13 for the tables, a threshold for the edges."""
+    """The graph as printed: equations 5 to 13 for the tables, a threshold for the edges."""
 
     domain: Domain
     phi: float
@@ -38,6 +38,8 @@ class PrintedGraph:
     threshold: Threshold
     project: Callable[[Numbers], Numbers]
     """Makes a distribution of noisy frequencies."""
+    accumulated: type[AccumulatedTable] = AccumulatedTable
+    """How tables of several rounds are accumulated."""
     edges: list[Edge] = field(init=False)
     tables: dict[Edge, AccumulatedTable] = field(default_factory=dict)
 
@@ -49,9 +51,9 @@ class PrintedGraph:
         return [(left, right) for left, right in self.edges]
 
     def accumulate(self, answers: Iterable[Answer]) -> None:
-        """Average the frequencies: lines 9 and 10."""
+        """Accumulate the tables: lines 9 and 10."""
         for answer in answers:
-            edge, table = answer.question.attributes, AccumulatedTable.of(self.domain, answer)
+            edge, table = answer.question.attributes, self.accumulated.of(self.domain, answer)
             self.tables[edge] = self.tables[edge] + table if edge in self.tables else table
 
     def prune(self, *, last: bool) -> None:

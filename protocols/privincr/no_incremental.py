@@ -17,10 +17,10 @@ from typing import ClassVar
 from ..protocol import Mode
 from .corrected import CorrectedPrivIncr
 from .parameters import NoIncrementalParameters, PrivIncrParameters, Test
-from .printed import PrintedPrivIncr
+from .printed import CountingPrivIncr, PrintedPrivIncr
 from .variant import PrivIncrVariant
 
-__all__ = ["NoIncremental", "PrintedNoIncremental"]
+__all__ = ["CountingNoIncremental", "NoIncremental", "PrintedNoIncremental"]
 
 
 class PrintedNoIncremental(PrintedPrivIncr):
@@ -29,6 +29,16 @@ class PrintedNoIncremental(PrintedPrivIncr):
     name = "no-incremental"
     summary = "PrivIncr in one round: the baseline without increments"
     paper = "Wang et al. 2023, section 6.1"
+    Parameters = NoIncrementalParameters
+    default_test: ClassVar[Test] = "plain"
+
+
+class CountingNoIncremental(CountingPrivIncr):
+    """The paper's baseline with the reading of property 5.1, which matters for attributes alone."""
+
+    name = PrintedNoIncremental.name
+    summary = PrintedNoIncremental.summary
+    paper = PrintedNoIncremental.paper
     Parameters = NoIncrementalParameters
     default_test: ClassVar[Test] = "plain"
 
@@ -42,5 +52,8 @@ class NoIncremental(CorrectedPrivIncr):
     Parameters = NoIncrementalParameters
 
     @classmethod
-    def variant(cls, parameters: PrivIncrParameters, *, mode: Mode) -> type[PrivIncrVariant]:  # noqa: ARG003
-        return PrintedNoIncremental if mode == "paper" else cls
+    def variant(cls, parameters: PrivIncrParameters, *, mode: Mode) -> type[PrivIncrVariant]:
+        if mode == "paper":
+            counting = parameters.accumulation == "counts"
+            return CountingNoIncremental if counting else PrintedNoIncremental
+        return cls

@@ -11,6 +11,7 @@ from ...messages import UsageError
 from ..local import LocalOptions, SyntheticRows
 
 __all__ = [
+    "Accumulation",
     "Base",
     "CliqueChoice",
     "Learning",
@@ -22,6 +23,7 @@ __all__ = [
     "refuse_foreign",
 ]
 
+Accumulation: TypeAlias = Literal["counts", "frequencies"]
 Base: TypeAlias = Literal["bits", "nats"]
 CliqueChoice: TypeAlias = Literal["all", "large"]
 Learning: TypeAlias = Literal["adaptive", "tests"]
@@ -70,6 +72,13 @@ class PrivIncrParameters(LocalOptions):
         Projection | None,
         msgspec.Meta(description="how noisy tables become distributions (mode paper)"),
     ] = None
+    accumulation: Annotated[
+        Accumulation | None,
+        msgspec.Meta(
+            description="how tables of several rounds are accumulated (mode paper): frequencies "
+            "by equation 6, or counts, which add up, by equation 5"
+        ),
+    ] = None
     cliques: Annotated[
         CliqueChoice | None,
         msgspec.Meta(
@@ -104,12 +113,14 @@ VALUES: Final[Mapping[Variant, Mapping[str, tuple[object, ...]]]] = {
         "base": ("bits",),
         "test": (None,),
         "projection": (None,),
+        "accumulation": (None,),
         "cliques": (None,),
         "groups": ("domain",),
     },
     "learning=tests": {
         "test": (None, "chi-squared"),
         "projection": (None, "norm-sub"),
+        "accumulation": (None, "counts"),
         "cliques": (None, "all"),
     },
     "mode=paper": {

@@ -2,7 +2,7 @@
 
 Wang et al., "PrivIncr: multi-dimensional data publishing with local differential privacy" (EDBT
 2023), sections 5.2 to 5.4, with its equations 6, 11 and 18 and its choice of what is measured (spec
-E1, E2, E8, E10):
+E1, E2, E8, E10). `CountingPrivIncr` is the same by equation 5, which contradicts equation 6:
 
     Algorithm 3   1      users into N1 = omega N and N2
                   2      the dependency graph from N1                     Algorithm 1
@@ -32,10 +32,11 @@ from ..cost import Cost, Public
 from ..local import choose_randomizer
 from ..protocol import Mode, Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
+from .accumulation import AccumulatedTable, CountedTable
 from .cliques import clique_questions, draw_table, sets_of, trivial_tables
 from .factoring import Factor, factorise_cliques, nested_factors
 from .graph import PrintedGraph
-from .parameters import Learning, PrivIncrParameters, Projection, Test, refuse_foreign
+from .parameters import Accumulation, Learning, PrivIncrParameters, Projection, Test, refuse_foreign
 from .pruning import Threshold, plain_threshold, relaxed_threshold
 from .variant import (
     PrivIncrVariant,
@@ -48,7 +49,7 @@ from .variant import (
     summary_of,
 )
 
-__all__ = ["PrintedPrivIncr"]
+__all__ = ["CountingPrivIncr", "PrintedPrivIncr"]
 
 THRESHOLDS: Final[Mapping[Test, Threshold]] = {
     "relaxed": relaxed_threshold,
@@ -65,6 +66,8 @@ class PrintedPrivIncr(PrivIncrVariant):
 
     learning: ClassVar[Learning] = "tests"
     default_test: ClassVar[Test] = "relaxed"
+    accumulation: ClassVar[Accumulation] = "frequencies"
+    accumulated: ClassVar[type[AccumulatedTable]] = AccumulatedTable
 
     def __init__(self, parameters: PrivIncrParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
@@ -105,6 +108,7 @@ class PrintedPrivIncr(PrivIncrVariant):
             alpha=p.alpha,
             threshold=THRESHOLDS[self.test],
             project=PROJECTIONS[self.projection],
+            accumulated=self.accumulated,
         )
         rounds = []
         for number, users in enumerate(parts, start=1):
@@ -192,3 +196,10 @@ class PrintedPrivIncr(PrivIncrVariant):
 
     def predict(self, public: Public) -> list[Cost]:
         return predict_rounds(self, public, phases=["cliques"])
+
+
+class CountingPrivIncr(PrintedPrivIncr):
+    """The printed algorithm in the reading of property 5.1: counts of all rounds add up."""
+
+    accumulation: ClassVar[Accumulation] = "counts"
+    accumulated: ClassVar[type[AccumulatedTable]] = CountedTable

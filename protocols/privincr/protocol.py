@@ -14,7 +14,8 @@
 Wang et al., "PrivIncr: multi-dimensional data publishing with local differential privacy" (EDBT
 2023), sections 5.2 to 5.4. There are three variants, each a class with both sides:
 
-    `printed`    mode=paper: Algorithms 1 to 3 as printed
+    `printed`    mode=paper: Algorithms 1 to 3 as printed; accumulation=counts is the reading of
+                 equation 5 instead of equation 6
     `corrected`  learning=tests: the same with what is wrong corrected
     `adaptive`   the default, which is ours: users are asked where they help most
 """
@@ -26,7 +27,7 @@ from ..protocol import Mode
 from .adaptive import AdaptivePrivIncr
 from .corrected import CorrectedPrivIncr
 from .parameters import PrivIncrParameters
-from .printed import PrintedPrivIncr
+from .printed import CountingPrivIncr, PrintedPrivIncr
 from .variant import PrivIncrVariant
 
 __all__ = ["PrivIncr"]
@@ -42,5 +43,6 @@ class PrivIncr(AdaptivePrivIncr):
                 "expected learning=tests in mode paper, found adaptive, which is no paper's"
             )
         if mode == "paper":
-            return PrintedPrivIncr
+            counting = parameters.accumulation == "counts"
+            return CountingPrivIncr if counting else PrintedPrivIncr
         return CorrectedPrivIncr if parameters.learning == "tests" else cls

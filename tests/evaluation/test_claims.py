@@ -416,6 +416,20 @@ def test_lines_beside_are_judged_in_the_same_way() -> None:
     ]
 
 
+def test_lines_beside_may_have_baselines_of_their_own() -> None:
+    results = [*around(3), *rows("mended", {1: [3.0], 2: [3.0]}), *THEIRS]
+    results += rows("theirs, mended", {1: [4.0], 2: [4.0]})
+    claim = {"kind": "below", "than": "theirs", "also": ["mended"]}
+    for kind in ("below", "widens"):
+        same = judged(claim | {"kind": kind}, results)
+        own = judged(claim | {"kind": kind, "than_for": {"mended": "theirs, mended"}}, results)
+        assert own[0] == same[0]
+        assert own[1] != same[1]
+    assert [verdict.verdict for verdict in own] != ["reproduced", "reproduced"]
+    of_below = judged(claim | {"than_for": {"mended": "theirs, mended"}}, results)
+    assert of_below[1].verdict == "reproduced"
+
+
 def test_a_line_without_x_is_the_same_everywhere() -> None:
     results = [
         *around(1, 3),

@@ -31,7 +31,12 @@ from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
 from sottovoce.protocols.cost import Public
 from sottovoce.protocols.privincr import NoIncremental
-from sottovoce.protocols.privincr.accumulation import AccumulatedTable, accumulate, aggregate
+from sottovoce.protocols.privincr.accumulation import (
+    AccumulatedTable,
+    CountedTable,
+    accumulate,
+    aggregate,
+)
 from sottovoce.protocols.privincr.factoring import (
     Factor,
     clique_size,
@@ -221,6 +226,27 @@ def test_rounds_add_up_to_one() -> None:
     assert rounds.frequencies() == pytest.approx(expected)
 
 
+def test_counts_of_rounds_add_up() -> None:
+    """Equation 5: rounds tell what one round of all users tells; views add up their counts."""
+    domain = domain_of(x=2, y=3, z=4)
+    generator = np.random.default_rng(2)
+    rounds = [answer(("x", "y"), generator.dirichlet(np.ones(6)), n) for n in (100, 700, 3000)]
+    table = CountedTable.of(domain, rounds[0])
+    together = rounds[0]
+    for more in rounds[1:]:
+        table, together = table + CountedTable.of(domain, more), together + more
+    assert type(table) is CountedTable
+    assert table.users == 3800
+    assert table.table.values.ravel() == pytest.approx(together.frequencies())  # noqa: PD011 - ours
+    other = CountedTable.of(domain, answer(("x", "z"), generator.dirichlet(np.ones(8)), 1200))
+    counts = sum(
+        part.users * part.table.project(("x",)).values  # noqa: PD011 - ours
+        for part in (table, other)
+    )
+    view = aggregate(domain, [table, other], ("x",)).values  # noqa: PD011 - ours
+    assert view == pytest.approx(counts / 5000)
+
+
 def test_views_are_weighed_by_users_and_cells() -> None:
     """With C = 16 and 1, n = 4000 and 1000 the weights are 0.2 and 0.8.
 
@@ -402,6 +428,9 @@ def test_a_variant_is_a_class() -> None:
     assert variant("privincr", learning="tests") == "CorrectedPrivIncr"
     assert variant("privincr", mode="paper") == "PrintedPrivIncr"
     assert variant("privincr", mode="paper", learning="tests") == "PrintedPrivIncr"
+    assert variant("privincr", mode="paper", accumulation="frequencies") == "PrintedPrivIncr"
+    assert variant("privincr", mode="paper", accumulation="counts") == "CountingPrivIncr"
+    assert variant("no-incremental", mode="paper", accumulation="counts") == "CountingNoIncremental"
     assert variant("no-incremental") == "NoIncremental"
     assert variant("no-incremental", mode="paper") == "PrintedNoIncremental"
 
@@ -410,14 +439,32 @@ PUBLIC = Public(parties=1, rows=100, key_bits=2048, domain=None)
 
 
 def test_the_report_shows_what_was_left_open() -> None:
-    corrected = {"test": "chi-squared", "projection": "norm-sub", "cliques": "all"}
-    printed = {"test": "relaxed", "projection": "norm-mul", "cliques": "large"}
+    corrected = {
+        "test": "chi-squared",
+        "projection": "norm-sub",
+        "accumulation": "counts",
+        "cliques": "all",
+    }
+    printed = {
+        "test": "relaxed",
+        "projection": "norm-mul",
+        "accumulation": "frequencies",
+        "cliques": "large",
+    }
     assert instance("privincr").chosen(PUBLIC) == {"learning": "adaptive", **corrected}
     assert instance("privincr", learning="tests").chosen(PUBLIC) == corrected
     assert instance("privincr", mode="paper").chosen(PUBLIC) == {"learning": "tests", **printed}
     assert instance("privincr", mode="paper", test="plain", cliques="all").chosen(PUBLIC) == {
         "learning": "tests",
         "projection": "norm-mul",
+        "accumulation": "frequencies",
+    }
+    counting = instance("privincr", mode="paper", accumulation="counts").chosen(PUBLIC)
+    assert counting == {
+        "learning": "tests",
+        "test": "relaxed",
+        "projection": "norm-mul",
+        "cliques": "large",
     }
     assert instance("no-incremental").chosen(PUBLIC) == corrected
     assert instance("no-incremental", mode="paper").chosen(PUBLIC) == {**printed, "test": "plain"}
@@ -515,6 +562,15 @@ def test_pairs_are_estimated_once_each() -> None:
         ({"learning": "tests", "cliques": "large"}, "expected cliques=large with mode=paper"),
         ({"mode": "paper", "test": "chi-squared"}, "test=chi-squared with learning=tests"),
         ({"mode": "paper", "groups": "power"}, "expected groups=power with learning=tests"),
+        (
+            {"learning": "tests", "accumulation": "frequencies"},
+            "expected accumulation=frequencies with mode=paper, found learning=tests",
+        ),
+        ({"accumulation": "counts"}, "accumulation=counts with learning=tests or mode=paper"),
+        (
+            {"mode": "paper", "test": "plain", "base": "nats"},
+            "expected base=nats with learning=tests, found mode=paper, which does not use it",
+        ),
         ({"mode": "paper", "base": "nats"}, "expected base=nats with learning=tests"),
         ({"rounds": 101}, "rounds"),
         (
