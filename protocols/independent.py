@@ -14,17 +14,21 @@ with all of epsilon. The share beta pays for the structure, by the exponential m
 pays for the tables of the families, with one party's full noise. Each party sends its model, which
 is smaller than a table drawn from it and contains the same. The curator draws n_k rows from each
 model (n_k is public). The price is noise as large as for the whole table, on a K-th of the records.
+
+`PrintedIndependent` (`mode=paper`) takes the noisy tables as they come, as PrivBayes does. By
+default a party's tables are made to agree first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 import numpy as np  # noqa: TC002 - read at run time, as an annotation of a message
 from numpy.typing import NDArray  # noqa: TC002 - the same
 
-from ..curator import Curator, Estimate, agree, synthesise
+from ..curator import Curator, Estimate, Marginal, agree, synthesise
 from ..messages import CURATOR, message
 from ..parties import Party
 from ..privacy import Budget, Domain
@@ -37,7 +41,7 @@ from .dp_subn.usefulness import Sizes, useful_sizes
 from .protocol import Epsilon, Mode, Options, Outcome, Protocol
 from .secure_sum import Family
 
-__all__ = ["Independent"]
+__all__ = ["Independent", "PrintedIndependent"]
 
 
 class IndependentParameters(Options):
@@ -69,6 +73,7 @@ class Independent(Protocol[IndependentParameters]):
     summary = "a synthetic table from every party's own model: the baseline without a conversation"
     paper = "Zhang et al. 2014; Su et al. 2016"
     trust = "nobody: noise at each party"
+    modes = ("rigorous", "paper")
     neighbours = "replace-one"
     needs_schema = True
     parties_talk = False
@@ -80,6 +85,10 @@ class Independent(Protocol[IndependentParameters]):
         rows: int
         families: tuple[tuple[str, ...], ...]
         cells: NDArray[np.int64]
+
+    @classmethod
+    def variant(cls, parameters: IndependentParameters, *, mode: Mode) -> type[Independent]:  # noqa: ARG003
+        return PrintedIndependent if mode == "paper" else Independent
 
     def __init__(self, parameters: IndependentParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
@@ -124,8 +133,7 @@ class Independent(Protocol[IndependentParameters]):
                 tables = read_tables(
                     domain, network.maximal_families, model.cells, party=party, where=desk.where
                 )
-                agreed = agree([Estimate(table, 1.0) for table in tables], total=model.rows)
-                chain = network.fit([estimate.table for estimate in agreed])
+                chain = network.fit(self.reconcile(tables, rows=model.rows))
                 generator = desk.randomness(f"sampling {party}").generator()
                 sample = synthesise(chain, model.rows, generator=generator, binary=decoder)
                 drawn.append(desk.domain.decode(sample.codes))
@@ -142,6 +150,11 @@ class Independent(Protocol[IndependentParameters]):
             },
         )
 
+    def reconcile(self, tables: Sequence[Marginal], *, rows: int) -> Sequence[Marginal]:
+        """Make a party's tables agree."""
+        agreed = agree([Estimate(table, 1.0) for table in tables], total=rows)
+        return [estimate.table for estimate in agreed]
+
     def plan(self, domain: Domain, *, rows: int) -> tuple[Budget, Sizes, int]:
         """Choose the budget, and find how large a table may be, and k, for this party's records.
 
@@ -157,3 +170,11 @@ class Independent(Protocol[IndependentParameters]):
             plans.append((-degree, -epsilon, whole, sizes))
         negative, _, whole, sizes = min(plans, key=lambda plan: plan[:2])
         return whole, sizes, -negative
+
+
+class PrintedIndependent(Independent):
+    """The baseline whose tables are taken as they come."""
+
+    def reconcile(self, tables: Sequence[Marginal], *, rows: int) -> Sequence[Marginal]:  # noqa: ARG002
+        """Take the tables as they come."""
+        return tables

@@ -97,6 +97,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Give seeds, and values by name, of a size."""
         return self.quick if size == "quick" else self.full
 
+    def of_size(self, size: Size) -> Item:
+        """Put a size's values in the place of their names in what claims hang on."""
+        values = self.values(size)
+        claims = [
+            msgspec.structs.replace(claim, choice=claim.choice.format_map(values))
+            for claim in self.claim
+        ]
+        return msgspec.structs.replace(self, claim=claims)
+
     def entries(self, size: Size) -> list[dict[str, Any]]:
         """List the sweep's entries of a size, each with the options of all runs."""
         entries = []

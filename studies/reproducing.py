@@ -60,14 +60,15 @@ def reproduce(
     began = time.monotonic()
     cells = plan_item(item, files, quick=quick, out=out, start=start)
     check_figures(cells, figures)
+    judged = item.of_size("quick" if quick else "full")
     used = files_used(item, files, quick=quick)
 
     def result_of(study: StudyResult) -> Reproduction:
         rows = [_without_paths(row) for row in study.rows]
         return Reproduction(
-            item,
+            judged,
             replace(study, rows=rows),
-            judge_item(item, _finished(rows)),
+            judge_item(judged, _finished(rows)),
             time.monotonic() - began,
         )
 

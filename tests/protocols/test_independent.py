@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.curator import Marginal
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
+from sottovoce.protocols.independent import Independent, PrintedIndependent
+from sottovoce.protocols.protocol import Mode
+from sottovoce.runs.job import Job, instantiate
 
 
 class TestConformance(ProtocolConformance):
@@ -91,3 +96,40 @@ def test_bad_parameters_are_refused() -> None:
         )
     with pytest.raises(UsageError, match="beta"):
         run(beta=1.0)
+
+
+class TestConformanceAsPrinted(ProtocolConformance):
+    protocol = "independent"
+    mode = "paper"
+    parameters: ClassVar[dict[str, Any]] = {"epsilon": 20.0}
+    rows = 1500
+
+
+def test_as_printed_tables_are_taken_as_they_come() -> None:
+    """The releases are the same. By default they are made to agree before the network is fitted."""
+    tables = [
+        Marginal(("x", "y"), np.array([[30.0, 10.0], [10.0, 30.0]])),
+        Marginal(("y", "z"), np.array([[70.0, 20.0], [5.0, 5.0]])),
+    ]
+    agreeing, printed = (
+        protocol.reconcile(tables, rows=100)
+        for protocol in (instance("rigorous"), instance("paper"))
+    )
+    margins = [table.project(("y",)).values for table in agreeing]  # noqa: PD011 - ours
+    assert margins[0] == pytest.approx(margins[1])
+    assert printed == tables
+    done = {mode: run(epsilon=3.0, mode=mode) for mode in ("rigorous", "paper")}
+    assert done["rigorous"].model == done["paper"].model
+    losses = [part.report["privacy"]["epsilon"] for part in done.values()]
+    assert losses[0] == losses[1]
+    agreed, as_they_come = (done[mode].synthetic for mode in ("rigorous", "paper"))
+    assert agreed is not None
+    assert as_they_come is not None
+    assert not agreed.equals(as_they_come)
+
+
+def instance(mode: Mode) -> Independent:
+    protocol = instantiate(Job(protocol="independent", mode=mode))
+    assert isinstance(protocol, Independent)
+    assert isinstance(protocol, PrintedIndependent) == (mode == "paper")
+    return protocol

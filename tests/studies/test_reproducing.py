@@ -25,7 +25,7 @@ from sottovoce.studies.dataset_tables import TABLES, prepare_table
 from sottovoce.studies.datasets import DATASETS, DatasetFile, read_dataset_files
 from sottovoce.studies.experiments import ExperimentCall
 from sottovoce.studies.item_plan import plan_item
-from sottovoce.studies.items import Item, item_paths, read_item, select_items
+from sottovoce.studies.items import Item, Size, item_paths, read_item, select_items
 from sottovoce.studies.reproducing import reproduce
 from sottovoce.studies.reproduction import judge_item
 from sottovoce.studies.source_tables import ADULT_SCHEMA
@@ -128,26 +128,30 @@ def test_runs_of_protocols_are_made_and_judged(
 ) -> None:
     item = small("dp-subn-figure-6", seeds=1, epsilon=[0.8], half=[0.4])
     result = reproduce(item, files, quick=True, out=tmp_path, start=start_run, progress=silent)
-    assert (result.study.cells, result.study.reused, result.study.failures) == (4, 0, {})
+    assert (result.study.cells, result.study.reused, result.study.failures) == (8, 0, {})
     folder = tmp_path / "dp-subn-figure-6"
     table = pd.read_csv(folder / "results.csv")
     assert set(table["epsilon"]) == {0.8}, "DistDiffGen's half of epsilon is reported as the whole"
     assert {
         "DP-SUBN, as printed",
         "DP-SUBN, default",
-        "DistDiffGen, as printed",
+        "DistDiffGen, h = 10",
+        "DistDiffGen, h = 16",
         "real rows",
     } <= set(table["line"])
     assert table["wrong_income"].notna().sum() >= 4
     verdict = json.loads((folder / "verdict.json").read_text())
     assert verdict["verdict"] == result.verdict
-    assert [claim["line"] for claim in verdict["claims"]] == ["DP-SUBN, as printed"] * 2
+    assert [claim["line"] for claim in verdict["claims"]] == ["DP-SUBN, as printed"] * 6
+    assert verdict["claims"][0]["choice"] == "h = 10 in DistDiffGen"
+    assert verdict["choices"] == [f"h = {h} in DistDiffGen" for h in (10, 13, 16)]
     assert verdict["claims"][0]["beside"][0]["line"] == "DP-SUBN, default"
     page = (folder / "page.html").read_text()
     for text in (
         "DistDiffGen",
         "salary, predicted wrong",
         "section VII-B",
+        "h = 13 in DistDiffGen",
         "<svg",
         result.verdict,
         "Differences from the paper",
@@ -157,7 +161,7 @@ def test_runs_of_protocols_are_made_and_judged(
     assert "<title>Su et al. 2016 (DP-SUBN), figure 6" in (folder / "picture.svg").read_text()
     # Nothing is made again: the same results, from the cells.
     again = reproduce(item, files, quick=True, out=tmp_path, start=start_run, progress=_refuse)
-    assert again.study.reused == 4
+    assert again.study.reused == 8
     assert again.rows == result.rows
     # Another size has some of the cells already.
     more = reproduce(
@@ -168,7 +172,17 @@ def test_runs_of_protocols_are_made_and_judged(
         start=start_run,
         progress=silent,
     )
-    assert (more.study.cells, more.study.reused) == (6, 4)
+    assert (more.study.cells, more.study.reused) == (14, 8)
+
+
+def test_what_a_verdict_hangs_on_has_the_values_of_the_size() -> None:
+    item = read_item(item_paths()["dp-subn-figure-4"])
+    sizes: tuple[tuple[Size, int, int], ...] = (("quick", 1, 2), ("full", 2, 1))
+    for size, parents, others in sizes:
+        choices = {claim.choice for claim in item.of_size(size).claim}
+        assert any(f"at most {parents} parents in DP-CCBN" in choice for choice in choices)
+        assert not any(f"at most {others} parents in DP-CCBN" in choice for choice in choices)
+        assert not any("{" in choice for choice in choices)
 
 
 def _refuse(done: int, of: int, following: str) -> None:
